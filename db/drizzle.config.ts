@@ -1,0 +1,9 @@
+/** For `bun run db:generate`, which writes a migration from the difference to schema.ts. */
+
+import { defineConfig } from "drizzle-kit";
+
+export default defineConfig({
+  dialect: "sqlite",
+  schema: "./db/schema.ts",
+  out: "./db/migrations",
+});

@@ -1,0 +1,39 @@
+/** Applies the migrations that drizzle-kit wrote, once each, also when two processes start at once. */
+
+import { fileURLToPath } from "node:url";
+import { sql } from "drizzle-orm";
+import { readMigrationFiles } from "drizzle-orm/migrator";
+import type { Clock } from "../src/clock.ts";
+import { statement } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+const FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
+
+const createTable = statement(
+  sql`create table if not exists relay_migrations (hash text primary key, applied_at integer not null)`,
+);
+const applied = statement(sql`select hash from relay_migrations`, { returns: true });
+const claim = statement(
+  sql`insert into relay_migrations (hash, applied_at) values (${sql.placeholder("hash")}, ${sql.placeholder("applied_at")})`,
+);
+
+/**
+ * Each migration is one batch that inserts its unique hash first, so of two processes one applies
+ * it and the other's batch fails whole; that one then sees it as applied.
+ */
+export async function applyMigrations(store: Store, clock: Clock): Promise<void> {
+  const done = async () => new Set((await store.read(applied({}))).map(([hash]) => hash));
+  await store.write([createTable({})]);
+  let hashes = await done();
+  for (const migration of readMigrationFiles({ migrationsFolder: FOLDER })) {
+    if (hashes.has(migration.hash)) continue;
+    const steps = migration.sql.map((text) => statement(sql.raw(text))({}));
+    const applied_at = Math.round(clock.now() * 1000);
+    try {
+      await store.write([claim({ hash: migration.hash, applied_at }), ...steps]);
+    } catch (error) {
+      hashes = await done();
+      if (!hashes.has(migration.hash)) throw error;
+    }
+  }
+}

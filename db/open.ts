@@ -1,0 +1,27 @@
+/** Opens the store that a URL names, and brings its tables up to date. */
+
+import type { Clock } from "../src/clock.ts";
+import { openEmbedded } from "./embedded.ts";
+import { applyMigrations } from "./migrate.ts";
+import { openServer } from "./server.ts";
+import type { Store } from "./store.ts";
+
+interface OpenOptions {
+  /** Any libSQL URL (decisions.md, Configuration, `DATABASE_URL`). */
+  readonly url: string;
+  readonly auth_token: string | undefined;
+}
+
+/** `clock` is the real one even in tests: it times retries against a real file or server. */
+export async function openStore(options: OpenOptions, clock: Clock): Promise<Store> {
+  const store = options.url.startsWith("file:")
+    ? await openEmbedded(options.url, clock)
+    : openServer(options, clock);
+  try {
+    await applyMigrations(store, clock);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

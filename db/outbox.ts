@@ -1,0 +1,90 @@
+/** The outbox of events: written in the batch of the change, read in the order of the commits. */
+
+import { type SQL, sql } from "drizzle-orm";
+import type { ServiceEvent, StoredEvent } from "../src/model/event.ts";
+import { accounts, events, keys, questions, tasks } from "./schema.ts";
+import { insertWhere, qb, select, statement } from "./statement.ts";
+import type { Cell, Statement, Store } from "./store.ts";
+
+/** The tables whose rows carry a `change_id`. */
+const STAMPED = { accounts, keys, questions, tasks };
+
+/** Names the row and the stamp of the change that a follow-up belongs to. */
+export interface Stamp {
+  readonly table: keyof typeof STAMPED;
+  readonly id: string;
+  readonly change_id: string;
+}
+
+/** True in SQL once the change of the stamp took effect, earlier in the same batch. */
+export function stamped(table: keyof typeof STAMPED): SQL {
+  return sql`exists (select 1 from ${sql.identifier(table)} where id = ${sql.placeholder("stamp_id")} and change_id = ${sql.placeholder("stamp")})`;
+}
+
+const insertEvent = Object.fromEntries(
+  Object.keys(STAMPED).map((table) => [
+    table,
+    statement(sql`${insertWhere(events, stamped(table as Stamp["table"]))} returning seq`, {
+      returns: true,
+    }),
+  ]),
+) as Record<Stamp["table"], ReturnType<typeof statement>>;
+
+/** Writes the event if the change of `stamp` took effect; its row is the event's `seq`. */
+export function eventStatement(
+  event: ServiceEvent,
+  data: string,
+  stamp: Stamp,
+  now: number,
+): Statement<Cell[]> {
+  return insertEvent[stamp.table]({
+    account_id: event.account_id,
+    subject: event.subject,
+    name: event.name,
+    data,
+    created_at: now,
+    stamp_id: stamp.id,
+    stamp: stamp.change_id,
+  });
+}
+
+// sqlite_sequence keeps the last number given even when the rows are pruned.
+const latest = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
+  returns: true,
+});
+
+const after = select(
+  qb
+    .select({
+      seq: events.seq,
+      account_id: events.account_id,
+      subject: events.subject,
+      name: events.name,
+      data: events.data,
+    })
+    .from(events)
+    .where(sql`${events.seq} > ${sql.placeholder("seq")}`)
+    .orderBy(events.seq)
+    .limit(sql.placeholder("limit")),
+);
+
+const prune = statement(
+  sql`delete from events where created_at < ${sql.placeholder("before_ms")} and seq in (select seq from events order by seq limit ${sql.placeholder("limit")})`,
+);
+
+/** What the feed reads: the newest number given, and the events after a number. */
+export function createOutbox(store: Store) {
+  return {
+    async latest(): Promise<number> {
+      const [row] = await store.read(latest({}));
+      return row ? (row[0] as number) : 0;
+    },
+    after: (seq: number, limit: number): Promise<StoredEvent[]> =>
+      store.read(after({ seq, limit })),
+    /** Deletes up to `limit` events from before `before` (epoch seconds); gives their number. */
+    async prune(before: number, limit: number): Promise<number> {
+      const [result] = await store.write([prune({ before_ms: Math.round(before * 1000), limit })]);
+      return result!.changes;
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/** Queries on questions; every one takes its owner's scope in the WHERE. */
+
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import { LIMITS } from "../src/limits.ts";
+import { type Caller, callerId } from "../src/model/caller.ts";
+import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
+import { ofLiveKey } from "./keys.ts";
+import { stamped } from "./outbox.ts";
+import { questions } from "./schema.ts";
+import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import type { Statement } from "./store.ts";
+
+const p = sql.placeholder;
+
+export interface QuestionRow {
+  readonly question: Question;
+  readonly account_id: string;
+}
+
+const columns = {
+  question: {
+    id: questions.id,
+    key_id: questions.key_id,
+    task_id: questions.task_id,
+    prompt: questions.prompt,
+    kind: questions.kind,
+    options: questions.options,
+    status: questions.status,
+    answer: questions.answer,
+    created_at: questions.created_at,
+    answered_at: questions.answered_at,
+    expires_at: questions.expires_at,
+  },
+  account_id: questions.account_id,
+};
+
+const from = (where: SQL | undefined) =>
+  qb
+    .select(columns)
+    .from(questions)
+    .where(and(where, ofLiveKey("questions")));
+
+const byKind = {
+  key: select<QuestionRow>(from(and(eq(questions.id, p("id")), eq(questions.key_id, p("owner"))))),
+  account: select<QuestionRow>(
+    from(and(eq(questions.id, p("id")), eq(questions.account_id, p("owner")))),
+  ),
+};
+
+/** The question, if it is the caller's. */
+export function questionById(caller: Caller, id: string): Statement<QuestionRow> {
+  return byKind[caller.kind]({ id, owner: callerId(caller) });
+}
+
+/** Placeholder `task_id`. */
+export const pendingOfTask = select<QuestionRow>(
+  from(sql`task_id = ${p("task_id")} and status = 'pending'`),
+);
+
+/** Pending questions past `now` (a timestamp), the most overdue first. Placeholder `limit`. */
+export const overdueQuestions = select<QuestionRow>(
+  from(sql`status = 'pending' and expires_at <= ${sql.param(p("now"), questions.expires_at)}`)
+    .orderBy(questions.expires_at)
+    .limit(p("limit")),
+);
+
+const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${sql.param(p("created_at"), questions.created_at)})`;
+
+/** The number of questions of `key_id` that are pending at `created_at`. */
+export const countPending = statement(sql`select ${pendingOfKey}`, { returns: true });
+
+/**
+ * Inserts unless the key is deleted, the task is not the key's, or the key has its full number of
+ * pending questions.
+ */
+export const insertQuestion = statement(
+  insertWhere(
+    questions,
+    sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
+      and (${p("task_id")} is null or exists (select 1 from tasks where id = ${p("task_id")} and key_id = ${p("key_id")}))
+      and ${pendingOfKey} < ${sql.raw(String(LIMITS.pending_questions_per_key))}`,
+  ),
+);
+
+const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
+const finish = ["status", "answer", "answered_at", "change_id"] as const;
+
+/** Answers or cancels a question that is pending and not overdue at `now` (a timestamp). */
+export const finishQuestion = statement(
+  updateSet(
+    questions,
+    finish,
+    sql`${stillPending} and expires_at > ${sql.param(p("now"), questions.expires_at)}`,
+  ),
+);
+
+/** Expires a question that is pending; the caller has found it overdue. */
+export const expireQuestion = statement(updateSet(questions, finish, stillPending));
+
+/** Ends a question of a task that the same batch stamped as doomed. */
+export const finishWithTask = statement(
+  updateSet(questions, finish, sql`${stillPending} and ${stamped("tasks")}`),
+);
+
+interface QuestionFilter {
+  readonly scope: "key" | "account";
+  readonly owner: string;
+  readonly statuses: readonly Question["status"][];
+  readonly task_id: string | null;
+  /** Questions past this time (seconds) are not pending. */
+  readonly now: number;
+}
+
+const lists = new Map<string, (values: Record<string, unknown>) => Statement<QuestionRow>>();
+
+/** The newest questions that match, at most 100 (interface.md §4 Questions, List). */
+export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
+  const statuses = QUESTION_STATUSES.filter((status) => filter.statuses.includes(status));
+  const shape = [filter.scope, filter.task_id !== null, ...statuses].join(" ");
+  let list = lists.get(shape);
+  if (!list) {
+    list = buildList(filter.scope, filter.task_id !== null, statuses);
+    lists.set(shape, list);
+  }
+  return list({ owner: filter.owner, task_id: filter.task_id, now: filter.now });
+}
+
+function buildList(
+  scope: QuestionFilter["scope"],
+  of_task: boolean,
+  statuses: readonly Question["status"][],
+) {
+  const owner = sql.identifier(scope === "key" ? "key_id" : "account_id");
+  const limit = sql.raw(String(LIMITS.question_list));
+  const conditions = [sql`${owner} = ${p("owner")}`, ofLiveKey("questions")];
+  if (of_task) conditions.push(sql`task_id = ${p("task_id")}`);
+  const range = (status: string) => {
+    const due = sql`expires_at > ${sql.param(p("now"), questions.expires_at)}`;
+    const all = [...conditions, sql`status = ${sql.raw(`'${status}'`)}`];
+    if (status === "pending") all.push(due);
+    return sql`select * from (select id, created_at from questions where ${sql.join(all, sql` and `)} order by created_at desc, id desc limit ${limit})`;
+  };
+  const ranges = sql.join(statuses.map(range), sql` union all `);
+  return select<QuestionRow>(
+    qb
+      .select(columns)
+      .from(questions)
+      .where(
+        sql`id in (select id from (${ranges}) order by created_at desc, id desc limit ${limit})`,
+      )
+      .orderBy(sql`created_at desc, id desc`),
+  );
+}

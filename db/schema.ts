@@ -1,0 +1,140 @@
+/**
+ * The tables. Column names are the names in the JSON, so rows need no mapper.
+ *
+ * There are no foreign keys: rows of a deleted key or account are removed in small steps, and until
+ * then every query leaves them out by the tombstone `deleted_at` of their key. `change_id` is the
+ * stamp of a row's last change; the follow-ups of a write batch are guarded by it (see outbox.ts).
+ */
+
+import { sql } from "drizzle-orm";
+import {
+  customType,
+  index,
+  integer,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import type { Question } from "../src/model/question.ts";
+import type { Task } from "../src/model/task.ts";
+
+/** Seconds in the code, whole milliseconds in the store, so that equality and order are exact. */
+const timestamp = customType<{ data: number; driverData: number }>({
+  dataType: () => "integer",
+  toDriver: (seconds) => Math.round(seconds * 1000),
+  fromDriver: (ms) => ms / 1000,
+});
+
+/** A list of strings as JSON text. */
+const strings = customType<{ data: string[]; driverData: string }>({
+  dataType: () => "text",
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (value) => JSON.parse(value) as string[],
+});
+
+export const accounts = sqliteTable(
+  "accounts",
+  {
+    id: text().primaryKey(),
+    created_at: timestamp().notNull(),
+    live_activities: integer({ mode: "boolean" }).notNull(),
+    token_digest: text().notNull(),
+    change_id: text().notNull(),
+    deleted_at: timestamp(),
+  },
+  (t) => [uniqueIndex("accounts_token").on(t.token_digest)],
+);
+
+export const keys = sqliteTable(
+  "keys",
+  {
+    id: text().primaryKey(),
+    account_id: text().notNull(),
+    label: text().notNull(),
+    prefix: text().notNull(),
+    last4: text().notNull(),
+    secret_digest: text().notNull(),
+    created_at: timestamp().notNull(),
+    last_used_at: timestamp(),
+    last_client: text({ mode: "json" }).$type<{ name: string; version: string }>(),
+    last_host: text(),
+    /** The counts are kept by triggers on `tasks`, so no statement can forget them. */
+    tasks_todo: integer().notNull(),
+    tasks_in_progress: integer().notNull(),
+    tasks_done: integer().notNull(),
+    tasks_cancelled: integer().notNull(),
+    change_id: text().notNull(),
+    /** Set by the deletion of the key, and of its account. */
+    deleted_at: timestamp(),
+  },
+  (t) => [
+    uniqueIndex("keys_secret").on(t.secret_digest),
+    index("keys_account").on(t.account_id, t.created_at, t.id),
+  ],
+);
+
+export const tasks = sqliteTable(
+  "tasks",
+  {
+    id: text().primaryKey(),
+    key_id: text().notNull(),
+    account_id: text().notNull(),
+    title: text().notNull(),
+    description: text().notNull(),
+    status: text().$type<Task["status"]>().notNull(),
+    priority: text().$type<Task["priority"]>().notNull(),
+    notify: integer({ mode: "boolean" }).notNull(),
+    progress: integer(),
+    status_note: text(),
+    source: text().$type<Task["source"]>().notNull(),
+    created_at: timestamp().notNull(),
+    updated_at: timestamp().notNull(),
+    completed_at: timestamp(),
+    seen_at: timestamp(),
+    host: text(),
+    change_id: text().notNull(),
+  },
+  (t) => [
+    // A list is a merge of one range per status, so these two serve every filter.
+    index("tasks_key").on(t.key_id, t.status, t.updated_at, t.id),
+    index("tasks_account").on(t.account_id, t.status, t.updated_at, t.id, t.key_id),
+  ],
+);
+
+export const questions = sqliteTable(
+  "questions",
+  {
+    id: text().primaryKey(),
+    key_id: text().notNull(),
+    account_id: text().notNull(),
+    task_id: text(),
+    prompt: text().notNull(),
+    kind: text().$type<Question["kind"]>().notNull(),
+    options: strings().notNull(),
+    status: text().$type<Question["status"]>().notNull(),
+    answer: text(),
+    created_at: timestamp().notNull(),
+    answered_at: timestamp(),
+    expires_at: timestamp().notNull(),
+    change_id: text().notNull(),
+  },
+  (t) => [
+    index("questions_key").on(t.key_id, t.status, t.created_at, t.id),
+    index("questions_account").on(t.account_id, t.status, t.created_at, t.id, t.key_id),
+    index("questions_task").on(t.task_id, t.status).where(sql`task_id is not null`),
+    index("questions_due").on(t.expires_at).where(sql`status = 'pending'`),
+  ],
+);
+
+/**
+ * The outbox: every event, written in the batch of its change. AUTOINCREMENT makes `seq` gapless
+ * and its order the order of the commits, in every process.
+ */
+export const events = sqliteTable("events", {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  account_id: text().notNull(),
+  subject: text().notNull(),
+  name: text().notNull(),
+  data: text().notNull(),
+  created_at: timestamp().notNull(),
+});

@@ -1,0 +1,96 @@
+/**
+ * The store port: read one query, or write a batch that happens whole or not at all.
+ *
+ * There is no interactive transaction, so an embedded file and a libSQL server behave alike. A
+ * change that needs old and new state reads, decides in pure code, and writes guarded by the
+ * `change_id` it read; when the guard misses, it decides again.
+ */
+
+import type { Clock } from "../src/clock.ts";
+import { ServiceError } from "../src/errors.ts";
+
+/** What a column holds and a parameter may be. A boolean would abort the native binding. */
+export type Cell = string | number | null;
+
+/** One SQL statement with its parameters, and how to read its rows. */
+export interface Statement<Row = unknown> {
+  readonly sql: string;
+  readonly args: readonly Cell[];
+  /** True when the statement gives rows: a SELECT, or any statement with RETURNING. */
+  readonly returns: boolean;
+  readonly read: (rows: Cell[][]) => Row[];
+}
+
+/** What a statement of a batch did. `changes` is meaningful only where it returns no rows. */
+export interface WriteResult {
+  readonly rows: Cell[][];
+  readonly changes: number;
+}
+
+export interface Store {
+  /** Runs one query. Throws `503 store_unavailable` when the store cannot be reached. */
+  read<Row>(statement: Statement<Row>): Promise<Row[]>;
+  /**
+   * Runs the statements as one atomic batch. Resolves after the commit is durable (synchronous
+   * FULL); batches of one process commit in the order of their calls. After
+   * `503 store_unavailable` the outcome is unknown.
+   */
+  write(statements: readonly Statement[]): Promise<WriteResult[]>;
+  /** Calls `changed` soon after any process commits an event, where the store can tell. */
+  watch(changed: () => void): void;
+  /** Seconds between polls for events of other processes, while someone listens. */
+  pollEvery(): number;
+  /** Finishes the batches under way, then lets go of the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Refuses parameters that a binding would take wrongly: too few keep a previous caller's value,
+ * NUL cuts a text off, a lone surrogate is replaced.
+ */
+export function checkArgs(args: readonly unknown[]): void {
+  for (const arg of args) {
+    if (arg === null) continue;
+    if (typeof arg === "number" && Number.isFinite(arg)) continue;
+    if (typeof arg === "string" && !arg.includes("\0") && arg.isWellFormed()) continue;
+    throw new TypeError(`a ${typeof arg} that the store cannot hold`);
+  }
+}
+
+/** The error for every case in which the store cannot be used now. */
+export function unavailable(cause: unknown): ServiceError {
+  return new ServiceError("store_unavailable", { cause });
+}
+
+/** True when another writer holds the lock: nothing was written, and a repetition is safe. */
+export function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error));
+}
+
+/** True when the file or its disk is at fault, rather than the statement. */
+export function isAway(error: unknown): boolean {
+  return /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)/.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+/** Seconds between tries while another writer holds the lock, and in all. */
+const RETRY = { every: 0.002, total: 5 };
+
+/** Repeats `attempt` while the store is busy. What shows the store to be away becomes a 503. */
+export async function whenFree<T>(clock: Clock, attempt: () => T | Promise<T>): Promise<T> {
+  let until: number | undefined;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      until ??= clock.now() + RETRY.total;
+      if (isAway(error) || (isBusy(error) && clock.now() > until)) throw unavailable(error);
+      if (!isBusy(error)) throw error;
+      await new Promise<void>((next) => clock.after(RETRY.every, next));
+    }
+  }
+}

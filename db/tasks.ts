@@ -1,0 +1,212 @@
+/** Queries on tasks; every one takes its owner's scope in the WHERE. */
+
+import { and, eq, type SQL, sql } from "drizzle-orm";
+import { LIMITS } from "../src/limits.ts";
+import { type Caller, callerId } from "../src/model/caller.ts";
+import { TASK_STATUSES, type Task } from "../src/model/task.ts";
+import { ofLiveKey } from "./keys.ts";
+import { stamped } from "./outbox.ts";
+import { tasks } from "./schema.ts";
+import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import type { Statement } from "./store.ts";
+
+const p = sql.placeholder;
+
+/** What surrounds a task in the store: whose it is, and the stamp that guards its next change. */
+export interface TaskRow {
+  readonly task: Task;
+  readonly account_id: string;
+  readonly change_id: string;
+}
+
+const columns = {
+  task: {
+    id: tasks.id,
+    key_id: tasks.key_id,
+    title: tasks.title,
+    description: tasks.description,
+    status: tasks.status,
+    priority: tasks.priority,
+    notify: tasks.notify,
+    progress: tasks.progress,
+    status_note: tasks.status_note,
+    source: tasks.source,
+    created_at: tasks.created_at,
+    updated_at: tasks.updated_at,
+    completed_at: tasks.completed_at,
+    seen_at: tasks.seen_at,
+    host: tasks.host,
+  },
+  account_id: tasks.account_id,
+  change_id: tasks.change_id,
+};
+
+const byKind = {
+  key: select<TaskRow>(
+    qb
+      .select(columns)
+      .from(tasks)
+      .where(and(eq(tasks.id, p("id")), eq(tasks.key_id, p("owner")), ofLiveKey("tasks"))),
+  ),
+  account: select<TaskRow>(
+    qb
+      .select(columns)
+      .from(tasks)
+      .where(and(eq(tasks.id, p("id")), eq(tasks.account_id, p("owner")), ofLiveKey("tasks"))),
+  ),
+};
+
+/** The task, if it is the caller's. */
+export function taskById(caller: Caller, id: string): Statement<TaskRow> {
+  return byKind[caller.kind]({ id, owner: callerId(caller) });
+}
+
+/** Inserts unless the key is deleted, not of the account, or has its full number of tasks. */
+export const insertTask = statement(
+  insertWhere(
+    tasks,
+    sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null
+      and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(String(LIMITS.tasks_per_key))})`,
+  ),
+);
+
+const unchanged = sql`id = ${p("id")} and change_id = ${p("old_change_id")} and ${ofLiveKey("tasks")}`;
+
+/** Writes every field that can change; guarded by `id`, `old_change_id`. */
+export const updateTask = statement(
+  updateSet(
+    tasks,
+    [
+      "title",
+      "description",
+      "status",
+      "priority",
+      "notify",
+      "progress",
+      "status_note",
+      "updated_at",
+      "completed_at",
+      "seen_at",
+      "change_id",
+    ],
+    unchanged,
+  ),
+);
+
+/**
+ * Stamps a task that is about to be deleted, unless a pending question of it is not among the ids
+ * in `known` (JSON text): the caller then decides again. Guarded by `id`, `old_change_id`.
+ */
+export const stampDoomedTask = statement(
+  updateSet(
+    tasks,
+    ["change_id"],
+    sql`${unchanged} and not exists (select 1 from questions where task_id = ${p("id")} and status = 'pending'
+      and id not in (select value from json_each(${p("known")})))`,
+  ),
+);
+
+/** Deletes the task that {@link stampDoomedTask} stamped. Placeholders `stamp_id`, `stamp`. */
+export const deleteStampedTask = statement(
+  sql`delete from tasks where id = ${p("stamp_id")} and ${stamped("tasks")}`,
+);
+
+/** Where a page of a list begins: after the task with this stamp and id. */
+export interface TaskPosition {
+  readonly updated_at: number;
+  readonly id: string;
+}
+
+interface TaskFilter {
+  readonly scope: "key" | "account";
+  readonly owner: string;
+  readonly statuses: readonly Task["status"][];
+  readonly priorities: readonly Task["priority"][] | null;
+  /** Only tasks after this position. */
+  readonly after: TaskPosition | null;
+  /** Only tasks down to this position, itself included. */
+  readonly down_to: TaskPosition | null;
+  readonly limit: number;
+}
+
+/**
+ * One page, newest `updated_at` first, ties by id descending (decisions.md, Tasks). Each status is
+ * one range of an index, cut at the limit before the ranges are merged, so a page costs the same
+ * wherever it stands in the list.
+ */
+export function taskPage(filter: TaskFilter): Statement<TaskRow> {
+  const merged = merge(filter);
+  return compiled(`page ${merged.key}`, () =>
+    select<TaskRow>(
+      qb
+        .select(columns)
+        .from(tasks)
+        .where(
+          sql`id in (select id from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")})`,
+        )
+        .orderBy(sql`updated_at desc, id desc`),
+    ),
+  )(merged.values);
+}
+
+/** The position `offset` tasks into the same list: where a page stops looking. */
+export function taskPosition(filter: TaskFilter, offset: number): Statement<TaskPosition> {
+  const merged = merge({ ...filter, limit: offset + 1 });
+  return compiled(`position ${merged.key}`, () =>
+    select<TaskPosition>(
+      qb
+        .select({ updated_at: tasks.updated_at, id: tasks.id })
+        .from(tasks)
+        .where(
+          sql`id = (select id from (${merged.sql()}) order by updated_at desc, id desc limit 1 offset ${p("offset")})`,
+        ),
+    ),
+  )({ ...merged.values, offset });
+}
+
+/** Statements by the shape of their filter: at most 120, so none is built twice. */
+const shapes = new Map<string, (values: Record<string, unknown>) => Statement<never>>();
+
+function compiled<Row>(
+  key: string,
+  build: () => (values: Record<string, unknown>) => Statement<Row>,
+): (values: Record<string, unknown>) => Statement<Row> {
+  let found = shapes.get(key);
+  if (!found) {
+    found = build() as (values: Record<string, unknown>) => Statement<never>;
+    shapes.set(key, found);
+  }
+  return found;
+}
+
+function merge(filter: TaskFilter) {
+  const statuses = TASK_STATUSES.filter((status) => filter.statuses.includes(status));
+  const bounded = filter.down_to !== null;
+  const narrowed = filter.priorities !== null;
+  const stamp = (name: string) => sql.param(p(name), tasks.updated_at);
+  const conditions: SQL[] = [sql`(updated_at, id) < (${stamp("after_at")}, ${p("after_id")})`];
+  if (bounded) conditions.push(sql`(updated_at, id) >= (${stamp("to_at")}, ${p("to_id")})`);
+  if (narrowed) {
+    conditions.push(sql`priority in (select value from json_each(${p("priorities")}))`);
+  }
+  if (filter.scope === "account") conditions.push(ofLiveKey("tasks"));
+  const owner = sql.identifier(filter.scope === "key" ? "key_id" : "account_id");
+  const range = (status: string) =>
+    sql`select * from (select id, updated_at from tasks where ${owner} = ${p("owner")} and status = ${sql.raw(`'${status}'`)} and ${sql.join(conditions, sql` and `)} order by updated_at desc, id desc limit ${p("limit")})`;
+  return {
+    key: [filter.scope, bounded, narrowed, ...statuses].join(" "),
+    sql: () => sql.join(statuses.map(range), sql` union all `),
+    values: {
+      owner: filter.owner,
+      limit: filter.limit,
+      after_at: filter.after?.updated_at ?? END_OF_TIME,
+      after_id: filter.after?.id ?? "",
+      to_at: filter.down_to?.updated_at,
+      to_id: filter.down_to?.id,
+      priorities: JSON.stringify(filter.priorities ?? []),
+    },
+  };
+}
+
+/** Seconds; later than any stamp. */
+const END_OF_TIME = 9_000_000_000_000;

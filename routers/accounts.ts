@@ -1,0 +1,61 @@
+/** interface.md §4 Accounts. */
+
+import { z } from "zod";
+import { Account, AccountPatch } from "../src/model/account.ts";
+import { account, open, router } from "./trpc.ts";
+
+const tags = ["Accounts"];
+
+export const accounts = router({
+  create: open
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/accounts",
+        tags,
+        summary: "Create an account",
+        description: "The token is returned here and never again.",
+      },
+      status: 201,
+      body_optional: true,
+      errors: ["account_creation_off"],
+    })
+    .input(
+      z.strictObject({
+        attestation: z
+          .string()
+          .exactOptional()
+          .meta({ description: "Ignored while the server requires no app attestation" }),
+      }),
+    )
+    .output(z.object({ account: Account, token: z.string() }))
+    .mutation(({ ctx }) => ctx.services.accounts.create()),
+
+  get: account
+    .meta({ openapi: { method: "GET", path: "/v1/account", tags, summary: "Read the account" } })
+    .input(z.strictObject({}))
+    .output(Account)
+    .query(({ ctx }) => ctx.services.accounts.read(ctx.caller)),
+
+  update: account
+    .meta({
+      openapi: { method: "PATCH", path: "/v1/account", tags, summary: "Change the settings" },
+    })
+    .input(AccountPatch)
+    .output(Account)
+    .mutation(({ ctx, input }) => ctx.services.accounts.update(ctx.caller, input)),
+
+  delete: account
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/account",
+        tags,
+        summary: "Delete the account and all that is its own",
+      },
+      status: 204,
+    })
+    .input(z.strictObject({}))
+    .output(z.void())
+    .mutation(({ ctx }) => ctx.services.accounts.remove(ctx.caller)),
+});

@@ -1,0 +1,29 @@
+/** What every procedure call gets, on each surface. */
+
+import type { FieldReasons } from "../src/errors.ts";
+import type { Caller } from "../src/model/caller.ts";
+import type { Accounts } from "../src/services/accounts.ts";
+import type { Keys } from "../src/services/keys.ts";
+import type { Questions } from "../src/services/questions.ts";
+import type { Tasks } from "../src/services/tasks.ts";
+
+export interface Services {
+  readonly accounts: Accounts;
+  readonly keys: Keys;
+  readonly tasks: Tasks;
+  readonly questions: Questions;
+}
+
+export interface Context {
+  readonly services: Services;
+  /** Null without a valid credential. */
+  readonly caller: Caller | null;
+  /** Host name of the request (decisions.md, Host name). */
+  readonly host: string | null;
+  /** Aborts when the client goes. */
+  readonly signal: AbortSignal;
+  /** False for HEAD, which never has an effect. */
+  readonly effects: boolean;
+  /** Fields that the surface itself found invalid, such as a query parameter given twice. */
+  readonly rejected: FieldReasons | null;
+}

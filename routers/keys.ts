@@ -1,0 +1,60 @@
+/** interface.md §4 Keys. */
+
+import { z } from "zod";
+import { Key, Label } from "../src/model/key.ts";
+import { Id } from "../src/model/text.ts";
+import { account, router } from "./trpc.ts";
+
+const tags = ["Keys"];
+
+export const keys = router({
+  list: account
+    .meta({
+      openapi: { method: "GET", path: "/v1/keys", tags, summary: "List keys, newest first" },
+    })
+    .input(z.strictObject({}))
+    .output(z.object({ keys: z.array(Key) }))
+    .query(async ({ ctx }) => ({ keys: await ctx.services.keys.list(ctx.caller) })),
+
+  create: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/keys",
+        tags,
+        summary: "Create a key for an agent",
+        description: "The secret is returned here and never again.",
+      },
+      status: 201,
+      errors: ["too_many_keys"],
+    })
+    .input(z.strictObject({ label: Label }))
+    .output(z.object({ key: Key, secret: z.string() }))
+    .mutation(({ ctx, input }) => ctx.services.keys.create(ctx.caller, input.label)),
+
+  update: account
+    .meta({
+      openapi: { method: "PATCH", path: "/v1/keys/{key_id}", tags, summary: "Rename a key" },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id, label: Label }))
+    .output(Key)
+    .mutation(({ ctx, input }) =>
+      ctx.services.keys.setLabel(ctx.caller, input.key_id, input.label),
+    ),
+
+  delete: account
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/keys/{key_id}",
+        tags,
+        summary: "Delete a key, its tasks and its questions",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.keys.remove(ctx.caller, input.key_id)),
+});

@@ -1,0 +1,100 @@
+/** interface.md §4 Tasks. */
+
+import { z } from "zod";
+import { LIMITS } from "../src/limits.ts";
+import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
+import { Id } from "../src/model/text.ts";
+import { anyone, router } from "./trpc.ts";
+
+const tags = ["Tasks"];
+
+export const tasks = router({
+  list: anyone
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/tasks",
+        tags,
+        summary: "List tasks, the last updated first",
+        description:
+          "Continue while `next_cursor` is not null. With `priority`, a page may hold fewer tasks than `limit`, or none, and still carry a `next_cursor`.",
+      },
+      errors: ["not_found"],
+    })
+    .input(
+      z.strictObject({
+        key_id: Id.optional().meta({ description: "Only this key; for an account only" }),
+        status: z.array(TaskStatus).min(1).optional(),
+        priority: z.array(TaskPriority).min(1).optional(),
+        limit: z
+          .int()
+          .min(1)
+          .max(LIMITS.task_page)
+          .optional()
+          .meta({ description: `Default ${LIMITS.task_page_default}` }),
+        cursor: z
+          .string()
+          .optional()
+          .meta({ description: "The `next_cursor` of the previous page" }),
+      }),
+    )
+    .output(z.object({ tasks: z.array(Task), next_cursor: z.string().nullable() }))
+    .query(({ ctx, input }) => ctx.services.tasks.list(ctx.caller, input, ctx)),
+
+  create: anyone
+    .meta({
+      openapi: { method: "POST", path: "/v1/tasks", tags, summary: "Create a task" },
+      status: 201,
+      errors: ["not_found", "too_many_tasks"],
+    })
+    .input(
+      TaskInput.extend({
+        key_id: Id.exactOptional().meta({
+          description: "The key to create it for: required of an account, refused from a key",
+        }),
+      }),
+    )
+    .output(Task)
+    .mutation(({ ctx, input }) => ctx.services.tasks.create(ctx.caller, input, ctx.host)),
+
+  get: anyone
+    .meta({
+      openapi: { method: "GET", path: "/v1/tasks/{task_id}", tags, summary: "Read a task" },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ task_id: Id }))
+    .output(Task)
+    .query(({ ctx, input }) => ctx.services.tasks.read(ctx.caller, input.task_id, ctx)),
+
+  update: anyone
+    .meta({
+      openapi: {
+        method: "PATCH",
+        path: "/v1/tasks/{task_id}",
+        tags,
+        summary: "Change a task",
+        description: "Fields that are absent do not change.",
+      },
+      errors: ["not_found"],
+    })
+    .input(TaskPatch.extend({ task_id: Id }))
+    .output(Task)
+    .mutation(({ ctx, input: { task_id, ...patch } }) =>
+      ctx.services.tasks.update(ctx.caller, task_id, patch),
+    ),
+
+  delete: anyone
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/tasks/{task_id}",
+        tags,
+        summary: "Delete a task; its pending questions are cancelled",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ task_id: Id }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.tasks.remove(ctx.caller, input.task_id)),
+});

@@ -1,0 +1,144 @@
+/** tRPC's set-up: metadata, one procedure base per credential kind, and the shape of errors. */
+
+import { initTRPC, TRPCError } from "@trpc/server";
+import type { OpenApiMeta } from "trpc-to-openapi";
+import { type core, ZodError } from "zod";
+import {
+  ERRORS,
+  type ErrorCode,
+  fail,
+  failFields,
+  invalidFields,
+  ServiceError,
+} from "../src/errors.ts";
+import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
+import type { Context } from "./context.ts";
+
+/** Who may call: interface.md §4, Credential kinds. */
+export type Access = "none" | "account" | "key" | "any";
+
+export interface RelayMeta extends Record<string, unknown> {
+  /** Set by the procedure base. */
+  readonly access?: Access;
+  /** Status of success. Default 200; 204 has no body. */
+  readonly status?: 201 | 204;
+  /** Input fields that a POST takes from the query instead of the body. */
+  readonly query?: readonly string[];
+  /** True: no body is the same as `{}`. */
+  readonly body_optional?: boolean;
+  /** Codes this procedure can give beyond those of every route. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+const t = initTRPC
+  .context<Context>()
+  .meta<OpenApiMeta<RelayMeta>>()
+  .create({
+    isDev: false,
+    errorFormatter({ shape, error }) {
+      const { code, fields } = toServiceError(error);
+      return { ...shape, data: { ...shape.data, code_name: code, ...(fields && { fields }) } };
+    },
+  });
+
+export const router = t.router;
+
+/** The one conversion from whatever a procedure call threw to the error that surfaces render. */
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (!(error instanceof TRPCError)) return new ServiceError("internal", { cause: error });
+  const { cause } = error;
+  if (cause instanceof ServiceError) return cause;
+  if (cause instanceof ZodError) return invalidFields(reasonsOf(cause.issues));
+  switch (error.code) {
+    case "PARSE_ERROR":
+      return new ServiceError("invalid_json");
+    case "NOT_FOUND":
+      return new ServiceError("unknown_path");
+    case "METHOD_NOT_SUPPORTED":
+      return new ServiceError("method_not_allowed");
+    case "UNSUPPORTED_MEDIA_TYPE":
+      return new ServiceError("unsupported_media_type");
+    case "BAD_REQUEST":
+      return cause instanceof SyntaxError
+        ? new ServiceError("invalid_json")
+        : invalidFields({ input: "cannot be read" });
+    default:
+      return new ServiceError("internal", { cause: error });
+  }
+}
+
+/** Why each field is invalid, by its top-level name; a wrong kind of body is `body`. */
+function reasonsOf(issues: readonly core.$ZodIssue[]) {
+  const reasons: Record<string, string> = {};
+  for (const issue of issues) {
+    if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
+      for (const name of issue.keys) reasons[fieldName(name)] ??= "is not a field of this request";
+    } else {
+      reasons[fieldName(issue.path[0] ?? "body")] ??= describe(issue);
+    }
+  }
+  return reasons;
+}
+
+/** A name that does not look like a field could be content (decisions.md, Unknown body field). */
+function fieldName(name: PropertyKey): string {
+  return typeof name === "string" && /^[a-z][a-z0-9_]{0,39}$/.test(name) ? name : "unknown";
+}
+
+/** A reason made of the schema alone, never of what was sent. */
+function describe(issue: core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.message.endsWith("received undefined")
+        ? "is required"
+        : `must be of type ${issue.expected}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.join(", ")}`;
+    case "too_small":
+      return `must be at least ${issue.minimum}`;
+    case "too_big":
+      return `must be at most ${issue.maximum}`;
+    case "custom":
+      return issue.message;
+    default:
+      return "is not valid";
+  }
+}
+
+/** A thrown ServiceError keeps its code and gets the HTTP status tRPC derives from its own key. */
+function toTrpcError(error: unknown): TRPCError {
+  const cause = toServiceError(error);
+  return new TRPCError({ code: ERRORS[cause.code].trpc, message: cause.message, cause });
+}
+
+/** Order of the checks: credential, its kind, fields (decisions.md, Errors). */
+function base<C extends Caller | null>(access: Access, admit: (caller: Caller | null) => C) {
+  return t.procedure.meta({ access }).use(async ({ ctx, next }) => {
+    try {
+      const caller = admit(ctx.caller);
+      if (ctx.rejected) failFields(ctx.rejected);
+      const result = await next({ ctx: { caller } });
+      if (!result.ok) throw result.error;
+      return result;
+    } catch (error) {
+      throw toTrpcError(error);
+    }
+  });
+}
+
+/** No credential; one that is sent is not looked at. */
+export const open = base("none", () => null);
+
+/** An account token or an API key. */
+export const anyone = base("any", (caller) => caller ?? fail("unauthorized"));
+
+export const account = base("account", (caller): AccountCaller => {
+  if (!caller) fail("unauthorized");
+  return caller.kind === "account" ? caller : fail("forbidden");
+});
+
+export const key = base("key", (caller): KeyCaller => {
+  if (!caller) fail("unauthorized");
+  return caller.kind === "key" ? caller : fail("forbidden");
+});

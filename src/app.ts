@@ -1,0 +1,135 @@
+/** The composition root: makes the parts, joins them, starts and stops them in order. */
+
+import { openStore } from "../db/open.ts";
+import { createOutbox } from "../db/outbox.ts";
+import { appRouter } from "../routers/index.ts";
+import { createAuth } from "./auth/authenticate.ts";
+import type { Clock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import { createFeed } from "./events/feed.ts";
+import { createWaitRoom } from "./events/wait-room.ts";
+import { createContextFactory } from "./http/context.ts";
+import { createDocument } from "./http/openapi.ts";
+import { createRestRoutes } from "./http/rest.ts";
+import { startServer } from "./http/server.ts";
+import { createStreams } from "./http/stream.ts";
+import { createTrpcHandler } from "./http/trpc.ts";
+import type { Ids } from "./ids.ts";
+import { createJobs } from "./jobs/jobs.ts";
+import { createRunner } from "./jobs/runner.ts";
+import type { Log } from "./log.ts";
+import { createAccounts } from "./services/accounts.ts";
+import { createCommit } from "./services/commit.ts";
+import type { ServiceDeps } from "./services/deps.ts";
+import { createKeys } from "./services/keys.ts";
+import { createQuestions } from "./services/questions.ts";
+import { createTasks } from "./services/tasks.ts";
+import { createUsage } from "./services/usage.ts";
+import { VERSION } from "./version.ts";
+
+interface AppDeps {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+export type App = Awaited<ReturnType<typeof startApp>>;
+
+/** Seconds that requests under way get at a stop before their connections are cut. */
+const DRAIN = 10;
+
+/** Opens and migrates the store, then listens. Throws when either cannot be done. */
+export async function startApp({ config, clock, ids, log }: AppDeps) {
+  const store = await openStore(
+    { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
+    systemClock,
+  );
+  const outbox = createOutbox(store);
+  const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
+  const waits = createWaitRoom({ feed, clock });
+  const auth = createAuth({ store });
+  const deps: ServiceDeps = {
+    store,
+    commit: createCommit({ store, feed, clock }),
+    waits,
+    clock,
+    ids,
+    assertLive: auth.assertLive,
+    settings: { account_creation: config.ACCOUNT_CREATION === "open" },
+  };
+  const keys = createKeys(deps);
+  const services = {
+    keys,
+    accounts: createAccounts(deps),
+    tasks: createTasks({ ...deps, keys }),
+    questions: createQuestions({ ...deps, keys }),
+  };
+  const usage = createUsage({ keys, clock, log });
+  const runner = createRunner({
+    jobs: createJobs({ questions: services.questions, outbox }),
+    clock,
+    log,
+  });
+  const streams = createStreams({ auth, feed, clock });
+  const createContext = createContextFactory({ services, auth, recordUse: usage.record });
+
+  await feed.start();
+  store.watch(feed.wake);
+
+  let openapi = "";
+  const server = startServer({
+    hostname: config.HOST,
+    port: config.PORT,
+    log,
+    trpc: createTrpcHandler({ router: appRouter, createContext, log }),
+    routes: createRestRoutes({
+      router: appRouter,
+      createContext,
+      log,
+      clock,
+      extra: {
+        "/v1/events": {
+          GET: (request) => streams.open(request, () => server.timeout(request, 1)),
+        },
+        "/v1/openapi.json": {
+          GET: async () =>
+            new Response(openapi, {
+              headers: { "content-type": "application/json", "cache-control": "no-store" },
+            }),
+        },
+      },
+    }),
+  });
+  const url = (config.PUBLIC_URL ?? server.url.origin).replace(/\/$/, "");
+  openapi = JSON.stringify(createDocument({ router: appRouter, version: VERSION, base_url: url }));
+  runner.start();
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    // Refuse new -> end streams -> resolve waiters -> stop jobs -> drain -> close the store.
+    const drained = server.stop();
+    streams.close();
+    waits.close();
+    await Promise.all([runner.stop(), usage.stop()]);
+    const cut = systemClock.after(DRAIN, () => void server.stop(true));
+    await drained;
+    cut();
+    feed.stop();
+    await store.close();
+  };
+
+  return {
+    /** Address shown to clients, without a trailing slash. */
+    url,
+    /** Address this process listens on. */
+    local_url: server.url.origin,
+    services,
+    feed,
+    waits,
+    streams,
+    /** Ends gracefully; a second call waits for the first. */
+    stop: (): Promise<void> => (stopping ??= stop()),
+  };
+}

@@ -1,0 +1,21 @@
+/** Time as a port, so that a test moves it instead of sleeping. */
+
+/** Cancels a timer; harmless when it has fired. */
+export type Cancel = () => void;
+
+export interface Clock {
+  /** Unix epoch seconds with millisecond resolution (decisions.md, Timestamps). */
+  now(): number;
+  /** Calls `run` once after `seconds`, never at once. */
+  after(seconds: number, run: () => void): Cancel;
+}
+
+/** The real clock. Its timers do not keep the process alive. */
+export const systemClock: Clock = {
+  now: () => Date.now() / 1000,
+  after(seconds, run) {
+    const timer = setTimeout(run, Math.max(0, seconds * 1000));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

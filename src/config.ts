@@ -1,0 +1,67 @@
+/** The configuration: one table of environment variables (decisions.md, Configuration). */
+
+import { z } from "zod";
+import { LOG_LEVELS } from "./log.ts";
+
+const url = (pattern: RegExp, says: string) =>
+  z.string().refine((value) => pattern.test(value) && URL.canParse(value), says);
+
+/** Each variable with its schema and default; `doc` is its row in README. */
+export const CONFIG = {
+  HOST: { doc: "Address to listen on", schema: z.string().min(1).default("127.0.0.1") },
+  PORT: {
+    doc: "Port to listen on; `0` picks a free one and prints it",
+    schema: z
+      .string()
+      .regex(/^\d{1,5}$/, "must be a number from 0 to 65535")
+      .transform(Number)
+      .refine((port) => port <= 65_535, "must be a number from 0 to 65535")
+      .default(3000),
+  },
+  PUBLIC_URL: {
+    doc: "Base address shown to clients; from `HOST` and `PORT` when unset",
+    schema: url(/^https?:\/\/[^?#]+$/, "must be an http(s) URL without a query").optional(),
+  },
+  DATABASE_URL: {
+    doc: "The store: `file:` for the embedded one, `http(s)://`, `libsql://` or `ws(s)://` for a libSQL server",
+    schema: z
+      .string()
+      .regex(
+        /^(file:(?!:memory:)[^?#]+|(https?|libsql|wss?):\/\/.+)$/,
+        "must be a file:, http(s)://, libsql:// or ws(s):// URL",
+      )
+      .default("file:data/relay.db"),
+  },
+  DATABASE_AUTH_TOKEN: {
+    doc: "Token for the libSQL server, when it wants one",
+    schema: z.string().min(1).optional(),
+  },
+  ACCOUNT_CREATION: {
+    doc: "`off`: `POST /v1/accounts` is refused",
+    schema: z.enum(["open", "off"], "must be open or off").default("open"),
+  },
+  LOG_LEVEL: {
+    doc: `Least severe level that is logged: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
+    schema: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
+  },
+} as const;
+
+type Table = typeof CONFIG;
+export type Config = { readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> };
+
+/** What is wrong with a variable, in one line; never its value, which may be a secret. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Reads the table from the environment; an empty variable counts as unset. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const entries = Object.entries(CONFIG).map(([name, { schema }]) => {
+    const result = schema.safeParse(env[name] || undefined);
+    if (!result.success) {
+      throw new ConfigError(`${name}: ${result.error.issues[0]?.message ?? "is not valid"}`);
+    }
+    return [name, result.data];
+  });
+  return Object.fromEntries(entries) as Config;
+}

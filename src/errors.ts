@@ -1,0 +1,132 @@
+/** The one table of errors: what each code means on REST, tRPC, MCP and in the activity log. */
+
+import type { TRPC_ERROR_CODE_KEY } from "@trpc/server/rpc";
+
+interface ErrorKind {
+  readonly status: number;
+  readonly trpc: TRPC_ERROR_CODE_KEY;
+  readonly title: string;
+  /** Seconds for `Retry-After` where the thrower gives none. */
+  readonly retry_after?: number;
+}
+
+/** Code -> HTTP status, tRPC key and title (decisions.md, Errors). */
+export const ERRORS = {
+  invalid_json: { status: 400, trpc: "PARSE_ERROR", title: "The body is not JSON" },
+  unauthorized: { status: 401, trpc: "UNAUTHORIZED", title: "No valid credential" },
+  forbidden: { status: 403, trpc: "FORBIDDEN", title: "Not allowed with this credential" },
+  account_creation_off: { status: 403, trpc: "FORBIDDEN", title: "Account creation is off" },
+  not_found: { status: 404, trpc: "NOT_FOUND", title: "Not found" },
+  unknown_path: { status: 404, trpc: "NOT_FOUND", title: "No such route" },
+  method_not_allowed: {
+    status: 405,
+    trpc: "METHOD_NOT_SUPPORTED",
+    title: "The route has no such method",
+  },
+  question_not_pending: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The question is no longer pending",
+  },
+  too_many_pending_questions: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The key has too many pending questions",
+  },
+  too_many_keys: { status: 409, trpc: "CONFLICT", title: "The account has too many keys" },
+  too_many_tasks: { status: 409, trpc: "CONFLICT", title: "The key has too many tasks" },
+  body_too_large: { status: 413, trpc: "PAYLOAD_TOO_LARGE", title: "The body is too large" },
+  unsupported_media_type: {
+    status: 415,
+    trpc: "UNSUPPORTED_MEDIA_TYPE",
+    title: "The body must be application/json",
+  },
+  invalid_fields: { status: 422, trpc: "UNPROCESSABLE_CONTENT", title: "Invalid fields" },
+  too_many_waits: {
+    status: 429,
+    trpc: "TOO_MANY_REQUESTS",
+    title: "Too many requests are waiting",
+    retry_after: 1,
+  },
+  internal: { status: 500, trpc: "INTERNAL_SERVER_ERROR", title: "Internal error" },
+  store_unavailable: {
+    status: 503,
+    trpc: "SERVICE_UNAVAILABLE",
+    title: "The store is unavailable",
+    retry_after: 1,
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+/** A stable, documented error code; the same on every surface. */
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Field name -> short reason. Never holds a value that was sent. */
+export type FieldReasons = Readonly<Record<string, string>>;
+
+interface ErrorOptions {
+  /** What a person may read about this case; never a value that was sent. */
+  readonly detail?: string;
+  readonly fields?: FieldReasons;
+  /** Why, for the log alone; never shown to a client. */
+  readonly cause?: unknown;
+}
+
+/** The only error that services throw; surfaces render it with {@link toProblem}. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly status: number;
+  readonly fields: FieldReasons | undefined;
+  /** Seconds to wait before the request is sent again, for `Retry-After`. */
+  readonly retry_after: number | undefined;
+
+  constructor(
+    readonly code: ErrorCode,
+    options: ErrorOptions = {},
+  ) {
+    const kind: ErrorKind = ERRORS[code];
+    super(options.detail ?? `${kind.title}.`, { cause: options.cause });
+    this.status = kind.status;
+    this.fields = options.fields;
+    this.retry_after = kind.retry_after;
+  }
+}
+
+/** Throws the error of this code. */
+export function fail(code: ErrorCode, options?: ErrorOptions): never {
+  throw new ServiceError(code, options);
+}
+
+/** Throws `422 invalid_fields`, naming each field and why (interface.md §7). */
+export function failFields(fields: FieldReasons): never {
+  throw invalidFields(fields);
+}
+
+/** `422 invalid_fields`; its `detail` has the form that the activity log uses. */
+export function invalidFields(fields: FieldReasons): ServiceError {
+  return new ServiceError("invalid_fields", {
+    detail: `Invalid fields: ${Object.keys(fields).join(", ")}.`,
+    fields,
+  });
+}
+
+/** An RFC 9457 body, `application/problem+json`. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly fields?: FieldReasons;
+}
+
+/** Renders an error as the body that every surface sends. */
+export function toProblem(error: ServiceError): Problem {
+  return {
+    type: `/problems/${error.code}`,
+    title: ERRORS[error.code].title,
+    status: error.status,
+    code: error.code,
+    detail: error.message,
+    ...(error.fields && { fields: error.fields }),
+  };
+}

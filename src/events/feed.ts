@@ -1,0 +1,207 @@
+/**
+ * Delivers the events of all processes in commit order, without a gap: from memory when the next
+ * one is this process's own, else from the outbox table (decisions.md, Other routes, Events).
+ */
+
+import type { Cancel, Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
+import { describeError, type Log } from "../log.ts";
+import type { StoredEvent } from "../model/event.ts";
+
+/** What the feed reads of the store. */
+export interface EventSource {
+  /** The newest sequence number given. */
+  latest(): Promise<number>;
+  /** Up to `limit` events with a higher number than `seq`, in order. */
+  after(seq: number, limit: number): Promise<StoredEvent[]>;
+  /** Seconds between polls while someone listens. */
+  pollEvery(): number;
+}
+
+interface FeedOptions {
+  readonly source: EventSource;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type Feed = ReturnType<typeof createFeed>;
+
+/** Events of one read of the table. */
+const PAGE = 500;
+/** Seconds between polls while nobody listens, and while the store is away. */
+const IDLE_POLL = 0.25;
+
+export function createFeed({ source, clock, log }: FeedOptions) {
+  const accounts = createTopics<StoredEvent>();
+  const subjects = createTopics<void>();
+  const losses = new Set<() => void>();
+  /** This process's own events that are not delivered yet, by number. */
+  const own = new Map<number, StoredEvent>();
+  let last = 0;
+  let lost = false;
+  let stopped = false;
+  let look = false;
+  let pumping: Promise<void> | undefined;
+  let cancel_poll: Cancel = () => {};
+
+  const deliver = (event: StoredEvent) => {
+    last = event.seq;
+    own.delete(event.seq);
+    accounts.emit(event.account_id, event);
+    subjects.emit(event.subject);
+  };
+
+  const deliverOwn = () => {
+    for (let next = own.get(last + 1); next; next = own.get(last + 1)) deliver(next);
+  };
+
+  const tellLoss = () => {
+    for (const listener of [...losses]) listener();
+  };
+
+  const readTable = async (): Promise<void> => {
+    for (;;) {
+      const rows = await source.after(last, PAGE);
+      for (const row of rows) {
+        if (row.seq <= last) continue;
+        if (row.seq !== last + 1) {
+          // Older events are pruned: listeners cannot be told what they missed, so they reconnect.
+          log.warn("fell behind the events", { missed: row.seq - last - 1 });
+          tellLoss();
+        }
+        deliver(row);
+      }
+      deliverOwn();
+      if (rows.length < PAGE) return;
+    }
+  };
+
+  const lose = (error: unknown) => {
+    if (lost || stopped) return;
+    log.warn("store lost", describeError(error));
+    lost = true;
+    own.clear();
+    tellLoss();
+  };
+
+  /** Starts anew from the newest event; listeners of before were told of the loss. */
+  const recover = async (): Promise<void> => {
+    last = await source.latest();
+    own.clear();
+    if (lost) log.info("store is back");
+    lost = false;
+  };
+
+  const lookOnce = async (): Promise<void> => {
+    if (lost) await recover();
+    await readTable();
+  };
+
+  const pump = async (): Promise<void> => {
+    while (look) {
+      look = false;
+      // One failure may be a connection that had gone stale; two are a lost store.
+      await lookOnce().catch(lookOnce).catch(lose);
+    }
+    pumping = undefined;
+  };
+
+  const wake = (): Promise<void> => {
+    if (stopped) return Promise.resolve();
+    look = true;
+    pumping ??= pump();
+    return pumping;
+  };
+
+  const poll = () => {
+    cancel_poll();
+    if (stopped) return;
+    const listening = accounts.size() + subjects.size() > 0 && !lost;
+    cancel_poll = clock.after(listening ? source.pollEvery() : IDLE_POLL, () => {
+      void wake().then(poll);
+    });
+  };
+
+  const listenFirst = () => {
+    if (accounts.size() + subjects.size() === 1) poll();
+  };
+
+  return {
+    async start(): Promise<void> {
+      await recover();
+      poll();
+    },
+
+    /** Takes the events of a batch of this process that was just committed. */
+    committed(events: readonly StoredEvent[]): void {
+      if (lost) return;
+      for (const event of events) if (event.seq > last) own.set(event.seq, event);
+      deliverOwn();
+      if (own.size > 0) void wake();
+    },
+
+    /** Looks for events of other processes now. */
+    wake: (): void => void wake(),
+
+    /**
+     * Resolves when every event committed before the call was delivered. Throws
+     * `503 store_unavailable` when the store is away.
+     */
+    async caughtUp(): Promise<void> {
+      await wake();
+      if (lost) throw new ServiceError("store_unavailable");
+    },
+
+    /** Calls `listener` with each event of the account until the returned function is called. */
+    onAccount(account_id: string, listener: (event: StoredEvent) => void): Cancel {
+      const cancel = accounts.add(account_id, listener);
+      listenFirst();
+      return cancel;
+    },
+
+    /** Calls `listener` after each event about the resource. */
+    onSubject(id: string, listener: () => void): Cancel {
+      const cancel = subjects.add(id, listener);
+      listenFirst();
+      return cancel;
+    },
+
+    /** Calls `listener` when events may have been missed, since the store is or was away. */
+    onLost(listener: () => void): Cancel {
+      losses.add(listener);
+      return () => losses.delete(listener);
+    },
+
+    isLost: (): boolean => lost,
+
+    stop(): void {
+      stopped = true;
+      cancel_poll();
+    },
+  };
+}
+
+/** Listeners by topic; removing one is idempotent, also while an event is delivered. */
+function createTopics<Event>() {
+  const topics = new Map<string, Set<(event: Event) => void>>();
+  return {
+    size: () => topics.size,
+    add(topic: string, listener: (event: Event) => void): Cancel {
+      let listeners = topics.get(topic);
+      if (!listeners) {
+        listeners = new Set();
+        topics.set(topic, listeners);
+      }
+      listeners.add(listener);
+      return () => {
+        const current = topics.get(topic);
+        current?.delete(listener);
+        if (current?.size === 0) topics.delete(topic);
+      };
+    },
+    emit(topic: string, event: Event): void {
+      const listeners = topics.get(topic);
+      if (listeners) for (const listener of [...listeners]) listener(event);
+    },
+  };
+}

@@ -1,0 +1,176 @@
+/** The OpenAPI 3.1 document: trpc-to-openapi's, put right in one pass for what it cannot know. */
+
+import type { AnyTRPCRouter } from "@trpc/server";
+import {
+  forEachOpenApiProcedure,
+  generateOpenApiDocument,
+  type OpenApiMeta,
+  type OpenApiRouter,
+} from "trpc-to-openapi";
+import type { RelayMeta } from "../../routers/trpc.ts";
+import { ERRORS, type ErrorCode } from "../errors.ts";
+
+interface DocumentOptions {
+  readonly router: AnyTRPCRouter;
+  readonly version: string;
+  readonly base_url: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is edited as the plain JSON it is
+type Json = Record<string, any>;
+
+/** Codes that any route can give; a body and a credential add theirs. */
+const EVERYWHERE: readonly ErrorCode[] = [
+  "body_too_large",
+  "invalid_fields",
+  "internal",
+  "store_unavailable",
+];
+
+/** The document of all `/v1` routes with their real statuses and error bodies. */
+export function createDocument({ router, version, base_url }: DocumentOptions): Json {
+  const document = generateOpenApiDocument(router as unknown as OpenApiRouter, {
+    title: "Relay",
+    description: "Software agents and a person exchange work state and questions.",
+    version,
+    openApiVersion: "3.1.0",
+    baseUrl: base_url,
+    tags: ["Accounts", "Keys", "Tasks", "Questions", "Events"],
+    securitySchemes: {
+      account: { type: "http", scheme: "bearer", description: "Account token (`mca_…`)" },
+      key: { type: "http", scheme: "bearer", description: "API key (`mck_…`)" },
+    },
+  }) as unknown as Json;
+
+  forEachOpenApiProcedure(router._def.procedures, ({ meta }) => {
+    const { openapi, ...own } = meta as OpenApiMeta<RelayMeta>;
+    if (!openapi) return;
+    correct(document.paths[openapi.path][openapi.method.toLowerCase()], openapi.method, own);
+  });
+  document.paths["/v1/events"] = { get: eventStream() };
+  dropClosedOutputs(document);
+  document.components.schemas = {
+    ...sortedByName(document.components.schemas),
+    Problem: problemSchema(),
+  };
+  return document;
+}
+
+/** Status, security, query fields of a POST, and errors of one operation. */
+function correct(operation: Json, method: string, meta: RelayMeta): void {
+  const { access = "none", status = 200, query = [], body_optional = false, errors = [] } = meta;
+  const success = operation.responses[200];
+  if (status === 204) {
+    operation.responses = { 204: { description: "Done" } };
+  } else {
+    operation.responses = {
+      [status]: { ...success, description: status === 201 ? "Created" : "OK" },
+    };
+  }
+  operation.security =
+    access === "none" ? [] : access === "any" ? [{ account: [] }, { key: [] }] : [{ [access]: [] }];
+
+  const body = operation.requestBody?.content["application/json"];
+  const parameters: Json[] = operation.parameters ?? [];
+  for (const field of query) {
+    const { description, ...schema } = body.schema.properties[field];
+    delete body.schema.properties[field];
+    parameters.push({ in: "query", name: field, schema, ...(description && { description }) });
+  }
+  for (const parameter of parameters) {
+    // A list is one parameter with commas, as the interface has it.
+    if (parameter.schema?.type === "array")
+      Object.assign(parameter, { style: "form", explode: false });
+  }
+  if (parameters.length > 0) operation.parameters = parameters;
+  if (method === "DELETE" || method === "GET") delete operation.requestBody;
+  if (operation.requestBody) operation.requestBody.required = !body_optional;
+
+  const codes = new Set<ErrorCode>([...errors, ...EVERYWHERE]);
+  if (operation.requestBody) codes.add("invalid_json").add("unsupported_media_type");
+  if (access !== "none") codes.add("unauthorized");
+  if (access === "account" || access === "key") codes.add("forbidden");
+  Object.assign(operation.responses, errorResponses(codes));
+}
+
+/** One response per status, naming the codes it can carry. */
+function errorResponses(codes: Iterable<ErrorCode>): Json {
+  const by_status = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const { status } = ERRORS[code];
+    by_status.set(status, [...(by_status.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...by_status].map(([status, some]) => [
+      status,
+      {
+        description: some.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
+        ...(some.some((code) => "retry_after" in ERRORS[code]) && {
+          headers: {
+            "Retry-After": {
+              description: "Seconds to wait",
+              schema: { type: "integer", minimum: 0 },
+            },
+          },
+        }),
+        content: {
+          "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+        },
+      },
+    ]),
+  );
+}
+
+/** `GET /v1/events` is no procedure, so the generator does not know it (interface.md §6). */
+function eventStream(): Json {
+  return {
+    operationId: "events",
+    tags: ["Events"],
+    summary: "Stream every change of the account",
+    description:
+      "Server-sent events: first `ready`, then each change in the order of the commits. Nothing is replayed: after `ready`, get the lists again.",
+    security: [{ account: [] }],
+    responses: {
+      200: { description: "OK", content: { "text/event-stream": { schema: { type: "string" } } } },
+      ...errorResponses(["unauthorized", "forbidden", "internal", "store_unavailable"]),
+    },
+  };
+}
+
+function problemSchema(): Json {
+  return {
+    type: "object",
+    description: "RFC 9457 problem details",
+    properties: {
+      type: { type: "string" },
+      title: { type: "string" },
+      status: { type: "integer" },
+      code: { type: "string", enum: Object.keys(ERRORS) },
+      detail: { type: "string" },
+      fields: {
+        type: "object",
+        description: "Field name to a short reason",
+        additionalProperties: { type: "string" },
+      },
+    },
+    required: ["type", "title", "status", "code", "detail"],
+  };
+}
+
+/** Fields may be added to a response over time (§9), so its objects are open. */
+function dropClosedOutputs(document: Json): void {
+  const open = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    if ((node as Json).additionalProperties === false) delete (node as Json).additionalProperties;
+    for (const child of Object.values(node)) open(child);
+  };
+  open(document.components.schemas);
+  for (const path of Object.values<Json>(document.paths)) {
+    for (const operation of Object.values<Json>(path)) open(operation.responses);
+  }
+}
+
+function sortedByName(schemas: Json = {}): Json {
+  const kept = Object.entries(schemas).filter(([name]) => !name.startsWith("error."));
+  return Object.fromEntries(kept.sort(([a], [b]) => a.localeCompare(b)));
+}

@@ -1,0 +1,168 @@
+/** The Bun adapter of trpc-to-openapi: binds each procedure to its route, once, at start. */
+
+import type { AnyTRPCRouter } from "@trpc/server";
+import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "trpc-to-openapi";
+import type { z } from "zod";
+import { type RelayMeta, toServiceError } from "../../routers/trpc.ts";
+import type { Clock } from "../clock.ts";
+import { type FieldReasons, ServiceError } from "../errors.ts";
+import { ClientGone } from "../events/wait-room.ts";
+import { describeError, type Log } from "../log.ts";
+import { checkDeclaredSize, readJson } from "./body.ts";
+import type { CreateContext } from "./context.ts";
+import { decoderOf, readQuery } from "./query.ts";
+import { json, noContent, problem } from "./respond.ts";
+
+/** A Bun route: every method of one path. */
+export type Handler = (request: Bun.BunRequest) => Promise<Response>;
+
+/** What the adapter calls of a procedure; tRPC types it for its own callers only. */
+type Call = (options: {
+  ctx: unknown;
+  path: string;
+  type: string;
+  getRawInput: () => Promise<unknown>;
+  input: undefined;
+  signal: AbortSignal;
+  batchIndex: number;
+}) => Promise<unknown>;
+
+interface RestOptions {
+  readonly router: AnyTRPCRouter;
+  readonly createContext: CreateContext;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Routes that are no procedures: path, then method, then handler. */
+  readonly extra: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
+}
+
+/** Routes for `Bun.serve`, path parameters as `:name`. */
+export function createRestRoutes({ router, createContext, log, clock, extra }: RestOptions) {
+  const paths = new Map<string, Map<string, Handler>>();
+  const add = (path: string, method: string, handle: Handler) => {
+    const methods = paths.get(path) ?? new Map<string, Handler>();
+    if (methods.has(method)) throw new Error(`two procedures for ${method} ${path}`);
+    paths.set(path, methods.set(method, handle));
+  };
+
+  forEachOpenApiProcedure(router._def.procedures, ({ path: name, procedure, type, meta }) => {
+    const { openapi, status, query, body_optional, access } = meta as OpenApiMeta<RelayMeta>;
+    if (!openapi) return;
+    const { path, method } = openapi;
+    const input = procedure._def as unknown as { inputs: [z.ZodObject] };
+    const shape = input.inputs[0].shape;
+    const in_path = getPathParameters(path) as string[];
+    const has_body = method === "POST" || method === "PATCH" || method === "PUT";
+    const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
+    const in_query = new Set(has_body ? (query ?? []) : rest);
+    const decoders = new Map(
+      [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
+    );
+    const call = procedure as unknown as Call;
+
+    const handle: Handler = async (request) => {
+      let data: unknown = Object.create(null);
+      const rejected: Record<string, string> = {};
+      if (has_body) {
+        const body = await readJson(request, { optional: body_optional === true });
+        if (isObject(body)) {
+          for (const field of Object.keys(body)) {
+            if (in_query.has(field) || in_path.includes(field)) {
+              rejected[field] = "is not a field of this body";
+            } else {
+              (data as Record<string, unknown>)[field] = body[field];
+            }
+          }
+        } else {
+          data = body;
+        }
+      } else {
+        checkDeclaredSize(request);
+      }
+      if (isObject(data)) {
+        if (in_query.size > 0) readQuery(request.url, decoders, data, rejected);
+        for (const field of in_path)
+          data[field] = (request.params as Record<string, string>)[field];
+      }
+
+      const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
+      const ctx = await createContext(request, faults, access === "none");
+      const result = await call({
+        ctx,
+        path: name,
+        type,
+        getRawInput: () => Promise.resolve(data),
+        input: undefined,
+        signal: request.signal,
+        batchIndex: 0,
+      }).finally(() => ctx.recorded);
+      return status === 204 ? noContent() : json(result, status);
+    };
+    add(path, method, handle);
+  });
+
+  for (const [path, methods] of Object.entries(extra)) {
+    for (const [method, handle] of Object.entries(methods)) add(path, method, handle);
+  }
+
+  return Object.fromEntries(
+    [...paths].map(([path, methods]) => [
+      path.replace(/\{(\w+)\}/g, ":$1"),
+      dispatch(path, methods, log, clock),
+    ]),
+  );
+}
+
+/** Finds the method's handler and renders whatever it throws. */
+function dispatch(
+  path: string,
+  methods: ReadonlyMap<string, Handler>,
+  log: Log,
+  clock: Clock,
+): Handler {
+  const allowed = [...methods.keys()];
+  if (methods.has("GET")) allowed.push("HEAD");
+  const allow = allowed.join(", ");
+
+  return async (request) => {
+    const { method } = request;
+    const handle = methods.get(method === "HEAD" ? "GET" : method);
+    if (!handle) return problem(new ServiceError("method_not_allowed"), { allow });
+    const route = `${method} ${path}`;
+    const started = clock.now();
+    let response: Response;
+    try {
+      response = await handle(request);
+    } catch (error) {
+      response = renderError(error, log, route);
+    }
+    const ms = Math.round((clock.now() - started) * 1000);
+    log.debug("request", { route, status: response.status, ms });
+    return response;
+  };
+}
+
+/** The response of an error; one nobody expected is logged, without its message. */
+export function renderError(thrown: unknown, log: Log, route: string): Response {
+  const error = toServiceError(thrown);
+  // Nobody is left to read it.
+  if (rootCause(error) instanceof ClientGone) return new Response(null, { status: 499 });
+  if (error.code === "internal") {
+    log.error("internal error", { route, ...describeError(rootCause(error)) });
+  }
+  return problem(error);
+}
+
+/** tRPC wraps what a procedure threw; the log wants the error itself. */
+function rootCause(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Answers every path that is no route. */
+export function unknownPath(): Response {
+  return problem(new ServiceError("unknown_path"));
+}

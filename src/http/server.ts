@@ -1,0 +1,45 @@
+/** `Bun.serve`: binds every surface to one port. */
+
+import { LIMITS } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { type Handler, renderError, unknownPath } from "./rest.ts";
+
+interface ServerOptions {
+  readonly hostname: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly routes: Readonly<Record<string, Handler>>;
+  readonly trpc: (request: Request) => Promise<Response>;
+  readonly log: Log;
+}
+
+/**
+ * Seconds without a byte until a connection is closed: longer than the longest wait and than the
+ * silence between two pings, short enough to get rid of a reader that stalls.
+ */
+const IDLE_TIMEOUT = LIMITS.wait_max + 10;
+
+export type HttpServer = ReturnType<typeof startServer>;
+
+/** Listens; throws when the address is taken. */
+export function startServer({ hostname, port, routes, trpc, log }: ServerOptions) {
+  return Bun.serve({
+    hostname,
+    port,
+    idleTimeout: IDLE_TIMEOUT,
+    // Larger than our own limit, so that our error body answers instead of Bun's empty one.
+    maxRequestBodySize: 64 * 1024 * 1024,
+    development: false,
+    routes: { ...routes },
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (!pathname.startsWith("/trpc/")) return unknownPath();
+      try {
+        return await trpc(request);
+      } catch (error) {
+        return renderError(error, log, "/trpc");
+      }
+    },
+    error: (error) => renderError(error, log, "http"),
+  });
+}

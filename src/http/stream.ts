@@ -1,0 +1,149 @@
+/** `GET /v1/events`: the account's changes as server-sent events (interface.md §6). */
+
+import type { Auth } from "../auth/authenticate.ts";
+import type { Cancel, Clock } from "../clock.ts";
+import { fail } from "../errors.ts";
+import type { Feed } from "../events/feed.ts";
+import { LIMITS } from "../limits.ts";
+import type { StoredEvent } from "../model/event.ts";
+import { requireCaller } from "./context.ts";
+
+interface StreamOptions {
+  readonly auth: Auth;
+  readonly feed: Feed;
+  readonly clock: Clock;
+}
+
+export type Streams = ReturnType<typeof createStreams>;
+
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  // A proxy that collects the response would hold events back.
+  "x-accel-buffering": "no",
+};
+
+const encoder = new TextEncoder();
+const PING = encoder.encode(": ping\n\n");
+
+interface Stream {
+  end(): void;
+}
+
+export function createStreams({ auth, feed, clock }: StreamOptions) {
+  const open = new Map<string, Set<Stream>>();
+  /** The last event's frame: streams of one account share its bytes. */
+  let encoded: { seq: number; bytes: Uint8Array } | undefined;
+  let closed = false;
+
+  const frameOf = (event: StoredEvent): Uint8Array => {
+    if (encoded?.seq !== event.seq) {
+      encoded = { seq: event.seq, bytes: frame(event.name, event.data) };
+    }
+    return encoded.bytes;
+  };
+
+  const start = (
+    account_id: string,
+    controller: ReadableStreamDefaultController<Uint8Array>,
+    signal: AbortSignal,
+    hurry: () => void,
+  ): Stream => {
+    let last_at = clock.now();
+    let ended = false;
+    let cancel_ping: Cancel = () => {};
+
+    const end = () => {
+      if (ended) return;
+      ended = true;
+      for (const cancel of [unsubscribe, unlose, cancel_ping]) cancel();
+      const streams = open.get(account_id);
+      streams?.delete(stream);
+      if (streams?.size === 0) open.delete(account_id);
+      signal.removeEventListener("abort", end);
+      try {
+        controller.close();
+      } catch {
+        // The client had closed it first.
+      }
+    };
+
+    const send = (bytes: Uint8Array) => {
+      if (ended) return;
+      try {
+        controller.enqueue(bytes);
+      } catch {
+        end();
+        return;
+      }
+      last_at = clock.now();
+      if ((controller.desiredSize ?? 0) <= 0) {
+        // The reader is too slow: let go of the socket soon, whatever it still has to take.
+        hurry();
+        end();
+      }
+    };
+
+    const armPing = (seconds: number) => {
+      cancel_ping = clock.after(seconds, () => {
+        const due_in = last_at + LIMITS.ping_after - clock.now();
+        if (due_in <= 0) send(PING);
+        if (!ended) armPing(due_in <= 0 ? LIMITS.ping_after : due_in);
+      });
+    };
+
+    const unsubscribe = feed.onAccount(account_id, (event) => {
+      send(frameOf(event));
+      if (event.name === "account.deleted") end();
+    });
+    const unlose = feed.onLost(end);
+    const stream: Stream = { end };
+    const streams = open.get(account_id) ?? new Set();
+    open.set(account_id, streams.add(stream));
+    if (streams.size > LIMITS.streams) streams.values().next().value!.end();
+    signal.addEventListener("abort", end);
+
+    send(frame("ready", JSON.stringify({ account_id })));
+    armPing(LIMITS.ping_after);
+    // The listener above never fires for an abort that came first.
+    if (signal.aborted) end();
+    return stream;
+  };
+
+  return {
+    /** `hurry` makes the server drop the connection shortly, even if its reader takes nothing. */
+    async open(request: Request, hurry: () => void): Promise<Response> {
+      const caller = await requireCaller(auth, request);
+      if (caller.kind !== "account") fail("forbidden");
+      if (request.method === "HEAD") return new Response(null, { headers: HEADERS });
+      if (closed) fail("store_unavailable");
+      // What was committed before `ready` is not sent after it.
+      await feed.caughtUp();
+
+      let stream: Stream | undefined;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start(controller) {
+            stream = start(caller.account_id, controller, request.signal, hurry);
+          },
+          cancel: () => stream?.end(),
+        },
+        { highWaterMark: LIMITS.stream_queue_bytes, size: (chunk) => chunk?.byteLength ?? 0 },
+      );
+      return new Response(body, { headers: HEADERS });
+    },
+
+    /** Streams open now, over all accounts. */
+    count: (): number => [...open.values()].reduce((sum, streams) => sum + streams.size, 0),
+
+    /** Ends every stream; later ones are refused. */
+    close(): void {
+      closed = true;
+      for (const streams of [...open.values()]) for (const stream of [...streams]) stream.end();
+    },
+  };
+}
+
+function frame(name: string, data: string): Uint8Array {
+  return encoder.encode(`event: ${name}\ndata: ${data}\n\n`);
+}

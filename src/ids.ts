@@ -1,0 +1,51 @@
+/** Ids, secrets and change stamps as a port, so that a test can fix them. */
+
+import { createHash, randomBytes } from "node:crypto";
+import type { Clock } from "./clock.ts";
+
+/** `interface.md §2 Identifiers`. */
+export type IdPrefix = "acc" | "key" | "tsk" | "qst";
+
+export interface Ids {
+  /** Prefix + UUIDv7 as 32 lowercase hex digits: sorts by creation time. */
+  next(prefix: IdPrefix): string;
+  /** Prefix + 256 random bits, base64url. */
+  secret(prefix: "mca" | "mck"): string;
+  /** A value no other change has: marks the row a write batch changed (see db/store.ts). */
+  stamp(): string;
+}
+
+export function createIds(clock: Clock): Ids {
+  const process_part = randomBytes(9).toString("base64url");
+  let changes = 0;
+  let last_ms = 0;
+  let counter = 0;
+
+  return {
+    next(prefix) {
+      const ms = Math.round(clock.now() * 1000);
+      // Within a millisecond (or when the clock steps back) the counter keeps the order.
+      if (ms > last_ms) {
+        last_ms = ms;
+        counter = randomBytes(2).readUInt16BE() & 0x3ff;
+      } else if (++counter > 0xfff) {
+        last_ms += 1;
+        counter = 0;
+      }
+      const random = randomBytes(8);
+      random[0] = 0x80 | (random[0]! & 0x3f);
+      return `${prefix}_${hex(last_ms, 12)}7${hex(counter, 3)}${random.toString("hex")}`;
+    },
+    secret: (prefix) => `${prefix}_${randomBytes(32).toString("base64url")}`,
+    stamp: () => `${process_part}${(++changes).toString(36)}`,
+  };
+}
+
+/** What the store keeps of a secret: its SHA-256 digest, base64url (decisions.md, Credentials). */
+export function digest(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64url");
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, "0");
+}

@@ -1,0 +1,42 @@
+/** Every limit of the interface, in one table (interface.md §8, decisions.md, Limits). */
+
+/** Lengths count Unicode code points; times are seconds unless the name says otherwise. */
+export const LIMITS = {
+  /** Bytes of a request body; one more is `413 body_too_large`. */
+  body_bytes: 256 * 1024,
+  title: 200,
+  description: 10_000,
+  status_note: 200,
+  label: 80,
+  prompt: 2_000,
+  option_label: 80,
+  options_min: 2,
+  options_max: 4,
+  text_answer: 4_000,
+  /** A longer host name is cut. */
+  host: 253,
+  keys_per_account: 100,
+  tasks_per_key: 10_000,
+  pending_questions_per_key: 20,
+  question_list: 100,
+  task_page: 500,
+  task_page_default: 100,
+  /** Tasks one page looks at when `priority` narrows it; the page may then be short. */
+  task_scan: 2_000,
+  wait_max: 50,
+  /** Requests of one key, or of one account, that sleep at once in one process. */
+  waits: 32,
+  expires_in_min: 60,
+  expires_in_max: 86_400,
+  expires_in_default: 3_600,
+  /** Event streams of one account in one process; the oldest is closed when one more opens. */
+  streams: 16,
+  /** Bytes queued for one stream before its reader counts as too slow. */
+  stream_queue_bytes: 1024 * 1024,
+  ping_after: 20,
+  last_used_every: 60,
+  last_host_every: 1,
+  /** How long events stay in the store for processes that fell behind. */
+  event_retention: 300,
+  trpc_batch: 20,
+} as const;

@@ -1,0 +1,26 @@
+/** Who sends a request (interface.md §5). */
+
+interface AnyCaller {
+  readonly account_id: string;
+  /** The digest of the secret that was sent: what a waiting request is checked by again. */
+  readonly credential: string;
+}
+
+export interface AccountCaller extends AnyCaller {
+  readonly kind: "account";
+}
+
+export interface KeyCaller extends AnyCaller {
+  readonly kind: "key";
+  readonly key_id: string;
+}
+
+export type Caller = AccountCaller | KeyCaller;
+
+/**
+ * The key, or the account: what scopes a query to the caller, and what its waits are counted by
+ * (decisions.md, Questions).
+ */
+export function callerId(caller: Caller): string {
+  return caller.kind === "key" ? caller.key_id : caller.account_id;
+}

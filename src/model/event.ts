@@ -1,0 +1,40 @@
+/** The events of the stream, in the order of interface.md §6. */
+
+import type { Key } from "./key.ts";
+import type { Question } from "./question.ts";
+import type { Task } from "./task.ts";
+
+/** Event name -> its data. `ready` is made by the stream itself. */
+interface EventData {
+  "task.created": { task: Task };
+  "task.updated": { task: Task };
+  "task.deleted": { task_id: string; key_id: string };
+  "key.created": { key: Key };
+  "key.updated": { key: Key };
+  "key.deleted": { key_id: string };
+  "question.created": { question: Question };
+  "question.updated": { question: Question };
+  "account.deleted": Record<string, never>;
+}
+export type EventName = keyof EventData;
+
+/** A change as a service states it. */
+export type ServiceEvent = {
+  [Name in EventName]: {
+    readonly name: Name;
+    readonly account_id: string;
+    /** Id of the resource that changed: what a sleeping request is woken by. */
+    readonly subject: string;
+    readonly data: EventData[Name];
+  };
+}[EventName];
+
+/** An event as the store keeps it; `data` is the JSON text that streams send. */
+export interface StoredEvent {
+  /** Gapless, in commit order over all processes. */
+  readonly seq: number;
+  readonly account_id: string;
+  readonly subject: string;
+  readonly name: string;
+  readonly data: string;
+}

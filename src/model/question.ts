@@ -1,0 +1,102 @@
+/** The question and its transitions, pure (interface.md §2 Question, §3 Question, §4 Questions). */
+
+import { z } from "zod";
+import { failFields } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import { fits, Id, isBlank, Timestamp, text } from "./text.ts";
+
+export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
+const QUESTION_KINDS = ["confirm", "choice", "text"] as const;
+
+export const QuestionStatus = z.enum(QUESTION_STATUSES);
+const QuestionKind = z.enum(QUESTION_KINDS);
+
+export const Question = z
+  .object({
+    id: z.string(),
+    key_id: z.string(),
+    task_id: z.string().nullable(),
+    prompt: z.string(),
+    kind: QuestionKind,
+    options: z.array(z.string()),
+    status: QuestionStatus,
+    answer: z.string().nullable(),
+    created_at: Timestamp,
+    answered_at: Timestamp.nullable(),
+    expires_at: Timestamp,
+  })
+  .meta({ id: "Question" });
+export type Question = z.infer<typeof Question>;
+
+/** Ask body. `options: null` and `task_id: null` mean absent (decisions.md, Null). */
+export const QuestionInput = z.strictObject({
+  prompt: text({ max: LIMITS.prompt }),
+  kind: QuestionKind.exactOptional(),
+  options: z
+    .array(text({ max: LIMITS.option_label }))
+    .min(LIMITS.options_min)
+    .max(LIMITS.options_max)
+    .nullable()
+    .exactOptional()
+    .meta({ description: "For `choice` alone: 2 to 4 different labels" }),
+  task_id: Id.nullable().exactOptional(),
+  expires_in: z
+    .int()
+    .min(LIMITS.expires_in_min)
+    .max(LIMITS.expires_in_max)
+    .exactOptional()
+    .meta({ description: `Seconds; ${LIMITS.expires_in_default} when absent` }),
+});
+export type QuestionInput = z.infer<typeof QuestionInput>;
+
+interface NewQuestion {
+  readonly id: string;
+  readonly key_id: string;
+  readonly now: number;
+}
+
+/** A new pending question; `422 fields.options` when the options do not fit the kind. */
+export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuestion): Question {
+  const kind = input.kind ?? "confirm";
+  return {
+    id,
+    key_id,
+    task_id: input.task_id ?? null,
+    prompt: input.prompt,
+    kind,
+    options: optionsOf(kind, input.options ?? null),
+    status: "pending",
+    answer: null,
+    created_at: now,
+    answered_at: null,
+    expires_at:
+      (Math.round(now * 1000) + (input.expires_in ?? LIMITS.expires_in_default) * 1000) / 1000,
+  };
+}
+
+function optionsOf(kind: Question["kind"], options: string[] | null): string[] {
+  if (kind === "choice") {
+    if (options === null) failFields({ options: "is required for a choice" });
+    const trimmed = new Set(options.map((option) => option.trim()));
+    if (trimmed.size < options.length) failFields({ options: "must all be different" });
+    return options;
+  }
+  if (options !== null) failFields({ options: "is permitted for a choice only" });
+  return kind === "confirm" ? ["Yes", "No"] : [];
+}
+
+/** Whether time has ended the question, swept or not (decisions.md, Questions). */
+export function isOverdue(question: Question, now: number): boolean {
+  return question.status === "pending" && question.expires_at <= now;
+}
+
+/** `422 fields.answer` when the answer does not fit the question (§4 Answer). */
+export function checkAnswer(question: Question, answer: string): void {
+  if (question.kind !== "text") {
+    if (!question.options.includes(answer)) failFields({ answer: "is not one of the options" });
+  } else if (isBlank(answer)) {
+    failFields({ answer: "must hold a character that is not white space" });
+  } else if (!fits(answer, LIMITS.text_answer)) {
+    failFields({ answer: `must be at most ${LIMITS.text_answer} characters` });
+  }
+}

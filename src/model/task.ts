@@ -1,0 +1,117 @@
+/** The task and its transitions, pure (interface.md §2 Task, §3 Task, §4 Tasks). */
+
+import { z } from "zod";
+import { LIMITS } from "../limits.ts";
+import { Timestamp, text } from "./text.ts";
+
+export const TASK_STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
+export const TASK_PRIORITIES = ["low", "medium", "high", "urgent"] as const;
+
+export const TaskStatus = z.enum(TASK_STATUSES);
+export const TaskPriority = z.enum(TASK_PRIORITIES);
+
+const Title = text({ max: LIMITS.title });
+const Description = text({ max: LIMITS.description, blank: true });
+const StatusNote = text({ max: LIMITS.status_note, one_line: true });
+const Progress = z.int().min(0).max(100);
+
+export const Task = z
+  .object({
+    id: z.string(),
+    key_id: z.string().meta({ description: "The owning key" }),
+    title: z.string(),
+    description: z.string(),
+    status: TaskStatus,
+    priority: TaskPriority,
+    notify: z.boolean().meta({ description: "Whether an agent's change notifies visibly" }),
+    progress: z.int().nullable(),
+    status_note: z.string().nullable(),
+    source: z.enum(["agent", "app"]),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    completed_at: Timestamp.nullable(),
+    seen_at: Timestamp.nullable().meta({ description: "When the agent first got the task" }),
+    host: z.string().nullable(),
+  })
+  .meta({ id: "Task" });
+export type Task = z.infer<typeof Task>;
+
+/** The part of the create body that both credential kinds may send. */
+export const TaskInput = z.strictObject({
+  title: Title,
+  description: Description.exactOptional(),
+  status: TaskStatus.exactOptional(),
+  priority: TaskPriority.exactOptional(),
+  notify: z.boolean().exactOptional(),
+});
+export type TaskInput = z.infer<typeof TaskInput>;
+
+/** Update body: any subset; only `progress` and `status_note` accept null (§4 Update body 2). */
+export const TaskPatch = z.strictObject({
+  ...TaskInput.shape,
+  title: Title.exactOptional(),
+  progress: Progress.nullable().exactOptional(),
+  status_note: StatusNote.nullable().exactOptional(),
+});
+export type TaskPatch = z.infer<typeof TaskPatch>;
+
+/** The fields that a PATCH can name; `updated_at` moves with these alone. */
+const PATCHABLE = Object.keys(TaskPatch.shape) as (keyof TaskPatch)[];
+
+interface NewTask extends TaskInput {
+  readonly id: string;
+  readonly key_id: string;
+  readonly source: Task["source"];
+  readonly host: string | null;
+  readonly now: number;
+}
+
+/** A new task with the defaults of decisions.md, Tasks. */
+export function newTask({ now, ...input }: NewTask): Task {
+  const done = input.status === "done";
+  return {
+    id: input.id,
+    key_id: input.key_id,
+    title: input.title,
+    description: input.description ?? "",
+    status: input.status ?? "todo",
+    priority: input.priority ?? "medium",
+    notify: input.notify ?? true,
+    progress: done ? 100 : null,
+    status_note: null,
+    source: input.source,
+    created_at: now,
+    updated_at: now,
+    completed_at: done ? now : null,
+    seen_at: input.source === "agent" ? now : null,
+    host: input.host,
+  };
+}
+
+/**
+ * The task after a PATCH and the names of the fields that changed; with none, the task itself.
+ * Becoming `done` sets progress 100 and `completed_at`; any other status clears `completed_at`
+ * (§3 Task 1 and 2, §4 Update body).
+ */
+export function changeTask(task: Task, patch: TaskPatch, now: number) {
+  const next: Task = { ...task, ...patch };
+  const updated_at = laterThan(task.updated_at, now);
+  if (next.status !== task.status) {
+    if (next.status === "done") next.progress = 100;
+    next.completed_at = next.status === "done" ? updated_at : null;
+  }
+  const changed = PATCHABLE.filter((field) => next[field] !== task[field]);
+  if (changed.length === 0) return { task, changed };
+  next.updated_at = updated_at;
+  return { task: next, changed };
+}
+
+/** The task as its agent has now got it (decisions.md, Tasks, `seen_at`). */
+export function markSeen(task: Task, now: number): Task {
+  return task.seen_at === null ? { ...task, seen_at: now } : task;
+}
+
+/** The later of `now` and `previous` plus one millisecond, so that a stamp never stands still. */
+function laterThan(previous: number, now: number): number {
+  return Math.max(Math.round(now * 1000), Math.round(previous * 1000) + 1) / 1000;
+}

@@ -1,0 +1,47 @@
+/** Text fields: lengths in code points, no NUL, no lone surrogate (decisions.md, General). */
+
+import { z } from "zod";
+
+interface TextRules {
+  /** Code points at most. */
+  readonly max: number;
+  /** True: the empty string and white space alone are valid too. */
+  readonly blank?: boolean;
+  /** True: no line break. */
+  readonly one_line?: boolean;
+}
+
+/** A text field stored as sent; too long is an error, never cut. */
+export function text({ max, blank = false, one_line = false }: TextRules) {
+  return z
+    .string()
+    .refine(isStorable, "must hold no NUL character and no lone surrogate")
+    .refine((value) => fits(value, max), `must be at most ${max} characters`)
+    .refine((value) => blank || !isBlank(value), "must hold a character that is not white space")
+    .refine((value) => !one_line || !/[\n\r\u2028\u2029\u0085\v\f]/.test(value), "must be one line")
+    .meta({ ...(!blank && { minLength: 1 }), maxLength: max });
+}
+
+/** A reference to a resource. Any text is looked up: one of the wrong shape is just not found. */
+export const Id = z.string().refine(isStorable, "must hold no NUL character and no lone surrogate");
+
+/** Epoch seconds with millisecond resolution. */
+export const Timestamp = z.number().meta({ description: "Unix epoch seconds" });
+
+/** False for text that a store would change: it holds NUL or a lone surrogate. */
+export function isStorable(value: string): boolean {
+  return !value.includes("\0") && value.isWellFormed();
+}
+
+export function isBlank(value: string): boolean {
+  return value.trim() === "";
+}
+
+/** Whether `value` has at most `max` code points. */
+export function fits(value: string, max: number): boolean {
+  if (value.length <= max) return true;
+  if (value.length > max * 2) return false;
+  let points = 0;
+  for (const _ of value) points++;
+  return points <= max;
+}

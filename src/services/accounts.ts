@@ -1,0 +1,69 @@
+/** Accounts: create, read, settings, delete (interface.md §4 Accounts). */
+
+import { accountById, deleteAccount, insertAccount, updateSettings } from "../../db/accounts.ts";
+import { deleteKeysOfAccount } from "../../db/keys.ts";
+import { fail } from "../errors.ts";
+import { digest } from "../ids.ts";
+import type { Account, AccountPatch } from "../model/account.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+export type Accounts = ReturnType<typeof createAccounts>;
+
+export function createAccounts({ store, commit, clock, ids, settings }: ServiceDeps) {
+  const read = async (caller: AccountCaller): Promise<Account> => {
+    const [row] = await store.read(accountById({ id: caller.account_id }));
+    if (!row) fail("unauthorized");
+    const { live_activities, ...account } = row;
+    return { ...account, settings: { live_activities } };
+  };
+
+  return {
+    read,
+
+    /** The token is in this answer only; the store keeps its digest. */
+    async create(): Promise<{ account: Account; token: string }> {
+      if (!settings.account_creation) fail("account_creation_off");
+      const token = ids.secret("mca");
+      const row = { id: ids.next("acc"), created_at: clock.now(), live_activities: true };
+      await store.write([
+        insertAccount({
+          ...row,
+          token_digest: digest(token),
+          change_id: ids.stamp(),
+          deleted_at: null,
+        }),
+      ]);
+      const { live_activities, ...account } = row;
+      return { account: { ...account, settings: { live_activities } }, token };
+    },
+
+    async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
+      await store.write([updateSettings({ id: caller.account_id, ...patch.settings })]);
+      return read(caller);
+    },
+
+    /** Refuses the token and the secrets of its keys at once, and ends their waits and streams. */
+    async remove(caller: AccountCaller): Promise<void> {
+      const { account_id } = caller;
+      const change_id = ids.stamp();
+      const deleted_at = clock.now();
+      const stamp = { table: "accounts", id: account_id, change_id } as const;
+      const happened = await commit({
+        statements: [
+          deleteAccount({ id: account_id, deleted_at, change_id }),
+          deleteKeysOfAccount({
+            id: account_id,
+            deleted_at,
+            stamp_id: account_id,
+            stamp: change_id,
+          }),
+        ],
+        events: [
+          { stamp, event: { name: "account.deleted", account_id, subject: account_id, data: {} } },
+        ],
+      });
+      if (!happened) fail("unauthorized");
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** Writes a change and its events as one batch, and hands the events on once it is committed. */
+
+import { eventStatement, type Stamp } from "../../db/outbox.ts";
+import type { Statement, Store } from "../../db/store.ts";
+import type { Clock } from "../clock.ts";
+import { fail } from "../errors.ts";
+import type { Feed } from "../events/feed.ts";
+import type { ServiceEvent, StoredEvent } from "../model/event.ts";
+
+interface Change {
+  /** In order; the first one makes or stamps the row, and shows whether the change happened. */
+  readonly statements: readonly [Statement, ...Statement[]];
+  /** Written after the statements, each only if the change of its stamp happened. */
+  readonly events: readonly { readonly event: ServiceEvent; readonly stamp: Stamp }[];
+  /** Written last: what removes the rows that the events are guarded by. */
+  readonly removals?: readonly Statement[];
+}
+
+/** Resolves to whether the change happened; false means that its guard missed. */
+export type Commit = (change: Change) => Promise<boolean>;
+
+interface CommitOptions {
+  readonly store: Store;
+  readonly feed: Feed;
+  readonly clock: Clock;
+}
+
+export function createCommit({ store, feed, clock }: CommitOptions): Commit {
+  return async ({ statements, events, removals = [] }) => {
+    const now = clock.now();
+    const rows = events.map(({ event, stamp }) => {
+      const data = JSON.stringify(event.data);
+      return { event, data, statement: eventStatement(event, data, stamp, now) };
+    });
+    const inserts = rows.map((row) => row.statement);
+    const results = await store.write([...statements, ...inserts, ...removals]);
+    const committed: StoredEvent[] = [];
+    rows.forEach(({ event, data }, i) => {
+      const seq = results[statements.length + i]!.rows[0]?.[0];
+      if (typeof seq === "number") {
+        const { account_id, subject, name } = event;
+        committed.push({ seq, account_id, subject, name, data });
+      }
+    });
+    feed.committed(committed);
+    return results[0]!.changes > 0;
+  };
+}
+
+/** Tries of one change whose row others keep changing; each miss means that another one got on. */
+const TRIES = 1_000;
+
+/** Repeats read, decide, write until the guard holds: `attempt` gives undefined on a miss. */
+export async function untilDecided<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let i = 0; i < TRIES; i++) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  return fail("store_unavailable", { cause: "a row changed at every try" });
+}

@@ -1,0 +1,22 @@
+/** What the services are made of; the composition root passes it in. */
+
+import type { Store } from "../../db/store.ts";
+import type { Clock } from "../clock.ts";
+import type { WaitRoom } from "../events/wait-room.ts";
+import type { Ids } from "../ids.ts";
+import type { Caller } from "../model/caller.ts";
+import type { Commit } from "./commit.ts";
+
+export interface ServiceDeps {
+  readonly store: Store;
+  readonly commit: Commit;
+  readonly waits: WaitRoom;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Throws `401 unauthorized` when the caller's credential has ended. */
+  readonly assertLive: (caller: Caller) => Promise<void>;
+  readonly settings: {
+    /** False: `POST /v1/accounts` gives `403 account_creation_off`. */
+    readonly account_creation: boolean;
+  };
+}

@@ -1,0 +1,157 @@
+/** API keys: create, list, label, delete, and what is known of their use (interface.md §4 Keys). */
+
+import {
+  deleteKey,
+  insertKey,
+  keyById,
+  keysOfAccount,
+  touchKey,
+  updateHost,
+  updateLabel,
+} from "../../db/keys.ts";
+import type { Statement } from "../../db/store.ts";
+import { fail } from "../errors.ts";
+import { digest } from "../ids.ts";
+import { LIMITS } from "../limits.ts";
+import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
+import type { Key } from "../model/key.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+export type Keys = ReturnType<typeof createKeys>;
+
+type Row = ReturnType<typeof keyById> extends Statement<infer R> ? R : never;
+
+export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDeps) {
+  const find = async (caller: Caller, id: string): Promise<Row> => {
+    const [row] = await store.read(keyById({ id, account_id: caller.account_id }));
+    if (row) return row;
+    await assertLive(caller);
+    return fail("not_found");
+  };
+
+  /** Changes fields of a key, guarded by what was read; `key.updated` follows (§6). */
+  const change = (
+    caller: Caller,
+    id: string,
+    fields: Partial<Pick<Key, "label" | "last_host">>,
+    update: typeof updateLabel,
+  ): Promise<Key> =>
+    untilDecided(async () => {
+      const row = await find(caller, id);
+      const before = toKey(row);
+      const key = { ...before, ...fields };
+      if (key.label === before.label && key.last_host === before.last_host) return before;
+      const change_id = ids.stamp();
+      const happened = await commit({
+        statements: [update({ id, ...fields, change_id, old_change_id: row.change_id })],
+        events: [
+          {
+            stamp: { table: "keys", id, change_id },
+            event: {
+              name: "key.updated",
+              account_id: caller.account_id,
+              subject: id,
+              data: { key },
+            },
+          },
+        ],
+      });
+      return happened ? key : undefined;
+    });
+
+  return {
+    /** Newest first. */
+    async list(caller: AccountCaller): Promise<Key[]> {
+      const rows = await store.read(keysOfAccount({ account_id: caller.account_id }));
+      return rows.map(toKey);
+    },
+
+    /** Throws `404` unless the account has this key. */
+    async assertOwn(caller: AccountCaller, id: string): Promise<void> {
+      await find(caller, id);
+    },
+
+    /** The secret is in this answer only; the store keeps its digest. `409 too_many_keys`. */
+    async create(caller: AccountCaller, label: string): Promise<{ key: Key; secret: string }> {
+      const { account_id } = caller;
+      const secret = ids.secret("mck");
+      const change_id = ids.stamp();
+      const key: Key = {
+        id: ids.next("key"),
+        label,
+        prefix: secret.slice(0, 8),
+        last4: secret.slice(-4),
+        created_at: clock.now(),
+        last_used_at: null,
+        last_client: null,
+        last_host: null,
+        counts: { todo: 0, in_progress: 0, done: 0, cancelled: 0 },
+      };
+      const { counts, ...columns } = key;
+      const happened = await commit({
+        statements: [
+          insertKey({
+            ...columns,
+            account_id,
+            secret_digest: digest(secret),
+            tasks_todo: counts.todo,
+            tasks_in_progress: counts.in_progress,
+            tasks_done: counts.done,
+            tasks_cancelled: counts.cancelled,
+            change_id,
+            deleted_at: null,
+          }),
+        ],
+        events: [
+          {
+            stamp: { table: "keys", id: key.id, change_id },
+            event: { name: "key.created", account_id, subject: key.id, data: { key } },
+          },
+        ],
+      });
+      if (!happened) {
+        await assertLive(caller);
+        fail("too_many_keys");
+      }
+      return { key, secret };
+    },
+
+    setLabel: (caller: AccountCaller, id: string, label: string): Promise<Key> =>
+      change(caller, id, { label }, updateLabel),
+
+    setHost: (caller: KeyCaller, host: string): Promise<Key> =>
+      change(caller, caller.key_id, { last_host: host }, updateHost),
+
+    /** Moves `last_used_at`, at most once a minute (§2 Key); no event. */
+    async touch(caller: KeyCaller): Promise<void> {
+      const now = clock.now();
+      await store.write([
+        touchKey({ id: caller.key_id, last_used_at: now, not_after: now - LIMITS.last_used_every }),
+      ]);
+    },
+
+    /** Refuses the secret and hides the key's data at once (§4 Keys). */
+    async remove(caller: AccountCaller, id: string): Promise<void> {
+      const { account_id } = caller;
+      const change_id = ids.stamp();
+      const happened = await commit({
+        statements: [deleteKey({ id, account_id, deleted_at: clock.now(), change_id })],
+        events: [
+          {
+            stamp: { table: "keys", id, change_id },
+            event: { name: "key.deleted", account_id, subject: id, data: { key_id: id } },
+          },
+        ],
+      });
+      if (!happened) {
+        await assertLive(caller);
+        fail("not_found");
+      }
+    },
+  };
+}
+
+function toKey({ key, counts }: Row): Key {
+  return { ...key, counts };
+}

@@ -1,0 +1,246 @@
+/** Questions: ask, read, wait, list, answer, cancel, expire (interface.md §4 Questions). */
+
+import {
+  countPending,
+  expireQuestion,
+  finishQuestion,
+  insertQuestion,
+  overdueQuestions,
+  type QuestionRow,
+  questionById,
+  questionList,
+} from "../../db/questions.ts";
+import { taskById } from "../../db/tasks.ts";
+import { fail, failFields } from "../errors.ts";
+import type { Place } from "../events/wait-room.ts";
+import { LIMITS } from "../limits.ts";
+import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
+import {
+  checkAnswer,
+  isOverdue,
+  newQuestion,
+  type Question,
+  type QuestionInput,
+} from "../model/question.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+import type { Keys } from "./keys.ts";
+
+export type Questions = ReturnType<typeof createQuestions>;
+
+interface WaitOptions {
+  /** Seconds to wait for the question to leave `pending`; 0 answers at once. */
+  readonly wait: number;
+  /** Aborts when the client goes. */
+  readonly signal: AbortSignal;
+  /** False for HEAD, which has no effect and does not wait. */
+  readonly effects: boolean;
+}
+
+interface ListQuery {
+  readonly key_id?: string | undefined;
+  readonly task_id?: string | undefined;
+  readonly status?: readonly Question["status"][] | undefined;
+}
+
+export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
+  const { store, commit, waits, clock, ids, assertLive, keys } = deps;
+
+  const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
+    const [row] = await store.read(questionById(caller, id));
+    if (row) return row;
+    await assertLive(caller);
+    return fail("not_found");
+  };
+
+  const assertOwnTask = async (caller: Caller, id: string): Promise<void> => {
+    const [task] = await store.read(taskById(caller, id));
+    if (task) return;
+    await assertLive(caller);
+    fail("not_found");
+  };
+
+  /** Moves a pending question on; gives whether this call did it. */
+  const finish = (
+    row: QuestionRow,
+    next: Question,
+    update: typeof expireQuestion,
+  ): Promise<boolean> => {
+    const change_id = ids.stamp();
+    return commit({
+      statements: [update({ ...next, change_id, now: clock.now() })],
+      events: [
+        {
+          stamp: { table: "questions", id: next.id, change_id },
+          event: {
+            name: "question.updated",
+            account_id: row.account_id,
+            subject: next.id,
+            data: { question: next },
+          },
+        },
+      ],
+    });
+  };
+
+  /** The question as it is for every reader now: an overdue one expires by being read (§3). */
+  const readNow = (caller: Caller, id: string, effects = true): Promise<QuestionRow> =>
+    untilDecided(async () => {
+      const row = await find(caller, id);
+      if (!isOverdue(row.question, clock.now())) return row;
+      const expired = { ...row, question: { ...row.question, status: "expired" as const } };
+      if (!effects) return expired;
+      return (await finish(row, expired.question, expireQuestion)) ? expired : undefined;
+    });
+
+  const hold = (
+    caller: Caller,
+    { id, key_id }: Pick<Question, "id" | "key_id">,
+    seconds: number,
+    signal: AbortSignal,
+    place?: Place,
+  ): Promise<Question> =>
+    waits.wait({
+      owner: callerId(caller),
+      // The key and the account too: their deletion ends the wait at once.
+      subjects: [id, key_id, caller.account_id],
+      seconds,
+      signal,
+      place,
+      async look() {
+        // A sleeper looks again after a deletion: its credential may have ended.
+        await assertLive(caller);
+        const { question } = await readNow(caller, id);
+        return {
+          value: question,
+          done: question.status !== "pending",
+          again_in: question.expires_at - clock.now(),
+        };
+      },
+    });
+
+  const expireDue = async (limit: number): Promise<number> => {
+    const due = await store.read(overdueQuestions({ now: clock.now(), limit }));
+    await Promise.all(
+      due.map((row) => finish(row, { ...row.question, status: "expired" }, expireQuestion)),
+    );
+    return due.length;
+  };
+
+  return {
+    /**
+     * Asks, and with `wait` then waits like {@link read}. An ask-and-wait over the cap of waits
+     * creates nothing. `404` for a task the key does not have, `409 too_many_pending_questions`.
+     */
+    async ask(
+      caller: KeyCaller,
+      input: QuestionInput,
+      { wait, signal }: Omit<WaitOptions, "effects">,
+    ): Promise<Question> {
+      const { account_id, key_id } = caller;
+      const now = clock.now();
+      const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
+
+      /** Why the question cannot be asked; undefined when it can. */
+      const refusal = async () => {
+        await assertLive(caller);
+        if (question.task_id !== null) await assertOwnTask(caller, question.task_id);
+        const [row] = await store.read(countPending({ key_id, created_at: now }));
+        if ((row![0] as number) >= LIMITS.pending_questions_per_key) {
+          fail("too_many_pending_questions");
+        }
+      };
+
+      const place = wait > 0 ? waits.take(key_id) : null;
+      try {
+        if (wait > 0 && !place) {
+          await refusal();
+          fail("too_many_waits");
+        }
+        const ask = async () => {
+          const change_id = ids.stamp();
+          const happened = await commit({
+            statements: [insertQuestion({ ...question, account_id, change_id })],
+            events: [
+              {
+                stamp: { table: "questions", id: question.id, change_id },
+                event: {
+                  name: "question.created",
+                  account_id,
+                  subject: question.id,
+                  data: { question },
+                },
+              },
+            ],
+          });
+          // What refused it may have passed meanwhile: then it is asked again.
+          if (!happened) await refusal();
+          return happened || undefined;
+        };
+        await untilDecided(ask);
+        return place ? await hold(caller, question, wait, signal, place) : question;
+      } finally {
+        place?.leave();
+      }
+    },
+
+    /** Holds the answer until the question leaves `pending`, for `wait` seconds at most (§4 Wait). */
+    async read(caller: Caller, id: string, { wait, signal, effects }: WaitOptions) {
+      const { question } = await readNow(caller, id, effects);
+      if (wait === 0 || !effects || question.status !== "pending") return question;
+      return hold(caller, question, wait, signal);
+    },
+
+    /** Newest first, at most 100; pending ones unless `status` says otherwise. */
+    async list(caller: Caller, query: ListQuery): Promise<Question[]> {
+      if (caller.kind === "key" && query.key_id !== undefined) {
+        failFields({ key_id: "is permitted for an account only" });
+      }
+      if (caller.kind === "account" && query.key_id !== undefined) {
+        await keys.assertOwn(caller, query.key_id);
+      }
+      if (query.task_id !== undefined) await assertOwnTask(caller, query.task_id);
+      // What is overdue shows as expired, swept or not.
+      while ((await expireDue(SWEEP)) === SWEEP);
+      const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
+      const rows = await store.read(
+        questionList({
+          scope: of_key === undefined ? "account" : "key",
+          owner: of_key ?? caller.account_id,
+          statuses: query.status ?? ["pending"],
+          task_id: query.task_id ?? null,
+          now: clock.now(),
+        }),
+      );
+      return rows.map((row) => row.question);
+    },
+
+    /** Of several answers at once one wins; the others get `409` (§4 Answer). */
+    answer: (caller: AccountCaller, id: string, answer: string): Promise<Question> =>
+      untilDecided(async () => {
+        const row = await readNow(caller, id);
+        if (row.question.status !== "pending") fail("question_not_pending");
+        checkAnswer(row.question, answer);
+        const answered_at = clock.now();
+        const next: Question = { ...row.question, status: "answered", answer, answered_at };
+        return (await finish(row, next, finishQuestion)) ? next : undefined;
+      }),
+
+    /** `409` once it is answered or expired; again cancelled is fine (§4 Cancel). */
+    async cancel(caller: KeyCaller, id: string): Promise<void> {
+      await untilDecided(async () => {
+        const row = await readNow(caller, id);
+        if (row.question.status === "cancelled") return true;
+        if (row.question.status !== "pending") fail("question_not_pending");
+        const next: Question = { ...row.question, status: "cancelled" };
+        return (await finish(row, next, finishQuestion)) || undefined;
+      });
+    },
+
+    /** Expires up to `limit` questions that are due; gives how many it found. */
+    expireDue,
+  };
+}
+
+/** Questions that one pass of a list expires at once. */
+const SWEEP = 100;

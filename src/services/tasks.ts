@@ -1,0 +1,251 @@
+/** Tasks: create, read, list, change, delete (interface.md §4 Tasks). */
+
+import { finishWithTask, pendingOfTask } from "../../db/questions.ts";
+import type { Statement } from "../../db/store.ts";
+import {
+  deleteStampedTask,
+  insertTask,
+  stampDoomedTask,
+  type TaskRow,
+  taskById,
+  taskPage,
+  taskPosition,
+  updateTask,
+} from "../../db/tasks.ts";
+import { fail, failFields, ServiceError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import { type Caller, callerId } from "../model/caller.ts";
+import type { ServiceEvent } from "../model/event.ts";
+import { isOverdue, type Question } from "../model/question.ts";
+import {
+  changeTask,
+  markSeen,
+  newTask,
+  TASK_STATUSES,
+  type Task,
+  type TaskInput,
+  type TaskPatch,
+} from "../model/task.ts";
+import { untilDecided } from "./commit.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import type { ServiceDeps } from "./deps.ts";
+import type { Keys } from "./keys.ts";
+
+export type Tasks = ReturnType<typeof createTasks>;
+
+interface ListQuery {
+  readonly key_id?: string | undefined;
+  readonly status?: readonly Task["status"][] | undefined;
+  readonly priority?: readonly Task["priority"][] | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+interface ReadOptions {
+  /** False for HEAD, which has no effect: the task is not marked as seen. */
+  readonly effects: boolean;
+}
+
+export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
+  const { store, commit, clock, ids, assertLive, keys } = deps;
+
+  const find = async (caller: Caller, id: string): Promise<TaskRow> => {
+    const [row] = await store.read(taskById(caller, id));
+    if (row) return row;
+    await assertLive(caller);
+    return fail("not_found");
+  };
+
+  /** Writes the new state if the row is as it was read; gives whether it was. */
+  const replace = (row: TaskRow, task: Task): Promise<boolean> => {
+    const { change, event } = replacement(row, task);
+    return commit({ statements: [change], events: [event] });
+  };
+
+  const replacement = (row: TaskRow, task: Task) => {
+    const change_id = ids.stamp();
+    return {
+      change: updateTask({ ...task, change_id, old_change_id: row.change_id }),
+      event: {
+        stamp: { table: "tasks", id: task.id, change_id } as const,
+        event: taskEvent("task.updated", row.account_id, task),
+      },
+    };
+  };
+
+  /** The task of the row as its agent has now got it; the first time, the store learns of it. */
+  const see = async (caller: Caller, row: TaskRow): Promise<Task> =>
+    untilDecided(async () => {
+      if (row.task.seen_at !== null) return row.task;
+      const task = markSeen(row.task, clock.now());
+      if (await replace(row, task)) return task;
+      row = await find(caller, row.task.id);
+      return undefined;
+    });
+
+  /** As {@link see}, for a page; the write lane makes one commit of it. */
+  const seeAll = async (caller: Caller, rows: readonly TaskRow[]): Promise<Task[]> => {
+    const unseen = rows.filter((row) => row.task.seen_at === null);
+    if (unseen.length === 0) return rows.map((row) => row.task);
+    const seen = await Promise.all(
+      unseen.map((row) =>
+        see(caller, row).catch((error: unknown) => {
+          if (error instanceof ServiceError && error.code === "not_found") return null;
+          throw error;
+        }),
+      ),
+    );
+    const now = new Map(unseen.map((row, i) => [row.task.id, seen[i]!]));
+    // One that was deleted meanwhile has left the list.
+    return rows
+      .map((row) => (now.has(row.task.id) ? now.get(row.task.id)! : row.task))
+      .filter((task) => task !== null);
+  };
+
+  return {
+    /**
+     * `key_id` is required of an account (`404` when it does not have it) and refused from a key.
+     * `409 too_many_tasks`.
+     */
+    async create(
+      caller: Caller,
+      input: TaskInput & { readonly key_id?: string },
+      host: string | null,
+    ): Promise<Task> {
+      const { account_id } = caller;
+      const task = newTask({
+        ...input,
+        id: ids.next("tsk"),
+        key_id: ownKeyId(caller, input.key_id),
+        source: caller.kind === "key" ? "agent" : "app",
+        host: caller.kind === "key" ? host : null,
+        now: clock.now(),
+      });
+      const change_id = ids.stamp();
+      const happened = await commit({
+        statements: [insertTask({ ...task, account_id, change_id })],
+        events: [
+          {
+            stamp: { table: "tasks", id: task.id, change_id },
+            event: taskEvent("task.created", account_id, task),
+          },
+        ],
+      });
+      if (happened) return task;
+      await assertLive(caller);
+      if (caller.kind === "account") await keys.assertOwn(caller, task.key_id);
+      return fail("too_many_tasks");
+    },
+
+    async read(caller: Caller, id: string, { effects }: ReadOptions): Promise<Task> {
+      const row = await find(caller, id);
+      return caller.kind === "key" && effects ? see(caller, row) : row.task;
+    },
+
+    /** Newest `updated_at` first (§4 Tasks, List). */
+    async list(caller: Caller, query: ListQuery, { effects }: ReadOptions) {
+      if (caller.kind === "key" && query.key_id !== undefined) {
+        failFields({ key_id: "is permitted for an account only" });
+      }
+      const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
+      const owner = of_key ?? caller.account_id;
+      const statuses = query.status ?? TASK_STATUSES;
+      const priorities = query.priority ?? null;
+      const limit = query.limit ?? LIMITS.task_page_default;
+      const bound_to = [
+        callerId(caller),
+        owner,
+        [...new Set(statuses)].sort(),
+        priorities && [...new Set(priorities)].sort(),
+      ];
+      const after = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
+      if (caller.kind === "account" && of_key !== undefined) await keys.assertOwn(caller, of_key);
+
+      const scope: "key" | "account" = of_key === undefined ? "account" : "key";
+      const filter = { scope, owner, statuses, priorities, after, down_to: null };
+      // A rare priority must not make one page look through every task: it stops after a stretch.
+      const [stretch_end] = priorities
+        ? await store.read(
+            taskPosition({ ...filter, priorities: null, limit: 0 }, LIMITS.task_scan - 1),
+          )
+        : [];
+      const down_to = stretch_end ?? null;
+      const rows = await store.read(taskPage({ ...filter, down_to, limit: limit + 1 }));
+      const page = rows.slice(0, limit);
+      const next = rows.length > limit ? page.at(-1)!.task : down_to;
+      return {
+        tasks:
+          caller.kind === "key" && effects
+            ? await seeAll(caller, page)
+            : page.map((row) => row.task),
+        next_cursor: next && writeCursor({ updated_at: next.updated_at, id: next.id }, bound_to),
+      };
+    },
+
+    /** An agent that changes a task has thereby got it. A PATCH without a change does nothing. */
+    update: (caller: Caller, id: string, patch: TaskPatch): Promise<Task> =>
+      untilDecided(async () => {
+        const row = await find(caller, id);
+        const now = clock.now();
+        const { task, changed } = changeTask(row.task, patch, now);
+        if (changed.length === 0) return row.task;
+        const next = caller.kind === "key" ? markSeen(task, now) : task;
+        return (await replace(row, next)) ? next : undefined;
+      }),
+
+    /** Its pending questions end with it (§3 Question). */
+    async remove(caller: Caller, id: string): Promise<void> {
+      await untilDecided(async () => {
+        const { account_id, change_id: old_change_id, task } = await find(caller, id);
+        const pending = await store.read(pendingOfTask({ task_id: id }));
+        const change_id = ids.stamp();
+        const stamp = { table: "tasks", id, change_id } as const;
+        const now = clock.now();
+        const ended = pending.map(({ question }) => {
+          const status = isOverdue(question, now) ? "expired" : "cancelled";
+          return { stamp: ids.stamp(), question: { ...question, status } satisfies Question };
+        });
+        const known = JSON.stringify(ended.map(({ question }) => question.id));
+        const follow_ups: Statement[] = ended.map((end) =>
+          finishWithTask({ ...end.question, change_id: end.stamp, stamp_id: id, stamp: change_id }),
+        );
+        const happened = await commit({
+          statements: [stampDoomedTask({ id, change_id, old_change_id, known }), ...follow_ups],
+          events: [
+            {
+              stamp,
+              event: {
+                name: "task.deleted",
+                account_id,
+                subject: id,
+                data: { task_id: id, key_id: task.key_id },
+              },
+            },
+            ...ended.map((end) => ({
+              stamp: { table: "questions", id: end.question.id, change_id: end.stamp } as const,
+              event: {
+                name: "question.updated",
+                account_id,
+                subject: end.question.id,
+                data: { question: end.question },
+              } as const,
+            })),
+          ],
+          removals: [deleteStampedTask({ stamp_id: id, stamp: change_id })],
+        });
+        return happened || undefined;
+      });
+    },
+  };
+}
+
+/** The key a new task is for (§4 Tasks, Create body). */
+function ownKeyId(caller: Caller, key_id: string | undefined): string {
+  if (caller.kind === "account") return key_id ?? failFields({ key_id: "is required" });
+  if (key_id !== undefined) failFields({ key_id: "is permitted for an account only" });
+  return caller.key_id;
+}
+
+function taskEvent(name: "task.created" | "task.updated", account_id: string, task: Task) {
+  return { name, account_id, subject: task.id, data: { task } } satisfies ServiceEvent;
+}

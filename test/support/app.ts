@@ -1,0 +1,37 @@
+/** A whole Relay in this process, on a real store and a real port. */
+
+import { afterAll } from "bun:test";
+import { type App, startApp } from "../../src/app.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { readConfig } from "../../src/config.ts";
+import { createIds } from "../../src/ids.ts";
+import { createLog } from "../../src/log.ts";
+import { createTestStore } from "./store.ts";
+
+export interface TestApp extends App {
+  /** Every log line so far. */
+  readonly lines: string[];
+}
+
+interface AppOptions {
+  readonly clock?: Clock;
+  /** A new store when absent. */
+  readonly database_url?: string;
+  readonly env?: Record<string, string>;
+}
+
+/** Starts it; it stops when the test file ends, if not before. */
+export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
+  const { clock = systemClock, database_url, env } = options;
+  const lines: string[] = [];
+  const config = readConfig({
+    PORT: "0",
+    DATABASE_URL: database_url ?? (await createTestStore()).url,
+    LOG_LEVEL: "debug",
+    ...env,
+  });
+  const log = createLog(config.LOG_LEVEL, (line) => lines.push(line));
+  const app = await startApp({ config, clock, ids: createIds(clock), log });
+  afterAll(() => app.stop());
+  return { ...app, lines };
+}

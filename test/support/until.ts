@@ -1,0 +1,21 @@
+/** Waits for something that another process or the event loop has to do. */
+
+/** Milliseconds after which a test gives up; only a failing test ever takes this long. */
+const PATIENCE = 20_000;
+
+/** Resolves once `check` gives a truthy value; a throw counts as not yet. */
+export async function until<T>(check: () => T | Promise<T>): Promise<NonNullable<T>> {
+  const end = performance.now() + PATIENCE;
+  let last: unknown;
+  while (performance.now() < end) {
+    try {
+      const value = await check();
+      if (value) return value as NonNullable<T>;
+      last = value;
+    } catch (error) {
+      last = error;
+    }
+    await Bun.sleep(5);
+  }
+  throw new Error("it did not happen", { cause: last });
+}
