@@ -41,7 +41,7 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
   };
 
   const run = ({ sql, args, returns }: Statement): WriteResult => {
-    checkArgs(args);
+    checkArgs(sql, args);
     const found = prepare(sql);
     return returns
       ? { rows: found.all(args) as Cell[][], changes: 0 }

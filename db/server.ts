@@ -117,7 +117,7 @@ function isStatementFault(error: unknown): boolean {
 }
 
 function toClient({ sql, args }: Statement): InStatement {
-  checkArgs(args);
+  checkArgs(sql, args);
   // The protocol sends a JavaScript number as a float; an integer must arrive as one.
   const exact = args.map((arg) => (Number.isInteger(arg) ? BigInt(arg as number) : arg));
   return { sql, args: exact as InArgs };

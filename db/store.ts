@@ -44,11 +44,20 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** Number of parameters by SQL text; the texts are as few as the queries in the code. */
+const parameters = new Map<string, number>();
+
 /**
  * Refuses parameters that a binding would take wrongly: too few keep a previous caller's value,
  * NUL cuts a text off, a lone surrogate is replaced.
  */
-export function checkArgs(args: readonly unknown[]): void {
+export function checkArgs(sql: string, args: readonly unknown[]): void {
+  let count = parameters.get(sql);
+  if (count === undefined) {
+    count = sql.replace(/'[^']*'|"[^"]*"|`[^`]*`/g, "").split("?").length - 1;
+    parameters.set(sql, count);
+  }
+  if (args.length !== count) throw new TypeError("the number of parameters is not the statement's");
   for (const arg of args) {
     if (arg === null) continue;
     if (typeof arg === "number" && Number.isFinite(arg)) continue;

@@ -12,8 +12,8 @@ const Wait = z
   .int()
   .min(0)
   .max(LIMITS.wait_max)
-  .optional()
-  .meta({ description: "Seconds to wait for the question to leave `pending`; default 0" });
+  .meta({ description: "Seconds to wait for the question to leave `pending`; default 0" })
+  .optional();
 
 export const questions = router({
   list: anyone
@@ -31,15 +31,15 @@ export const questions = router({
         status: z
           .array(QuestionStatus)
           .min(1)
-          .optional()
-          .meta({ description: "Default `pending`" }),
-        key_id: Id.optional().meta({ description: "Only this key; for an account only" }),
-        task_id: Id.optional().meta({ description: "Only questions about this task" }),
+          .meta({ description: "Default `pending`" })
+          .optional(),
+        key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
+        task_id: Id.meta({ description: "Only questions about this task" }).optional(),
       }),
     )
     .output(z.object({ questions: z.array(Question) }))
     .query(async ({ ctx, input }) => ({
-      questions: await ctx.services.questions.list(ctx.caller, input),
+      questions: await ctx.services.questions.list(ctx.caller, input, ctx),
     })),
 
   ask: key

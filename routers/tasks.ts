@@ -23,19 +23,19 @@ export const tasks = router({
     })
     .input(
       z.strictObject({
-        key_id: Id.optional().meta({ description: "Only this key; for an account only" }),
+        key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
         status: z.array(TaskStatus).min(1).optional(),
         priority: z.array(TaskPriority).min(1).optional(),
         limit: z
           .int()
           .min(1)
           .max(LIMITS.task_page)
-          .optional()
-          .meta({ description: `Default ${LIMITS.task_page_default}` }),
+          .meta({ description: `Default ${LIMITS.task_page_default}` })
+          .optional(),
         cursor: z
           .string()
-          .optional()
-          .meta({ description: "The `next_cursor` of the previous page" }),
+          .meta({ description: "The `next_cursor` of the previous page" })
+          .optional(),
       }),
     )
     .output(z.object({ tasks: z.array(Task), next_cursor: z.string().nullable() }))

@@ -70,7 +70,8 @@ export function toServiceError(error: unknown): ServiceError {
 
 /** Why each field is invalid, by its top-level name; a wrong kind of body is `body`. */
 function reasonsOf(issues: readonly core.$ZodIssue[]) {
-  const reasons: Record<string, string> = {};
+  // Without a prototype, so that a field named `constructor` is like any other.
+  const reasons: Record<string, string> = Object.create(null);
   for (const issue of issues) {
     if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
       for (const name of issue.keys) reasons[fieldName(name)] ??= "is not a field of this request";
@@ -107,7 +108,7 @@ function describe(issue: core.$ZodIssue): string {
 }
 
 /** A thrown ServiceError keeps its code and gets the HTTP status tRPC derives from its own key. */
-function toTrpcError(error: unknown): TRPCError {
+export function toTrpcError(error: unknown): TRPCError {
   const cause = toServiceError(error);
   return new TRPCError({ code: ERRORS[cause.code].trpc, message: cause.message, cause });
 }

@@ -9,7 +9,7 @@ import { describeError, type Log } from "../log.ts";
 import type { StoredEvent } from "../model/event.ts";
 
 /** What the feed reads of the store. */
-export interface EventSource {
+interface EventSource {
   /** The newest sequence number given. */
   latest(): Promise<number>;
   /** Up to `limit` events with a higher number than `seq`, in order. */

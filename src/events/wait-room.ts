@@ -6,7 +6,7 @@ import { LIMITS } from "../limits.ts";
 import type { Feed } from "./feed.ts";
 
 /** What a look at the store found. */
-export interface Look<T> {
+interface Look<T> {
   readonly value: T;
   /** True: the wait is over. */
   readonly done: boolean;
@@ -96,6 +96,8 @@ export function createWaitRoom({ feed, clock }: { feed: Feed; clock: Clock }) {
         if (seconds > 0) {
           for (const subject of subjects) cancels.push(feed.onSubject(subject, wake));
           cancels.push(feed.onLost(onLost));
+          // A feed that has yet to follow a store that came back would skip what happens now.
+          if (feed.isLost()) await feed.caughtUp();
         }
         let found = await look();
         if (found.done || seconds === 0 || closed) return found.value;

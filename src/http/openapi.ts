@@ -9,6 +9,7 @@ import {
 } from "trpc-to-openapi";
 import type { RelayMeta } from "../../routers/trpc.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
+import { EXAMPLES } from "./examples.ts";
 
 interface DocumentOptions {
   readonly router: AnyTRPCRouter;
@@ -45,7 +46,9 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
   forEachOpenApiProcedure(router._def.procedures, ({ meta }) => {
     const { openapi, ...own } = meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
-    correct(document.paths[openapi.path][openapi.method.toLowerCase()], openapi.method, own);
+    const operation = document.paths[openapi.path][openapi.method.toLowerCase()];
+    correct(operation, openapi.method, own);
+    addExamples(operation, EXAMPLES[`${openapi.method} ${openapi.path}`] ?? {});
   });
   document.paths["/v1/events"] = { get: eventStream() };
   dropClosedOutputs(document);
@@ -91,6 +94,13 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   if (access !== "none") codes.add("unauthorized");
   if (access === "account" || access === "key") codes.add("forbidden");
   Object.assign(operation.responses, errorResponses(codes));
+}
+
+function addExamples(operation: Json, { request, response }: (typeof EXAMPLES)[string]): void {
+  const sent = operation.requestBody?.content["application/json"];
+  if (sent && request !== undefined) sent.example = request;
+  const got = (operation.responses[200] ?? operation.responses[201])?.content["application/json"];
+  if (got && response !== undefined) got.example = response;
 }
 
 /** One response per status, naming the codes it can carry. */

@@ -19,16 +19,14 @@ interface ServerOptions {
  */
 const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 
-export type HttpServer = ReturnType<typeof startServer>;
-
 /** Listens; throws when the address is taken. */
 export function startServer({ hostname, port, routes, trpc, log }: ServerOptions) {
   return Bun.serve({
     hostname,
     port,
     idleTimeout: IDLE_TIMEOUT,
-    // Larger than our own limit, so that our error body answers instead of Bun's empty one.
-    maxRequestBodySize: 64 * 1024 * 1024,
+    // Without a limit of Bun's, whose answer has no body: ours is checked before a body is read.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
     routes: { ...routes },
     async fetch(request) {

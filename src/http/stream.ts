@@ -14,8 +14,6 @@ interface StreamOptions {
   readonly clock: Clock;
 }
 
-export type Streams = ReturnType<typeof createStreams>;
-
 const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",

@@ -2,7 +2,8 @@
 
 import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
-import { toServiceError } from "../../routers/trpc.ts";
+import { toServiceError, toTrpcError } from "../../routers/trpc.ts";
+import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { checkDeclaredSize, readText } from "./body.ts";
@@ -18,10 +19,9 @@ interface TrpcOptions {
 /** Handles every request under `/trpc`, at most 20 calls in one batch. */
 export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
   return async (request: Request): Promise<Response> => {
-    let body: string | null = null;
-    if (request.method === "POST") body = await readText(request);
-    else checkDeclaredSize(request);
-
+    const body = await readBody(request).catch((error: unknown) => toServiceError(error));
+    const headers = new Headers(request.headers);
+    headers.set("content-type", "application/json");
     let context: RequestContext | undefined;
     const response = await fetchRequestHandler({
       endpoint: "/trpc",
@@ -29,18 +29,26 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
       maxBatchSize: LIMITS.trpc_batch,
       req: new Request(request.url, {
         method: request.method,
-        headers: request.headers,
+        headers,
         signal: request.signal,
-        ...(body !== null && { body }),
+        ...(request.method === "POST" && { body: typeof body === "string" ? body : "{}" }),
       }),
-      createContext: async () => {
-        context = await createContext(request, null, false);
-        return context;
+      // A body that could not be read fails here, so that tRPC gives the error its own shape.
+      async createContext() {
+        try {
+          if (body instanceof ServiceError) throw body;
+          context = await createContext(request, null, false);
+          return context;
+        } catch (error) {
+          throw toTrpcError(error);
+        }
       },
-      responseMeta({ errors }) {
+      responseMeta({ errors, info }) {
         const headers: Record<string, string> = { "cache-control": "no-store" };
         for (const error of errors) Object.assign(headers, errorHeaders(toServiceError(error)));
-        return { headers };
+        // Without `info` the request itself was refused, and no call has a status.
+        const [refusal] = info ? [] : errors;
+        return { headers, ...(refusal && { status: toServiceError(refusal).status }) };
       },
       onError({ error, path }) {
         const { code, cause } = toServiceError(error);
@@ -52,4 +60,11 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
     await context?.recorded;
     return response;
   };
+}
+
+/** The body of a mutation as text; null for a query, which has none. */
+async function readBody(request: Request): Promise<string | null> {
+  if (request.method === "POST") return readText(request);
+  checkDeclaredSize(request);
+  return null;
 }

@@ -16,18 +16,17 @@ interface EventData {
   "question.updated": { question: Question };
   "account.deleted": Record<string, never>;
 }
-export type EventName = keyof EventData;
 
 /** A change as a service states it. */
 export type ServiceEvent = {
-  [Name in EventName]: {
+  [Name in keyof EventData]: {
     readonly name: Name;
     readonly account_id: string;
     /** Id of the resource that changed: what a sleeping request is woken by. */
     readonly subject: string;
     readonly data: EventData[Name];
   };
-}[EventName];
+}[keyof EventData];
 
 /** An event as the store keeps it; `data` is the JSON text that streams send. */
 export interface StoredEvent {

@@ -5,7 +5,7 @@ import { LIMITS } from "../limits.ts";
 import { Timestamp, text } from "./text.ts";
 
 export const TASK_STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
-export const TASK_PRIORITIES = ["low", "medium", "high", "urgent"] as const;
+const TASK_PRIORITIES = ["low", "medium", "high", "urgent"] as const;
 
 export const TaskStatus = z.enum(TASK_STATUSES);
 export const TaskPriority = z.enum(TASK_PRIORITIES);

@@ -13,8 +13,6 @@ interface UsageOptions {
   readonly log: Log;
 }
 
-export type Usage = ReturnType<typeof createUsage>;
-
 export function createUsage({ keys, clock, log }: UsageOptions) {
   /** Keys whose host was written within the last second, with the newest host since. */
   const recent = new Map<string, { next: string | null; caller: KeyCaller; cancel: Cancel }>();

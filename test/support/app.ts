@@ -20,7 +20,7 @@ interface AppOptions {
   readonly env?: Record<string, string>;
 }
 
-/** Starts it; it stops when the test file ends, if not before. */
+/** Starts it. Called at the top of a file it stops with the file, inside a test with that test. */
 export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   const { clock = systemClock, database_url, env } = options;
   const lines: string[] = [];

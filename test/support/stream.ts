@@ -2,7 +2,7 @@
 
 import { until } from "./until.ts";
 
-export interface StreamEvent {
+interface StreamEvent {
   readonly event: string;
   readonly data: any;
 }

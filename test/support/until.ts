@@ -3,14 +3,16 @@
 /** Milliseconds after which a test gives up; only a failing test ever takes this long. */
 const PATIENCE = 20_000;
 
+type Truthy<T> = Exclude<T, null | undefined | false | 0 | "">;
+
 /** Resolves once `check` gives a truthy value; a throw counts as not yet. */
-export async function until<T>(check: () => T | Promise<T>): Promise<NonNullable<T>> {
+export async function until<T>(check: () => T | Promise<T>): Promise<Truthy<T>> {
   const end = performance.now() + PATIENCE;
   let last: unknown;
   while (performance.now() < end) {
     try {
       const value = await check();
-      if (value) return value as NonNullable<T>;
+      if (value) return value as Truthy<T>;
       last = value;
     } catch (error) {
       last = error;

@@ -1,0 +1,304 @@
+/**
+ * `bun run bench:core`: creating and reading tasks and fanning events out, each beside the bare
+ * limit, in turns. Rates depend on the machine and its other work; the ratios hardly do.
+ */
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { LIMITS } from "../src/limits.ts";
+import { type Load, openLoad, openReaders, requestOf } from "./load.ts";
+
+const CONNECTIONS = 64;
+const ROUNDS = 5;
+/** Seconds of one turn, and of the one before that is not counted. */
+const TURN = 1.2;
+const WARM_UP = 1;
+/** Tasks that each connection reads in turn. */
+const READ = 32;
+/** Clock ticks of a second in `/proc`. */
+const TICKS = 100;
+
+const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
+const children: Bun.Subprocess[] = [];
+const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+interface Server {
+  readonly pid: number;
+  readonly port: number;
+  send(message: unknown): void;
+}
+
+/** A server of the bench, which tells its port by message. */
+function startChild(file: string, args: readonly string[], env = {}): Promise<Server> {
+  return new Promise((resolve) => {
+    const child = Bun.spawn([process.execPath, fileOf(file), ...args], {
+      env: { PATH: process.env.PATH ?? "", RATE_LIMITS: "off", PORT: "0", ...env },
+      stdio: ["ignore", "inherit", "inherit"],
+      ipc: ({ port }: { port: number }) =>
+        resolve({ pid: child.pid, port, send: (message) => child.send(message) }),
+    });
+    children.push(child);
+  });
+}
+
+/** Relay as people run it. */
+async function startRelay(): Promise<Server> {
+  const child = Bun.spawn([process.execPath, fileOf("../src/main.ts")], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      PORT: "0",
+      DATABASE_URL: `file:${join(folder, "relay.db")}`,
+      RATE_LIMITS: "off",
+      LOG_LEVEL: "warn",
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.push(child);
+  const decoder = new TextDecoder();
+  let out = "";
+  for await (const chunk of child.stdout) {
+    out += decoder.decode(chunk, { stream: true });
+    const port = /listening at http:\/\/[^:]+:(\d+)/.exec(out)?.[1];
+    if (port) return { pid: child.pid, port: Number(port), send() {} };
+  }
+  throw new Error("Relay did not start");
+}
+
+/** Seconds of processor time that a process has used. */
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+}
+
+interface Side {
+  readonly pid: number;
+  run(seconds: number): Promise<Load>;
+  close(): void;
+}
+
+interface Measured {
+  readonly rate: number;
+  readonly cpu_us: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+async function measure(side: Side): Promise<Measured> {
+  const before = cpuOf(side.pid);
+  const { count, seconds, ms } = await side.run(TURN);
+  const cpu = cpuOf(side.pid) - before;
+  ms.sort((a, b) => a - b);
+  const at = (part: number) => ms[Math.floor(ms.length * part)]!;
+  return { rate: count / seconds, cpu_us: (cpu * 1e6) / count, p50: at(0.5), p99: at(0.99) };
+}
+
+function median(of: readonly Measured[], field: keyof Measured): number {
+  return of.map((one) => one[field]).sort((a, b) => a - b)[of.length >> 1]!;
+}
+
+const count = (value: number) => Math.round(value).toLocaleString("en");
+const ms = (of: readonly Measured[]) =>
+  `${median(of, "p50").toFixed(2)} / ${median(of, "p99").toFixed(2)}`;
+
+const COLUMNS = [24, 10, 10, 7, 16, 16, 14];
+function row(...cells: string[]): void {
+  const padded = cells.map((cell, i) => (i === 0 ? cell.padEnd(24) : cell.padStart(COLUMNS[i]!)));
+  process.stdout.write(`${padded.join("")}\n`);
+}
+
+/** Measures both sides in turns and prints their medians. */
+async function compare(what: string, bare: Side, relay: Side): Promise<void> {
+  await bare.run(WARM_UP);
+  await relay.run(WARM_UP);
+  const limit: Measured[] = [];
+  const ours: Measured[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    limit.push(await measure(bare));
+    ours.push(await measure(relay));
+  }
+  bare.close();
+  relay.close();
+  const ratios = limit.map(({ rate }, i) => ours[i]!.rate / rate).sort((a, b) => a - b);
+  row(
+    what,
+    count(median(limit, "rate")),
+    count(median(ours, "rate")),
+    ratios[ROUNDS >> 1]!.toFixed(2),
+    ms(limit),
+    ms(ours),
+    `${count(median(limit, "cpu_us"))} / ${count(median(ours, "cpu_us"))}`,
+  );
+}
+
+async function post<Body>(port: number, path: string, body: object, credential?: string) {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(credential && { authorization: `Bearer ${credential}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`POST ${path}: ${response.status}`);
+  return (await response.json()) as Body;
+}
+
+const times = <T>(n: number, make: (i: number) => T): T[] =>
+  Array.from({ length: n }, (_, i) => make(i));
+
+const TASK = { title: "Release version 2", description: "Build, test and publish the packages." };
+
+async function benchTasks(bare: Server, relay: Server): Promise<void> {
+  const { token } = await post<{ token: string }>(relay.port, "/v1/accounts", {});
+  // A key each: one key holds a limited number of tasks.
+  const keys = await Promise.all(
+    times(CONNECTIONS, async () => {
+      const { secret } = await post<{ secret: string }>(
+        relay.port,
+        "/v1/keys",
+        { label: "Bench" },
+        token,
+      );
+      const tasks = times(READ, () => post<{ id: string }>(relay.port, "/v1/tasks", TASK, secret));
+      return { secret, tasks: await Promise.all(tasks) };
+    }),
+  );
+  const bare_tasks = await Promise.all(
+    times(CONNECTIONS * READ, () => post<{ id: string }>(bare.port, "/v1/tasks", TASK)),
+  );
+  const body = JSON.stringify(TASK);
+
+  const still = await openLoad({
+    port: bare.port,
+    requests: keys.map(() => [requestOf("GET /static")]),
+    status: 200,
+  });
+  await still.run(WARM_UP);
+  const most = await measure({ ...still, pid: bare.pid });
+  still.close();
+  process.stdout.write(
+    `The load generator itself: ${count(most.rate)} requests/s of a static route\n\n`,
+  );
+  row("", "bare/s", "Relay/s", "ratio", "bare p50/p99 ms", "Relay p50/p99", "CPU µs each");
+
+  const create = {
+    port: bare.port,
+    requests: keys.map(() => [requestOf("POST /v1/tasks", { body })]),
+    status: 201,
+  };
+  await compare(
+    "create a task",
+    { pid: bare.pid, ...(await openLoad(create)) },
+    {
+      pid: relay.pid,
+      ...(await openLoad({
+        port: relay.port,
+        requests: keys.map(({ secret }) => [
+          requestOf("POST /v1/tasks", { credential: secret, body }),
+        ]),
+        status: 201,
+      })),
+    },
+  );
+  await compare(
+    "read a task",
+    {
+      pid: bare.pid,
+      ...(await openLoad({
+        port: bare.port,
+        requests: keys.map((_, i) =>
+          bare_tasks
+            .slice(i * READ, (i + 1) * READ)
+            .map(({ id }) => requestOf(`GET /v1/tasks/${id}`)),
+        ),
+        status: 200,
+      })),
+    },
+    {
+      pid: relay.pid,
+      ...(await openLoad({
+        port: relay.port,
+        requests: keys.map(({ secret, tasks }) =>
+          tasks.map(({ id }) => requestOf(`GET /v1/tasks/${id}`, { credential: secret })),
+        ),
+        status: 200,
+      })),
+    },
+  );
+}
+
+async function benchStreams(bare: Server, relay: Server, readers: number): Promise<void> {
+  const accounts = await Promise.all(
+    times(Math.ceil(readers / LIMITS.streams), () =>
+      post<{ account: { id: string }; token: string }>(relay.port, "/v1/accounts", {}),
+    ),
+  );
+  const ids = accounts.map(({ account }) => account.id);
+  await compare(
+    `a frame to ${count(readers)} streams`,
+    {
+      pid: bare.pid,
+      ...(await openReaders({
+        port: bare.port,
+        requests: times(readers, () => requestOf("GET /v1/events")),
+        emit: () => bare.send(null),
+      })),
+    },
+    {
+      pid: relay.pid,
+      ...(await openReaders({
+        port: relay.port,
+        requests: times(readers, (i) =>
+          requestOf("GET /v1/events", {
+            credential: accounts[Math.floor(i / LIMITS.streams)]!.token,
+          }),
+        ),
+        emit: () => relay.send(ids),
+      })),
+    },
+  );
+}
+
+const event = JSON.stringify({
+  task: {
+    ...TASK,
+    id: `tsk_${"0".repeat(32)}`,
+    key_id: `key_${"0".repeat(32)}`,
+    status: "in_progress",
+    priority: "medium",
+    notify: true,
+    progress: 50,
+    status_note: "Runs the tests",
+    source: "agent",
+    created_at: 1_800_000_000.123,
+    updated_at: 1_800_000_000.123,
+    completed_at: null,
+    seen_at: 1_800_000_000.123,
+    host: null,
+  },
+});
+
+async function stopAll(): Promise<void> {
+  for (const child of children) child.kill();
+  await Promise.all(children.map((child) => child.exited));
+  rmSync(folder, { recursive: true, force: true });
+}
+process.on("SIGINT", () => void stopAll().finally(() => process.exit(130)));
+
+try {
+  const bare = await startChild("bare.ts", [
+    join(folder, "bare.db"),
+    `event: task.updated\ndata: ${event}\n\n`,
+  ]);
+  await benchTasks(bare, await startRelay());
+  const fan_out = await startChild("relay.ts", [event], {
+    DATABASE_URL: `file:${join(folder, "fan-out.db")}`,
+  });
+  for (const readers of [500, 2_000]) await benchStreams(bare, fan_out, readers);
+} finally {
+  await stopAll();
+}

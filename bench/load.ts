@@ -1,0 +1,154 @@
+/** Load on raw keep-alive sockets, one request under way on each: lighter than `fetch`. */
+
+/** What one window of load gave. */
+export interface Load {
+  readonly count: number;
+  readonly seconds: number;
+  /** Milliseconds of each request, or of each frame. */
+  readonly ms: number[];
+}
+
+interface Target {
+  readonly port: number;
+  /** For each connection the requests it sends in turn. */
+  readonly requests: readonly (readonly Uint8Array[])[];
+  /** Any other answer ends the bench. */
+  readonly status: number;
+}
+
+const END_OF_HEAD = "\r\n\r\n";
+const LENGTH = "\r\ncontent-length: ";
+
+/** The bytes of a request. */
+export function requestOf(line: string, { credential = "", body = "" } = {}): Uint8Array {
+  const head = [
+    `${line} HTTP/1.1`,
+    "host: 127.0.0.1",
+    ...(credential ? [`authorization: Bearer ${credential}`] : []),
+    ...(body ? ["content-type: application/json", `content-length: ${body.length}`] : []),
+  ];
+  return Buffer.from(`${head.join("\r\n")}${END_OF_HEAD}${body}`);
+}
+
+/** Opens the connections of a target; the result loads it for a while, as often as it is called. */
+export async function openLoad({ port, requests, status }: Target) {
+  let until = 0;
+  let ms: number[] = [];
+  let busy = 0;
+  let idle = Promise.withResolvers<void>();
+  const fail = (reason: string) => idle.reject(new Error(reason));
+
+  const connect = (own: readonly Uint8Array[]) => {
+    let turn = 0;
+    let sent_at = 0;
+    let rest: Buffer = Buffer.alloc(0);
+    const send = (socket: Bun.Socket) => {
+      sent_at = performance.now();
+      socket.write(own[turn]!);
+      turn = (turn + 1) % own.length;
+    };
+    return Bun.connect({
+      hostname: "127.0.0.1",
+      port,
+      socket: {
+        data(socket, chunk) {
+          rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+          const total = lengthOf(rest);
+          if (total === undefined || rest.length < total) return;
+          const found = Number(rest.toString("latin1", 9, 12));
+          if (found !== status) return fail(`an answer ${found}: ${rest.toString("utf8")}`);
+          rest = Buffer.alloc(0);
+          const now = performance.now();
+          ms.push(now - sent_at);
+          if (now < until) send(socket);
+          else if (--busy === 0) idle.resolve();
+        },
+        close: () => fail("a connection ended"),
+      },
+    }).then((socket) => ({ start: () => send(socket), end: () => socket.end() }));
+  };
+
+  const connections = await Promise.all(requests.map(connect));
+  return {
+    async run(seconds: number): Promise<Load> {
+      idle = Promise.withResolvers();
+      ms = [];
+      busy = connections.length;
+      const from = performance.now();
+      until = from + seconds * 1000;
+      for (const { start } of connections) start();
+      await idle.promise;
+      return { count: ms.length, seconds: (performance.now() - from) / 1000, ms };
+    },
+    close() {
+      for (const { end } of connections) end();
+    },
+  };
+}
+
+/** Bytes of the whole answer, once its head is there. */
+function lengthOf(bytes: Buffer): number | undefined {
+  const end = bytes.indexOf(END_OF_HEAD);
+  if (end < 0) return undefined;
+  const head = bytes.toString("latin1", 0, end + 2).toLowerCase();
+  const at = head.indexOf(LENGTH);
+  const length = at < 0 ? 0 : Number.parseInt(head.slice(at + LENGTH.length), 10);
+  return end + END_OF_HEAD.length + length;
+}
+
+interface Readers {
+  readonly port: number;
+  /** One event stream for each. */
+  readonly requests: readonly Uint8Array[];
+  /** Has the server send one frame to every stream. */
+  readonly emit: () => void;
+}
+
+/** Opens event streams; the result sends frame after frame, each when all readers have the last. */
+export async function openReaders({ port, requests, emit }: Readers) {
+  let ms: number[] = [];
+  let missing = requests.length;
+  let sent_at = 0;
+  let arrived = Promise.withResolvers<void>();
+  const sockets = await Promise.all(
+    requests.map((request) =>
+      Bun.connect({
+        hostname: "127.0.0.1",
+        port,
+        socket: {
+          data(_, chunk) {
+            for (let at = chunk.indexOf("\n\n"); at >= 0; at = chunk.indexOf("\n\n", at + 2)) {
+              ms.push(performance.now() - sent_at);
+              if (--missing === 0) arrived.resolve();
+            }
+          },
+          close: () => arrived.reject(new Error("a stream ended")),
+        },
+      }).then((socket) => {
+        socket.write(request);
+        return socket;
+      }),
+    ),
+  );
+  // Each stream begins with one frame.
+  await arrived.promise;
+  return {
+    async run(seconds: number): Promise<Load> {
+      ms = [];
+      const from = performance.now();
+      while (performance.now() < from + seconds * 1000) {
+        arrived = Promise.withResolvers();
+        missing = requests.length;
+        sent_at = performance.now();
+        emit();
+        await arrived.promise;
+      }
+      return { count: ms.length, seconds: (performance.now() - from) / 1000, ms };
+    },
+    close() {
+      arrived = Promise.withResolvers();
+      arrived.promise.catch(() => {});
+      for (const socket of sockets) socket.end();
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** Relay for the fan-out bench: each message from the parent is an event of every account. */
+
+import { startApp } from "../src/app.ts";
+import { systemClock } from "../src/clock.ts";
+import { readConfig } from "../src/config.ts";
+import { createIds } from "../src/ids.ts";
+import { createLog } from "../src/log.ts";
+
+const data = process.argv[2]!;
+const config = readConfig(process.env);
+const app = await startApp({
+  config,
+  clock: systemClock,
+  ids: createIds(systemClock),
+  log: createLog("warn", (line) => process.stderr.write(line)),
+});
+
+let seq = 0;
+process.on("message", (account_ids: string[]) => {
+  // As after a commit, but without one: this is about the streams.
+  app.feed.committed(
+    account_ids.map((account_id) => ({
+      seq: ++seq,
+      account_id,
+      subject: account_id,
+      name: "task.updated",
+      data,
+    })),
+  );
+});
+process.on("disconnect", () => process.exit());
+process.send!({ port: Number(new URL(app.local_url).port) });

@@ -1,0 +1,104 @@
+/** Examples for the OpenAPI document: one story, told by every route (decisions.md, Other routes). */
+
+import type { Account } from "../model/account.ts";
+import type { Key } from "../model/key.ts";
+import type { Question } from "../model/question.ts";
+import type { Task } from "../model/task.ts";
+
+const account: Account = {
+  id: "acc_01a1fdac0c2b70dcad64de3c67ea9a9c",
+  created_at: 1795257273.388,
+  settings: { live_activities: true },
+};
+
+const key: Key = {
+  id: "key_01a1fdad81f3720b932cf66f43445615",
+  label: "Release agent",
+  prefix: "mck_qr8N",
+  last4: "pUJ0",
+  created_at: 1795257369.075,
+  last_used_at: 1795257411.5,
+  last_client: null,
+  last_host: "build-7",
+  counts: { todo: 0, in_progress: 1, done: 4, cancelled: 0 },
+};
+
+const task: Task = {
+  id: "tsk_01a1fdad82cd71358c97275fc86d05b4",
+  key_id: key.id,
+  title: "Release 2.4",
+  description: "Build, test and publish version 2.4.",
+  status: "in_progress",
+  priority: "high",
+  notify: true,
+  progress: 40,
+  status_note: "Running the tests",
+  source: "agent",
+  created_at: 1795257369.293,
+  updated_at: 1795257402.118,
+  completed_at: null,
+  seen_at: 1795257369.293,
+  host: "build-7",
+};
+
+const question: Question = {
+  id: "qst_01a1fdad82f37026a1102f67e67d0c2a",
+  key_id: key.id,
+  task_id: task.id,
+  prompt: "The tests pass. Publish now?",
+  kind: "confirm",
+  options: ["Yes", "No"],
+  status: "pending",
+  answer: null,
+  created_at: 1795257405.331,
+  answered_at: null,
+  expires_at: 1795261005.331,
+};
+
+const answered: Question = {
+  ...question,
+  status: "answered",
+  answer: "Yes",
+  answered_at: 1795257411.2,
+};
+
+interface Example {
+  readonly request?: unknown;
+  readonly response?: unknown;
+}
+
+/** Method and path -> an example of the body that is sent, and of the one that comes back. */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  "POST /v1/accounts": {
+    request: {},
+    response: { account, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
+  },
+  "GET /v1/account": { response: account },
+  "PATCH /v1/account": {
+    request: { settings: { live_activities: false } },
+    response: { ...account, settings: { live_activities: false } },
+  },
+  "GET /v1/keys": { response: { keys: [key] } },
+  "POST /v1/keys": {
+    request: { label: key.label },
+    response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
+  },
+  "PATCH /v1/keys/{key_id}": { request: { label: key.label }, response: key },
+  "GET /v1/tasks": { response: { tasks: [task], next_cursor: null } },
+  "POST /v1/tasks": {
+    request: { title: task.title, status: "in_progress", priority: "high" },
+    response: { ...task, progress: null, status_note: null, updated_at: task.created_at },
+  },
+  "GET /v1/tasks/{task_id}": { response: task },
+  "PATCH /v1/tasks/{task_id}": {
+    request: { progress: 40, status_note: "Running the tests" },
+    response: task,
+  },
+  "GET /v1/questions": { response: { questions: [question] } },
+  "POST /v1/questions": {
+    request: { prompt: question.prompt, task_id: task.id },
+    response: question,
+  },
+  "GET /v1/questions/{question_id}": { response: answered },
+  "POST /v1/questions/{question_id}/answer": { request: { answer: "Yes" }, response: answered },
+};

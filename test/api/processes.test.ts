@@ -1,0 +1,120 @@
+/** Two server processes on one store act as one service (decisions.md, Other routes, Events). */
+
+import { expect, test } from "bun:test";
+import { ask, client, createPair, createPerson, createTask } from "../support/client.ts";
+import { startProcess } from "../support/process.ts";
+import { createTestStore } from "../support/store.ts";
+import { openStream } from "../support/stream.ts";
+
+const { url: DATABASE_URL } = await createTestStore();
+const one = await startProcess({ DATABASE_URL });
+const two = await startProcess({ DATABASE_URL });
+const at = (i: number) => (i % 2 ? one : two).url;
+
+test("of 100 answers at once one wins, and every waiter gets that one [§4 Answer race] [§3 Question once]", async () => {
+  for (let round = 0; round < 5; round++) {
+    const { person, agent } = await createPair(one.url);
+    const question = await ask(agent.send, { prompt: "p", kind: "text" });
+    const path = `/v1/questions/${question.id}` as const;
+    const streams = await Promise.all([0, 1].map((i) => openStream(at(i), person.token)));
+    const waits = Array.from({ length: 30 }, (_, i) =>
+      client(at(i), agent.secret)(`GET ${path}?wait=50`),
+    );
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        client(at(i), person.token)(`POST ${path}/answer`, { answer: `answer ${i}` }),
+      ),
+    );
+    const won = answers.filter(({ status }) => status === 200);
+    expect(won.length).toBe(1);
+    const lost = answers.filter(({ status }) => status !== 200);
+    expect(new Set(lost.map(({ status, body }) => `${status} ${body.code}`))).toEqual(
+      new Set(["409 question_not_pending"]),
+    );
+    for (const { body } of await Promise.all(waits)) expect(body).toEqual(won[0]!.body);
+    await createTask(agent.send);
+    for (const stream of streams) {
+      expect(await stream.names(2)).toEqual(["question.updated", "task.created"]);
+      expect(stream.events[1]!.data).toEqual({ question: won[0]!.body });
+      stream.close();
+    }
+  }
+});
+
+test("a change in one process wakes a wait in the other at once [§4 Wait 1]", async () => {
+  const { person, agent } = await createPair(one.url);
+  for (let i = 0; i < 20; i++) {
+    const { id } = await ask(agent.send);
+    const wait = client(two.url, agent.secret)(`GET /v1/questions/${id}?wait=50`);
+    await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+    expect((await wait).body.status).toBe("answered");
+  }
+});
+
+test("a question asked while its task is deleted is refused or cancelled, never left pending [§3 Question task deleted]", async () => {
+  const { agent } = await createPair(one.url);
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 40; round++) {
+    const { id: task_id } = await createTask(agent.send);
+    const asking = [0, 1, 2, 3].map((i) =>
+      client(at(i), agent.secret)("POST /v1/questions", { prompt: "p", task_id }),
+    );
+    const deleting = client(at(round), agent.secret)(`DELETE /v1/tasks/${task_id}`);
+    expect((await deleting).status).toBe(204);
+    for (const { status, body } of await Promise.all(asking)) {
+      outcomes.add(`${status}`);
+      if (status === 201) {
+        const { body: question } = await agent.send(`GET /v1/questions/${body.id}`);
+        expect(question.status).toBe("cancelled");
+      } else expect(status).toBe(404);
+    }
+  }
+  expect(outcomes.has("201")).toBe(true);
+});
+
+test("a deletion in one process is refused in the other at once [§4 Keys deleted at once] [§5 4]", async () => {
+  const { person, agent } = await createPair(one.url);
+  const { id } = await ask(agent.send);
+  const there = client(two.url, agent.secret);
+  const wait = there(`GET /v1/questions/${id}?wait=50`);
+  const stream = await openStream(two.url, person.token);
+  expect((await person.send(`DELETE /v1/keys/${agent.key.id}`)).status).toBe(204);
+  expect((await there("GET /v1/tasks")).status).toBe(401);
+  expect((await wait).status).toBe(401);
+  expect((await person.send("DELETE /v1/account")).status).toBe(204);
+  expect((await client(two.url, person.token)("GET /v1/account")).status).toBe(401);
+  await stream.ended;
+  expect(stream.events.map(({ event }) => event)).toEqual([
+    "ready",
+    "key.deleted",
+    "account.deleted",
+  ]);
+});
+
+test("what one process committed before ready does not come after it in the other [§6 Reconnect 1]", async () => {
+  const { token, send } = await createPerson(one.url);
+  for (let i = 0; i < 20; i++) {
+    const { body } = await send("POST /v1/keys", { label: "before" });
+    const stream = await openStream(two.url, token);
+    const after = await send("POST /v1/keys", { label: "after" });
+    await stream.names(1);
+    expect(stream.events[1]!.data).toEqual({ key: after.body.key });
+    for (const { id } of [body.key, after.body.key]) await send(`DELETE /v1/keys/${id}`);
+    stream.close();
+  }
+});
+
+test("SIGTERM ends a process gracefully: its waits are answered [§6 Reconnect 2 restart]", async () => {
+  const third = await startProcess({ DATABASE_URL });
+  const { person, agent } = await createPair(third.url);
+  const { id } = await ask(agent.send);
+  const stream = await openStream(third.url, person.token);
+  const wait = agent.send(`GET /v1/questions/${id}?wait=50`);
+  // Let the wait arrive: this request comes after it on its own connection.
+  await agent.send("GET /v1/tasks");
+  third.kill("SIGTERM");
+  third.kill("SIGTERM");
+  expect((await wait).body).toMatchObject({ id, status: "pending" });
+  await stream.ended;
+  expect(await third.exited).toBe(0);
+});

@@ -1,0 +1,132 @@
+/** The event stream: frames, pings, the cap, and every way it ends (interface.md §6). */
+
+import { expect, test } from "bun:test";
+import { connect } from "node:net";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, createPerson, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { openStream } from "../support/stream.ts";
+import { until } from "../support/until.ts";
+
+const clock = createTestClock();
+const app = await startTestApp({ clock });
+
+test("ready comes first, once, in the documented frame [§4 Event stream] [§6 frame] [§6 ready] [§5 1]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const response = await fetch(`${app.url}/v1/events`, {
+    headers: { authorization: `Bearer ${person.token}`, accept: "text/event-stream" },
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  const reader = response.body!.getReader();
+  const text = async () => new TextDecoder().decode((await reader.read()).value);
+  expect(await text()).toBe(`event: ready\ndata: {"account_id":"${person.account.id}"}\n\n`);
+  // A line break in the content must not break the one data line.
+  const task = await createTask(agent.send, { title: "two\nlines\r\n" });
+  expect(await text()).toBe(`event: task.created\ndata: ${JSON.stringify({ task })}\n\n`);
+  await reader.cancel();
+  await until(() => app.streams.count() === 0);
+});
+
+test("a ping comes after 20 seconds of silence [§6 ping] [§8 keepalive]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const stream = await openStream(app.url, person.token);
+  await clock.advance(19.9);
+  await createTask(agent.send);
+  await stream.names(1);
+  await clock.advance(19.9);
+  expect(stream.comments).toEqual([]);
+  await clock.advance(0.1);
+  await until(() => stream.comments.length === 1);
+  expect(stream.comments).toEqual([": ping"]);
+  await clock.advance(60);
+  await until(() => stream.comments.length === 4);
+  stream.close();
+});
+
+test("a stream shows its own account's events alone [§6 frame]", async () => {
+  const one = await createPair(app.url);
+  const two = await createPair(app.url);
+  const stream = await openStream(app.url, one.person.token);
+  await createTask(two.agent.send);
+  await ask(two.agent.send);
+  await createTask(one.agent.send);
+  expect(await stream.names(1)).toEqual(["task.created"]);
+  stream.close();
+});
+
+test("nothing from before ready comes after it, and nothing after it is lost [§6 Reconnect 1]", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (let i = 0; i < 60; i++) {
+    const writes = Array.from({ length: 6 }, () => createTask(agent.send));
+    for (let turn = 0; turn < i % 8; turn++) await new Promise((next) => setImmediate(next));
+    const stream = await openStream(app.url, person.token);
+    const before = (await agent.send("GET /v1/tasks?limit=500")).body.tasks as { id: string }[];
+    await Promise.all(writes);
+    const last = await createTask(agent.send);
+    await stream.next(({ data }) => data.task?.id === last.id);
+    const known = new Set([
+      ...before.map(({ id }) => id),
+      ...stream.events.slice(1).map(({ data }) => data.task.id),
+    ]);
+    const { body } = await agent.send("GET /v1/tasks?limit=500");
+    for (const { id } of body.tasks) expect(known.has(id)).toBe(true);
+    for (const { id } of body.tasks) await agent.send(`DELETE /v1/tasks/${id}`);
+    stream.close();
+  }
+});
+
+test("the 17th stream of an account ends the oldest [§6 Reconnect 2 streams] [§8 event streams]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const other = await openStream(app.url, (await createPerson(app.url)).token);
+  const streams = [];
+  for (let i = 0; i < 18; i++) streams.push(await openStream(app.url, person.token));
+  await Promise.all([streams[0]!.ended, streams[1]!.ended]);
+  expect(app.streams.count()).toBe(17);
+  await createTask(agent.send);
+  for (const stream of streams.slice(2)) expect(await stream.names(1)).toEqual(["task.created"]);
+  for (const stream of [...streams, other]) stream.close();
+  await until(() => app.streams.count() === 0);
+});
+
+test("a reader that is too slow is cut off, and others are not held up [§6 Reconnect 2 slow]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const quick = await openStream(app.url, person.token);
+  const { port } = new URL(app.url);
+  const slow = connect(Number(port), "127.0.0.1");
+  slow.pause();
+  slow.write(
+    `GET /v1/events HTTP/1.1\r\nhost: relay\r\nauthorization: Bearer ${person.token}\r\n\r\n`,
+  );
+  await until(() => app.streams.count() === 2);
+  const { id } = await createTask(agent.send);
+  let sent = 0;
+  // Loopback buffers take some megabytes before the server notices.
+  for (; app.streams.count() === 2 && sent < 3_000; sent++) {
+    const description = `${sent} `.padEnd(9_990, "é");
+    await agent.send(`PATCH /v1/tasks/${id}`, { description });
+  }
+  expect(app.streams.count()).toBe(1);
+  await quick.names(sent + 1);
+  quick.close();
+  // The socket is let go of as well, though nothing was read from it.
+  slow.resume();
+  await new Promise<void>((done) => slow.on("close", () => done()).on("error", () => {}));
+});
+
+test("a stop ends streams and answers waits with the question as it is [§6 Reconnect 2 restart]", async () => {
+  const own = await startTestApp({ clock });
+  const { person, agent } = await createPair(own.url);
+  const { id } = await ask(agent.send);
+  const stream = await openStream(own.url, person.token);
+  const waits = [agent.send, person.send].map((send) => send(`GET /v1/questions/${id}?wait=50`));
+  await until(() => own.waits.count() === 2);
+  await own.stop();
+  await stream.ended;
+  expect(stream.events.length).toBe(1);
+  for (const { status, body } of await Promise.all(waits)) {
+    expect([status, body.id, body.status]).toEqual([200, id, "pending"]);
+  }
+  await expect(agent.send("GET /v1/tasks")).rejects.toThrow();
+});

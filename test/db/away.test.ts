@@ -1,0 +1,248 @@
+/** The store goes away in mid-flight and comes back, and the service follows by itself. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import {
+  type Answer,
+  ask,
+  client,
+  createAgent,
+  createPair,
+  createTask,
+  type Person,
+  type Send,
+} from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { holdWriteLock } from "../support/lock.ts";
+import { startProcess } from "../support/process.ts";
+import type { Sqld } from "../support/sqld.ts";
+import { createTestStore, STORE_KIND } from "../support/store.ts";
+import { openStream } from "../support/stream.ts";
+import { until } from "../support/until.ts";
+
+const embedded = test.if(STORE_KIND === "embedded");
+const server = test.if(STORE_KIND === "server");
+const env = { RATE_LIMITS: "off" };
+
+/** The refusal that a client can act on. */
+function expectUnavailable({ status, headers, body }: Answer): void {
+  expect(status).toBe(503);
+  expect(headers.get("content-type")).toBe("application/problem+json");
+  expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+  expect(body).toMatchObject({ status: 503, code: "store_unavailable" });
+  // What failed inside is for the log alone.
+  expect(JSON.stringify(body)).not.toMatch(/sqlite|libsql|econn|127\.0\.0\.1|timed/i);
+}
+
+async function expectStreamRefused(url: string, token: string): Promise<void> {
+  const { response } = await openStream(url, token);
+  const body = await response.json();
+  expectUnavailable({ status: response.status, headers: response.headers, body });
+}
+
+/** Waits until a request gets through again. */
+const isBack = (send: Send) => until(async () => (await send("GET /v1/account")).status === 200);
+
+/** Streams and waits on two processes of one store, each hearing of the other's changes. */
+async function expectWorks(urls: readonly [string, string], person: Person): Promise<void> {
+  const agent = await createAgent(urls[0], person);
+  const streams = await Promise.all(urls.map((url) => openStream(url, person.token)));
+  for (const [here, there] of [urls, urls.toReversed() as [string, string]]) {
+    const send = client(here, agent.secret);
+    await createTask(send);
+    const { id } = await ask(send);
+    const waiting = send(`GET /v1/questions/${id}?wait=30`);
+    const answer = { answer: "Yes" };
+    const answered = await client(there, person.token)(`POST /v1/questions/${id}/answer`, answer);
+    expect(answered).toMatchObject({ status: 200, body: { status: "answered" } });
+    expect(await waiting).toMatchObject({ status: 200, body: answered.body });
+  }
+  const half = ["task.created", "question.created", "question.updated"];
+  for (const stream of streams) {
+    // A change that the store took in before it went may still come out: it is of another key.
+    const own = () =>
+      stream.events.filter(({ data }) => (data.task ?? data.question)?.key_id === agent.key.id);
+    await until(() => own().length === 6);
+    expect(own().map(({ event }) => event)).toEqual([...half, ...half]);
+    stream.close();
+  }
+}
+
+/** What a client sees while the server is gone, and that nothing but the server has to come back. */
+async function expectOutage(
+  take: (sqld: Sqld) => Promise<void> | void,
+  giveBack: (sqld: Sqld) => Promise<void> | void,
+): Promise<void> {
+  const { url: database_url, sqld } = await createTestStore();
+  const [app, second] = await Promise.all([
+    startTestApp({ database_url, env }),
+    startProcess({ ...env, DATABASE_URL: database_url }),
+  ]);
+  const { person, agent } = await createPair(app.url);
+  const task = await createTask(agent.send);
+  const question = await ask(agent.send);
+  const path = `/v1/questions/${question.id}` as const;
+  const streams = await Promise.all([
+    openStream(app.url, person.token),
+    openStream(second.url, person.token),
+  ]);
+  const waiting = [
+    agent.send(`GET ${path}?wait=30`),
+    client(second.url, agent.secret)(`GET ${path}?wait=30`),
+  ];
+  await until(() => app.waits.count() === 1);
+
+  await take(sqld!);
+  const refused = Promise.all([
+    agent.send("GET /v1/tasks"),
+    agent.send(`GET /v1/tasks/${task.id}`),
+    agent.send("POST /v1/tasks", { title: "Lost" }),
+    agent.send(`PATCH /v1/tasks/${task.id}`, { title: "Lost" }),
+    agent.send(`GET ${path}?wait=30`),
+    person.send(`POST ${path}/answer`, { answer: "Yes" }),
+    person.send("GET /v1/keys"),
+    client(app.url)("POST /v1/accounts"),
+    // A credential that cannot be checked is not a wrong one.
+    client(app.url, "mck_nobody")("GET /v1/tasks"),
+  ]);
+  const streams_refused = expectStreamRefused(app.url, person.token);
+  for (const answer of await refused) expectUnavailable(answer);
+  await streams_refused;
+  for (const answer of await Promise.all(waiting)) expectUnavailable(answer);
+  for (const stream of streams) await stream.ended;
+  expect(streams.map(({ events }) => events.map(({ event }) => event))).toEqual([
+    ["ready"],
+    ["ready"],
+  ]);
+  expect([app.waits.count(), app.streams.count()]).toEqual([0, 0]);
+  await expectStreamRefused(app.url, person.token);
+
+  await giveBack(sqld!);
+  await Promise.all([isBack(person.send), isBack(client(second.url, person.token))]);
+  await expectWorks([app.url, second.url], person);
+}
+
+server(
+  "a killed store refuses requests, ends streams and waits, and works again once it is back [§6 Reconnect 2 store] [§6 Reconnect 3] [§7 503]",
+  () =>
+    expectOutage(
+      (sqld) => sqld.kill(),
+      (sqld) => sqld.restart(),
+    ),
+  60_000,
+);
+
+server(
+  "a frozen store is given up after a while, and works again once it is thawed [§6 Reconnect 2 store] [§6 Reconnect 3] [§7 503]",
+  () =>
+    expectOutage(
+      (sqld) => sqld.freeze(),
+      (sqld) => sqld.thaw(),
+    ),
+  60_000,
+);
+
+server(
+  "a wait that begins before the events flow again does not sleep through its answer [§6 Reconnect 2 store]",
+  async () => {
+    const { url: database_url, sqld } = await createTestStore();
+    // Its feed looks at the store when the test moves the clock, and not by itself.
+    const clock = createTestClock();
+    const app = await startTestApp({ clock, database_url, env });
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send);
+    await sqld!.kill();
+    await until(async () => {
+      await clock.advance(0.3);
+      return app.feed.isLost();
+    });
+    await sqld!.restart();
+    await isBack(person.send);
+
+    let result: Answer | undefined;
+    const waiting = agent.send(`GET /v1/questions/${id}?wait=30`).then((answer) => {
+      result = answer;
+    });
+    await until(() => result !== undefined || app.waits.count() === 1);
+    const answered = await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+    expect(answered.status).toBe(200);
+    // A stream that opens has the feed catch up.
+    const stream = await openStream(app.url, person.token);
+    expect(stream.response.status).toBe(200);
+    await until(() => result !== undefined);
+    await waiting;
+    if (result!.status === 200) expect(result!.body).toEqual(answered.body);
+    else expectUnavailable(result!);
+    stream.close();
+  },
+  60_000,
+);
+
+embedded(
+  "while another process holds the lock, writes are refused after a while and reads go on [§7 503]",
+  async () => {
+    const { url: database_url } = await createTestStore();
+    const app = await startProcess({ ...env, DATABASE_URL: database_url });
+    const { person, agent } = await createPair(app.url);
+    const task = await createTask(agent.send);
+    const question = await ask(agent.send);
+    const path = `/v1/questions/${question.id}` as const;
+    const stream = await openStream(app.url, person.token);
+    const waiting = agent.send(`GET ${path}?wait=50`);
+
+    const lock = await holdWriteLock(database_url);
+    let settled = 0;
+    const refused = [
+      agent.send("POST /v1/tasks", { title: "Lost" }),
+      agent.send(`PATCH /v1/tasks/${task.id}`, { title: "Lost" }),
+      person.send(`POST ${path}/answer`, { answer: "Yes" }),
+      person.send("POST /v1/keys", { label: "Lost" }),
+    ].map((request) => request.finally(() => settled++));
+    let reads = 0;
+    do {
+      const found = await agent.send(`GET /v1/tasks/${task.id}`);
+      const asked = await person.send(`GET ${path}`);
+      const later = await openStream(app.url, person.token);
+      expect([found.body, asked.body]).toEqual([task, question]);
+      expect(later.response.status).toBe(200);
+      later.close();
+      if (settled === 0) reads++;
+    } while (settled < refused.length);
+    expect(reads).toBeGreaterThan(0);
+    for (const request of refused) expectUnavailable(await request);
+
+    await lock.release();
+    const answered = await person.send(`POST ${path}/answer`, { answer: "No" });
+    expect(answered.status).toBe(200);
+    expect((await waiting).body).toEqual(answered.body);
+    const made = await createTask(agent.send);
+    // What was refused did not happen, and the stream lasted through it all.
+    expect(await stream.names(2)).toEqual(["question.updated", "task.created"]);
+    expect((await person.send("GET /v1/tasks")).body.tasks).toEqual([made, task]);
+    expect((await person.send("GET /v1/keys")).body.keys).toHaveLength(1);
+    stream.close();
+  },
+  60_000,
+);
+
+embedded(
+  "a write waits for a lock that is soon free",
+  async () => {
+    const { url: database_url } = await createTestStore();
+    const app = await startProcess({ ...env, DATABASE_URL: database_url });
+    const { person, agent } = await createPair(app.url);
+    const lock = await holdWriteLock(database_url);
+    let settled = false;
+    const writing = person
+      .send("POST /v1/tasks", { title: "Patient", key_id: agent.key.id })
+      .finally(() => {
+        settled = true;
+      });
+    // By the time these are answered, the write has met the lock.
+    for (let i = 0; i < 10; i++) await person.send("GET /v1/tasks");
+    expect(settled).toBe(false);
+    await lock.release();
+    expect((await writing).status).toBe(201);
+  },
+  60_000,
+);

@@ -1,0 +1,251 @@
+/** Migrations: applied once each, whole, also by processes that start at once (db/migrate.ts). */
+
+import { expect, test } from "bun:test";
+import {
+  appendFileSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { sql } from "drizzle-orm";
+import { getTableConfig } from "drizzle-orm/sqlite-core";
+import { openStore } from "../../db/open.ts";
+import * as schema from "../../db/schema.ts";
+import { statement } from "../../db/statement.ts";
+import type { Cell } from "../../db/store.ts";
+import { systemClock } from "../../src/clock.ts";
+import { client, createAgent, createPerson, createTask } from "../support/client.ts";
+import { startProcess } from "../support/process.ts";
+import { createTestStore } from "../support/store.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MIGRATIONS = join(ROOT, "db/migrations");
+const FILES = readdirSync(MIGRATIONS).filter((name) => name.endsWith(".sql"));
+const PROCESSES = 4;
+
+/** Runs one query on a store of this tree or of a copy. */
+async function readAll(url: string, text: string): Promise<Cell[][]> {
+  const store = await openStore({ url, auth_token: undefined }, systemClock);
+  try {
+    return await store.read(statement(sql.raw(text), { returns: true })({}));
+  } finally {
+    await store.close();
+  }
+}
+
+/** Everything that a migration could have changed about the tables. */
+const schemaOf = (url: string) =>
+  readAll(url, "select type, name, tbl_name, sql from sqlite_schema order by type, name");
+
+/** A copy of the code whose migrations a test may change. */
+function copyCode() {
+  const folder = tempFolder();
+  for (const name of ["db", "src", "package.json", "tsconfig.json"]) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  const journal = join(folder, "db/migrations/meta/_journal.json");
+  return {
+    folder,
+    /** Adds the next migration. */
+    addMigration(text: string): void {
+      const { entries, ...head } = JSON.parse(readFileSync(journal, "utf8"));
+      const last = entries.at(-1);
+      const entry = {
+        ...last,
+        idx: last.idx + 1,
+        when: last.when + 1,
+        tag: `${last.idx + 1}_test`,
+      };
+      writeFileSync(join(folder, `db/migrations/${entry.tag}.sql`), text);
+      writeFileSync(journal, JSON.stringify({ ...head, entries: [...entries, entry] }));
+    },
+  };
+}
+
+/** Opens the store of each line of standard input, and says how that went. */
+const OPENER = `
+import { openStore } from "./db/open.ts";
+import { systemClock } from "./src/clock.ts";
+console.log("ready");
+for await (const url of console) {
+  console.log(await openStore({ url, auth_token: undefined }, systemClock).then(
+    async (store) => (await store.close(), "up"),
+    (error) => "failed: " + error.message,
+  ));
+}
+`;
+
+/** A process that runs {@link OPENER} on a copy of the code. */
+async function startOpener(folder: string) {
+  const child = Bun.spawn([process.execPath, "opener.ts"], {
+    cwd: folder,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  const nextLine = async (): Promise<string> => {
+    while (!rest.includes("\n")) {
+      const { value, done } = await lines.read();
+      if (done) throw new Error("the opener ended");
+      rest += value;
+    }
+    const end = rest.indexOf("\n");
+    const line = rest.slice(0, end);
+    rest = rest.slice(end + 1);
+    return line;
+  };
+  expect(await nextLine()).toBe("ready");
+  return {
+    async open(url: string): Promise<string> {
+      child.stdin.write(`${url}\n`);
+      child.stdin.flush();
+      return nextLine();
+    },
+    end: () => child.kill(),
+  };
+}
+
+test("four processes that start at once on one new store all come up and serve it", async () => {
+  const { url } = await createTestStore();
+  const processes = await Promise.all(
+    Array.from({ length: PROCESSES }, () => startProcess({ DATABASE_URL: url })),
+  );
+  const [first, ...others] = processes;
+  const person = await createPerson(first!.url);
+  const agent = await createAgent(first!.url, person);
+  const task = await createTask(agent.send);
+  for (const other of others) {
+    const answer = await client(other.url, person.token)(`GET /v1/tasks/${task.id}`);
+    expect(answer).toMatchObject({ status: 200, body: task });
+  }
+  // The counts are kept by triggers of a migration: twice there, they would count twice.
+  const { body } = await person.send("GET /v1/keys");
+  expect(body.keys[0].counts.todo).toBe(1);
+  expect(await readAll(url, "select hash from relay_migrations")).toHaveLength(FILES.length);
+}, 60_000);
+
+test("of processes that start at once, one applies each migration", async () => {
+  const code = copyCode();
+  code.addMigration("CREATE TABLE proof (n integer);");
+  // Nothing in the store refuses these a second time: only the claim does.
+  const numbers = Array.from({ length: 12 }, (_, n) => [n]);
+  for (const [n] of numbers) code.addMigration(`INSERT INTO proof VALUES (${n});`);
+  writeFileSync(join(code.folder, "opener.ts"), OPENER);
+  const openers = await Promise.all(
+    Array.from({ length: PROCESSES }, () => startOpener(code.folder)),
+  );
+  for (let round = 0; round < 5; round++) {
+    const { url, sqld } = await createTestStore();
+    const outcomes = await Promise.all(openers.map(({ open }) => open(url)));
+    expect(outcomes).toEqual(outcomes.map(() => "up"));
+    expect(await readAll(url, "select n from proof order by n")).toEqual(numbers);
+    const claims = await readAll(url, "select distinct hash from relay_migrations");
+    expect(claims).toHaveLength(FILES.length + 1 + numbers.length);
+    await sqld?.kill();
+  }
+  for (const { end } of openers) end();
+}, 60_000);
+
+test("a migration that fails leaves nothing behind, stops the start, and applies once mended", async () => {
+  const code = copyCode();
+  code.addMigration(
+    "CREATE TABLE proof (n integer);\n--> statement-breakpoint\nINSERT INTO proof VALUES (1, 2);",
+  );
+  writeFileSync(join(code.folder, "opener.ts"), OPENER);
+  const { url } = await createTestStore();
+  const opener = await startOpener(code.folder);
+  expect(await opener.open(url)).toStartWith("failed: ");
+  expect(await readAll(url, "select name from sqlite_schema where name = 'proof'")).toEqual([]);
+  expect(await readAll(url, "select hash from relay_migrations")).toHaveLength(FILES.length);
+  const [file] = readdirSync(join(code.folder, "db/migrations")).filter((name) =>
+    name.endsWith("_test.sql"),
+  );
+  writeFileSync(join(code.folder, "db/migrations", file!), "CREATE TABLE proof (n integer);");
+  expect(await opener.open(url)).toBe("up");
+  expect(await readAll(url, "select n from proof")).toEqual([]);
+  opener.end();
+}, 60_000);
+
+test("a start on a store that is up to date applies nothing", async () => {
+  const { url } = await createTestStore();
+  const claims = () => readAll(url, "select hash, applied_at from relay_migrations order by hash");
+  const before = [await schemaOf(url), await claims()];
+  expect(before[1]).toHaveLength(FILES.length);
+  const person = await createPerson((await startProcess({ DATABASE_URL: url })).url);
+  const again = await startProcess({ DATABASE_URL: url });
+  // What the first process wrote is still there.
+  const answer = await client(again.url, person.token)("GET /v1/account");
+  expect(answer).toMatchObject({ status: 200, body: person.account });
+  expect([await schemaOf(url), await claims()]).toEqual(before);
+}, 60_000);
+
+/** Runs drizzle-kit in a copy, so that it cannot write into the tree. */
+async function drizzleKit(folder: string, command: "check" | "generate") {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      "node_modules/drizzle-kit/bin.cjs",
+      command,
+      "--config",
+      "db/drizzle.config.ts",
+    ],
+    { cwd: folder, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+  );
+  const [out, error] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { code: await child.exited, out: out + error };
+}
+
+test("db/migrations holds what db/schema.ts says", async () => {
+  const { folder } = copyCode();
+  const files = () => readdirSync(join(folder, "db/migrations"), { recursive: true }).sort();
+  const before = files();
+  expect((await drizzleKit(folder, "check")).code).toBe(0);
+  const generated = await drizzleKit(folder, "generate");
+  expect(generated.out).toContain("No schema changes");
+  expect(generated.code).toBe(0);
+  expect(files()).toEqual(before);
+  // The same command does see a change, so its silence above means something.
+  appendFileSync(
+    join(folder, "db/schema.ts"),
+    'export const later = sqliteTable("later", { id: text().primaryKey() });\n',
+  );
+  await drizzleKit(folder, "generate");
+  expect(files().length).toBeGreaterThan(before.length);
+}, 60_000);
+
+test("a migrated store has exactly the tables, columns and indexes of db/schema.ts", async () => {
+  const { url } = await createTestStore();
+  const expected = Object.values(schema).flatMap((table) => {
+    const { name, columns, indexes } = getTableConfig(table);
+    return [
+      ...columns.map((column) => [
+        name,
+        column.name,
+        column.getSQLType(),
+        column.notNull ? 1 : 0,
+        column.primary ? 1 : 0,
+      ]),
+      ...indexes.map((index) => [name, index.config.name, "index", index.config.unique ? 1 : 0, 0]),
+    ];
+  });
+  const own =
+    "m.name not like 'sqlite_%' and m.name not like 'libsql_%' and m.name <> 'relay_migrations'";
+  const columns = await readAll(
+    url,
+    `select m.name, c.name, lower(c.type), c."notnull", c.pk from sqlite_schema m, pragma_table_info(m.name) c where m.type = 'table' and ${own}`,
+  );
+  const indexes = await readAll(
+    url,
+    `select m.name, i.name, 'index', i."unique", 0 from sqlite_schema m, pragma_index_list(m.name) i where m.type = 'table' and ${own} and i.origin = 'c'`,
+  );
+  const sorted = (rows: readonly (readonly unknown[])[]) => rows.map(String).sort();
+  expect(sorted([...columns, ...indexes])).toEqual(sorted(expected));
+});

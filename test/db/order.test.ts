@@ -1,0 +1,141 @@
+/** Two processes change the same things at once: one order for every reader, and true counts. */
+
+import { expect, test } from "bun:test";
+import type { Key } from "../../src/model/key.ts";
+import { TASK_STATUSES, type Task } from "../../src/model/task.ts";
+import {
+  type Answer,
+  client,
+  createAgent,
+  createPair,
+  createTask,
+  type Send,
+} from "../support/client.ts";
+import { startProcess } from "../support/process.ts";
+import { createTestStore } from "../support/store.ts";
+import { type EventStream, openStream } from "../support/stream.ts";
+
+const CHANGES = 150;
+
+/** Two processes on one new store. */
+async function startTwo() {
+  const env = { RATE_LIMITS: "off", DATABASE_URL: (await createTestStore()).url };
+  return Promise.all([startProcess(env), startProcess(env)]);
+}
+
+/** Every event of each stream up to one that is made last, that one left out. */
+async function eventsUntilNow(streams: readonly EventStream[], person: Send) {
+  const { body } = await person("POST /v1/keys", { label: "the last event" });
+  return Promise.all(
+    streams.map(async (stream) => {
+      await stream.next(
+        ({ event, data }) => event === "key.created" && data.key.id === body.key.id,
+      );
+      stream.close();
+      return stream.events.slice(1, -1);
+    }),
+  );
+}
+
+test("changes of one task by two processes reach every stream in one order, none missing, none twice [§6 task.updated]", async () => {
+  const apps = await startTwo();
+  const { person, agent } = await createPair(apps[0].url);
+  const task = await createTask(agent.send);
+  const streams = await Promise.all(apps.map(({ url }) => openStream(url, person.token)));
+
+  // The agent works at one process, the person at the other, each as fast as it can.
+  const senders = [client(apps[0].url, agent.secret), client(apps[1].url, person.token)];
+  const answered = await Promise.all(
+    senders.map(async (send, who) => {
+      const answers: Task[] = [];
+      for (let i = 0; i < CHANGES; i++) {
+        const patch = { status_note: `${who} ${i}`, progress: i % 101 };
+        const { status, body } = await send<Task>(`PATCH /v1/tasks/${task.id}`, patch);
+        expect(status).toBe(200);
+        expect(body).toMatchObject(patch);
+        answers.push(body);
+      }
+      return answers;
+    }),
+  );
+
+  const [first, second] = await eventsUntilNow(streams, person.send);
+  expect(first).toHaveLength(2 * CHANGES);
+  expect(second).toEqual(first!);
+  expect(new Set(first!.map(({ event }) => event))).toEqual(new Set(["task.updated"]));
+  const shown: Task[] = first!.map(({ data }) => data.task);
+  for (const [i, state] of shown.entries()) {
+    expect(state.updated_at).toBeGreaterThan((shown[i - 1] ?? task).updated_at);
+  }
+  // Each answer is one event, and a client sees its own changes in the order it made them.
+  for (const [who, answers] of answered.entries()) {
+    expect(shown.filter(({ status_note }) => status_note?.startsWith(`${who} `))).toEqual(answers);
+  }
+  for (const { url } of apps) {
+    const stored = await client(url, person.token)(`GET /v1/tasks/${task.id}`);
+    expect(stored.body).toEqual(shown.at(-1)!);
+  }
+}, 60_000);
+
+test("counts, lists and events of two busy processes agree [§2 Key counts] [§6 Reconnect 1]", async () => {
+  const apps = await startTwo();
+  const { person, agent } = await createPair(apps[0].url);
+  const other = await createAgent(apps[0].url, person);
+  const streams = await Promise.all(apps.map(({ url }) => openStream(url, person.token)));
+  const created: string[] = [];
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!;
+
+  const step = async (url: string): Promise<void> => {
+    const key = pick([agent, other]);
+    const id = created.length > 0 && pick(created);
+    const chance = Math.random();
+    if (!id || chance < 0.4) {
+      const made = await client(url, key.secret)("POST /v1/tasks", {
+        title: "t",
+        status: pick(TASK_STATUSES),
+      });
+      expect(made.status).toBe(201);
+      created.push(made.body.id);
+      return;
+    }
+    const send = client(url, person.token);
+    const answer: Answer =
+      chance < 0.8
+        ? await send(`PATCH /v1/tasks/${id}`, { status: pick(TASK_STATUSES) })
+        : await send(`DELETE /v1/tasks/${id}`);
+    // Another worker may have deleted it.
+    expect(answer.status).toBeOneOf([200, 204, 404]);
+  };
+  await Promise.all(
+    [...apps, ...apps, ...apps].map(async ({ url }) => {
+      for (let i = 0; i < 60; i++) await step(url);
+    }),
+  );
+
+  const [first, second] = await eventsUntilNow(streams, person.send);
+  expect(second).toEqual(first!);
+  const rebuilt = new Map<string, Task>();
+  for (const { event, data } of first!) {
+    if (event === "task.deleted") expect(rebuilt.delete(data.task_id)).toBe(true);
+    else rebuilt.set(data.task.id, data.task);
+  }
+  expect(first!.some(({ event }) => event === "task.deleted")).toBe(true);
+
+  for (const { url } of apps) {
+    const send = client(url, person.token);
+    const page = await send<{ tasks: Task[]; next_cursor: null }>("GET /v1/tasks?limit=500");
+    expect(page.body.next_cursor).toBeNull();
+    const { tasks } = page.body;
+    // Who followed the events knows the same tasks as who gets the list.
+    expect(new Map(tasks.map((task) => [task.id, task]))).toEqual(rebuilt);
+    const keys = (await send<{ keys: Key[] }>("GET /v1/keys")).body.keys;
+    for (const { key } of [agent, other]) {
+      const of_key = tasks.filter(({ key_id }) => key_id === key.id);
+      expect(of_key.length).toBeGreaterThan(0);
+      const counts = Object.fromEntries(
+        TASK_STATUSES.map((name) => [name, of_key.filter(({ status }) => status === name).length]),
+      );
+      expect(keys.find(({ id }) => id === key.id)?.counts).toEqual(counts as Key["counts"]);
+    }
+  }
+}, 60_000);

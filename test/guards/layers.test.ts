@@ -1,0 +1,95 @@
+/** Who may import whom (README, Architecture): scanned from the import lines. */
+
+import { expect, test } from "bun:test";
+import { Glob } from "bun";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+/** Layer -> the layers it may import; itself and packages are free unless named below. */
+const ALLOWED: Record<string, readonly string[]> = {
+  leaf: [],
+  model: ["leaf"],
+  db: ["model", "leaf"],
+  events: ["model", "leaf"],
+  services: ["model", "db", "events", "auth types", "leaf"],
+  auth: ["model", "db", "leaf"],
+  routers: ["model", "services types", "leaf"],
+  http: ["routers", "auth", "events", "model", "leaf"],
+  jobs: ["services types", "leaf"],
+  root: ["db", "routers", "auth", "events", "http", "jobs", "services", "model", "leaf"],
+};
+
+/** Packages that only these layers may import. */
+const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^(drizzle-orm|libsql|@libsql\/)/, ["db"]],
+  [/^@trpc\/server/, ["routers", "http", "leaf types"]],
+  [/^trpc-to-openapi/, ["routers types", "http"]],
+];
+
+function layerOf(path: string): string {
+  if (path.startsWith("db/")) return "db";
+  if (path.startsWith("routers/")) return "routers";
+  const match = /^src\/(\w+)\//.exec(path);
+  if (match) return match[1]!;
+  return /^src\/(main|app|demo)\.ts$/.test(path) ? "root" : "leaf";
+}
+
+async function imports() {
+  const found: { file: string; target: string; types: boolean }[] = [];
+  for (const folder of ["src", "routers", "db"]) {
+    for await (const name of new Glob("**/*.ts").scan(root + folder)) {
+      const file = `${folder}/${name}`;
+      const text = await Bun.file(root + file).text();
+      for (const [, types, from] of text.matchAll(/^import (type )?[^;]*?from "([^"]+)"/gm)) {
+        const target = from!.startsWith(".")
+          ? new URL(from!, `file:///${file}`).pathname.slice(1)
+          : from!;
+        found.push({ file, target, types: types !== undefined });
+      }
+    }
+  }
+  return found;
+}
+
+const may = (allowed: readonly string[], layer: string, types: boolean) =>
+  allowed.includes(layer) || (types && allowed.includes(`${layer} types`));
+
+test("a layer imports only what is below it", async () => {
+  const all = await imports();
+  expect(all.length).toBeGreaterThan(100);
+  const wrong = all.filter(({ file, target, types }) => {
+    if (!/^(src|db|routers)\//.test(target)) return false;
+    const [from, to] = [layerOf(file), layerOf(target)];
+    return from !== to && !may(ALLOWED[from] ?? [], to, types);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("the store's and tRPC's packages stay in their layers", async () => {
+  const wrong = (await imports()).filter(({ file, target, types }) =>
+    PACKAGES.some(
+      ([pattern, layers]) => pattern.test(target) && !may(layers, layerOf(file), types),
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("time, chance and the environment are read in their own files alone", async () => {
+  const OWN: readonly (readonly [RegExp, readonly string[]])[] = [
+    [/\bDate\.now\(|\bnew Date\(\)/, ["src/clock.ts", "src/log.ts"]],
+    [/\bset(Timeout|Interval)\(/, ["src/clock.ts"]],
+    [/\brandom(UUID|Bytes)\(|Math\.random\(/, ["src/ids.ts"]],
+    [/\bprocess\.env\b/, ["src/main.ts", "src/demo.ts"]],
+  ];
+  const wrong: string[] = [];
+  for (const folder of ["src", "routers", "db"]) {
+    for await (const name of new Glob("**/*.ts").scan(root + folder)) {
+      const file = `${folder}/${name}`;
+      const text = await Bun.file(root + file).text();
+      for (const [pattern, files] of OWN) {
+        if (pattern.test(text) && !files.includes(file)) wrong.push(`${file}: ${pattern}`);
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+});

@@ -1,0 +1,132 @@
+/** Every body field of every route with what it refuses, and with the most that it takes. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createTask } from "../support/client.ts";
+import { BODY_ROUTES, nameOf, type Route } from "../support/routes.ts";
+import {
+  bodyOf,
+  createCollector,
+  createWorld,
+  type Kind,
+  kindsOf,
+  rowOf,
+  withField,
+} from "../support/world.ts";
+
+const app = await startTestApp();
+const world = await createWorld(app);
+
+async function forEachField(
+  run: (call: { route: Route; kind: Kind; name: string; body: string; label: string }) => unknown,
+) {
+  for (const route of BODY_ROUTES) {
+    for (const kind of kindsOf(route)) {
+      for (const name of route.in_body!) {
+        let body = bodyOf(world, route, kind)!;
+        for (const [other, value] of Object.entries(rowOf(name).beside ?? {})) {
+          body = withField(body, other, JSON.stringify(value));
+        }
+        await run({ route, kind, name, body, label: `${nameOf(route)} ${kind} ${name}` });
+      }
+    }
+  }
+}
+
+test("a value that a field does not take is 422 and stores nothing [§7 422] [§4 Tasks Update body 2]", async () => {
+  const before = await world.stored();
+  const { faults, add } = createCollector();
+  let tried = 0;
+  await forEachField(async ({ route, kind, name, body, label }) => {
+    for (const value of rowOf(name).bad) {
+      const answer = await world.send(route, kind, { body: withField(body, name, value) });
+      add(`${label} ${value.slice(0, 40)}`, answer, "invalid_fields", [name]);
+      tried++;
+    }
+  });
+  expect(tried).toBeGreaterThan(500);
+  expect(faults).toEqual([]);
+  expect(await world.stored()).toEqual(before);
+});
+
+test("every invalid field of a body is named, and none that is valid [§7 422]", async () => {
+  const before = await world.stored();
+  const { faults, add } = createCollector();
+  for (const route of BODY_ROUTES) {
+    for (const kind of kindsOf(route)) {
+      const names = [...route.in_body!, "extra"];
+      const bad = names.map((name) => `"${name}":${name === "extra" ? "1" : rowOf(name).bad[0]}`);
+      const answer = await world.send(route, kind, { body: `{${bad}}` });
+      add(`${nameOf(route)} ${kind}`, answer, "invalid_fields", names);
+    }
+  }
+  expect(faults).toEqual([]);
+  expect(await world.stored()).toEqual(before);
+});
+
+test("a required field that is missing is 422 [§7 422]", async () => {
+  const { faults, add } = createCollector();
+  // interface.md §4: what each body must hold; the fields of any other route are optional.
+  const required: Record<string, string[]> = {
+    "PATCH /v1/account": ["settings"],
+    "POST /v1/keys": ["label"],
+    "PATCH /v1/keys/{key_id}": ["label"],
+    "POST /v1/tasks": ["title"],
+    "POST /v1/questions": ["prompt"],
+    "POST /v1/questions/{question_id}/answer": ["answer"],
+  };
+  for (const route of BODY_ROUTES) {
+    const missing = required[nameOf(route)] ?? [];
+    expect([nameOf(route), route.required]).toEqual([nameOf(route), missing]);
+    if (missing.length === 0) continue;
+    const kind = kindsOf(route).at(-1)!;
+    add(nameOf(route), await world.send(route, kind, { body: "{}" }), "invalid_fields", missing);
+  }
+  expect(faults).toEqual([]);
+});
+
+test("exactly the limit, in code points, is taken and stored as sent", async () => {
+  const faults: string[] = [];
+  await forEachField(async ({ route, kind, name, body, label }) => {
+    for (const value of rowOf(name).good) {
+      if (route.procedure === "questions.answer") await world.renewQuestion();
+      const answer = await world.send(route, kind, { body: withField(body, name, value) });
+      const fault = `${label} ${value.slice(0, 40)}: ${answer.status} ${answer.text.slice(0, 120)}`;
+      if (answer.status >= 300) faults.push(fault);
+      const sent = JSON.parse(value);
+      const got = answer.body.key?.[name] ?? answer.body[name];
+      if (got !== undefined && sent !== null && !Bun.deepEquals(got, sent)) faults.push(fault);
+      // A key may hold 20 pending questions only.
+      if (route.procedure === "questions.ask") {
+        await world.agent.send(`DELETE /v1/questions/${answer.body.id}`);
+      }
+    }
+  });
+  expect(faults).toEqual([]);
+});
+
+test("only progress and status_note of a task take null, which clears them [§4 Tasks Update body 2]", async () => {
+  const task = await createTask(world.agent.send);
+  const path = `PATCH /v1/tasks/${task.id}` as const;
+  const set = { progress: 5, status_note: "on it" };
+  expect((await world.agent.send(path, set)).body).toMatchObject(set);
+  const cleared = { progress: null, status_note: null };
+  expect((await world.agent.send(path, cleared)).body).toMatchObject(cleared);
+  for (const name of ["title", "description", "status", "priority", "notify"]) {
+    const { status, body } = await world.agent.send(path, { [name]: null });
+    expect([status, Object.keys(body.fields)]).toEqual([422, [name]]);
+  }
+});
+
+test("an account names the key of a new task, with an id and nothing else [§4 Tasks Create key_id account] [§7 422]", async () => {
+  const { faults, add } = createCollector();
+  const create = BODY_ROUTES.find((route) => route.procedure === "tasks.create")!;
+  const without = await world.send(create, "account", { body: '{"title":"a"}' });
+  add("missing", without, "invalid_fields", ["key_id"]);
+  for (const id of ["", "key_", "KEY_0", `${world.agent.key.id} `, world.task.id, "😀", ".."]) {
+    const body = JSON.stringify({ title: "a", key_id: id });
+    add(id, await world.send(create, "account", { body }), "not_found");
+    add(`key ${id}`, await world.send(create, "key", { body }), "invalid_fields", ["key_id"]);
+  }
+  expect(faults).toEqual([]);
+});

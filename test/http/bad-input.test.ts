@@ -1,0 +1,322 @@
+/** Bodies that are no JSON object of the route, sent to every route: refused, and nothing stored. */
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { connect, head } from "../support/raw.ts";
+import { BODY_ROUTES, nameOf, ROUTES, type Route } from "../support/routes.ts";
+import { until } from "../support/until.ts";
+import { expectProblem, MARK } from "../support/wire.ts";
+import { bodyOf, createCollector, createWorld, kindsOf, withField } from "../support/world.ts";
+
+const app = await startTestApp();
+const world = await createWorld(app);
+
+let before: unknown;
+beforeEach(async () => {
+  before = await world.stored();
+});
+afterEach(async () => {
+  expect(await world.stored()).toEqual(before);
+  expect(app.lines.filter((line) => JSON.parse(line).level === "error")).toEqual([]);
+});
+
+const MIB = 1024 * 1024;
+/** decisions.md, General: on these a missing body is the same as `{}`. */
+const OPTIONAL_BODY = ["POST /v1/accounts", "POST /v1/attest/challenge"];
+
+/** Calls `send` for every route with a body and every credential kind it lets in. */
+async function forEachBody(
+  send: (call: {
+    route: Route;
+    kind: ReturnType<typeof kindsOf>[number];
+    label: string;
+  }) => unknown,
+) {
+  for (const route of BODY_ROUTES) {
+    for (const kind of kindsOf(route))
+      await send({ route, kind, label: `${nameOf(route)} ${kind}` });
+  }
+}
+
+/** A byte that never occurs, one cut off, an overlong form, a surrogate, one past the last. */
+const NOT_UTF8 = [[0xff], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]];
+
+test("a body that is not JSON is 400 [§7 code]", async () => {
+  const { faults, add } = createCollector();
+  await forEachBody(async ({ route, kind, label }) => {
+    const good = bodyOf(world, route, kind)!;
+    const bodies = [
+      ...["{", '{"', " ", "\n", MARK, "undefined", "NaN", "'x'", "{a:1}", "[1", '"x', "{}{}"],
+      ...[
+        '{"title":"a",}',
+        '{"title":1e}',
+        '{"title":"\0"}',
+        '{"title":"a\nb"}',
+        "{} //",
+        "\u00a0{}",
+      ],
+      ...['{"title":"\\x"}', '{"title":"\\u12"}', "title=a", "<title>a</title>", "--x--"],
+      good.slice(0, -1),
+      `${good}x`,
+      good.slice(0, Math.ceil(good.length / 2)),
+    ];
+    for (const body of bodies) {
+      add(
+        `${label} ${JSON.stringify(body)}`,
+        await world.send(route, kind, { body }),
+        "invalid_json",
+      );
+    }
+    for (const bytes of NOT_UTF8) {
+      const body = Buffer.concat([
+        Buffer.from('{"title":"'),
+        Buffer.from(bytes),
+        Buffer.from('"}'),
+      ]);
+      add(`${label} ${bytes}`, await world.send(route, kind, { body }), "invalid_json");
+    }
+  });
+  expect(faults).toEqual([]);
+});
+
+test("a missing body is 400, where it may not be left out [§7 code]", async () => {
+  const { faults, add } = createCollector();
+  await forEachBody(async ({ route, kind, label }) => {
+    const answers = [
+      await world.send(route, kind),
+      await world.send(route, kind, { body: "" }),
+      // An empty body needs no type, so a wrong one does not matter either.
+      await world.send(route, kind, { body: "", type: "text/plain" }),
+    ];
+    for (const answer of answers) {
+      if (OPTIONAL_BODY.includes(nameOf(route))) expect(answer.status).toBeLessThan(300);
+      else add(label, answer, "invalid_json");
+    }
+  });
+  expect(faults).toEqual([]);
+});
+
+test("a body that is JSON but no object is 422, the field being the body [§7 422]", async () => {
+  const { faults, add } = createCollector();
+  const deep = 50_000;
+  const kinds = ["null", "[1]", "[]", '"x"', "5", "true", "[{}]", `"${MARK}"`, `[["${MARK}"]]`];
+  await forEachBody(async ({ route, kind, label }) => {
+    for (const body of [...kinds, "[".repeat(deep) + "]".repeat(deep)]) {
+      const answer = await world.send(route, kind, { body });
+      add(`${label} ${body.slice(0, 20)}`, answer, "invalid_fields", ["body"]);
+    }
+  });
+  expect(faults).toEqual([]);
+});
+
+test("an unknown field is 422, named if its name looks like a field [§7 422]", async () => {
+  const names: [name: string, field: string][] = [
+    ["titel", "titel"],
+    ["x", "x"],
+    ["a_1", "a_1"],
+    ["id", "id"],
+    ["account_id", "account_id"],
+    ["created_at", "created_at"],
+    ["constructor", "constructor"],
+    ["x".repeat(40), "x".repeat(40)],
+    ["x".repeat(41), "unknown"],
+    ["", "unknown"],
+    ["Title", "unknown"],
+    ["1a", "unknown"],
+    ["_a", "unknown"],
+    ["a b", "unknown"],
+    ["a-b", "unknown"],
+    ["é", "unknown"],
+    ["x\n", "unknown"],
+    ["\0", "unknown"],
+    ["toString", "unknown"],
+    ["hasOwnProperty", "unknown"],
+    ["__proto__", "unknown"],
+    [MARK, "unknown"],
+  ];
+  const { faults, add } = createCollector();
+  await forEachBody(async ({ route, kind, label }) => {
+    const good = bodyOf(world, route, kind)!;
+    for (const [name, field] of names) {
+      for (const value of ["1", "null", `{"title":"${MARK}"}`]) {
+        const answer = await world.send(route, kind, { body: withField(good, name, value) });
+        add(`${label} ${name}`, answer, "invalid_fields", [field]);
+      }
+    }
+    const two = withField(withField(good, MARK, "1"), "extra", "1");
+    add(label, await world.send(route, kind, { body: two }), "invalid_fields", [
+      "unknown",
+      "extra",
+    ]);
+  });
+  expect(faults).toEqual([]);
+});
+
+test("what stands behind __proto__ is no field of the body [§7 422]", async () => {
+  const task = `/v1/tasks/${world.task.id}`;
+  const patch = ROUTES.find((route) => route.procedure === "tasks.update")!;
+  const body = `{"__proto__":{"title":"${MARK}","notify":false},"status":"done"}`;
+  expectProblem(await world.send(patch, "key", { body }, task), "invalid_fields", ["unknown"]);
+});
+
+test("a body field named like a path or query parameter is 422 [§7 422]", async () => {
+  const { faults, add } = createCollector();
+  let tried = 0;
+  await forEachBody(async ({ route, kind, label }) => {
+    for (const name of [...route.in_path, ...route.in_query]) {
+      const value = JSON.stringify(world.ids[name] ?? 0);
+      const body = withField(bodyOf(world, route, kind)!, name, value);
+      add(`${label} ${name}`, await world.send(route, kind, { body }), "invalid_fields", [name]);
+      tried++;
+    }
+  });
+  expect(tried).toBeGreaterThan(3);
+  expect(faults).toEqual([]);
+});
+
+test("a body of another media type is 415 [§7 code]", async () => {
+  const types = [
+    ...[null, "text/plain", "text/json", "application/jsonx", "application/jsonp", "json", "*/*"],
+    ...["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", MARK],
+    ...["application/problem+json", "application/json, text/plain", "application/octet-stream"],
+  ];
+  const { faults, add } = createCollector();
+  await forEachBody(async ({ route, kind, label }) => {
+    const body = bodyOf(world, route, kind)!;
+    for (const type of types) {
+      const answer = await world.send(route, kind, { body, type });
+      add(`${label} ${type}`, answer, "unsupported_media_type");
+    }
+    for (const type of [
+      "application/json; charset=utf-8",
+      "Application/JSON",
+      "application/json;x=y",
+    ]) {
+      const answer = await world.send(route, kind, { body: "[1]", type });
+      add(`${label} ${type}`, answer, "invalid_fields", ["body"]);
+    }
+  });
+  expect(faults).toEqual([]);
+});
+
+/** A stream whose length nobody knows before its end. */
+function inChunks(bytes: Uint8Array): ReadableStream {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(at, at + 0x8000));
+      at += 0x8000;
+    },
+  });
+}
+
+test("a body above 256 KiB is 413, with a declared length and in chunks [§7 code]", async () => {
+  const { faults, add } = createCollector();
+  const big = Buffer.alloc(10 * MIB, 0x20);
+  await forEachBody(async ({ route, kind, label }) => {
+    add(label, await world.send(route, kind, { body: big }), "body_too_large");
+    add(
+      `${label} chunked`,
+      await world.send(route, kind, { body: inChunks(big) }),
+      "body_too_large",
+    );
+  });
+  expect(faults).toEqual([]);
+});
+
+test("exactly 256 KiB is read, one byte more is not [§7 code]", async () => {
+  const { faults, add } = createCollector();
+  await forEachBody(async ({ route, kind, label }) => {
+    const body = "[1]".padEnd(MIB / 4, " ");
+    add(label, await world.send(route, kind, { body }), "invalid_fields", ["body"]);
+    add(label, await world.send(route, kind, { body: `${body} ` }), "body_too_large");
+    add(
+      label,
+      await world.send(route, kind, { body: inChunks(Buffer.from(body)) }),
+      "invalid_fields",
+      ["body"],
+    );
+    add(
+      label,
+      await world.send(route, kind, { body: inChunks(Buffer.from(`${body} `)) }),
+      "body_too_large",
+    );
+  });
+  expect(faults).toEqual([]);
+});
+
+test("a declared length above the limit is refused before the body comes [§7 code]", async () => {
+  for (const route of ROUTES) {
+    // 100 MiB too: no limit of the server beneath may answer in our place.
+    for (const size of [10 * MIB, 100 * MIB]) {
+      const { credentials, pathOf } = world;
+      const connection = await connect(app.url);
+      connection.write(
+        head(route.method, pathOf(route), {
+          authorization: `Bearer ${credentials[kindsOf(route)[0]!]}`,
+          "content-type": "application/json",
+          "content-length": String(size),
+        }),
+      );
+      const answer = await connection.answer(route.method);
+      connection.end();
+      expectProblem(answer!, "body_too_large");
+    }
+  }
+});
+
+test("chunks without an end are refused once they are too many [§7 code]", async () => {
+  const chunk = `10000\r\n${" ".repeat(0x10000)}\r\n`;
+  for (const route of BODY_ROUTES) {
+    const { credentials, pathOf } = world;
+    const connection = await connect(app.url);
+    connection.write(
+      head(route.method, pathOf(route), {
+        authorization: `Bearer ${credentials[kindsOf(route)[0]!]}`,
+        "content-type": "application/json",
+        "transfer-encoding": "chunked",
+      }),
+    );
+    for (let i = 0; i < 5; i++) connection.write(chunk);
+    const answer = await connection.answer();
+    connection.end();
+    expectProblem(answer!, "body_too_large");
+  }
+});
+
+test("after a refused body, the connection does not take the rest of it for a request [§7 code]", async () => {
+  const authorization = `Bearer ${world.agent.secret}`;
+  const inner = head("DELETE", `/v1/tasks/${world.task.id}`, { authorization });
+  const connection = await connect(app.url);
+  for (const [method, path, type, body, code] of [
+    ["POST", "/v1/tasks", "application/json", inner.repeat(2_000), "body_too_large"],
+    ["POST", "/v1/tasks", "text/plain", inner, "unsupported_media_type"],
+    ["POST", "/v1/tasks", "application/json", inner, "invalid_json"],
+    ["POST", "/v1/nothing", "application/json", inner, "unknown_path"],
+    ["PUT", "/v1/tasks", "application/json", inner, "method_not_allowed"],
+    // A route without a body does not read the one that comes.
+    ["DELETE", "/v1/tasks/tsk_0", "application/json", inner, "not_found"],
+  ] as const) {
+    connection.write(head(method, path, { authorization, "content-type": type }, body) + body);
+    expectProblem((await connection.answer())!, code);
+  }
+  connection.write(head("GET", "/v1/account", { authorization }));
+  expectProblem((await connection.answer())!, "forbidden");
+  connection.end();
+});
+
+test("a client that goes in the middle of its body leaves nothing behind [§7 code]", async () => {
+  const connection = await connect(app.url);
+  const headers = {
+    authorization: `Bearer ${world.agent.secret}`,
+    "content-type": "application/json",
+    "content-length": "100",
+  };
+  connection.write(`${head("POST", "/v1/tasks", headers)}{"title":"half"}`);
+  const count = app.lines.length;
+  connection.end();
+  // The server has come to the end of it: 400, for a reader that has gone.
+  const done = await until(() => app.lines.slice(count).find((line) => line.includes('"request"')));
+  expect(JSON.parse(done)).toMatchObject({ route: "POST /v1/tasks", status: 400 });
+});

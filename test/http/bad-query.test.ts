@@ -1,0 +1,208 @@
+/** Ids in the path, query parameters and cursors that no route takes. */
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createTask } from "../support/client.ts";
+import { PARAMETERS } from "../support/fields.ts";
+import { nameOf, ROUTES, type Route } from "../support/routes.ts";
+import { MARK } from "../support/wire.ts";
+import { bodyOf, createCollector, createWorld, type Kind, kindsOf } from "../support/world.ts";
+
+const app = await startTestApp();
+const world = await createWorld(app);
+
+for (let i = 0; i < 3; i++) await createTask(world.agent.send, { title: `task ${i}` });
+// Seen before the tests, whose good reads would have that effect.
+await world.agent.send("GET /v1/tasks");
+
+let before: unknown;
+beforeEach(async () => {
+  before = await world.stored();
+});
+afterEach(async () => {
+  expect(await world.stored()).toEqual(before);
+});
+
+/** Every route and credential kind that fits `select`, with a body that would be taken. */
+async function forEachCall(
+  select: (route: Route) => boolean,
+  run: (call: {
+    route: Route;
+    kind: Kind;
+    label: string;
+    send: (path: string) => ReturnType<typeof world.send>;
+  }) => unknown,
+) {
+  for (const route of ROUTES.filter(select)) {
+    for (const kind of kindsOf(route)) {
+      const body = bodyOf(world, route, kind);
+      const send = (path: string) =>
+        world.send(route, kind, body === undefined ? {} : { body }, path);
+      await run({ route, kind, label: `${nameOf(route)} ${kind}`, send });
+    }
+  }
+}
+
+test("an id that is no id of the caller's is 404, whatever its shape [§7 404]", async () => {
+  const { faults, add } = createCollector();
+  const { task, question, agent, person } = world;
+  await forEachCall(
+    (route) => route.in_path.length > 0,
+    async ({ route, label, send }) => {
+      for (const name of route.in_path) {
+        const own = world.ids[name]!;
+        const prefix = own.slice(0, 4);
+        const strange = [
+          ...["x", "0", "null", "undefined", "%2F", "a%2Fb", "%2e%2e%2f", "%20", "%", "%zz", "%ff"],
+          ...[
+            "%ED%A0%80",
+            "%F0%9F%98%80",
+            "%E2%80%8B",
+            "*",
+            "'",
+            "%22",
+            "' or 1=1 --",
+            "%25",
+            "(",
+            "&",
+          ],
+          ...["__proto__", "constructor", "a:b", ":x", "{x}", `${prefix}`, `${prefix}0`, MARK],
+          ...[
+            own.toUpperCase(),
+            own.slice(0, -1),
+            `${own}0`,
+            `${own}%20`,
+            `%20${own}`,
+            `${own}%0A`,
+          ],
+          ...[`${own},${own}`, `${own}%2F`, `${own};a=b`, own.replace("_", "%5F%5F"), own.slice(4)],
+          ...[
+            person.account.id,
+            agent.secret,
+            encodeURIComponent("😀".repeat(500)),
+            "x".repeat(8_000),
+          ],
+          // The ids of other resources of the caller.
+          ...[task.id, question.id, agent.key.id].filter((id) => !id.startsWith(prefix)),
+        ];
+        for (const id of strange) {
+          const answer = await send(world.pathOf(route, { [name]: id }));
+          add(`${label} ${id.slice(0, 40)}`, answer, "not_found");
+        }
+        for (const id of ["%00", `${own}%00`, `${MARK}%00`]) {
+          const answer = await send(world.pathOf(route, { [name]: id }));
+          add(`${label} ${id}`, answer, "invalid_fields", [name]);
+        }
+      }
+    },
+  );
+  expect(faults).toEqual([]);
+});
+
+test("a parameter outside its range or form is 422, never clamped [§7 422]", async () => {
+  const { faults, add } = createCollector();
+  await forEachCall(
+    (route) => route.in_query.length > 0,
+    async ({ route, label, send }) => {
+      for (const name of route.in_query) {
+        const row = PARAMETERS[`${route.procedure} ${name}`];
+        if (!row) throw new Error(`no row in PARAMETERS for ${route.procedure} ${name}`);
+        for (const text of row.bad) {
+          const query = `?${name}=${encodeURIComponent(text)}`;
+          const answer = await send(world.pathOf(route) + query);
+          add(`${label} ${JSON.stringify(text.slice(0, 40))}`, answer, "invalid_fields", [name]);
+        }
+        // Neither an empty parameter nor one without a sign of equality is the default.
+        if (row.bad.includes("")) {
+          add(label, await send(`${world.pathOf(route)}?${name}`), "invalid_fields", [name]);
+        }
+      }
+    },
+  );
+  expect(faults).toEqual([]);
+});
+
+test("a parameter given twice is 422, also when both are the same [§7 422]", async () => {
+  const { faults, add } = createCollector();
+  await forEachCall(
+    (route) => route.in_query.length > 0,
+    async ({ route, label, send }) => {
+      for (const name of route.in_query) {
+        const [value = "x"] = PARAMETERS[`${route.procedure} ${name}`]!.good;
+        const path = world.pathOf(route);
+        const one = `${name}=${value}`;
+        for (const query of [`?${one}&${one}`, `?${one}&${name}=${MARK}`, `?a=b&${one}&c&${one}`]) {
+          add(`${label} ${query}`, await send(path + query), "invalid_fields", [name]);
+        }
+      }
+    },
+  );
+  expect(faults).toEqual([]);
+});
+
+test("the ends of each range are taken, and unknown parameters are ignored [§4 Tasks List limit] [§9]", async () => {
+  const unknown = [
+    ...["?x=1", "?", "?&&", "?=", "?%00=%00", "?%", "?__proto__=1&constructor=2&toString=3"],
+    ...["?Limit=0&STATUS=x&Wait=51", "?limit[]=0&status[]=x", "?x=1&x=1", `?${MARK}=${MARK}`],
+    ...["?task=1&key=2", `?${"a=1&".repeat(1_000)}`],
+  ];
+  const faults: string[] = [];
+  await forEachCall(
+    // The reads that go on being what they are.
+    (route) => route.method === "GET",
+    async ({ route, label, send }) => {
+      const path = world.pathOf(route);
+      const plain = await send(path);
+      for (const query of unknown) {
+        const answer = await send(path + query);
+        if (answer.status !== 200 || answer.text !== plain.text) faults.push(`${label} ${query}`);
+      }
+      for (const name of route.in_query) {
+        for (const text of PARAMETERS[`${route.procedure} ${name}`]!.good) {
+          const { status } = await send(`${path}?${name}=${text}`);
+          if (status !== 200) faults.push(`${label} ${name}=${text}: ${status}`);
+        }
+      }
+    },
+  );
+  expect(faults).toEqual([]);
+});
+
+test("a cursor that is not of this list and filter is 422 [§4 Tasks List cursor]", async () => {
+  const { person, agent, other } = world;
+  const cursorOf = async (send: typeof agent.send, query: string): Promise<string> => {
+    const { body } = await send(`GET /v1/tasks?limit=1${query}`);
+    expect(body.next_cursor).toBeString();
+    return body.next_cursor;
+  };
+  const own = await cursorOf(agent.send, "");
+  const text = Buffer.from(own, "base64url").toString();
+  const encode = (changed: string) => Buffer.from(changed).toString("base64url");
+  const cursors: Record<string, string> = {
+    "of another filter": await cursorOf(agent.send, "&status=todo"),
+    "of another priority": await cursorOf(agent.send, "&priority=medium"),
+    "of the account": await cursorOf(person.send, ""),
+    "of the account, this key": await cursorOf(person.send, `&key_id=${agent.key.id}`),
+    "cut off": own.slice(0, -1),
+    "one longer": `${own}A`,
+    "with a sign that is none of base64url": `${own}!`,
+    "with padding": `${own}=`,
+    "in another alphabet": Buffer.from(`${text}\u00ff\u00fe`).toString("base64"),
+    "of another time": encode(text.replace(/^./, (first) => (first === "z" ? "y" : "z"))),
+    "of another task": encode(text.replace(/tsk_./, "tsk_f")),
+    "without its end": encode(text.slice(0, -1)),
+    "with more behind it": encode(`${text}x`),
+    "an id alone": world.task.id,
+    "the first letter's case": own.replace(/^./, (first) => first.toUpperCase()),
+  };
+  const { faults, add } = createCollector();
+  const list = ROUTES.find((route) => route.procedure === "tasks.list")!;
+  for (const [label, cursor] of Object.entries(cursors)) {
+    const path = `/v1/tasks?limit=1&cursor=${encodeURIComponent(cursor)}`;
+    add(label, await world.send(list, "key", {}, path), "invalid_fields", ["cursor"]);
+  }
+  const { status, body } = await other.send(`GET /v1/tasks?cursor=${own}`);
+  expect([status, Object.keys(body.fields ?? {})]).toEqual([422, ["cursor"]]);
+  expect((await agent.send(`GET /v1/tasks?limit=500&cursor=${own}`)).status).toBe(200);
+  expect(faults).toEqual([]);
+});

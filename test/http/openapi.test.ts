@@ -1,0 +1,277 @@
+/** `GET /v1/openapi.json`: a valid document that says of each route what the route really does. */
+
+import { expect, test } from "bun:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { startTestApp } from "../support/app.ts";
+import { type Answer, client, createAgent, createPerson, type Send } from "../support/client.ts";
+import { OPERATIONS } from "../support/operations.ts";
+import { nameOf, ROUTES } from "../support/routes.ts";
+import { rowOf } from "../support/world.ts";
+
+const app = await startTestApp();
+const { body: document } = await client(app.url)("GET /v1/openapi.json");
+
+const operationOf = (name: string): any => {
+  const [method, path] = name.split(" ") as [string, string];
+  return document.paths[path]?.[method.toLowerCase()];
+};
+
+test("it is a valid OpenAPI 3.1 document [§9]", async () => {
+  expect(document.openapi).toMatch(/^3\.1\./);
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(structuredClone(document));
+  expect(errors ?? []).toEqual([]);
+  expect([valid, validator.version]).toEqual([true, "3.1"]);
+  // What the schema of such documents cannot say.
+  const operations = Object.keys(OPERATIONS).map(operationOf);
+  const ids = operations.map((operation) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  const tags = document.tags.map((tag: { name: string }) => tag.name);
+  for (const { tags: used } of operations) expect(tags).toContain(used[0]);
+  const text = JSON.stringify(document);
+  for (const [, ref] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    const found = ref!.split("/").reduce((node, step) => node?.[step], document);
+    expect([ref, typeof found]).toEqual([ref, "object"]);
+  }
+  expect(text).not.toContain('"error.');
+  expect(document.servers).toEqual([{ url: app.url }]);
+});
+
+test("it lists every route and no other [§9]", () => {
+  const listed = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  // The document need not list itself.
+  const others = listed.filter((name) => name !== "GET /v1/openapi.json" && name !== "GET /health");
+  expect(others.sort()).toEqual([...ROUTES.map(nameOf), "GET /v1/events"].sort());
+  expect(others).toEqual(Object.keys(OPERATIONS).sort());
+});
+
+for (const [name, { success, access, body, query = [], errors = [] }] of Object.entries(
+  OPERATIONS,
+)) {
+  test(`${name}: status, credential, body, parameters and errors as they are [§7 code]`, () => {
+    const operation = operationOf(name);
+    const statuses = Object.keys(operation.responses).map(Number);
+    expect(statuses.filter((status) => status < 400)).toEqual([success]);
+
+    const schemes = operation.security.map((one: object) => Object.keys(one).join());
+    expect(schemes).toEqual(
+      access === "none" ? [] : access === "any" ? ["account", "key"] : [access],
+    );
+    for (const scheme of schemes) {
+      const { type, scheme: kind } = document.components.securitySchemes[scheme];
+      expect([type, kind]).toEqual(["http", "bearer"]);
+    }
+
+    expect(operation.requestBody?.required).toBe(body && body === "required");
+    if (body) expect(Object.keys(operation.requestBody.content)).toEqual(["application/json"]);
+
+    const parameters: any[] = operation.parameters ?? [];
+    const named = (place: string) => parameters.filter((p) => p.in === place).map((p) => p.name);
+    expect(named("query").sort()).toEqual([...query].sort());
+    expect(named("path")).toEqual([...name.matchAll(/\{(\w+)\}/g)].map(([, one]) => one));
+    for (const parameter of parameters) {
+      expect(parameter.required ?? false).toBe(parameter.in === "path");
+      const list = ["status", "priority"].includes(parameter.name);
+      expect(parameter.schema.type === "array").toBe(list);
+      // One parameter with commas, not one for each.
+      if (list) expect([parameter.style, parameter.explode]).toEqual(["form", false]);
+    }
+
+    const expected = [500, 503, ...errors];
+    if (access !== "none") expected.push(401);
+    if (access === "account" || access === "key") expected.push(403);
+    if (body) expected.push(400, 413, 415);
+    if (body || query.length > 0) expected.push(422);
+    expect(statuses).toEqual(expect.arrayContaining(expected));
+    for (const status of statuses.filter((one) => one >= 400)) {
+      const { content, headers, description } = operation.responses[status];
+      expect(content).toEqual({
+        "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+      });
+      expect(description).toMatch(/^`[a-z_]+`: /);
+      const waits = status === 429 || status === 503;
+      expect(headers?.["Retry-After"] !== undefined).toBe(waits);
+    }
+  });
+}
+
+/** A schema of the document, closed: what it does not name must not be there. */
+const ajv = new Ajv2020({ strict: false, validateSchema: false });
+ajv.addSchema(closed(document), "doc");
+const matches = (pointer: string, value: unknown): string[] => {
+  const validate = ajv.compile({ $ref: `doc#/${pointer}` });
+  return validate(value) ? [] : validate.errors!.map((e) => `${e.instancePath} ${e.message}`);
+};
+const pointerOf = (name: string, ...rest: string[]): string => {
+  const [method, path] = name.split(" ") as [string, string];
+  const steps = ["paths", path, method.toLowerCase(), ...rest];
+  return steps
+    .map((step) => encodeURIComponent(step.replaceAll("~", "~0").replaceAll("/", "~1")))
+    .join("/");
+};
+
+function closed(node: any): any {
+  if (typeof node !== "object" || node === null) return node;
+  if (Array.isArray(node)) return node.map(closed);
+  const entries = Object.entries(node).map(([name, child]) => [name, closed(child)]);
+  const copy = Object.fromEntries(entries);
+  if (copy.type === "object" && copy.properties) copy.additionalProperties ??= false;
+  return copy;
+}
+
+test("real answers are of a status and a shape that the document gives [§7 code] [§9]", async () => {
+  const faults: string[] = [];
+  const met = new Set<string>();
+  /** Calls a route; `ids` fill its parameters in order. */
+  const call = async (send: Send, name: string, ids: string[] = [], body?: unknown, query = "") => {
+    const [method, path] = name.split(" ") as [string, string];
+    const rest = [...ids];
+    const target = path.replace(/\{\w+\}/g, () => rest.shift()!) as `/${string}`;
+    const answer: Answer = await send(`${method} ${target}${query}`, body);
+    met.add(`${name} ${answer.status}`);
+    const type = answer.headers.get("content-type") ?? "";
+    if (!operationOf(name).responses[answer.status]) faults.push(`${name}: ${answer.status}`);
+    else if (answer.status === 204) expect(answer.body).toBeNull();
+    else {
+      const pointer = pointerOf(name, "responses", `${answer.status}`, "content", type, "schema");
+      faults.push(...matches(pointer, answer.body).map((f) => `${name} ${answer.status}: ${f}`));
+    }
+    return answer.body;
+  };
+
+  const nobody = client(app.url);
+  const { token } = await call(nobody, "POST /v1/accounts");
+  const person = client(app.url, token);
+  await call(nobody, "GET /v1/account");
+  await call(nobody, "POST /v1/accounts", [], { extra: 1 });
+  await call(person, "GET /v1/account");
+  await call(person, "PATCH /v1/account", [], { settings: { live_activities: false } });
+  await call(person, "PATCH /v1/account", [], "{");
+  const { key, secret } = await call(person, "POST /v1/keys", [], { label: "a" });
+  const agent = client(app.url, secret);
+  await call(agent, "GET /v1/keys");
+  await call(person, "POST /v1/keys", [], {});
+  await call(person, "PATCH /v1/keys/{key_id}", [key.id], { label: "b" });
+  await call(person, "PATCH /v1/keys/{key_id}", ["x"], { label: "b" });
+
+  const made = await call(person, "POST /v1/tasks", [], { title: "t", key_id: key.id });
+  const task = await call(agent, "POST /v1/tasks", [], { title: "t", status: "done" });
+  await call(person, "POST /v1/tasks", [], { title: "t" });
+  await call(agent, "GET /v1/tasks", [], undefined, "?limit=1&status=todo,done&priority=medium");
+  await call(agent, "GET /v1/tasks", [], undefined, "?limit=0");
+  await call(person, "GET /v1/tasks", [], undefined, "?key_id=x");
+  await call(agent, "GET /v1/tasks/{task_id}", [made.id]);
+  await call(agent, "GET /v1/tasks/{task_id}", ["x"]);
+  const patch = { progress: 5, status_note: "n", status: "in_progress" };
+  await call(agent, "PATCH /v1/tasks/{task_id}", [task.id], patch);
+  await call(agent, "PATCH /v1/tasks/{task_id}", [task.id], { notify: null });
+
+  const choice = { prompt: "p", kind: "choice", options: ["a", "b"], task_id: task.id };
+  const question = await call(agent, "POST /v1/questions", [], choice);
+  await call(person, "POST /v1/questions", [], choice);
+  await call(agent, "POST /v1/questions", [], { ...choice, task_id: "x" });
+  const left = await call(agent, "POST /v1/questions", [], { prompt: "p" }, "?wait=0");
+  await call(agent, "GET /v1/questions", [], undefined, "?status=pending,answered");
+  await call(agent, "GET /v1/questions/{question_id}", [question.id], undefined, "?wait=0");
+  await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "c" });
+  await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "a" });
+  await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "a" });
+  await call(agent, "GET /v1/questions/{question_id}", [question.id]);
+  await call(agent, "DELETE /v1/questions/{question_id}", [question.id]);
+  await call(agent, "DELETE /v1/questions/{question_id}", [left.id]);
+  await call(agent, "DELETE /v1/tasks/{task_id}", [task.id]);
+  await call(person, "GET /v1/keys");
+  await call(nobody, "GET /v1/events");
+  await call(agent, "GET /v1/events");
+  await call(person, "DELETE /v1/keys/{key_id}", [key.id]);
+  await call(person, "DELETE /v1/account");
+  await call(person, "DELETE /v1/account");
+
+  expect(faults).toEqual([]);
+  const successes = Object.entries(OPERATIONS).map(([name, { success }]) => `${name} ${success}`);
+  const missed = successes.filter((one) => !met.has(one) && one !== "GET /v1/events 200");
+  expect(missed).toEqual([]);
+});
+
+test("the request schemas take what the routes take, and not other types", () => {
+  const faults: string[] = [];
+  for (const route of ROUTES) {
+    for (const name of route.in_body ?? []) {
+      const pointer = pointerOf(
+        nameOf(route),
+        "requestBody",
+        "content",
+        "application/json",
+        "schema",
+      );
+      const { good, bad } = rowOf(name);
+      const check = (value: string, right: boolean) => {
+        const got = matches(`${pointer}/properties/${name}`, JSON.parse(value)).length === 0;
+        if (got !== right) faults.push(`${nameOf(route)} ${name} ${value.slice(0, 40)}`);
+      };
+      for (const value of good) check(value, true);
+      // Numbers, booleans and null tell types apart; what a text may hold is said in words.
+      for (const value of bad.filter((one) => /^(-?\d|true|false|null)/.test(one))) {
+        check(value, false);
+      }
+    }
+    if (!route.in_body) continue;
+    const schema = operationOf(nameOf(route)).requestBody.content["application/json"].schema;
+    expect(schema.additionalProperties).toBe(false);
+    expect([...(schema.required ?? [])].sort()).toEqual([...route.required].sort());
+    expect(Object.keys(schema.properties).sort()).toEqual([...route.in_body].sort());
+  }
+  expect(faults).toEqual([]);
+});
+
+test("every body has an example that its schema takes", () => {
+  const faults: string[] = [];
+  for (const [name, { success, body }] of Object.entries(OPERATIONS)) {
+    if (name === "GET /v1/events") continue;
+    const places = [
+      ...(body ? [["requestBody", "content", "application/json"]] : []),
+      ...(success === 204 ? [] : [["responses", String(success), "content", "application/json"]]),
+    ];
+    for (const place of places) {
+      const media = place.reduce((node, step) => node[step], operationOf(name));
+      const named = Object.values<{ value: unknown }>(media.examples ?? {}).map(
+        ({ value }) => value,
+      );
+      const examples = [...named, ...(media.example === undefined ? [] : [media.example])];
+      const where = `${name} ${place.slice(0, 2).join(" ")}`;
+      if (examples.length === 0) faults.push(`${where}: none`);
+      for (const example of examples) {
+        const found = matches(pointerOf(name, ...place, "schema"), example);
+        faults.push(...found.map((fault) => `${where}: ${fault}`));
+      }
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+test("the codes of errors are those that the service gives [§7 code]", async () => {
+  const { enum: codes } = document.components.schemas.Problem.properties.code;
+  const known = ["invalid_json", "unauthorized", "forbidden", "account_creation_off", "not_found"];
+  const conflicts = ["question_not_pending", "too_many_pending_questions", "too_many_keys"];
+  const more = ["too_many_tasks", "body_too_large", "unsupported_media_type", "invalid_fields"];
+  const last = ["too_many_waits", "internal", "store_unavailable"];
+  const paths = ["unknown_path", "method_not_allowed"];
+  expect(codes).toEqual(
+    expect.arrayContaining([...known, ...paths, ...conflicts, ...more, ...last]),
+  );
+  const described = Object.keys(OPERATIONS).flatMap((name) =>
+    Object.values<any>(operationOf(name).responses).flatMap(({ description }) =>
+      [...description.matchAll(/`([a-z_]+)`: /g)].map(([, code]) => code),
+    ),
+  );
+  expect(codes).toEqual(expect.arrayContaining(described));
+  // It is the same for everyone, so it needs no credential.
+  const person = await createPerson(app.url);
+  const agent = await createAgent(app.url, person);
+  for (const send of [person.send, agent.send]) {
+    expect((await send("GET /v1/openapi.json")).body).toEqual(document);
+  }
+});

@@ -1,0 +1,254 @@
+/** What `/trpc` refuses: the same faults as on REST, with the same codes, and no stack. */
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { connect, head, sendRaw } from "../support/raw.ts";
+import { BODY_ROUTES, ROUTES, type Route } from "../support/routes.ts";
+import { exchange, MARK, type WireAnswer } from "../support/wire.ts";
+import { bodyOf, createWorld, kindsOf, rowOf, withField } from "../support/world.ts";
+
+const app = await startTestApp();
+const world = await createWorld(app);
+const { agent, person, task, credentials } = world;
+
+let before: unknown;
+beforeEach(async () => {
+  before = await world.stored();
+});
+afterEach(async () => {
+  expect(await world.stored()).toEqual(before);
+});
+
+type Sent = NonNullable<Parameters<typeof exchange>[3]>;
+
+const post = (procedure: string, sent: Sent) =>
+  exchange(app.url, "POST", `/trpc/${procedure}`, { credential: agent.secret, ...sent });
+
+/** Every answer of a query, its input being JSON text. */
+const get = (procedure: string, input: string, credential = agent.secret) =>
+  exchange(app.url, "GET", `/trpc/${procedure}?input=${encodeURIComponent(input)}`, { credential });
+
+/** What is wrong with an answer that should be this error. */
+function faultsOf(answer: WireAnswer, status: number, code: string, fields?: string[]): string[] {
+  const data = answer.body?.error?.data;
+  const got = [answer.status, data?.httpStatus, data?.code_name];
+  const faults: string[] = [];
+  if (!Bun.deepEquals(got, [status, status, code])) {
+    faults.push(`${got} instead of ${status} ${code}: ${answer.text.slice(0, 100)}`);
+  }
+  if (fields && Object.keys(data?.fields ?? {}).join() !== fields.join()) {
+    faults.push(`fields: ${Object.keys(data?.fields ?? {})}, not ${fields}`);
+  }
+  if (/stack|\.ts\b|node_modules/.test(answer.text)) faults.push("a stack");
+  if (answer.text.includes(MARK)) faults.push("repeats what was sent");
+  if (answer.headers.get("content-type") !== "application/json") faults.push("content type");
+  if (status === 401 && !answer.headers.has("www-authenticate")) faults.push("no challenge");
+  return faults;
+}
+
+/** The whole input of the procedure, as JSON text. */
+function inputOf(route: Route, kind: "none" | "account" | "key"): string {
+  const ids = Object.fromEntries(route.in_path.map((name) => [name, world.ids[name]!]));
+  return JSON.stringify({ ...ids, ...JSON.parse(bodyOf(world, route, kind) ?? "{}") });
+}
+
+test("each field of each procedure refuses what it refuses on REST [§7 422]", async () => {
+  const faults: string[] = [];
+  for (const route of BODY_ROUTES) {
+    const kind = kindsOf(route)[0]!;
+    for (const name of [...route.in_body!, "extra", "constructor", "__proto__"]) {
+      const known = route.in_body!.includes(name);
+      let input = inputOf(route, kind);
+      if (known) {
+        for (const [other, value] of Object.entries(rowOf(name).beside ?? {})) {
+          input = withField(input, other, JSON.stringify(value));
+        }
+      }
+      for (const value of known ? rowOf(name).bad : ["1"]) {
+        const sent = { body: withField(input, name, value), credential: credentials[kind] };
+        const field = name === "__proto__" ? "unknown" : name;
+        const some = faultsOf(await post(route.procedure, sent), 422, "invalid_fields", [field]);
+        faults.push(...some.map((f) => `${route.procedure} ${name} ${value.slice(0, 30)}: ${f}`));
+      }
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+test("an input that is no object is 422, one that is no JSON is 400 [§7 422]", async () => {
+  const faults: string[] = [];
+  for (const route of ROUTES) {
+    const kind = kindsOf(route)[0]!;
+    const send = (input: string) =>
+      route.type === "query"
+        ? get(route.procedure, input, credentials[kind])
+        : post(route.procedure, { body: input, credential: credentials[kind] });
+    for (const input of ["[1]", "null", '"x"', "5", "true", "[]", `["${MARK}"]`]) {
+      const some = faultsOf(await send(input), 422, "invalid_fields", ["body"]);
+      faults.push(...some.map((fault) => `${route.procedure} ${input}: ${fault}`));
+    }
+    for (const input of ["{", `{"title":"${MARK}"`, MARK, "{}{}"]) {
+      const some = faultsOf(await send(input), 400, "invalid_json");
+      faults.push(...some.map((fault) => `${route.procedure} ${input}: ${fault}`));
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+test("query inputs are never coerced [§7 422]", async () => {
+  const bad: [procedure: string, field: string, ...values: unknown[]][] = [
+    ["tasks.list", "limit", "5", 0, 501, 1.5, null, true, [5]],
+    ["tasks.list", "status", "todo", [], ["x"], null, {}, [["todo"]]],
+    ["tasks.list", "priority", "low", [], ["LOW"], null],
+    ["tasks.list", "cursor", 5, null, "x", {}],
+    ["questions.list", "status", "pending", [], ["x"], null],
+    ["questions.get", "wait", "0", -1, 51, 1.5, null],
+  ];
+  const faults: string[] = [];
+  for (const [procedure, field, ...values] of bad) {
+    const rest = procedure === "questions.get" ? { question_id: world.question.id } : {};
+    for (const value of values) {
+      const answer = await get(procedure, JSON.stringify({ ...rest, [field]: value }));
+      const some = faultsOf(answer, 422, "invalid_fields", [field]);
+      faults.push(...some.map((fault) => `${procedure} ${field} ${value}: ${fault}`));
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+test("bad patches are 422 on both surfaces, at first and after many good ones [§4 Tasks Update body 2] [§7 422]", async () => {
+  const path = `PATCH /v1/tasks/${task.id}` as const;
+  const bodies: [body: string, field: string][] = [
+    ['{"notify":"no"}', "notify"],
+    ['{"progress":"50"}', "progress"],
+    ['{"notify":null}', "notify"],
+    ["[1]", "body"],
+    ["null", "body"],
+  ];
+  const check = async () => {
+    for (const [body, field] of bodies) {
+      const rest = await agent.send(path, body);
+      expect([rest.status, rest.body.code]).toEqual([422, "invalid_fields"]);
+      expect(Object.keys(rest.body.fields)).toEqual([field]);
+      const input = body.replace("{", `{"task_id":"${task.id}",`);
+      const trpc = await post("tasks.update", { body: input });
+      expect(faultsOf(trpc, 422, "invalid_fields", [field])).toEqual([]);
+    }
+  };
+  await check();
+  for (let i = 0; i < 100; i++) {
+    const body = { notify: i % 2 === 0, progress: i };
+    const input = { body: JSON.stringify({ task_id: task.id, ...body }) };
+    const { status } = i % 4 < 2 ? await agent.send(path, body) : await post("tasks.update", input);
+    expect(status).toBe(200);
+  }
+  await check();
+  // What the good ones changed is theirs.
+  before = await world.stored();
+});
+
+test("each code comes with its status, on this surface too [§7 code] [§5 4]", async () => {
+  const json = (value: object) => ({ body: JSON.stringify(value) });
+  const mine = { task_id: task.id };
+  const no_task = json({ task_id: `${MARK}0` });
+  const cases: [WireAnswer, number, string][] = [
+    [await exchange(app.url, "POST", "/trpc/tasks.update", json(mine)), 401, "unauthorized"],
+    [await post("tasks.update", { ...json(mine), credential: MARK }), 401, "unauthorized"],
+    [await post("keys.create", json({ label: MARK })), 403, "forbidden"],
+    [await post("tasks.delete", no_task), 404, "not_found"],
+    [await post("tasks.nothing", json({})), 404, "unknown_path"],
+    [await post("constructor", json({})), 404, "unknown_path"],
+    [await post("tasks.get", json(mine)), 405, "method_not_allowed"],
+    [await get("tasks.update", JSON.stringify(mine)), 405, "method_not_allowed"],
+    [await post("tasks.create", { body: "{}", type: "text/plain" }), 415, "unsupported_media_type"],
+    [await post("tasks.create", { body: "{}", type: null }), 415, "unsupported_media_type"],
+    [await post("tasks.create", { body: Buffer.of(0x22, 0xff, 0x22) }), 400, "invalid_json"],
+    [await post("tasks.create", { body: " ".repeat(256 * 1024 + 1) }), 413, "body_too_large"],
+  ];
+  expect(cases.flatMap(([answer, status, code]) => faultsOf(answer, status, code))).toEqual([]);
+});
+
+test("a body above the limit is refused before it comes [§7 code]", async () => {
+  const connection = await connect(app.url);
+  const authorization = `Bearer ${agent.secret}`;
+  const headers = { authorization, "content-type": "application/json" };
+  const length = { "content-length": String(10 * 1024 * 1024) };
+  connection.write(head("POST", "/trpc/tasks.create", { ...headers, ...length }));
+  expect((await connection.answer())?.status).toBe(413);
+  connection.end();
+});
+
+test("21 calls in one batch are refused and none is made; 20 are made [§4 Tasks credentials]", async () => {
+  const batch = (count: number) => {
+    const inputs = Array.from({ length: count }, (_, i) => ({ title: `${i}` }));
+    const names = Array(count).fill("tasks.create").join(",");
+    return post(`${names}?batch=1`, { body: JSON.stringify({ ...inputs }) });
+  };
+  const refused = await batch(21);
+  expect(refused.status).toBeGreaterThanOrEqual(400);
+  expect(refused.status).toBeLessThan(500);
+  expect(refused.text).not.toMatch(/stack|\.ts\b|"result"/);
+  expect(await world.stored()).toEqual(before);
+
+  const made = await batch(20);
+  expect(made.status).toBe(200);
+  expect(made.body.map((one: any) => one.result.data.title)).toEqual(
+    Array.from({ length: 20 }, (_, i) => `${i}`),
+  );
+  const queries = (count: number) => {
+    const inputs = JSON.stringify({ ...Array(count).fill({ limit: 1 }) });
+    return get(`${Array(count).fill("tasks.list").join(",")}`, inputs);
+  };
+  const path = (count: number) => `/trpc/${Array(count).fill("tasks.list").join(",")}?batch=1`;
+  const input = (count: number) =>
+    `&input=${encodeURIComponent(JSON.stringify({ ...Array(count).fill({ limit: 1 }) }))}`;
+  for (const [count, status] of [
+    [20, 200],
+    [21, 422],
+  ] as const) {
+    const answer = await exchange(app.url, "GET", path(count) + input(count), {
+      credential: agent.secret,
+    });
+    expect(answer.status).toBe(status);
+  }
+  expect((await queries(2)).status).toBeGreaterThanOrEqual(400);
+  for (const one of made.body) await agent.send(`DELETE /v1/tasks/${one.result.data.id}`);
+  const { body } = await person.send("GET /v1/tasks");
+  expect(body.tasks).toHaveLength(2);
+});
+
+test("in a batch each call has its own code, and one that fails does not stop the others [§7 code]", async () => {
+  const inputs = [{ task_id: task.id }, { task_id: "x" }, { task_id: 5 }, {}, null];
+  const names = `${Array(5).fill("tasks.get").join(",")},keys.list,tasks.nothing`;
+  const input = encodeURIComponent(JSON.stringify({ ...inputs, 5: {}, 6: {} }));
+  const path = `/trpc/${names}?batch=1&input=${input}`;
+  const { status, body, text } = await exchange(app.url, "GET", path, { credential: agent.secret });
+  expect(status).toBe(207);
+  const codes = body.map((one: any) => one.error?.data.code_name ?? one.result.data.id);
+  const invalid = "invalid_fields";
+  const expected = [task.id, "not_found", invalid, invalid, invalid, "forbidden", "unknown_path"];
+  expect(codes).toEqual(expected);
+  expect(text).not.toMatch(/stack|\.ts\b/);
+});
+
+test("other methods do nothing, whatever they are answered [§7 code]", async () => {
+  const body = JSON.stringify({ task_id: task.id });
+  const input = `?input=${encodeURIComponent(body)}`;
+  const headers = { authorization: `Bearer ${agent.secret}`, "content-type": "application/json" };
+  for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "GET", "TRACE"]) {
+    const path = `/trpc/tasks.delete${input}`;
+    const { status, text } = await sendRaw(
+      app.url,
+      method,
+      path,
+      headers,
+      method === "GET" ? "" : body,
+    );
+    expect([method, status < 500, text.includes('"result"')]).toEqual([method, true, false]);
+  }
+  const { body: fresh } = await person.send("POST /v1/tasks", { title: "a", key_id: agent.key.id });
+  const read = encodeURIComponent(JSON.stringify({ task_id: fresh.id }));
+  await sendRaw(app.url, "HEAD", `/trpc/tasks.get?input=${read}`, headers);
+  expect((await person.send(`GET /v1/tasks/${fresh.id}`)).body.seen_at).toBeNull();
+  await person.send(`DELETE /v1/tasks/${fresh.id}`);
+});

@@ -1,0 +1,156 @@
+/** Every kind of credential, and resources of every owner, for the table of who may do what. */
+
+import { ask, client, createAgent, createPerson, createTask, type Send } from "./client.ts";
+
+/** Whose a live credential or resource is. */
+export type Owner = "first" | "second" | "stranger";
+
+export interface Credential {
+  readonly name: string;
+  /** The `Authorization` header; null for none. */
+  readonly header: string | null;
+  /** Null when it is not valid. */
+  readonly is: null | { readonly kind: "account" | "key"; readonly owner: Owner };
+}
+
+/** Resources of these, and of nobody any more. */
+export const TARGETS = [
+  "first",
+  "second",
+  "stranger",
+  "deleted",
+  "of a deleted key",
+  "of a deleted account",
+  "never there",
+] as const;
+export type Target = (typeof TARGETS)[number];
+export type Resource = "key" | "task" | "question";
+
+/** The account that a live owner belongs to: first and second are keys of one account. */
+const accountOf = (owner: Owner) => (owner === "stranger" ? "stranger" : "account");
+
+/** Whether the credential's holder has the target (interface.md §4 Tasks, §5 3). */
+export function has({ is }: Credential, target: Target): boolean {
+  if (!is || !isLive(target)) return false;
+  return is.kind === "account" ? accountOf(is.owner) === accountOf(target) : is.owner === target;
+}
+
+const isLive = (target: Target): target is Owner =>
+  target === "first" || target === "second" || target === "stranger";
+
+export async function createHolders(url: string) {
+  const account = await createPerson(url);
+  const stranger = await createPerson(url);
+  const gone = await createPerson(url);
+  const keys = {
+    first: await createAgent(url, account, "label-of-first"),
+    second: await createAgent(url, account, "label-of-second"),
+    stranger: await createAgent(url, stranger, "label-of-stranger"),
+  };
+  const gone_key = await createAgent(url, account, "label-of-deleted");
+  const key_of_gone = await createAgent(url, gone, "label-of-gone");
+
+  let made = 0;
+  /** A new resource that tells in its text whose it is. */
+  const make = async (resource: Resource, send: Send, of: string): Promise<string> => {
+    const text = `${resource}-${++made}-of-${of}`;
+    if (resource === "task") return (await createTask(send, { title: text, description: text })).id;
+    return (await ask(send, { prompt: text, kind: "text" })).id;
+  };
+  const personOf = (owner: Owner) => (owner === "stranger" ? stranger : account);
+
+  const create = async (resource: Resource, target: Target): Promise<string> => {
+    if (isLive(target)) {
+      if (resource !== "key") return make(resource, keys[target].send, target);
+      return (await createAgent(url, personOf(target), `label-of-${target}`)).key.id;
+    }
+    if (target === "never there") return `${PREFIX[resource]}_${"0".repeat(32)}`;
+    if (target === "of a deleted account") return dead[resource].account;
+    if (target === "of a deleted key" || resource === "question") return dead[resource].key;
+    const id = await create(resource, "first");
+    await account.send(`DELETE /v1/${resource}s/${id}`);
+    return id;
+  };
+
+  /** Made before their owners go. */
+  const dead: Record<Resource, { key: string; account: string }> = {
+    key: { key: gone_key.key.id, account: key_of_gone.key.id },
+    task: {
+      key: await make("task", gone_key.send, "deleted"),
+      account: await make("task", key_of_gone.send, "gone"),
+    },
+    question: {
+      key: await make("question", gone_key.send, "deleted"),
+      account: await make("question", key_of_gone.send, "gone"),
+    },
+  };
+  await account.send(`DELETE /v1/keys/${gone_key.key.id}`);
+  await gone.send("DELETE /v1/account");
+
+  const pool = new Map<string, string>();
+  const of = (name: string, secret: string, kind: "account" | "key", owner: Owner): Credential => ({
+    name,
+    header: `Bearer ${secret}`,
+    is: { kind, owner },
+  });
+  const not = (name: string, header: string | null): Credential => ({ name, header, is: null });
+  const credentials: Credential[] = [
+    not("none", null),
+    not("malformed", `Basic ${account.token}`),
+    not("unknown account token", `Bearer mca_${"A".repeat(43)}`),
+    not("unknown key", `Bearer mck_${"A".repeat(43)}`),
+    not("deleted key", `Bearer ${gone_key.secret}`),
+    not("key of a deleted account", `Bearer ${key_of_gone.secret}`),
+    not("deleted account", `Bearer ${gone.token}`),
+    of("account", account.token, "account", "first"),
+    of("other account", stranger.token, "account", "stranger"),
+    of("key", keys.first.secret, "key", "first"),
+    of("other key of the account", keys.second.secret, "key", "second"),
+    of("key of another account", keys.stranger.secret, "key", "stranger"),
+  ];
+
+  return {
+    account,
+    stranger,
+    keys,
+    credentials,
+
+    /** An id of that resource; the same one until it is used up. */
+    async target(resource: Resource, target: Target): Promise<string> {
+      const name = `${resource} ${target}`;
+      const id = pool.get(name) ?? (await create(resource, target));
+      pool.set(name, id);
+      return id;
+    },
+    /** The last one was deleted or answered: the next call makes another. */
+    usedUp(resource: Resource, target: Target): void {
+      pool.delete(`${resource} ${target}`);
+    },
+
+    /** A credential of the same kind and owner that may be destroyed. */
+    async throwaway({ is, header }: Credential): Promise<string | null> {
+      if (is?.kind !== "account") return header;
+      return `Bearer ${(await createPerson(url)).token}`;
+    },
+
+    /** Ids, labels, titles and prompts of the owners that the credential may not see. */
+    async secretsFrom(credential: Credential): Promise<string[]> {
+      const hidden = TARGETS.filter(
+        (target) => !has(credential, target) && target !== "never there",
+      );
+      const texts = hidden.flatMap((target) =>
+        isLive(target) ? [`-of-${target}`, keys[target].key.id, keys[target].secret] : [],
+      );
+      const ids = [...pool].filter(([name]) =>
+        hidden.some((target) => name.endsWith(` ${target}`)),
+      );
+      return [...texts, "-of-deleted", "-of-gone", ...ids.map(([, id]) => id)];
+    },
+
+    /** A client with this header. */
+    send: ({ header }: Credential): Send =>
+      client(url, header === null ? undefined : header.replace(/^Bearer /, "")),
+  };
+}
+
+const PREFIX = { key: "key", task: "tsk", question: "qst" } as const;

@@ -1,0 +1,158 @@
+/** What each body field and query parameter takes and refuses, as JSON or query text. */
+
+import { MARK } from "./wire.ts";
+
+interface Row {
+  readonly bad: readonly string[];
+  /** The first one is what a valid body is made with. */
+  readonly good: readonly string[];
+  /** Fields that must stand beside this one. */
+  readonly beside?: Readonly<Record<string, unknown>>;
+}
+
+const json = (...values: unknown[]) => values.map((value) => JSON.stringify(value));
+
+/** No text at all, and never a sign that something was coerced. */
+const NO_TEXT = json(0, 1.5, true, false, [], [MARK], {}, { a: MARK });
+/** NUL, and halves of a surrogate pair: alone, in the wrong order, at an end. */
+const NOT_STORABLE = [
+  String.raw`"\u0000"`,
+  String.raw`"${MARK}\u0000"`,
+  String.raw`"\ud800"`,
+  String.raw`"${MARK}\udc00 "`,
+  String.raw`"\udc00\ud800"`,
+];
+
+/** A text of 1 (or 0) to `max` code points. */
+function text(max: number, { blank = false, null_too = false } = {}): Row {
+  const too_long = [MARK + "x".repeat(max + 1 - MARK.length), "😀".repeat(max + 1)];
+  const nothing = ["", " ", "\t\n \u3000\u00a0\u2028"];
+  return {
+    bad: [
+      ...NO_TEXT,
+      ...NOT_STORABLE,
+      ...json(...too_long, ...(blank ? [] : nothing), ...(null_too ? [] : [null])),
+    ],
+    good: json(
+      " x\t",
+      "x".repeat(max),
+      "😀".repeat(max),
+      "\u0001é\u0301𐀀",
+      ...(blank ? nothing : []),
+      ...(null_too ? [null] : []),
+    ),
+  };
+}
+
+function integer(min: number, max: number, { null_too = false } = {}): Row {
+  return {
+    bad: [
+      ...json(min - 1, max + 1, min + 0.5, String(min), MARK, "", true, [], [min], {}),
+      ...["1e400", "-1e400", "1e300", "9007199254740993"],
+      ...(null_too ? [] : ["null"]),
+    ],
+    good: [...json(min, max), `${max}.0`, ...(null_too ? ["null"] : [])],
+  };
+}
+
+function oneOf(...values: string[]): Row {
+  const [first = ""] = values;
+  const other = [MARK, "", first.toUpperCase(), `${first} `, `${first},${first}`, "constructor"];
+  return {
+    bad: json(...other, ...values.map((value) => [value]), 0, true, null, {}),
+    good: json(...values),
+  };
+}
+
+const BOOLEAN: Row = {
+  bad: json("no", "true", "false", "", 0, 1, null, [], [true], {}),
+  good: json(true, false),
+};
+
+/** By field name, from interface.md §2 and §4 and decisions.md, Limits. */
+export const FIELDS: Readonly<Record<string, Row>> = {
+  title: text(200),
+  description: text(10_000, { blank: true }),
+  status: oneOf("todo", "in_progress", "done", "cancelled"),
+  priority: oneOf("low", "medium", "high", "urgent"),
+  notify: BOOLEAN,
+  progress: integer(0, 100, { null_too: true }),
+  status_note: withBad(text(200, { null_too: true }), "a\nb", "a\r\nb", "\n", "a\u2028b"),
+  label: text(80),
+  prompt: text(2_000),
+  // `choice` asks for options beside it.
+  kind: { ...oneOf("confirm", "text"), bad: [...oneOf("confirm").bad, ...json("choices")] },
+  options: {
+    bad: [
+      ...json([], ["a"], ["a", "b", "c", "d", "e"], "a,b", MARK, 5, true, {}, { 0: "a", 1: "b" }),
+      ...json(["a", 1], ["a", null], ["a", ["b"]], ["a", ""], ["a", " \t"]),
+      ...json(["a", "a"], ["a", " a"], ["a", "b", "c", "b"], ["a", "😀".repeat(81)]),
+      ...NOT_STORABLE.map((label) => `["a",${label}]`),
+    ],
+    good: json(["a", "b"], ["a", "A", "b", "😀".repeat(80)]),
+    beside: { kind: "choice" },
+  },
+  expires_in: integer(60, 86_400),
+  answer: text(4_000),
+  settings: {
+    bad: [
+      ...json(null, [], [true], MARK, 1, true, {}, { live_activities: true, extra: MARK }),
+      ...json(...["true", 1, 0, null, [], {}].map((value) => ({ live_activities: value }))),
+      `{"__proto__":{"live_activities":true}}`,
+      `{"live_activities":true,"__proto__":1}`,
+    ],
+    good: json({ live_activities: false }, { live_activities: true }),
+  },
+  // Ids of resources: what is not there is another test's business.
+  task_id: { bad: [...NO_TEXT, ...NOT_STORABLE], good: ["null"] },
+  key_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
+  // Ignored while the server asks for none, but still a string.
+  attestation: { bad: [...NO_TEXT, "null"], good: json("x", "") },
+};
+
+function withBad(row: Row, ...more: string[]): Row {
+  return { ...row, bad: [...row.bad, ...json(...more)] };
+}
+
+/** Query texts, before they are percent-encoded. */
+function integerText(min: number, max: number): Row {
+  return {
+    bad: [
+      ...["", " ", ` ${min}`, `${min} `, "1e2", "0x10", "0b1", "+5", "5.0", "5.5", "-1", "1,2"],
+      ...["1_0", "٥", "５", "NaN", "null", "true", "Infinity", "%", "%00", "\0", MARK],
+      ...["99999999999999999999", String(min - 1), String(max + 1)],
+    ],
+    good: [String(min), String(max)],
+  };
+}
+
+function listText(first: string, ...more: string[]): Row {
+  return {
+    bad: [
+      ...["", " ", MARK, first.toUpperCase(), ` ${first}`, `${first},`, `,${first}`, ","],
+      ...[`${first},,${first}`, `${first}, ${first}`, `${first};${first}`, `["${first}"]`],
+      ...[`${first},${MARK}`, `${first}\0`, "constructor", "%00"],
+    ],
+    good: [first, [first, ...more].join(), [...more, first].join()],
+  };
+}
+
+const questionWait = { ...integerText(0, 50), good: ["0"] };
+
+/** By procedure and parameter, from interface.md §4. */
+export const PARAMETERS: Readonly<Record<string, Row>> = {
+  "tasks.list status": listText("todo", "in_progress", "done", "cancelled"),
+  "tasks.list priority": listText("low", "medium", "high", "urgent"),
+  "tasks.list limit": integerText(1, 500),
+  "tasks.list cursor": {
+    bad: ["", " ", "x", "0", "\0", "😀", MARK, "AAAA", "null", "x".repeat(4_000)],
+    good: [],
+  },
+  // What names nothing of the caller's is `404`, which the credentials test is about.
+  "tasks.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
+  "questions.list status": listText("pending", "answered", "expired", "cancelled"),
+  "questions.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
+  "questions.list task_id": { bad: ["\0", `${MARK}\0`], good: [] },
+  "questions.ask wait": questionWait,
+  "questions.get wait": questionWait,
+};

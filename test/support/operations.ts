@@ -1,0 +1,60 @@
+/** What the document must say of each route, from the interface and not from the code. */
+
+export interface Operation {
+  readonly success: 200 | 201 | 204;
+  readonly access: "none" | "account" | "key" | "any";
+  /** Whether a body must be there; absent when the route takes none. */
+  readonly body?: "required" | "optional";
+  readonly query?: readonly string[];
+  /** Statuses beyond those of every route. */
+  readonly errors?: readonly number[];
+}
+
+/** interface.md §4, and decisions.md where it adds a route or a parameter. */
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
+  "POST /v1/accounts": { success: 201, access: "none", body: "optional", errors: [403] },
+  "GET /v1/account": { success: 200, access: "account" },
+  "PATCH /v1/account": { success: 200, access: "account", body: "required" },
+  "DELETE /v1/account": { success: 204, access: "account" },
+  "GET /v1/keys": { success: 200, access: "account" },
+  "POST /v1/keys": { success: 201, access: "account", body: "required", errors: [409] },
+  "PATCH /v1/keys/{key_id}": { success: 200, access: "account", body: "required", errors: [404] },
+  "DELETE /v1/keys/{key_id}": { success: 204, access: "account", errors: [404] },
+  "GET /v1/tasks": {
+    success: 200,
+    access: "any",
+    query: ["key_id", "status", "priority", "limit", "cursor"],
+    errors: [404],
+  },
+  "POST /v1/tasks": { success: 201, access: "any", body: "required", errors: [404, 409] },
+  "GET /v1/tasks/{task_id}": { success: 200, access: "any", errors: [404] },
+  "PATCH /v1/tasks/{task_id}": { success: 200, access: "any", body: "required", errors: [404] },
+  "DELETE /v1/tasks/{task_id}": { success: 204, access: "any", errors: [404] },
+  "GET /v1/questions": {
+    success: 200,
+    access: "any",
+    query: ["status", "key_id", "task_id"],
+    errors: [404],
+  },
+  "POST /v1/questions": {
+    success: 201,
+    access: "key",
+    body: "required",
+    query: ["wait"],
+    errors: [404, 409, 429],
+  },
+  "GET /v1/questions/{question_id}": {
+    success: 200,
+    access: "any",
+    query: ["wait"],
+    errors: [404, 429],
+  },
+  "POST /v1/questions/{question_id}/answer": {
+    success: 200,
+    access: "account",
+    body: "required",
+    errors: [404, 409],
+  },
+  "DELETE /v1/questions/{question_id}": { success: 204, access: "key", errors: [404, 409] },
+  "GET /v1/events": { success: 200, access: "account" },
+};

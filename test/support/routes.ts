@@ -1,0 +1,57 @@
+/** Every REST route of a procedure, read from the router, so that a new one is tested too. */
+
+import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "trpc-to-openapi";
+import type { z } from "zod";
+import { appRouter } from "../../routers/index.ts";
+import type { Access, RelayMeta } from "../../routers/trpc.ts";
+
+export interface Route {
+  /** Name of the procedure, such as `tasks.update`. */
+  readonly procedure: string;
+  readonly type: "query" | "mutation";
+  readonly method: string;
+  /** With `{parameter}`s. */
+  readonly path: string;
+  readonly access: Access;
+  readonly in_path: readonly string[];
+  readonly in_query: readonly string[];
+  /** Null when the route takes no body. */
+  readonly in_body: readonly string[] | null;
+  /** Fields of the body that must be there. */
+  readonly required: readonly string[];
+}
+
+export const ROUTES: readonly Route[] = readRoutes();
+
+/** Routes that take a body. */
+export const BODY_ROUTES = ROUTES.filter((route) => route.in_body !== null);
+
+/** Method and path, as the interface writes a route. */
+export function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`;
+}
+
+function readRoutes(): Route[] {
+  const routes: Route[] = [];
+  forEachOpenApiProcedure(appRouter._def.procedures as never, ({ path, procedure, type, meta }) => {
+    const { openapi, access, query = [] } = meta as OpenApiMeta<RelayMeta> & { openapi: object };
+    const { inputs } = procedure._def as unknown as { inputs: [z.ZodObject] };
+    const { shape } = inputs[0];
+    const in_path = getPathParameters(openapi!.path) as string[];
+    const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
+    const takes_body = ["POST", "PUT", "PATCH"].includes(openapi!.method);
+    const in_body = takes_body ? rest.filter((field) => !query.includes(field)) : null;
+    routes.push({
+      procedure: path,
+      type: type as Route["type"],
+      method: openapi!.method,
+      path: openapi!.path,
+      access: access!,
+      in_path,
+      in_query: takes_body ? query : rest,
+      in_body,
+      required: (in_body ?? []).filter((field) => shape[field]!._zod.optin === undefined),
+    });
+  });
+  return routes;
+}

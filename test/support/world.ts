@@ -1,0 +1,117 @@
+/** One account with what every route needs, for tests that call each route with something wrong. */
+
+import type { TestApp } from "./app.ts";
+import { ask, createAgent, createPerson, createTask } from "./client.ts";
+import { FIELDS } from "./fields.ts";
+import type { Route } from "./routes.ts";
+import { type Code, exchange, faultsOf, type WireAnswer } from "./wire.ts";
+
+/** The kinds of credential that a route lets in. */
+export type Kind = "none" | "account" | "key";
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
+
+type Sent = Omit<NonNullable<Parameters<typeof exchange>[3]>, "credential">;
+
+export async function createWorld({ url }: Pick<TestApp, "url">) {
+  const person = await createPerson(url);
+  const agent = await createAgent(url, person, "one");
+  const other = await createAgent(url, person, "two");
+  const task = await createTask(agent.send);
+  /** Made by the account and not read by its agent, so that an effect of a read would show. */
+  const unseen = await createTask(person.send, { title: "unseen", key_id: agent.key.id });
+  const text_question = { prompt: "What?", kind: "text" };
+  const question = await ask(agent.send, text_question);
+
+  /** What each path parameter is filled with. */
+  const ids: Record<string, string> = {
+    key_id: other.key.id,
+    task_id: task.id,
+    question_id: question.id,
+  };
+  const credentials: Record<Kind, string | undefined> = {
+    none: undefined,
+    account: person.token,
+    key: agent.secret,
+  };
+
+  /** The path with its parameters filled in; `given` is put in as it is. */
+  const pathOf = (route: Route, given: Record<string, string> = {}): string =>
+    route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = given[name] ?? ids[name];
+      if (value === undefined) throw new Error(`test/support/world.ts knows no {${name}}`);
+      return value;
+    });
+
+  const send = (route: Route, kind: Kind, sent: Sent = {}, path = pathOf(route)) =>
+    exchange(url, route.method, path, { ...sent, credential: credentials[kind] });
+
+  return {
+    url,
+    person,
+    agent,
+    other,
+    task,
+    unseen,
+    question,
+    ids,
+    credentials,
+    pathOf,
+    send,
+
+    /** A question that can be answered, in the place of the one before. */
+    async renewQuestion(): Promise<void> {
+      ids.question_id = (await ask(agent.send, text_question)).id;
+    },
+
+    /** What the account holds, without what a mere request may change. */
+    async stored(): Promise<unknown> {
+      const { body: keys } = await person.send("GET /v1/keys");
+      const { body: tasks } = await person.send("GET /v1/tasks?limit=500");
+      const { body: questions } = await person.send(
+        "GET /v1/questions?status=pending,answered,expired,cancelled",
+      );
+      const { body: account } = await person.send("GET /v1/account");
+      for (const key of keys.keys) delete key.last_used_at;
+      return { account, keys, tasks, questions };
+    },
+  };
+}
+
+/** The kinds that may call it. */
+export function kindsOf({ access }: Route): Kind[] {
+  return access === "any" ? ["account", "key"] : [access];
+}
+
+/** A body that the route takes, as JSON text; undefined for a route without one. */
+export function bodyOf(world: World, route: Route, kind: Kind): string | undefined {
+  if (!route.in_body) return undefined;
+  const fields = route.required.map((name) => [name, JSON.parse(rowOf(name).good[0]!)]);
+  const key_id = route.procedure === "tasks.create" && kind === "account" && world.agent.key.id;
+  return JSON.stringify({ ...Object.fromEntries(fields), ...(key_id && { key_id }) });
+}
+
+/** `body` with one more field, given as JSON text. */
+export function withField(body: string, name: string, json: string): string {
+  const rest = Object.entries(JSON.parse(body)).filter(([other]) => other !== name);
+  const members = rest.map(([other, value]) => `${JSON.stringify(other)}:${JSON.stringify(value)}`);
+  return `{${[...members, `${JSON.stringify(name)}:${json}`].join()}}`;
+}
+
+/** The row of a body field; a field without one must get one. */
+export function rowOf(name: string) {
+  const row = FIELDS[name];
+  if (!row) throw new Error(`test/support/fields.ts has no row for the body field ${name}`);
+  return row;
+}
+
+/** Collects what is wrong over many requests, so that one run shows all of it. */
+export function createCollector() {
+  const faults: string[] = [];
+  return {
+    faults,
+    add(label: string, answer: WireAnswer, code: Code, fields?: readonly string[]): void {
+      for (const fault of faultsOf(answer, code, fields)) faults.push(`${label}: ${fault}`);
+    },
+  };
+}
