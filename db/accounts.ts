@@ -12,6 +12,7 @@ export const accountByToken = select(
     .select({ id: accounts.id })
     .from(accounts)
     .where(and(eq(accounts.token_digest, p("token_digest")), isNull(accounts.deleted_at))),
+  { one: true },
 );
 
 /** Placeholder `id`. */
@@ -24,6 +25,7 @@ export const accountById = select(
     })
     .from(accounts)
     .where(and(eq(accounts.id, p("id")), isNull(accounts.deleted_at))),
+  { one: true },
 );
 
 export const insertAccount = statement(insertWhere(accounts, sql`true`));

@@ -40,12 +40,16 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
     return found;
   };
 
-  const run = ({ sql, args, returns }: Statement): WriteResult => {
+  const run = ({ sql, args, gives }: Statement): WriteResult => {
     checkArgs(sql, args);
     const found = prepare(sql);
-    return returns
-      ? { rows: found.all(args) as Cell[][], changes: 0 }
-      : { rows: [], changes: found.run(args).changes };
+    if (gives === "nothing") {
+      const { changes, lastInsertRowid } = found.run(args);
+      return { rows: [], changes, row_id: Number(lastInsertRowid) };
+    }
+    if (gives === "rows") return { rows: found.all(args) as Cell[][], changes: 0, row_id: 0 };
+    const row = found.get(args) as Cell[] | undefined;
+    return { rows: row ? [row] : [], changes: 0, row_id: 0 };
   };
 
   const commit = (statements: readonly Statement[]): WriteResult[] => {

@@ -24,6 +24,7 @@ export const keyBySecret = select(
     })
     .from(keys)
     .where(and(eq(keys.secret_digest, p("secret_digest")), isNull(keys.deleted_at))),
+  { one: true },
 );
 
 const columns = {
@@ -54,6 +55,7 @@ export const keyById = select(
     .where(
       and(eq(keys.id, p("id")), eq(keys.account_id, p("account_id")), isNull(keys.deleted_at)),
     ),
+  { one: true },
 );
 
 /** Placeholder `account_id`. Newest first. */

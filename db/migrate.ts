@@ -12,7 +12,7 @@ const FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
 const createTable = statement(
   sql`create table if not exists relay_migrations (hash text primary key, applied_at integer not null)`,
 );
-const applied = statement(sql`select hash from relay_migrations`, { returns: true });
+const applied = statement(sql`select hash from relay_migrations`, { gives: "rows" });
 const claim = statement(
   sql`insert into relay_migrations (hash, applied_at) values (${sql.placeholder("hash")}, ${sql.placeholder("applied_at")})`,
 );

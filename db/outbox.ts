@@ -24,13 +24,11 @@ export function stamped(table: keyof typeof STAMPED): SQL {
 const insertEvent = Object.fromEntries(
   Object.keys(STAMPED).map((table) => [
     table,
-    statement(sql`${insertWhere(events, stamped(table as Stamp["table"]))} returning seq`, {
-      returns: true,
-    }),
+    statement(insertWhere(events, stamped(table as Stamp["table"]))),
   ]),
 ) as Record<Stamp["table"], ReturnType<typeof statement>>;
 
-/** Writes the event if the change of `stamp` took effect; its row is the event's `seq`. */
+/** Writes the event if the change of `stamp` took effect; the row's number is its `seq`. */
 export function eventStatement(
   event: ServiceEvent,
   data: string,
@@ -50,7 +48,7 @@ export function eventStatement(
 
 // sqlite_sequence keeps the last number given even when the rows are pruned.
 const latest = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
-  returns: true,
+  gives: "row",
 });
 
 const after = select(

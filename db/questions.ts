@@ -41,9 +41,12 @@ const from = (where: SQL | undefined) =>
     .where(and(where, ofLiveKey("questions")));
 
 const byKind = {
-  key: select<QuestionRow>(from(and(eq(questions.id, p("id")), eq(questions.key_id, p("owner"))))),
+  key: select<QuestionRow>(from(and(eq(questions.id, p("id")), eq(questions.key_id, p("owner")))), {
+    one: true,
+  }),
   account: select<QuestionRow>(
     from(and(eq(questions.id, p("id")), eq(questions.account_id, p("owner")))),
+    { one: true },
   ),
 };
 
@@ -67,7 +70,7 @@ export const overdueQuestions = select<QuestionRow>(
 const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${sql.param(p("created_at"), questions.created_at)})`;
 
 /** The number of questions of `key_id` that are pending at `created_at`. */
-export const countPending = statement(sql`select ${pendingOfKey}`, { returns: true });
+export const countPending = statement(sql`select ${pendingOfKey}`, { gives: "row" });
 
 /**
  * Inserts unless the key is deleted, the task is not the key's, or the key has its full number of

@@ -126,5 +126,5 @@ function toClient({ sql, args }: Statement): InStatement {
 function toResult(result: ResultSet): WriteResult {
   const width = result.columns.length;
   const rows = result.rows.map((row) => Array.from({ length: width }, (_, i) => row[i] as Cell));
-  return { rows, changes: result.rowsAffected };
+  return { rows, changes: result.rowsAffected, row_id: Number(result.lastInsertRowid ?? 0) };
 }

@@ -19,10 +19,16 @@ interface Prepared<T> {
   mapResult(result: { rows: Cell[][] }, from_batch: true): T;
 }
 
+interface SelectOptions {
+  /** True: the WHERE names a unique column, so there is at most one row. */
+  readonly one?: boolean;
+}
+
 /** A typed SELECT as a function of its placeholders' values. */
-export function select<Row>(query: {
-  prepare(): { execute: (values?: Values) => Promise<Row[]> };
-}): (values: Values) => Statement<Row> {
+export function select<Row>(
+  query: { prepare(): { execute: (values?: Values) => Promise<Row[]> } },
+  { one = false }: SelectOptions = {},
+): (values: Values) => Statement<Row> {
   const prepared = query.prepare() as unknown as Prepared<Row[]>;
   const compiled = prepared.getQuery();
   const fill = filler(compiled.params);
@@ -30,7 +36,7 @@ export function select<Row>(query: {
   return (values) => ({
     sql: compiled.sql,
     args: fill(values),
-    returns: true,
+    gives: one ? "row" : "rows",
     read,
   });
 }
@@ -38,14 +44,14 @@ export function select<Row>(query: {
 /** A statement written as SQL, as a function of its placeholders' values. */
 export function statement(
   query: SQL,
-  { returns = false }: { returns?: boolean } = {},
+  { gives = "nothing" }: { gives?: Statement["gives"] } = {},
 ): (values: Values) => Statement<Cell[]> {
   const compiled = dialect.sqlToQuery(query);
   const fill = filler(compiled.params);
   return (values) => ({
     sql: compiled.sql,
     args: fill(values),
-    returns,
+    gives,
     read: (rows) => rows,
   });
 }

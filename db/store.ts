@@ -16,15 +16,21 @@ export type Cell = string | number | null;
 export interface Statement<Row = unknown> {
   readonly sql: string;
   readonly args: readonly Cell[];
-  /** True when the statement gives rows: a SELECT, or any statement with RETURNING. */
-  readonly returns: boolean;
+  /**
+   * What the statement gives: rows (a SELECT, or RETURNING), at most one row (a SELECT by a unique
+   * column, which is quicker), or nothing.
+   */
+  readonly gives: "rows" | "row" | "nothing";
   readonly read: (rows: Cell[][]) => Row[];
 }
 
-/** What a statement of a batch did. `changes` is meaningful only where it returns no rows. */
+/** What a statement of a batch did; the numbers are meaningful only where it gives no rows. */
 export interface WriteResult {
   readonly rows: Cell[][];
+  /** Rows inserted, updated or deleted by the statement itself, triggers aside. */
   readonly changes: number;
+  /** The number of the row that an INSERT added. */
+  readonly row_id: number;
 }
 
 export interface Store {

@@ -47,12 +47,14 @@ const byKind = {
       .select(columns)
       .from(tasks)
       .where(and(eq(tasks.id, p("id")), eq(tasks.key_id, p("owner")), ofLiveKey("tasks"))),
+    { one: true },
   ),
   account: select<TaskRow>(
     qb
       .select(columns)
       .from(tasks)
       .where(and(eq(tasks.id, p("id")), eq(tasks.account_id, p("owner")), ofLiveKey("tasks"))),
+    { one: true },
   ),
 };
 
@@ -160,6 +162,7 @@ export function taskPosition(filter: TaskFilter, offset: number): Statement<Task
         .where(
           sql`id = (select id from (${merged.sql()}) order by updated_at desc, id desc limit 1 offset ${p("offset")})`,
         ),
+      { one: true },
     ),
   )({ ...merged.values, offset });
 }

@@ -1,6 +1,6 @@
 /** The Bun adapter of trpc-to-openapi: binds each procedure to its route, once, at start. */
 
-import type { AnyTRPCRouter } from "@trpc/server";
+import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "trpc-to-openapi";
 import type { z } from "zod";
 import { type RelayMeta, toServiceError } from "../../routers/trpc.ts";
@@ -9,23 +9,13 @@ import { type FieldReasons, ServiceError } from "../errors.ts";
 import { ClientGone } from "../events/wait-room.ts";
 import { describeError, type Log } from "../log.ts";
 import { checkDeclaredSize, readJson } from "./body.ts";
+import { callerOf } from "./call.ts";
 import type { CreateContext } from "./context.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import { json, noContent, problem } from "./respond.ts";
 
 /** A Bun route: every method of one path. */
 export type Handler = (request: Bun.BunRequest) => Promise<Response>;
-
-/** What the adapter calls of a procedure; tRPC types it for its own callers only. */
-type Call = (options: {
-  ctx: unknown;
-  path: string;
-  type: string;
-  getRawInput: () => Promise<unknown>;
-  input: undefined;
-  signal: AbortSignal;
-  batchIndex: number;
-}) => Promise<unknown>;
 
 interface RestOptions {
   readonly router: AnyTRPCRouter;
@@ -45,7 +35,7 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
     paths.set(path, methods.set(method, handle));
   };
 
-  forEachOpenApiProcedure(router._def.procedures, ({ path: name, procedure, type, meta }) => {
+  forEachOpenApiProcedure(router._def.procedures, ({ path: name, procedure, meta }) => {
     const { openapi, status, query, body_optional, access } = meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
     const { path, method } = openapi;
@@ -58,7 +48,7 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
     const decoders = new Map(
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
     );
-    const call = procedure as unknown as Call;
+    const call = callerOf(procedure as unknown as AnyTRPCProcedure);
 
     const handle: Handler = async (request) => {
       let data: unknown = Object.create(null);
@@ -87,15 +77,9 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
       const ctx = await createContext(request, faults, access === "none");
-      const result = await call({
-        ctx,
-        path: name,
-        type,
-        getRawInput: () => Promise.resolve(data),
-        input: undefined,
-        signal: request.signal,
-        batchIndex: 0,
-      }).finally(() => ctx.recorded);
+      const result = await call({ ctx, path: name, input: data, signal: request.signal }).finally(
+        () => ctx.recorded,
+      );
       return status === 204 ? noContent() : json(result, status);
     };
     add(path, method, handle);

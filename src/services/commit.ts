@@ -36,11 +36,9 @@ export function createCommit({ store, feed, clock }: CommitOptions): Commit {
     const results = await store.write([...statements, ...inserts, ...removals]);
     const committed: StoredEvent[] = [];
     rows.forEach(({ event, data }, i) => {
-      const seq = results[statements.length + i]!.rows[0]?.[0];
-      if (typeof seq === "number") {
-        const { account_id, subject, name } = event;
-        committed.push({ seq, account_id, subject, name, data });
-      }
+      const { changes, row_id } = results[statements.length + i]!;
+      const { account_id, subject, name } = event;
+      if (changes > 0) committed.push({ seq: row_id, account_id, subject, name, data });
     });
     feed.committed(committed);
     return results[0]!.changes > 0;

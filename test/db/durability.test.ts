@@ -148,7 +148,7 @@ function expectEntry<T extends Task | Question>(stored: T | undefined, entry: En
 /** The file is sound, each task is as its last event says, and no event is missing. */
 async function expectSound(url: string): Promise<void> {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
-  const rows = (text: string) => store.read(statement(sql.raw(text), { returns: true })({}));
+  const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
   try {
     expect(await rows("pragma integrity_check")).toEqual([["ok"]]);
     const behind = await rows(
@@ -171,7 +171,7 @@ test.if(STORE_KIND === "embedded")(
     // The store has one connection, so it answers for that of the writes.
     const store = await openStore({ url, auth_token: undefined }, systemClock);
     const pragma = (name: string) =>
-      store.read(statement(sql.raw(`pragma ${name}`), { returns: true })({}));
+      store.read(statement(sql.raw(`pragma ${name}`), { gives: "rows" })({}));
     try {
       expect(await pragma("synchronous")).toEqual([[2]]);
       expect(await pragma("journal_mode")).toEqual([["wal"]]);

@@ -16,16 +16,16 @@ const open = () => openStore({ url, auth_token: undefined }, systemClock);
 const put = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("body")})`);
 const putReturning = statement(
   sql`insert into probe (id, body) values (${p("id")}, ${p("body")}) returning id, body`,
-  { returns: true },
+  { gives: "rows" },
 );
 const rewrite = statement(
   sql`update probe set body = ${p("body")} where id like ${p("like")} and body is not ${p("body")}`,
 );
 const get = statement(sql`select body from probe where id = ${p("id")}`, {
-  returns: true,
+  gives: "rows",
 });
 const ids = statement(sql`select id from probe where id like ${p("like")} order by nr`, {
-  returns: true,
+  gives: "rows",
 });
 
 let store: Store;
@@ -162,7 +162,7 @@ test("a read of what is not there gives no row", async () => {
 
 test("a bad query is no 503", async () => {
   const error = await errorOf(
-    store.read(statement(sql`select nothing from nowhere`, { returns: true })({})),
+    store.read(statement(sql`select nothing from nowhere`, { gives: "rows" })({})),
   );
   expect(error).toBeInstanceOf(Error);
   expect(error).not.toMatchObject({ code: "store_unavailable" });
@@ -250,7 +250,7 @@ test("timestamps are exact to the millisecond", async () => {
   );
   const stored = statement(
     sql`select created_at, typeof(created_at) from events where account_id = ${p("account_id")} order by seq`,
-    { returns: true },
+    { gives: "rows" },
   );
   const account_id = "acc_stamps";
   // Every fraction of a second, on both sides of 2^31.
