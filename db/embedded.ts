@@ -9,6 +9,8 @@ import { createLane } from "./lane.ts";
 import {
   type Cell,
   checkArgs,
+  isAway,
+  isBusy,
   type Statement,
   type Store,
   unavailable,
@@ -73,7 +75,15 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
   return {
     async read(statement) {
       if (closed) throw unavailable("closed");
-      return statement.read((await whenFree(clock, () => run(statement))).rows);
+      let result: WriteResult;
+      try {
+        // The usual case, without the retry's promises.
+        result = run(statement);
+      } catch (error) {
+        if (!isBusy(error) && !isAway(error)) throw error;
+        result = await whenFree(clock, () => run(statement));
+      }
+      return statement.read(result.rows);
     },
     write: lane.write,
     watch() {

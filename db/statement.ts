@@ -1,6 +1,15 @@
 /** Turns drizzle's typed builders into statements of the store port, compiled once. */
 
-import { getTableColumns, getTableName, is, Param, Placeholder, type SQL, sql } from "drizzle-orm";
+import {
+  Column,
+  getTableColumns,
+  getTableName,
+  is,
+  Param,
+  Placeholder,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { drizzle } from "drizzle-orm/sqlite-proxy";
 import type { Cell, Statement } from "./store.ts";
@@ -14,9 +23,10 @@ export const qb = drizzle(() => {
 
 const dialect = new SQLiteAsyncDialect();
 
-interface Prepared<T> {
+interface Prepared {
   getQuery(): { sql: string; params: unknown[] };
-  mapResult(result: { rows: Cell[][] }, from_batch: true): T;
+  /** The selected columns, each with the path of its value in the row. */
+  readonly fields: readonly { readonly path: readonly string[]; readonly field: Column }[];
 }
 
 interface SelectOptions {
@@ -29,16 +39,47 @@ export function select<Row>(
   query: { prepare(): { execute: (values?: Values) => Promise<Row[]> } },
   { one = false }: SelectOptions = {},
 ): (values: Values) => Statement<Row> {
-  const prepared = query.prepare() as unknown as Prepared<Row[]>;
+  const prepared = query.prepare() as unknown as Prepared;
   const compiled = prepared.getQuery();
   const fill = filler(compiled.params);
-  const read = (rows: Cell[][]) => prepared.mapResult({ rows }, true);
+  const toRow = reader(prepared.fields);
+  const read = (rows: Cell[][]) => rows.map(toRow) as Row[];
   return (values) => ({
     sql: compiled.sql,
     args: fill(values),
     gives: one ? "row" : "rows",
     read,
   });
+}
+
+/**
+ * Makes rows of cells; the columns of a group stand together. Drizzle's own mapping takes several
+ * times as long, since it asks each value anew for its kind.
+ */
+function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown {
+  const asIs = Column.prototype.mapFromDriverValue;
+  const slots = fields.map(({ path, field }) => ({
+    group: path.length > 1 ? path[0]! : null,
+    name: path.at(-1)!,
+    decode:
+      field.mapFromDriverValue === asIs ? null : (cell: Cell) => field.mapFromDriverValue(cell),
+  }));
+  return (cells) => {
+    const row: Record<string, unknown> = {};
+    let group: Record<string, unknown> = row;
+    let group_name: string | null = null;
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]!;
+      if (slot.group !== group_name) {
+        group_name = slot.group;
+        group = group_name === null ? row : {};
+        if (group_name !== null) row[group_name] = group;
+      }
+      const cell = cells[i]!;
+      group[slot.name] = cell === null || slot.decode === null ? cell : slot.decode(cell);
+    }
+    return row;
+  };
 }
 
 /** A statement written as SQL, as a function of its placeholders' values. */

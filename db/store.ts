@@ -60,13 +60,16 @@ const parameters = new Map<string, number>();
 export function checkArgs(sql: string, args: readonly unknown[]): void {
   let count = parameters.get(sql);
   if (count === undefined) {
-    count = sql.replace(/'[^']*'|"[^"]*"|`[^`]*`/g, "").split("?").length - 1;
+    // A question mark in a comment or in quotes is no parameter.
+    const quiet = /--[^\n]*|\/\*[\s\S]*?\*\/|'[^']*'|"[^"]*"|`[^`]*`/g;
+    count = sql.replace(quiet, "").split("?").length - 1;
     parameters.set(sql, count);
   }
   if (args.length !== count) throw new TypeError("the number of parameters is not the statement's");
   for (const arg of args) {
     if (arg === null) continue;
-    if (typeof arg === "number" && Number.isFinite(arg)) continue;
+    // An integer beyond 2^53 would come back as another one, or not at all.
+    if (typeof arg === "number" && Math.abs(arg) <= Number.MAX_SAFE_INTEGER) continue;
     if (typeof arg === "string" && !arg.includes("\0") && arg.isWellFormed()) continue;
     throw new TypeError(`a ${typeof arg} that the store cannot hold`);
   }

@@ -3,13 +3,12 @@
 import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "trpc-to-openapi";
 import type { z } from "zod";
-import { type RelayMeta, toServiceError } from "../../routers/trpc.ts";
+import { directCall, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
 import type { Clock } from "../clock.ts";
 import { type FieldReasons, ServiceError } from "../errors.ts";
 import { ClientGone } from "../events/wait-room.ts";
 import { describeError, type Log } from "../log.ts";
 import { checkDeclaredSize, readJson } from "./body.ts";
-import { callerOf } from "./call.ts";
 import type { CreateContext } from "./context.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import { json, noContent, problem } from "./respond.ts";
@@ -35,7 +34,7 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
     paths.set(path, methods.set(method, handle));
   };
 
-  forEachOpenApiProcedure(router._def.procedures, ({ path: name, procedure, meta }) => {
+  forEachOpenApiProcedure(router._def.procedures, ({ procedure, meta }) => {
     const { openapi, status, query, body_optional, access } = meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
     const { path, method } = openapi;
@@ -48,7 +47,7 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
     const decoders = new Map(
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
     );
-    const call = callerOf(procedure as unknown as AnyTRPCProcedure);
+    const call = directCall(procedure as unknown as AnyTRPCProcedure);
 
     const handle: Handler = async (request) => {
       let data: unknown = Object.create(null);
@@ -77,9 +76,7 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
       const ctx = await createContext(request, faults, access === "none");
-      const result = await call({ ctx, path: name, input: data, signal: request.signal }).finally(
-        () => ctx.recorded,
-      );
+      const result = await call(ctx, data).finally(() => ctx.recorded);
       return status === 204 ? noContent() : json(result, status);
     };
     add(path, method, handle);

@@ -134,7 +134,7 @@ test("four processes that start at once on one new store all come up and serve i
 
 test("of processes that start at once, one applies each migration", async () => {
   const code = copyCode();
-  code.addMigration("CREATE TABLE proof (n integer);");
+  code.addMigration("-- Isn't it? One comment, no parameter.\nCREATE TABLE proof (n integer);");
   // Nothing in the store refuses these a second time: only the claim does.
   const numbers = Array.from({ length: 12 }, (_, n) => [n]);
   for (const [n] of numbers) code.addMigration(`INSERT INTO proof VALUES (${n});`);

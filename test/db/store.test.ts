@@ -18,6 +18,9 @@ const putReturning = statement(
   sql`insert into probe (id, body) values (${p("id")}, ${p("body")}) returning id, body`,
   { gives: "rows" },
 );
+const putUnlessThere = statement(
+  sql`insert into probe (id, body) select ${p("id")}, ${p("body")} where not exists (select 1 from probe where id = ${p("id")})`,
+);
 const rewrite = statement(
   sql`update probe set body = ${p("body")} where id like ${p("like")} and body is not ${p("body")}`,
 );
@@ -25,6 +28,9 @@ const get = statement(sql`select body from probe where id = ${p("id")}`, {
   gives: "rows",
 });
 const ids = statement(sql`select id from probe where id like ${p("like")} order by nr`, {
+  gives: "rows",
+});
+const numbers = statement(sql`select nr from probe where id like ${p("like")} order by nr`, {
   gives: "rows",
 });
 
@@ -154,6 +160,17 @@ test("a statement gives its rows when it returns some, else the number of its ch
   ]);
   expect(results.map(({ rows }) => rows)).toEqual([[], [["result/2", null]], [], []]);
   expect([0, 2, 3].map((i) => results[i]!.changes)).toEqual([1, 2, 0]);
+});
+
+test("an insert gives the number of its row, also among many batches at once, or no change", async () => {
+  const [taken, ...others] = await Promise.all([
+    store.write([put({ id: "row/0", body: "" }), putUnlessThere({ id: "row/0", body: "" })]),
+    ...[1, 2, 3].map((i) => store.write([putUnlessThere({ id: `row/${i}`, body: i })])),
+  ]);
+  expect(taken!.map(({ changes }) => changes)).toEqual([1, 0]);
+  const given = [taken!, ...others].map((results) => results[0]!.row_id);
+  const stored = await other.read(numbers({ like: "row/%" }));
+  expect(stored).toEqual(given.map((nr) => [nr]));
 });
 
 test("a read of what is not there gives no row", async () => {
