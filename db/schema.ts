@@ -11,10 +11,12 @@ import {
   customType,
   index,
   integer,
+  primaryKey,
   sqliteTable,
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { Device } from "../src/model/device.ts";
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
 
@@ -42,7 +44,10 @@ export const accounts = sqliteTable(
     change_id: text().notNull(),
     deleted_at: timestamp(),
   },
-  (t) => [uniqueIndex("accounts_token").on(t.token_digest)],
+  (t) => [
+    uniqueIndex("accounts_token").on(t.token_digest),
+    index("accounts_deleted").on(t.deleted_at).where(sql`deleted_at is not null`),
+  ],
 );
 
 export const keys = sqliteTable(
@@ -70,6 +75,7 @@ export const keys = sqliteTable(
   (t) => [
     uniqueIndex("keys_secret").on(t.secret_digest),
     index("keys_account").on(t.account_id, t.created_at, t.id),
+    index("keys_deleted").on(t.deleted_at).where(sql`deleted_at is not null`),
   ],
 );
 
@@ -123,6 +129,29 @@ export const questions = sqliteTable(
     index("questions_account").on(t.account_id, t.status, t.created_at, t.id, t.key_id),
     index("questions_task").on(t.task_id, t.status).where(sql`task_id is not null`),
     index("questions_due").on(t.expires_at).where(sql`status = 'pending'`),
+  ],
+);
+
+export const devices = sqliteTable(
+  "devices",
+  {
+    account_id: text().notNull(),
+    /** Made by the client: known by account and id together (decisions.md, Accounts, devices). */
+    id: text().notNull(),
+    platform: text().$type<Device["platform"]>().notNull(),
+    model: text().notNull(),
+    os_version: text().notNull(),
+    app_version: text().notNull(),
+    apns_environment: text().$type<Device["apns_environment"]>().notNull(),
+    apns_token: text(),
+    push_to_start_token: text(),
+    widget_push_token: text(),
+    updated_at: timestamp().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.id] }),
+    // One push token belongs to one registration, whatever two processes do at once (§4 Devices 3).
+    uniqueIndex("devices_apns").on(t.apns_token).where(sql`apns_token is not null`),
   ],
 );
 

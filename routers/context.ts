@@ -3,12 +3,14 @@
 import type { FieldReasons } from "../src/errors.ts";
 import type { Caller } from "../src/model/caller.ts";
 import type { Accounts } from "../src/services/accounts.ts";
+import type { Devices } from "../src/services/devices.ts";
 import type { Keys } from "../src/services/keys.ts";
 import type { Questions } from "../src/services/questions.ts";
 import type { Tasks } from "../src/services/tasks.ts";
 
 export interface Services {
   readonly accounts: Accounts;
+  readonly devices: Devices;
   readonly keys: Keys;
   readonly tasks: Tasks;
   readonly questions: Questions;

@@ -1,12 +1,13 @@
 /** Every procedure of the service, once. */
 
 import { accounts } from "./accounts.ts";
+import { devices } from "./devices.ts";
 import { keys } from "./keys.ts";
 import { questions } from "./questions.ts";
 import { tasks } from "./tasks.ts";
 import { router } from "./trpc.ts";
 
-export const appRouter = router({ accounts, keys, tasks, questions });
+export const appRouter = router({ accounts, devices, keys, tasks, questions });
 
 /** For typed clients: `createTRPCClient<AppRouter>`. */
 export type AppRouter = typeof appRouter;

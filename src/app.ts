@@ -1,5 +1,6 @@
 /** The composition root: makes the parts, joins them, starts and stops them in order. */
 
+import { deleteStep } from "../db/deletions.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { appRouter } from "../routers/index.ts";
@@ -10,6 +11,7 @@ import type { Config } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
 import { createContextFactory } from "./http/context.ts";
+import { createHealth } from "./http/health.ts";
 import { createDocument } from "./http/openapi.ts";
 import { createRestRoutes } from "./http/rest.ts";
 import { startServer } from "./http/server.ts";
@@ -22,6 +24,7 @@ import type { Log } from "./log.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createCommit } from "./services/commit.ts";
 import type { ServiceDeps } from "./services/deps.ts";
+import { createDevices } from "./services/devices.ts";
 import { createKeys } from "./services/keys.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createTasks } from "./services/tasks.ts";
@@ -63,12 +66,17 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   const services = {
     keys,
     accounts: createAccounts(deps),
+    devices: createDevices(deps),
     tasks: createTasks({ ...deps, keys }),
     questions: createQuestions({ ...deps, keys }),
   };
   const usage = createUsage({ keys, clock, log });
   const runner = createRunner({
-    jobs: createJobs({ questions: services.questions, outbox }),
+    jobs: createJobs({
+      questions: services.questions,
+      outbox,
+      deleteStep: (limit) => deleteStep(store, limit),
+    }),
     clock,
     log,
   });
@@ -93,6 +101,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
         "/v1/events": {
           GET: (request) => streams.open(request, () => server.timeout(request, 1)),
         },
+        "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
         "/v1/openapi.json": {
           GET: async () =>
             new Response(openapi, {

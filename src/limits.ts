@@ -16,6 +16,11 @@ export const LIMITS = {
   /** A longer host name is cut. */
   host: 253,
   keys_per_account: 100,
+  /** One more replaces the one with the oldest `updated_at`. */
+  devices_per_account: 20,
+  device_text: 100,
+  /** Hex digits of a push token. */
+  push_token: 512,
   tasks_per_key: 10_000,
   pending_questions_per_key: 20,
   question_list: 100,

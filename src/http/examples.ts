@@ -1,6 +1,7 @@
 /** Examples for the OpenAPI document: one story, told by every route (decisions.md, Other routes). */
 
 import type { Account } from "../model/account.ts";
+import type { Device } from "../model/device.ts";
 import type { Key } from "../model/key.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
@@ -22,6 +23,20 @@ const key: Key = {
   last_host: "build-7",
   counts: { todo: 0, in_progress: 1, done: 4, cancelled: 0 },
 };
+
+const device: Device = {
+  id: "dev_0b8e1f3a-52c7-4d7e-9a61-3f0c6f1d2b4e",
+  platform: "ios",
+  model: "iPhone18,1",
+  os_version: "27.1",
+  app_version: "1.4.0",
+  apns_environment: "production",
+  apns_token: "80d3c1f2a4b5968778695a4b3c2d1e0f80d3c1f2a4b5968778695a4b3c2d1e0f",
+  push_to_start_token: null,
+  widget_push_token: null,
+  updated_at: 1795257280.25,
+};
+const { id: _, updated_at: __, ...registration } = device;
 
 const task: Task = {
   id: "tsk_01a1fdad82cd71358c97275fc86d05b4",
@@ -78,6 +93,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { settings: { live_activities: false } },
     response: { ...account, settings: { live_activities: false } },
   },
+  "PUT /v1/devices/{device_id}": { request: registration, response: device },
   "GET /v1/keys": { response: { keys: [key] } },
   "POST /v1/keys": {
     request: { label: key.label },

@@ -36,7 +36,7 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
     version,
     openApiVersion: "3.1.0",
     baseUrl: base_url,
-    tags: ["Accounts", "Keys", "Tasks", "Questions", "Events"],
+    tags: ["Accounts", "Devices", "Keys", "Tasks", "Questions", "Events", "Health"],
     securitySchemes: {
       account: { type: "http", scheme: "bearer", description: "Account token (`mca_…`)" },
       key: { type: "http", scheme: "bearer", description: "API key (`mck_…`)" },
@@ -51,6 +51,7 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
     addExamples(operation, EXAMPLES[`${openapi.method} ${openapi.path}`] ?? {});
   });
   document.paths["/v1/events"] = { get: eventStream() };
+  document.paths["/health"] = { get: health(version) };
   dropClosedOutputs(document);
   document.components.schemas = {
     ...sortedByName(document.components.schemas),
@@ -143,6 +144,37 @@ function eventStream(): Json {
     responses: {
       200: { description: "OK", content: { "text/event-stream": { schema: { type: "string" } } } },
       ...errorResponses(["unauthorized", "forbidden", "internal", "store_unavailable"]),
+    },
+  };
+}
+
+/** `GET /health` is no procedure either. */
+function health(version: string): Json {
+  const response = (description: string, status: string, store: string): Json => ({
+    description,
+    content: {
+      "application/json": {
+        schema: {
+          type: "object",
+          properties: {
+            status: { type: "string", enum: [status] },
+            version: { type: "string" },
+            store: { type: "string", enum: [store] },
+          },
+          required: ["status", "version", "store"],
+        },
+        example: { status, version, store },
+      },
+    },
+  });
+  return {
+    operationId: "health",
+    tags: ["Health"],
+    summary: "Tell whether the service and its store can be used",
+    security: [],
+    responses: {
+      200: response("OK", "ok", "ok"),
+      503: response("The store is unavailable", "unavailable", "unavailable"),
     },
   };
 }

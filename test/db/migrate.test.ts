@@ -224,14 +224,17 @@ test("db/migrations holds what db/schema.ts says", async () => {
 test("a migrated store has exactly the tables, columns and indexes of db/schema.ts", async () => {
   const { url } = await createTestStore();
   const expected = Object.values(schema).flatMap((table) => {
-    const { name, columns, indexes } = getTableConfig(table);
+    const { name, columns, indexes, primaryKeys } = getTableConfig(table);
+    // A column's place in a primary key of several.
+    const place = (column: (typeof columns)[number]) =>
+      (primaryKeys[0]?.columns.findIndex((one) => one.name === column.name) ?? -1) + 1;
     return [
       ...columns.map((column) => [
         name,
         column.name,
         column.getSQLType(),
         column.notNull ? 1 : 0,
-        column.primary ? 1 : 0,
+        column.primary ? 1 : place(column),
       ]),
       ...indexes.map((index) => [name, index.config.name, "index", index.config.unique ? 1 : 0, 0]),
     ];

@@ -69,6 +69,13 @@ test("a required field that is missing is 422 [§7 422]", async () => {
   // interface.md §4: what each body must hold; the fields of any other route are optional.
   const required: Record<string, string[]> = {
     "PATCH /v1/account": ["settings"],
+    "PUT /v1/devices/{device_id}": [
+      "platform",
+      "model",
+      "os_version",
+      "app_version",
+      "apns_environment",
+    ],
     "POST /v1/keys": ["label"],
     "PATCH /v1/keys/{key_id}": ["label"],
     "POST /v1/tasks": ["title"],

@@ -5,6 +5,7 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
+import { DEVICE } from "../support/client.ts";
 import {
   type Credential,
   createHolders,
@@ -61,6 +62,26 @@ const RULES: Readonly<Record<string, Rule>> = {
   "accounts.delete": {
     access: "account",
     actions: { "[§4 Accounts DELETE]": { input: () => ({}), success: 204, ends: true } },
+  },
+  "devices.put": {
+    access: "account",
+    actions: {
+      "[§4 Devices PUT]": {
+        input: () => ({ device_id: `dev_${crypto.randomUUID()}`, ...DEVICE }),
+        success: 200,
+      },
+    },
+  },
+  "devices.delete": {
+    access: "account",
+    actions: {
+      "[§4 Devices DELETE]": {
+        names: "device",
+        input: (device_id) => ({ device_id }),
+        success: 204,
+        ends: true,
+      },
+    },
   },
   "keys.list": {
     access: "account",

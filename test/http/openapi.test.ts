@@ -4,7 +4,14 @@ import { expect, test } from "bun:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { startTestApp } from "../support/app.ts";
-import { type Answer, client, createAgent, createPerson, type Send } from "../support/client.ts";
+import {
+  type Answer,
+  client,
+  createAgent,
+  createPerson,
+  DEVICE,
+  type Send,
+} from "../support/client.ts";
 import { OPERATIONS } from "../support/operations.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
 import { rowOf } from "../support/world.ts";
@@ -156,6 +163,12 @@ test("real answers are of a status and a shape that the document gives [§7 code
   await call(person, "POST /v1/keys", [], {});
   await call(person, "PATCH /v1/keys/{key_id}", [key.id], { label: "b" });
   await call(person, "PATCH /v1/keys/{key_id}", ["x"], { label: "b" });
+
+  const device = `dev_${crypto.randomUUID()}`;
+  await call(person, "PUT /v1/devices/{device_id}", [device], { ...DEVICE, apns_token: "AB" });
+  await call(person, "PUT /v1/devices/{device_id}", ["x"], DEVICE);
+  await call(person, "DELETE /v1/devices/{device_id}", [device]);
+  await call(person, "DELETE /v1/devices/{device_id}", [device]);
 
   const made = await call(person, "POST /v1/tasks", [], { title: "t", key_id: key.id });
   const task = await call(agent, "POST /v1/tasks", [], { title: "t", status: "done" });

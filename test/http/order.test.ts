@@ -32,7 +32,7 @@ test("path, method, size, media type, JSON, credential, kind, fields, in this or
     const type = "text/plain";
     const calls: [Code, string, string, Parameters<typeof exchange>[3]][] = [
       ["unknown_path", "PUT", `${path}/`, { body: TOO_LARGE, type }],
-      ["method_not_allowed", "PUT", bad, { body: TOO_LARGE, type }],
+      ["method_not_allowed", "OPTIONS", bad, { body: TOO_LARGE, type }],
       ["body_too_large", route.method, bad, { body: TOO_LARGE, type }],
       ["unsupported_media_type", route.method, bad, { body: "{", type }],
       ["invalid_json", route.method, bad, { body: "{" }],

@@ -84,6 +84,15 @@ export async function createTask(send: Send, body: object = { title: "A task" })
   return answer.body;
 }
 
+/** A body that registers a device. */
+export const DEVICE = {
+  platform: "ios",
+  model: "iPhone18,1",
+  os_version: "27.1",
+  app_version: "1.4.0",
+  apns_environment: "sandbox",
+} as const;
+
 /** A new question of the caller. */
 export async function ask(send: Send, body: object = { prompt: "Go on?" }): Promise<Question> {
   const answer = await send("POST /v1/questions", body);

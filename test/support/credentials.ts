@@ -1,6 +1,6 @@
 /** Every kind of credential, and resources of every owner, for the table of who may do what. */
 
-import { ask, client, createAgent, createPerson, createTask, type Send } from "./client.ts";
+import { ask, client, createAgent, createPerson, createTask, DEVICE, type Send } from "./client.ts";
 
 /** Whose a live credential or resource is. */
 export type Owner = "first" | "second" | "stranger";
@@ -24,7 +24,7 @@ export const TARGETS = [
   "never there",
 ] as const;
 export type Target = (typeof TARGETS)[number];
-export type Resource = "key" | "task" | "question";
+export type Resource = "key" | "task" | "question" | "device";
 
 /** The account that a live owner belongs to: first and second are keys of one account. */
 const accountOf = (owner: Owner) => (owner === "stranger" ? "stranger" : "account");
@@ -59,18 +59,31 @@ export async function createHolders(url: string) {
   };
   const personOf = (owner: Owner) => (owner === "stranger" ? stranger : account);
 
+  const putDevice = async (send: Send): Promise<string> => {
+    const id = `dev_${crypto.randomUUID()}`;
+    await send(`PUT /v1/devices/${id}`, DEVICE);
+    return id;
+  };
+
   const create = async (resource: Resource, target: Target): Promise<string> => {
     if (isLive(target)) {
+      if (resource === "device") return putDevice(personOf(target).send);
       if (resource !== "key") return make(resource, keys[target].send, target);
       return (await createAgent(url, personOf(target), `label-of-${target}`)).key.id;
     }
     if (target === "never there") return `${PREFIX[resource]}_${"0".repeat(32)}`;
     if (target === "of a deleted account") return dead[resource].account;
-    if (target === "of a deleted key" || resource === "question") return dead[resource].key;
+    // A device is of no key.
+    const without_key = resource === "device";
+    if ((target === "of a deleted key" && !without_key) || resource === "question") {
+      return dead[resource].key;
+    }
     const id = await create(resource, "first");
     await account.send(`DELETE /v1/${resource}s/${id}`);
     return id;
   };
+
+  const device_of_gone = await putDevice(gone.send);
 
   /** Made before their owners go. */
   const dead: Record<Resource, { key: string; account: string }> = {
@@ -83,6 +96,7 @@ export async function createHolders(url: string) {
       key: await make("question", gone_key.send, "deleted"),
       account: await make("question", key_of_gone.send, "gone"),
     },
+    device: { key: device_of_gone, account: device_of_gone },
   };
   await account.send(`DELETE /v1/keys/${gone_key.key.id}`);
   await gone.send("DELETE /v1/account");
@@ -153,4 +167,4 @@ export async function createHolders(url: string) {
   };
 }
 
-const PREFIX = { key: "key", task: "tsk", question: "qst" } as const;
+const PREFIX = { key: "key", task: "tsk", question: "qst", device: "dev" } as const;

@@ -69,6 +69,17 @@ const BOOLEAN: Row = {
   good: json(true, false),
 };
 
+/** An even number of hexadecimal digits, 2 to 512, or null. */
+const HEX: Row = {
+  bad: [
+    ...NO_TEXT,
+    ...NOT_STORABLE,
+    ...json("", "a", "abc", "0g", " ab", "0xab", "ab ", MARK, "a".repeat(514), "٠٠"),
+  ],
+  // Upper case is stored lowercase, which is another test's business.
+  good: json("00", "ab09ff", "a".repeat(512), null),
+};
+
 /** By field name, from interface.md §2 and §4 and decisions.md, Limits. */
 export const FIELDS: Readonly<Record<string, Row>> = {
   title: text(200),
@@ -94,6 +105,14 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   },
   expires_in: integer(60, 86_400),
   answer: text(4_000),
+  platform: oneOf("ios", "ipados", "watchos"),
+  model: text(100),
+  os_version: text(100),
+  app_version: text(100),
+  apns_environment: oneOf("production", "sandbox"),
+  apns_token: HEX,
+  push_to_start_token: HEX,
+  widget_push_token: HEX,
   settings: {
     bad: [
       ...json(null, [], [true], MARK, 1, true, {}, { live_activities: true, extra: MARK }),

@@ -16,6 +16,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "GET /v1/account": { success: 200, access: "account" },
   "PATCH /v1/account": { success: 200, access: "account", body: "required" },
   "DELETE /v1/account": { success: 204, access: "account" },
+  "PUT /v1/devices/{device_id}": { success: 200, access: "account", body: "required" },
+  "DELETE /v1/devices/{device_id}": { success: 204, access: "account", errors: [404] },
   "GET /v1/keys": { success: 200, access: "account" },
   "POST /v1/keys": { success: 201, access: "account", body: "required", errors: [409] },
   "PATCH /v1/keys/{key_id}": { success: 200, access: "account", body: "required", errors: [404] },

@@ -1,7 +1,7 @@
 /** One account with what every route needs, for tests that call each route with something wrong. */
 
 import type { TestApp } from "./app.ts";
-import { ask, createAgent, createPerson, createTask } from "./client.ts";
+import { ask, createAgent, createPerson, createTask, DEVICE } from "./client.ts";
 import { FIELDS } from "./fields.ts";
 import type { Route } from "./routes.ts";
 import { type Code, exchange, faultsOf, type WireAnswer } from "./wire.ts";
@@ -20,6 +20,8 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const task = await createTask(agent.send);
   /** Made by the account and not read by its agent, so that an effect of a read would show. */
   const unseen = await createTask(person.send, { title: "unseen", key_id: agent.key.id });
+  const device_id = `dev_${crypto.randomUUID()}`;
+  await person.send(`PUT /v1/devices/${device_id}`, DEVICE);
   const text_question = { prompt: "What?", kind: "text" };
   const question = await ask(agent.send, text_question);
 
@@ -28,6 +30,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     key_id: other.key.id,
     task_id: task.id,
     question_id: question.id,
+    device_id,
   };
   const credentials: Record<Kind, string | undefined> = {
     none: undefined,

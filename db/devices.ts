@@ -1,0 +1,50 @@
+/** Queries on devices; a device is known by its account and id together. */
+
+import { sql } from "drizzle-orm";
+import { LIMITS } from "../src/limits.ts";
+import { devices } from "./schema.ts";
+import { insertWhere, statement } from "./statement.ts";
+
+const p = sql.placeholder;
+
+/** Takes every token from another registration that holds this `apns_token` (§4 Devices 3). */
+export const releaseTokens = statement(
+  sql`update devices set apns_token = null, push_to_start_token = null, widget_push_token = null
+    where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")})
+      and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
+);
+
+const REPLACED = [
+  "platform",
+  "model",
+  "os_version",
+  "app_version",
+  "apns_environment",
+  "apns_token",
+  "push_to_start_token",
+  "widget_push_token",
+] as const;
+
+/**
+ * Creates or replaces, unless the account is deleted. `updated_at` always grows, so that the oldest
+ * registration is known also when clocks differ.
+ */
+export const putDevice = statement(
+  sql`${insertWhere(devices, sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`)}
+    on conflict (account_id, id) do update set ${sql.raw(REPLACED.map((name) => `${name} = excluded.${name}`).join(", "))},
+      updated_at = max(excluded.updated_at, devices.updated_at + 1)
+    returning updated_at`,
+  { gives: "rows" },
+);
+
+/** Leaves the newest 20 of the account. Placeholder `account_id`. */
+export const trimDevices = statement(
+  sql`delete from devices where account_id = ${p("account_id")} and id in (
+    select id from devices where account_id = ${p("account_id")}
+    order by updated_at desc, id limit -1 offset ${sql.raw(String(LIMITS.devices_per_account))})`,
+);
+
+/** Placeholders `account_id`, `id`. */
+export const deleteDevice = statement(
+  sql`delete from devices where account_id = ${p("account_id")} and id = ${p("id")}`,
+);

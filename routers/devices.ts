@@ -1,0 +1,42 @@
+/** interface.md §4 Devices. */
+
+import { z } from "zod";
+import { Device, DeviceId, DeviceInput } from "../src/model/device.ts";
+import { Id } from "../src/model/text.ts";
+import { account, router } from "./trpc.ts";
+
+const tags = ["Devices"];
+
+export const devices = router({
+  put: account
+    .meta({
+      openapi: {
+        method: "PUT",
+        path: "/v1/devices/{device_id}",
+        tags,
+        summary: "Create or replace a device",
+        description:
+          "Send all tokens the device has: one that is missing becomes null. A push token that another registration holds moves here.",
+      },
+    })
+    .input(DeviceInput.extend({ device_id: DeviceId }))
+    .output(Device)
+    .mutation(({ ctx, input: { device_id, ...device } }) =>
+      ctx.services.devices.put(ctx.caller, device_id, device),
+    ),
+
+  delete: account
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/devices/{device_id}",
+        tags,
+        summary: "Remove a device",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ device_id: Id }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.devices.remove(ctx.caller, input.device_id)),
+});

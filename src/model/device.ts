@@ -1,0 +1,71 @@
+/** A device that shows the account's changes (interface.md §2 Device). */
+
+import { z } from "zod";
+import { LIMITS } from "../limits.ts";
+import { Timestamp, text } from "./text.ts";
+
+const PLATFORMS = ["ios", "ipados", "watchos"] as const;
+const APNS_ENVIRONMENTS = ["production", "sandbox"] as const;
+
+/** `dev_` + lowercase UUID, made by the client (§2 Identifiers). */
+export const DeviceId = z
+  .string()
+  .refine(
+    (value) => /^dev_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value),
+    "must be dev_ and a lowercase UUID",
+  )
+  .meta({ pattern: "^dev_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" });
+
+const Text = text({ max: LIMITS.device_text });
+
+/** Hexadecimal text, stored lowercase (decisions.md, Limits). */
+const PushToken = z
+  .string()
+  .refine(
+    (value) => value.length <= LIMITS.push_token && /^([0-9a-fA-F]{2})+$/.test(value),
+    `must be an even number of hexadecimal digits, at most ${LIMITS.push_token}`,
+  )
+  .meta({ minLength: 2, maxLength: LIMITS.push_token, pattern: "^([0-9a-fA-F]{2})+$" })
+  .nullable();
+
+/** Body of `PUT /v1/devices/{device_id}`: it replaces what is stored; a missing token is null. */
+export const DeviceInput = z.strictObject({
+  platform: z.enum(PLATFORMS),
+  model: Text,
+  os_version: Text,
+  app_version: Text,
+  apns_environment: z.enum(APNS_ENVIRONMENTS),
+  apns_token: PushToken.exactOptional(),
+  push_to_start_token: PushToken.exactOptional(),
+  widget_push_token: PushToken.exactOptional(),
+});
+export type DeviceInput = z.infer<typeof DeviceInput>;
+
+export const Device = z
+  .object({
+    id: z.string(),
+    platform: z.enum(PLATFORMS),
+    model: z.string(),
+    os_version: z.string(),
+    app_version: z.string(),
+    apns_environment: z.enum(APNS_ENVIRONMENTS),
+    apns_token: z.string().nullable(),
+    push_to_start_token: z.string().nullable(),
+    widget_push_token: z.string().nullable(),
+    updated_at: Timestamp,
+  })
+  .meta({ id: "Device" });
+export type Device = z.infer<typeof Device>;
+
+/** The device as it is stored: every token lowercase, or null when it was not sent (§4 Devices 1). */
+export function toDevice(id: string, input: DeviceInput, updated_at: number): Device {
+  const token = (value: string | null | undefined) => value?.toLowerCase() ?? null;
+  return {
+    ...input,
+    id,
+    apns_token: token(input.apns_token),
+    push_to_start_token: token(input.push_to_start_token),
+    widget_push_token: token(input.widget_push_token),
+    updated_at,
+  };
+}

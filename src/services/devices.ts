@@ -1,0 +1,40 @@
+/** Devices: register, replace, remove (interface.md §4 Devices). */
+
+import { deleteDevice, putDevice, releaseTokens, trimDevices } from "../../db/devices.ts";
+import { fail } from "../errors.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import { type Device, type DeviceInput, toDevice } from "../model/device.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+export type Devices = ReturnType<typeof createDevices>;
+
+export function createDevices({
+  store,
+  clock,
+  assertLive,
+}: Pick<ServiceDeps, "store" | "clock" | "assertLive">) {
+  return {
+    /** Creates or replaces; a push token moves here from an older registration (§4 Devices). */
+    async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
+      const { account_id } = caller;
+      const device = toDevice(id, input, clock.now());
+      const results = await store.write([
+        releaseTokens({ apns_token: device.apns_token, account_id, id }),
+        putDevice({ ...device, account_id }),
+        trimDevices({ account_id }),
+      ]);
+      const ms = results[1]!.rows[0]?.[0];
+      if (typeof ms !== "number") fail("unauthorized");
+      return { ...device, updated_at: ms / 1000 };
+    },
+
+    /** `404` when the account does not have it. */
+    async remove(caller: AccountCaller, id: string): Promise<void> {
+      const { account_id } = caller;
+      const [result] = await store.write([deleteDevice({ account_id, id })]);
+      if (result!.changes > 0) return;
+      await assertLive(caller);
+      fail("not_found");
+    },
+  };
+}
