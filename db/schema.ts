@@ -79,6 +79,9 @@ export const keys = sqliteTable(
   ],
 );
 
+/** Tasks that retention removes; an index serves exactly this condition. */
+export const FINISHED = sql`status in ('done', 'cancelled')`;
+
 export const tasks = sqliteTable(
   "tasks",
   {
@@ -103,6 +106,7 @@ export const tasks = sqliteTable(
   (t) => [
     // A list is a merge of one range per status, so these two serve every filter.
     index("tasks_key").on(t.key_id, t.status, t.updated_at, t.id),
+    index("tasks_finished").on(t.updated_at).where(FINISHED),
     index("tasks_account").on(t.account_id, t.status, t.updated_at, t.id, t.key_id),
   ],
 );

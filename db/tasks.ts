@@ -6,7 +6,7 @@ import { type Caller, callerId } from "../src/model/caller.ts";
 import { TASK_STATUSES, type Task } from "../src/model/task.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
-import { tasks } from "./schema.ts";
+import { FINISHED, tasks } from "./schema.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
 
@@ -106,6 +106,21 @@ export const stampDoomedTask = statement(
     sql`${unchanged} and not exists (select 1 from questions where task_id = ${p("id")} and status = 'pending'
       and id not in (select value from json_each(${p("known")})))`,
   ),
+);
+
+/** Tasks that are done or cancelled and were last updated before `before`. Placeholder `limit`. */
+export const finishedTasks = select<TaskRow>(
+  qb
+    .select(columns)
+    .from(tasks)
+    .where(
+      and(
+        sql`${FINISHED} and updated_at < ${sql.param(p("before"), tasks.updated_at)}`,
+        ofLiveKey("tasks"),
+      ),
+    )
+    .orderBy(tasks.updated_at)
+    .limit(p("limit")),
 );
 
 /** Deletes the task that {@link stampDoomedTask} stamped. Placeholders `stamp_id`, `stamp`. */

@@ -3,6 +3,7 @@
 import { deleteStep } from "../db/deletions.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
+import { createQuestionPruner } from "../db/retention.ts";
 import { appRouter } from "../routers/index.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import type { Clock } from "./clock.ts";
@@ -74,6 +75,9 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   const runner = createRunner({
     jobs: createJobs({
       questions: services.questions,
+      tasks: services.tasks,
+      task_retention_days: config.TASK_RETENTION_DAYS,
+      pruneQuestions: createQuestionPruner(store),
       outbox,
       deleteStep: (limit) => deleteStep(store, limit),
     }),

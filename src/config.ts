@@ -40,6 +40,14 @@ export const CONFIG = {
     doc: "`off`: `POST /v1/accounts` is refused",
     schema: z.enum(["open", "off"], "must be open or off").default("open"),
   },
+  TASK_RETENTION_DAYS: {
+    doc: "Days until a `done` or `cancelled` task is deleted after its last update; `0`: never",
+    schema: z
+      .string()
+      .regex(/^\d{1,5}$/, "must be a number of days from 0 to 99999")
+      .transform(Number)
+      .default(30),
+  },
   LOG_LEVEL: {
     doc: `Least severe level that is logged: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
     schema: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),

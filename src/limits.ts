@@ -41,6 +41,8 @@ export const LIMITS = {
   ping_after: 20,
   last_used_every: 60,
   last_host_every: 1,
+  /** Questions of a key that are no longer pending. */
+  finished_questions_per_key: 1_000,
   /** How long events stay in the store for processes that fell behind. */
   event_retention: 300,
   trpc_batch: 20,

@@ -2,16 +2,23 @@
 
 import { LIMITS } from "../limits.ts";
 import type { Questions } from "../services/questions.ts";
+import type { Tasks } from "../services/tasks.ts";
 import type { Job } from "./runner.ts";
 
 interface JobDeps {
   readonly questions: Pick<Questions, "expireDue">;
+  readonly tasks: Pick<Tasks, "expireFinished">;
+  /** 0: finished tasks are kept. */
+  readonly task_retention_days: number;
+  /** Looks at up to `limit` keys; true while there are more. */
+  readonly pruneQuestions: (limit: number) => Promise<boolean>;
   readonly outbox: { prune(before: number, limit: number): Promise<number> };
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
   readonly deleteStep: (limit: number) => Promise<boolean>;
 }
 
-export function createJobs({ questions, outbox, deleteStep }: JobDeps): Job[] {
+export function createJobs(deps: JobDeps): Job[] {
+  const { questions, tasks, task_retention_days, pruneQuestions, outbox, deleteStep } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -23,6 +30,20 @@ export function createJobs({ questions, outbox, deleteStep }: JobDeps): Job[] {
       name: "finish deletions",
       every: 1,
       run: async ({ limit }) => ({ more: await deleteStep(limit) }),
+    },
+    {
+      name: "expire tasks",
+      every: 60,
+      async run({ now, limit }) {
+        if (task_retention_days === 0) return { more: false };
+        const before = now - task_retention_days * 86_400;
+        return { more: (await tasks.expireFinished(before, limit)) === limit };
+      },
+    },
+    {
+      name: "prune questions",
+      every: 300,
+      run: async ({ limit }) => ({ more: await pruneQuestions(limit) }),
     },
     {
       name: "prune events",

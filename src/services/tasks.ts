@@ -4,6 +4,7 @@ import { finishWithTask, pendingOfTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
 import {
   deleteStampedTask,
+  finishedTasks,
   insertTask,
   stampDoomedTask,
   type TaskRow,
@@ -102,6 +103,50 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       .filter((task) => task !== null);
   };
 
+  /**
+   * Deletes the task of the row, and ends its pending questions, unless either changed since; gives
+   * whether it did (§3 Question).
+   */
+  const end = async ({ account_id, change_id: old_change_id, task }: TaskRow): Promise<boolean> => {
+    const { id, key_id } = task;
+    const pending = await store.read(pendingOfTask({ task_id: id }));
+    const change_id = ids.stamp();
+    const stamp = { table: "tasks", id, change_id } as const;
+    const now = clock.now();
+    const ended = pending.map(({ question }) => {
+      const status = isOverdue(question, now) ? "expired" : "cancelled";
+      return { stamp: ids.stamp(), question: { ...question, status } satisfies Question };
+    });
+    const known = JSON.stringify(ended.map(({ question }) => question.id));
+    const follow_ups: Statement[] = ended.map((end) =>
+      finishWithTask({ ...end.question, change_id: end.stamp, stamp_id: id, stamp: change_id }),
+    );
+    return commit({
+      statements: [stampDoomedTask({ id, change_id, old_change_id, known }), ...follow_ups],
+      events: [
+        {
+          stamp,
+          event: {
+            name: "task.deleted",
+            account_id,
+            subject: id,
+            data: { task_id: id, key_id },
+          },
+        },
+        ...ended.map((end) => ({
+          stamp: { table: "questions", id: end.question.id, change_id: end.stamp } as const,
+          event: {
+            name: "question.updated",
+            account_id,
+            subject: end.question.id,
+            data: { question: end.question },
+          } as const,
+        })),
+      ],
+      removals: [deleteStampedTask({ stamp_id: id, stamp: change_id })],
+    });
+  };
+
   return {
     /**
      * `key_id` is required of an account (`404` when it does not have it) and refused from a key.
@@ -195,46 +240,18 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
     /** Its pending questions end with it (§3 Question). */
     async remove(caller: Caller, id: string): Promise<void> {
-      await untilDecided(async () => {
-        const { account_id, change_id: old_change_id, task } = await find(caller, id);
-        const pending = await store.read(pendingOfTask({ task_id: id }));
-        const change_id = ids.stamp();
-        const stamp = { table: "tasks", id, change_id } as const;
-        const now = clock.now();
-        const ended = pending.map(({ question }) => {
-          const status = isOverdue(question, now) ? "expired" : "cancelled";
-          return { stamp: ids.stamp(), question: { ...question, status } satisfies Question };
-        });
-        const known = JSON.stringify(ended.map(({ question }) => question.id));
-        const follow_ups: Statement[] = ended.map((end) =>
-          finishWithTask({ ...end.question, change_id: end.stamp, stamp_id: id, stamp: change_id }),
-        );
-        const happened = await commit({
-          statements: [stampDoomedTask({ id, change_id, old_change_id, known }), ...follow_ups],
-          events: [
-            {
-              stamp,
-              event: {
-                name: "task.deleted",
-                account_id,
-                subject: id,
-                data: { task_id: id, key_id: task.key_id },
-              },
-            },
-            ...ended.map((end) => ({
-              stamp: { table: "questions", id: end.question.id, change_id: end.stamp } as const,
-              event: {
-                name: "question.updated",
-                account_id,
-                subject: end.question.id,
-                data: { question: end.question },
-              } as const,
-            })),
-          ],
-          removals: [deleteStampedTask({ stamp_id: id, stamp: change_id })],
-        });
-        return happened || undefined;
-      });
+      await untilDecided(async () => (await end(await find(caller, id))) || undefined);
+    },
+
+    /**
+     * Deletes up to `limit` tasks that are done or cancelled and were not updated since `before`;
+     * gives how many it found (decisions.md, Limits, task retention).
+     */
+    async expireFinished(before: number, limit: number): Promise<number> {
+      const rows = await store.read(finishedTasks({ before, limit }));
+      // One that changed meanwhile is looked at anew in a later pass.
+      await Promise.all(rows.map(end));
+      return rows.length;
     },
   };
 }

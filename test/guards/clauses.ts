@@ -132,7 +132,7 @@ export const CLAUSES: readonly Clause[] = [
   now("§6 task.created", "a task is made"),
   now("§6 task.updated", "a field changes, seen_at included"),
   now("§6 task.deleted", "a task is deleted"),
-  later("§6 task.deleted expiry", "a task expires"),
+  now("§6 task.deleted expiry", "a task expires"),
   now("§6 key.created", "a key is made"),
   now("§6 key.updated", "label or last_host changes"),
   later("§6 key.updated client", "last_client changes"),

@@ -22,6 +22,7 @@ test("a value that cannot be used is named, and never shown", () => {
     PUBLIC_URL: ["relay.example", "ftp://x", "https://x/?secret"],
     DATABASE_URL: ["relay.db", "file::memory:", "postgres://user:secret@host"],
     ACCOUNT_CREATION: ["secret"],
+    TASK_RETENTION_DAYS: ["-1", "1.5", "ever"],
     LOG_LEVEL: ["secret"],
   };
   for (const [name, values] of Object.entries(bad)) {

@@ -1,0 +1,1 @@
+CREATE INDEX `tasks_finished` ON `tasks` (`updated_at`) WHERE status in ('done', 'cancelled');

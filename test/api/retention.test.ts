@@ -1,0 +1,113 @@
+/** What is kept for how long (decisions.md, Limits; interface.md §6 task.deleted). */
+
+import { expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openStore } from "../../db/open.ts";
+import { createQuestionPruner } from "../../db/retention.ts";
+import { statement } from "../../db/statement.ts";
+import { systemClock } from "../../src/clock.ts";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { createTestStore } from "../support/store.ts";
+import { openStream } from "../support/stream.ts";
+import { until } from "../support/until.ts";
+
+const DAY = 86_400;
+
+test("a finished task expires after its days, with its questions; an open one never [§6 task.deleted expiry]", async () => {
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, env: { TASK_RETENTION_DAYS: "2" } });
+  const { person, agent } = await createPair(app.url);
+  const make = (status: string) => createTask(agent.send, { title: status, status });
+  const [done, cancelled, revived, todo] = [
+    await make("done"),
+    await make("cancelled"),
+    await make("done"),
+    await make("todo"),
+  ];
+  const question = await ask(agent.send, { prompt: "p", task_id: done.id, expires_in: 86_400 });
+  /** Moves on, with the jobs' passes at the end, which set their timers again. */
+  const move = async (seconds: number) => {
+    const timers = clock.pending();
+    await clock.skip(seconds);
+    await until(() => clock.pending() >= timers);
+  };
+  const listed = async () => {
+    const { body } = await agent.send("GET /v1/tasks");
+    return new Set(body.tasks.map(({ id }: { id: string }) => id));
+  };
+
+  await move(0.9 * DAY);
+  await agent.send(`PATCH /v1/tasks/${revived.id}`, { status_note: "not so fast" });
+  const stream = await openStream(app.url, person.token);
+  await move(1.09 * DAY);
+  expect(await listed()).toEqual(new Set([todo.id, revived.id, cancelled.id, done.id]));
+  await move(0.02 * DAY);
+  await until(async () => (await listed()).size === 2);
+  expect(await listed()).toEqual(new Set([todo.id, revived.id]));
+  const deleted = stream.events.filter(({ event }) => event === "task.deleted");
+  expect(new Set(deleted.map(({ data }) => data.task_id))).toEqual(
+    new Set([done.id, cancelled.id]),
+  );
+  expect((await agent.send(`GET /v1/questions/${question.id}`)).body.status).toBe("expired");
+  stream.close();
+});
+
+test("a pending question of a task that expires is cancelled", async () => {
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, env: { TASK_RETENTION_DAYS: "1" } });
+  const { agent } = await createPair(app.url);
+  const { id: task_id } = await createTask(agent.send, { title: "t", status: "done" });
+  await clock.skip(DAY - 3_600);
+  const { id } = await ask(agent.send, { prompt: "p", task_id, expires_in: 86_400 });
+  await clock.skip(3_700);
+  await until(async () => (await agent.send(`GET /v1/tasks/${task_id}`)).status === 404);
+  expect((await agent.send(`GET /v1/questions/${id}`)).body).toMatchObject({
+    status: "cancelled",
+    task_id,
+  });
+});
+
+test("TASK_RETENTION_DAYS=0 keeps every task", async () => {
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, env: { TASK_RETENTION_DAYS: "0" } });
+  const { agent } = await createPair(app.url);
+  const { id } = await createTask(agent.send, { title: "t", status: "done" });
+  const timers = clock.pending();
+  await clock.skip(60 * DAY);
+  await until(() => clock.pending() >= timers);
+  expect((await agent.send(`GET /v1/tasks/${id}`)).status).toBe(200);
+});
+
+test("the newest 1,000 finished questions of a key are kept, and every pending one", async () => {
+  const { url: database_url } = await createTestStore();
+  const app = await startTestApp({ clock: createTestClock(), database_url });
+  const { person, agent } = await createPair(app.url);
+  const other = await createPair(app.url);
+  const old = await ask(agent.send);
+  await ask(other.agent.send);
+  await person.send(`POST /v1/questions/${old.id}/answer`, { answer: "Yes" });
+  const pending = await ask(agent.send);
+
+  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  const count = async () => {
+    const query = sql`select key_id, count(*), max(created_at) from questions where status <> 'pending' group by key_id`;
+    return store.read(statement(query, { gives: "rows" })({}));
+  };
+  // 1,300 newer ones: asking and answering each would prove no more.
+  const columns = "key_id, account_id, prompt, kind, options, expires_at, change_id";
+  const copy = sql.raw(`insert into questions (id, status, created_at, ${columns})
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < 1300)
+    select id || i, 'answered', created_at + i, ${columns} from questions, n where id = '${old.id}'`);
+  await store.write([statement(copy)({})]);
+  const [[, , newest] = []] = await count();
+
+  const prune = createQuestionPruner(store);
+  while (await prune(1));
+  expect(await count()).toEqual([[agent.key.id, 1_000, newest!]]);
+  expect((await agent.send(`GET /v1/questions/${old.id}`)).status).toBe(404);
+  expect((await agent.send(`GET /v1/questions/${pending.id}`)).body.status).toBe("pending");
+  expect((await other.agent.send("GET /v1/questions")).body.questions.length).toBe(1);
+  await store.close();
+});
