@@ -63,7 +63,7 @@ export function openServer({ url, auth_token }: ServerOptions, clock: Clock): St
 
   const openFeed = async (changed: () => void): Promise<void> => {
     const base = http_url
-      .replace(/^libsql:/, "https:")
+      .replace(/^libsql:/, /[?&]tls=0/.test(http_url) ? "http:" : "https:")
       .replace(/\?.*$/, "")
       .replace(/\/$/, "");
     while (!closing.signal.aborted) {

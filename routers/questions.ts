@@ -4,7 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
 import { Id, isStorable } from "../src/model/text.ts";
-import { account, anyone, key, router } from "./trpc.ts";
+import { account, anyone, key, keyIdRule, router } from "./trpc.ts";
 
 const tags = ["Questions"];
 
@@ -24,6 +24,7 @@ export const questions = router({
         tags,
         summary: "List questions, newest first, at most 100",
       },
+      rules: keyIdRule({ required: false }),
       errors: ["not_found"],
     })
     .input(

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
 import { Id } from "../src/model/text.ts";
-import { anyone, router } from "./trpc.ts";
+import { anyone, keyIdRule, router } from "./trpc.ts";
 
 const tags = ["Tasks"];
 
@@ -19,6 +19,7 @@ export const tasks = router({
         description:
           "Continue while `next_cursor` is not null. With `priority`, a page may hold fewer tasks than `limit`, or none, and still carry a `next_cursor`.",
       },
+      rules: keyIdRule({ required: false }),
       errors: ["not_found"],
     })
     .input(
@@ -45,6 +46,7 @@ export const tasks = router({
     .meta({
       openapi: { method: "POST", path: "/v1/tasks", tags, summary: "Create a task" },
       status: 201,
+      rules: keyIdRule({ required: true }),
       errors: ["not_found", "too_many_tasks"],
     })
     .input(

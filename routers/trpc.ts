@@ -6,6 +6,7 @@ import { type core, ZodError, type ZodType } from "zod";
 import {
   ERRORS,
   type ErrorCode,
+  type FieldReasons,
   fail,
   failFields,
   invalidFields,
@@ -26,6 +27,8 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly query?: readonly string[];
   /** True: no body is the same as `{}`. */
   readonly body_optional?: boolean;
+  /** What of the fields depends on the caller; named beside what the schema finds. */
+  readonly rules?: (caller: Caller | null, raw: unknown) => FieldReasons;
   /** Codes this procedure can give beyond those of every route. */
   readonly errors?: readonly ErrorCode[];
 }
@@ -129,13 +132,28 @@ export function directCall(procedure: AnyTRPCProcedure) {
   return async (ctx: Context, raw: unknown): Promise<unknown> => {
     admitted(admit, ctx);
     const input = inputs[0].safeParse(raw);
-    if (!input.success) throw invalidFields(reasonsOf(input.error.issues));
+    if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
     const result = await resolver({ ctx, input: input.data });
     const answer = output.safeParse(result);
     if (!answer.success) throw new ServiceError("internal", { cause: answer.error });
     return answer.data;
   };
 }
+
+function inputError(error: ZodError, meta: RelayMeta, caller: Caller | null, raw: unknown) {
+  return invalidFields({ ...reasonsOf(error.issues), ...meta.rules?.(caller, raw) });
+}
+
+/** `key_id` of a task to create, or of a list's filter (interface.md §4 Tasks). */
+export const keyIdRule =
+  ({ required }: { required: boolean }) =>
+  (caller: Caller | null, raw: unknown): FieldReasons => {
+    // A body of another kind has no fields to judge.
+    if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return {};
+    const given = "key_id" in raw;
+    if (caller?.kind === "key" && given) return { key_id: "is permitted for an account only" };
+    return caller?.kind === "account" && required && !given ? { key_id: "is required" } : {};
+  };
 
 /** A thrown ServiceError keeps its code and gets the HTTP status tRPC derives from its own key. */
 export function toTrpcError(error: unknown): TRPCError {
@@ -157,12 +175,14 @@ const admits = new Map<Access, Admit<Caller | null>>();
 
 function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
   admits.set(access, admit);
-  return t.procedure.meta({ access }).use(async ({ ctx, next }) => {
+  return t.procedure.meta({ access }).use(async ({ ctx, next, meta, getRawInput }) => {
     try {
       const caller = admitted(admit, ctx);
       const result = await next({ ctx: { caller } });
-      if (!result.ok) throw result.error;
-      return result;
+      if (result.ok) return result;
+      const { cause } = result.error;
+      if (!(cause instanceof ZodError) || !meta) throw result.error;
+      throw inputError(cause, meta, caller, await getRawInput());
     } catch (error) {
       throw toTrpcError(error);
     }

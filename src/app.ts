@@ -8,7 +8,7 @@ import { appRouter } from "../routers/index.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import type { Clock } from "./clock.ts";
 import { systemClock } from "./clock.ts";
-import type { Config } from "./config.ts";
+import { type Config, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
 import { createContextFactory } from "./http/context.ts";
@@ -49,7 +49,9 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   const store = await openStore(
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
     systemClock,
-  );
+  ).catch((error: unknown) => {
+    throw cannotUse("DATABASE_URL", "the store cannot be opened", error);
+  });
   const outbox = createOutbox(store);
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaitRoom({ feed, clock });
@@ -91,30 +93,39 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   store.watch(feed.wake);
 
   let openapi = "";
-  const server = startServer({
-    hostname: config.HOST,
-    port: config.PORT,
-    log,
-    trpc: createTrpcHandler({ router: appRouter, createContext, log }),
-    routes: createRestRoutes({
-      router: appRouter,
-      createContext,
+  const listen = () =>
+    startServer({
+      hostname: config.HOST,
+      port: config.PORT,
       log,
-      clock,
-      extra: {
-        "/v1/events": {
-          GET: (request) => streams.open(request, () => server.timeout(request, 1)),
+      trpc: createTrpcHandler({ router: appRouter, createContext, log }),
+      routes: createRestRoutes({
+        router: appRouter,
+        createContext,
+        log,
+        clock,
+        extra: {
+          "/v1/events": {
+            GET: (request) => streams.open(request, () => server.timeout(request, 1)),
+          },
+          "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
+          "/v1/openapi.json": {
+            GET: async () =>
+              new Response(openapi, {
+                headers: { "content-type": "application/json", "cache-control": "no-store" },
+              }),
+          },
         },
-        "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
-        "/v1/openapi.json": {
-          GET: async () =>
-            new Response(openapi, {
-              headers: { "content-type": "application/json", "cache-control": "no-store" },
-            }),
-        },
-      },
-    }),
-  });
+      }),
+    });
+  let server: ReturnType<typeof listen>;
+  try {
+    server = listen();
+  } catch (error) {
+    feed.stop();
+    await store.close();
+    throw cannotUse("HOST and PORT", "cannot listen there", error);
+  }
   const url = (config.PUBLIC_URL ?? server.url.origin).replace(/\/$/, "");
   openapi = JSON.stringify(createDocument({ router: appRouter, version: VERSION, base_url: url }));
   runner.start();

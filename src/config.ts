@@ -26,9 +26,11 @@ export const CONFIG = {
     doc: "The store: `file:` for the embedded one, `http(s)://`, `libsql://` or `ws(s)://` for a libSQL server",
     schema: z
       .string()
-      .regex(
-        /^(file:(?!:memory:)[^?#]+|(https?|libsql|wss?):\/\/.+)$/,
-        "must be a file:, http(s)://, libsql:// or ws(s):// URL",
+      .refine(
+        (value) =>
+          /^file:(?!:memory:|\w+:\/\/|\/\/[^/])[^?#]+$/.test(value) ||
+          (/^(https?|libsql|wss?):\/\/[^?#]+(\?tls=[01])?$/.test(value) && URL.canParse(value)),
+        "must be a file:, http(s)://, libsql:// or ws(s):// URL, without a fragment or a token",
       )
       .default("file:data/relay.db"),
   },
@@ -60,6 +62,14 @@ export type Config = { readonly [Name in keyof Table]: z.output<Table[Name]["sch
 /** What is wrong with a variable, in one line; never its value, which may be a secret. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
+}
+
+/** A fault of opening what `variable` names: its code at the most, since its text may hold more. */
+export function cannotUse(variable: string, what: string, error: unknown): ConfigError {
+  const cause = error instanceof Error && error.cause ? error.cause : error;
+  const code = (cause as { code?: unknown } | null)?.code;
+  const known = typeof code === "string" && code !== "" ? ` (${code})` : "";
+  return new ConfigError(`${variable}: ${what}${known}`, { cause: error });
 }
 
 /** Reads the table from the environment; an empty variable counts as unset. */

@@ -38,6 +38,10 @@ export const LIMITS = {
   streams: 16,
   /** Bytes queued for one stream before its reader counts as too slow. */
   stream_queue_bytes: 1024 * 1024,
+  /** Seconds it has to catch up: a burst fills the queue before the socket can take any of it. */
+  stream_catch_up: 1,
+  /** Bytes queued at which a stream ends at once. */
+  stream_queue_max: 32 * 1024 * 1024,
   ping_after: 20,
   last_used_every: 60,
   last_host_every: 1,

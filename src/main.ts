@@ -10,6 +10,9 @@ import { VERSION } from "./version.ts";
 /** Through `npx` one Ctrl-C arrives twice: a repeat within this many seconds is the same one. */
 const SAME_SIGNAL = 1;
 
+// Whoever read the output may go away; that must not end the service.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
 try {
   const config = readConfig(process.env);
   const log = createLog(config.LOG_LEVEL, (line) => process.stderr.write(line));
@@ -44,10 +47,8 @@ try {
   process.exit(1);
 }
 
-/** One line for the person who starts it. */
+/** One line for the person who starts it: the variable at fault, and never its value. */
 function startFault(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
-  if (!(error instanceof Error)) return "unknown error";
-  const { message, cause } = error;
-  return cause instanceof Error ? `${message} (${cause.message})` : message;
+  return `unexpected error ${JSON.stringify(describeError(error))}`;
 }

@@ -41,7 +41,8 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   let lost = false;
   let stopped = false;
   let look = false;
-  let pumping: Promise<void> | undefined;
+  let pumping = false;
+  const waiting: (() => void)[] = [];
   let cancel_poll: Cancel = () => {};
 
   const deliver = (event: StoredEvent) => {
@@ -100,25 +101,36 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   const pump = async (): Promise<void> => {
     while (look) {
       look = false;
+      const resolvers = waiting.splice(0);
       // One failure may be a connection that had gone stale; two are a lost store.
       await lookOnce().catch(lookOnce).catch(lose);
+      for (const resolve of resolvers) resolve();
     }
-    pumping = undefined;
+    pumping = false;
   };
 
-  const wake = (): Promise<void> => {
-    if (stopped) return Promise.resolve();
+  const wake = (): void => {
+    if (stopped) return;
     look = true;
-    pumping ??= pump();
-    return pumping;
+    if (pumping) return;
+    pumping = true;
+    void pump();
   };
+
+  /** Resolves when a look that began after the call is done, however many follow it. */
+  const lookAnew = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (stopped) return resolve();
+      waiting.push(resolve);
+      wake();
+    });
 
   const poll = () => {
     cancel_poll();
     if (stopped) return;
     const listening = accounts.size() + subjects.size() > 0 && !lost;
     cancel_poll = clock.after(listening ? source.pollEvery() : IDLE_POLL, () => {
-      void wake().then(poll);
+      void lookAnew().then(poll);
     });
   };
 
@@ -137,19 +149,19 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       if (lost) return;
       for (const event of events) if (event.seq > last) own.set(event.seq, event);
       deliverOwn();
-      if (own.size > 0) void wake();
+      if (own.size > 0) wake();
     },
 
     /** Looks for events of other processes now. */
-    wake: (): void => void wake(),
+    wake,
 
     /**
      * Resolves when every event committed before the call was delivered. Throws
      * `503 store_unavailable` when the store is away.
      */
     async caughtUp(): Promise<void> {
-      await wake();
-      if (lost) throw new ServiceError("store_unavailable");
+      await lookAnew();
+      if (lost || stopped) throw new ServiceError("store_unavailable");
     },
 
     /** Calls `listener` with each event of the account until the returned function is called. */

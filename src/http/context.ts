@@ -27,6 +27,7 @@ export function createContextFactory({ services, auth, recordUse }: ContextOptio
     open: boolean,
   ): Promise<RequestContext> => {
     const { headers, signal } = request;
+    const effects = request.method !== "HEAD";
     const found = open ? null : await auth.authenticate(headers.get("authorization"));
     const host = hostOf(headers.get("x-agent-host"));
     return {
@@ -34,9 +35,9 @@ export function createContextFactory({ services, auth, recordUse }: ContextOptio
       caller: found?.caller ?? null,
       host,
       signal,
-      effects: request.method !== "HEAD",
+      effects,
       rejected,
-      recorded: found?.usage ? recordUse(found.usage, host) : undefined,
+      recorded: found?.usage && effects ? recordUse(found.usage, host) : undefined,
     };
   };
 }

@@ -9,7 +9,8 @@ interface ServerOptions {
   /** 0 picks a free one. */
   readonly port: number;
   readonly routes: Readonly<Record<string, Handler>>;
-  readonly trpc: (request: Request) => Promise<Response>;
+  /** Gets the path with its query too: the URL's host is what the client sent, and may be none. */
+  readonly trpc: (request: Request, path: string) => Promise<Response>;
   readonly log: Log;
 }
 
@@ -28,16 +29,24 @@ export function startServer({ hostname, port, routes, trpc, log }: ServerOptions
     // Without a limit of Bun's, whose answer has no body: ours is checked before a body is read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
+    // Bun would otherwise let a second server take the same port and share its requests.
+    reusePort: false,
     routes: { ...routes },
     async fetch(request) {
-      const { pathname } = new URL(request.url);
-      if (!pathname.startsWith("/trpc/")) return unknownPath();
+      const path = pathOf(request.url);
+      if (!path.startsWith("/trpc/")) return unknownPath();
       try {
-        return await trpc(request);
+        return await trpc(request, path);
       } catch (error) {
         return renderError(error, log, "/trpc");
       }
     },
     error: (error) => renderError(error, log, "http"),
   });
+}
+
+/** What follows the host, which need not be valid. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  return start < 0 ? "/" : url.slice(start);
 }

@@ -50,11 +50,12 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
     let last_at = clock.now();
     let ended = false;
     let cancel_ping: Cancel = () => {};
+    let cancel_check: Cancel | undefined;
 
     const end = () => {
       if (ended) return;
       ended = true;
-      for (const cancel of [unsubscribe, unlose, cancel_ping]) cancel();
+      for (const cancel of [unsubscribe, unlose, cancel_ping, cancel_check]) cancel?.();
       const streams = open.get(account_id);
       streams?.delete(stream);
       if (streams?.size === 0) open.delete(account_id);
@@ -75,11 +76,20 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
         return;
       }
       last_at = clock.now();
-      if ((controller.desiredSize ?? 0) <= 0) {
-        // The reader is too slow: let go of the socket soon, whatever it still has to take.
-        hurry();
-        end();
-      }
+      const free = controller.desiredSize ?? 0;
+      if (free <= LIMITS.stream_queue_bytes - LIMITS.stream_queue_max) cut();
+      else if (free <= 0) cancel_check ??= clock.after(LIMITS.stream_catch_up, check);
+    };
+
+    /** The reader is too slow: lets go of the socket soon, whatever it still has to take. */
+    const cut = () => {
+      hurry();
+      end();
+    };
+
+    const check = () => {
+      cancel_check = undefined;
+      if (!ended && (controller.desiredSize ?? 0) <= 0) cut();
     };
 
     const armPing = (seconds: number) => {
@@ -114,9 +124,20 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
       const caller = await requireCaller(auth, request);
       if (caller.kind !== "account") fail("forbidden");
       if (request.method === "HEAD") return new Response(null, { headers: HEADERS });
+      let deleted = false;
+      const cancel = feed.onAccount(caller.account_id, ({ name }) => {
+        deleted ||= name === "account.deleted";
+      });
+      try {
+        // What was committed before `ready` is not sent after it; nor does a stream start for an
+        // account whose deletion was delivered between the look at the credential and here.
+        await feed.caughtUp();
+        await auth.assertLive(caller);
+      } finally {
+        cancel();
+      }
+      if (deleted) fail("unauthorized");
       if (closed) fail("store_unavailable");
-      // What was committed before `ready` is not sent after it.
-      await feed.caughtUp();
 
       let stream: Stream | undefined;
       const body = new ReadableStream<Uint8Array>(

@@ -18,7 +18,7 @@ interface TrpcOptions {
 
 /** Handles every request under `/trpc`, at most 20 calls in one batch. */
 export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
-  return async (request: Request): Promise<Response> => {
+  return async (request: Request, path: string): Promise<Response> => {
     const body = await readBody(request).catch((error: unknown) => toServiceError(error));
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
@@ -27,7 +27,7 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
       endpoint: "/trpc",
       router,
       maxBatchSize: LIMITS.trpc_batch,
-      req: new Request(request.url, {
+      req: new Request(`http://localhost${path}`, {
         method: request.method,
         headers,
         signal: request.signal,
@@ -50,10 +50,10 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
         const [refusal] = info ? [] : errors;
         return { headers, ...(refusal && { status: toServiceError(refusal).status }) };
       },
-      onError({ error, path }) {
+      onError({ error, path: name }) {
         const { code, cause } = toServiceError(error);
         if (code === "internal") {
-          log.error("internal error", { route: `/trpc/${path ?? ""}`, ...describeError(cause) });
+          log.error("internal error", { route: `/trpc/${name ?? ""}`, ...describeError(cause) });
         }
       },
     });

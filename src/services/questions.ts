@@ -119,8 +119,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       },
     });
 
-  const expireDue = async (limit: number): Promise<number> => {
-    const due = await store.read(overdueQuestions({ now: clock.now(), limit }));
+  const expireDue = async (limit: number, now = clock.now()): Promise<number> => {
+    const due = await store.read(overdueQuestions({ now, limit }));
     await Promise.all(
       due.map((row) => finish(row, { ...row.question, status: "expired" }, expireQuestion)),
     );
@@ -205,7 +205,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       }
       if (query.task_id !== undefined) await assertOwnTask(caller, query.task_id);
       // What is overdue shows as expired, swept or not.
-      while (effects && (await expireDue(SWEEP)) === SWEEP);
+      const now = clock.now();
+      while (effects && (await expireDue(SWEEP, now)) === SWEEP);
       const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
       const rows = await store.read(
         questionList({
@@ -213,7 +214,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           owner: of_key ?? caller.account_id,
           statuses: query.status ?? ["pending"],
           task_id: query.task_id ?? null,
-          now: clock.now(),
+          // The same moment: what expires between the two would be in neither state.
+          now,
         }),
       );
       return rows.map((row) => row.question);

@@ -183,6 +183,8 @@ test("last_host is the newest host sent, written at most once a second [§2 Key 
   const host = async () => (await person.send("GET /v1/keys")).body.keys[0].last_host;
   await agent.send("GET /v1/tasks");
   expect(await host()).toBeNull();
+  await agent.send("HEAD /v1/tasks", undefined, { headers: { "x-agent-host": "no effect" } });
+  expect(await host()).toBeNull();
   await from("one");
   expect(await host()).toBe("one");
   await from("two");

@@ -260,3 +260,30 @@ test("an overdue question is expired for whoever reads or lists it first [§3 Qu
     stream.close();
   }
 });
+
+test("a list of pending and expired questions never misses one that expires meanwhile [§3 Question expired]", async () => {
+  let drift = 0;
+  // Every look at this clock is a millisecond later than the one before.
+  const now = () => {
+    drift += 0.001;
+    return clock.now() + drift;
+  };
+  const moving = { ...clock, now };
+  const own = await startTestApp({ clock: moving });
+  const { agent } = await createPair(own.url);
+  const asked: Question[] = [];
+  for (let i = 0; i < 20; i++) {
+    // So many steps apart that some expire at each point of a list's work.
+    drift += 0.001 * (i % 7);
+    asked.unshift(await ask(agent.send, { prompt: "p", expires_in: 60 }));
+  }
+  drift += asked.at(-1)!.expires_at - now() - 0.1;
+  const states = new Set<string>();
+  for (let i = 0; i < 120; i++) {
+    const { body } = await agent.send("GET /v1/questions?status=pending,expired");
+    expect(body.questions.map(({ id }: Question) => id)).toEqual(asked.map(({ id }) => id));
+    for (const { status } of body.questions) states.add(status);
+  }
+  expect(states).toEqual(new Set(["pending", "expired"]));
+  expect((await agent.send("GET /v1/questions")).body.questions).toEqual([]);
+});

@@ -130,3 +130,38 @@ test("a stop ends streams and answers waits with the question as it is [§6 Reco
   }
   await expect(agent.send("GET /v1/tasks")).rejects.toThrow();
 });
+
+test("a burst of one commit does not end the stream of a reader that keeps up [§6 Reconnect 2 slow]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const description = "€".repeat(10_000);
+  const made = Array.from({ length: 200 }, () =>
+    createTask(person.send, { title: "t", description, key_id: agent.key.id }),
+  );
+  await Promise.all(made);
+  const stream = await openStream(app.url, person.token);
+  // Marks every one as seen: six megabytes of events at once.
+  await agent.send("GET /v1/tasks?limit=500");
+  expect(await stream.names(200)).toEqual(Array(200).fill("task.updated"));
+  // It has caught up by the time it is looked at.
+  await clock.advance(1);
+  await createTask(agent.send);
+  await stream.names(201);
+  stream.close();
+});
+
+test("a stream that opens around the account's deletion ends with it [§6 Reconnect 2 account] [§5 4]", async () => {
+  for (let round = 0; round < 10; round++) {
+    const { token, send } = await createPerson(app.url);
+    const opening = Array.from({ length: 12 }, async (_, i) => {
+      for (let turn = 0; turn < i; turn++) await new Promise((next) => setImmediate(next));
+      return openStream(app.url, token);
+    });
+    const deleting = send("DELETE /v1/account");
+    for (const { response, ended, events } of await Promise.all(opening)) {
+      await ended;
+      if (response.ok) expect(events.at(-1)!.event).toBe("account.deleted");
+      else expect(response.status).toBe(401);
+    }
+    expect((await deleting).status).toBe(204);
+  }
+});

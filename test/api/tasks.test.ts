@@ -58,6 +58,9 @@ test("the account makes a task for a key it names [§4 Tasks Create key_id accou
   expect(task).toMatchObject({ key_id: agent.key.id, source: "app", seen_at: null, host: null });
   const without = await person.send("POST /v1/tasks", { title: "t" });
   expect([without.status, without.body.fields]).toEqual([422, { key_id: expect.any(String) }]);
+  // Beside what else is wrong, so that one try shows all of it.
+  const bare = await person.send("POST /v1/tasks", {});
+  expect(Object.keys(bare.body.fields).sort()).toEqual(["key_id", "title"]);
   for (const key_id of [other.agent.key.id, "key_x", ""]) {
     const { status, body } = await person.send("POST /v1/tasks", { title: "t", key_id });
     expect([status, body.code]).toEqual([404, "not_found"]);

@@ -20,7 +20,16 @@ test("a value that cannot be used is named, and never shown", () => {
   const bad = {
     PORT: ["65536", "-1", "http"],
     PUBLIC_URL: ["relay.example", "ftp://x", "https://x/?secret"],
-    DATABASE_URL: ["relay.db", "file::memory:", "postgres://user:secret@host"],
+    DATABASE_URL: [
+      "relay.db",
+      "file::memory:",
+      "file:http://host/secret",
+      "file://host/secret",
+      "postgres://user:secret@host",
+      "http://host/#secret",
+      "http://host/?authToken=secret",
+      "http://user:secret@host:99999",
+    ],
     ACCOUNT_CREATION: ["secret"],
     TASK_RETENTION_DAYS: ["-1", "1.5", "ever"],
     LOG_LEVEL: ["secret"],

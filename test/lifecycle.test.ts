@@ -1,0 +1,97 @@
+/** The process as its keeper sees it: start, faults of the start, output that goes away, stop. */
+
+import { expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startTestApp } from "./support/app.ts";
+import { client, createPair } from "./support/client.ts";
+import { startProcess } from "./support/process.ts";
+import { freePort } from "./support/sqld.ts";
+import { createTestStore } from "./support/store.ts";
+import { tempFolder } from "./support/temp.ts";
+import { until } from "./support/until.ts";
+
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+/** Starts it where it cannot start; gives its exit code and what it said. */
+async function failToStart(env: Record<string, string>) {
+  const child = Bun.spawn([process.execPath, MAIN], {
+    env: { PATH: process.env.PATH ?? "", PORT: "0", ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const said = (await child.stdout.text()) + (await child.stderr.text());
+  return { code: await child.exited, said };
+}
+
+test("what keeps it from starting is said in one line that names the variable", async () => {
+  const folder = tempFolder();
+  mkdirSync(join(folder, "taken.db"));
+  const { url } = await createTestStore();
+  const running = await startProcess({ DATABASE_URL: url });
+  const cases = [
+    [{ PORT: new URL(running.url).port, DATABASE_URL: url }, "HOST and PORT"],
+    [{ HOST: "192.0.2.1", DATABASE_URL: url }, "HOST and PORT"],
+    [{ DATABASE_URL: `file:${folder}/taken.db` }, "DATABASE_URL"],
+    [{ DATABASE_URL: `http://127.0.0.1:${freePort()}` }, "DATABASE_URL"],
+    [{ DATABASE_URL: url, PORT: "99999" }, "PORT"],
+  ] as const;
+  for (const [env, variable] of cases) {
+    const { code, said } = await failToStart(env);
+    expect([code, said.trim().split("\n").length]).toEqual([1, 1]);
+    expect(said).toStartWith(`Relay cannot start: ${variable}: `);
+    expect(said).not.toContain(folder);
+  }
+  // The one that runs was not disturbed.
+  expect((await client(running.url)("GET /health")).status).toBe(200);
+});
+
+test("it goes on when whoever read its log goes away", async () => {
+  const { url: DATABASE_URL } = await createTestStore();
+  const port = String(freePort());
+  const env = { ...process.env, PORT: port, DATABASE_URL, LOG_LEVEL: "debug" };
+  const command = `"${process.execPath}" "${MAIN}" 2>&1 >/dev/null | head -n 1`;
+  const shell = Bun.spawn(["sh", "-c", `${command} & wait`], { env, stdout: "pipe" });
+  const send = client(`http://127.0.0.1:${port}`);
+  await until(async () => (await send("GET /health")).status === 200);
+  for (let i = 0; i < 20; i++) expect((await send("GET /health")).status).toBe(200);
+  const found = Bun.spawnSync(["pgrep", "-f", MAIN]);
+  for (const pid of found.stdout.toString().trim().split("\n")) {
+    const environ = await Bun.file(`/proc/${pid}/environ`)
+      .text()
+      .catch(() => "");
+    if (environ.includes(`PORT=${port}\0`)) process.kill(Number(pid), "SIGKILL");
+  }
+  await shell.exited;
+});
+
+test("a host that is none is no fault of ours", async () => {
+  const app = await startTestApp();
+  const { port } = new URL(app.url);
+  for (const path of ["/nope", "/trpc/tasks.list"]) {
+    const socket = connect(Number(port), "127.0.0.1");
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: [bad:::::\r\nConnection: close\r\n\r\n`);
+    const answer = await new Response(socket as unknown as ReadableStream).text();
+    expect(answer).toMatch(path === "/nope" ? /^HTTP\/1.1 404 / : /^HTTP\/1.1 401 /);
+  }
+  expect(app.lines.filter((line) => line.includes('"error"'))).toEqual([]);
+});
+
+test("a stop is quick, also while streams are being opened", async () => {
+  const { url: database_url } = await createTestStore();
+  const app = await startTestApp({ database_url });
+  const { person } = await createPair(app.url);
+  const headers = { authorization: `Bearer ${person.token}` };
+  const opening = Array.from({ length: 30 }, () =>
+    fetch(`${app.url}/v1/events`, { headers })
+      .then((response) => response.text())
+      .catch(() => "refused"),
+  );
+  await new Promise((next) => setImmediate(next));
+  // The drain's own limit of ten seconds would make this test time out.
+  await app.stop();
+  await Promise.all(opening);
+  expect(app.streams.count()).toBe(0);
+}, 8_000);
