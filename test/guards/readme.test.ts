@@ -28,19 +28,18 @@ test.if(Bun.which("curl") !== null)("the tour works as it stands in README", asy
   const told = here.replace("\n", '\necho "$TOKEN"\n');
   const script = Bun.spawn(["bash", "-c", `${told}\nkill %1`], { stdout: "pipe", stderr: "pipe" });
   const output = collect(script.stdout);
-  const { id } = await until(() => {
-    const found = /"question":(\{.*?\})\}/.exec(output());
-    return found && (JSON.parse(found[1]!) as { id: string });
+  const [token] = await until(() => /mca_[\w-]{43}/.exec(output()));
+  const send = client(app.url, token);
+  const [question] = await until(async () => {
+    const { body } = await send("GET /v1/questions");
+    return body.questions.length > 0 && body.questions;
   });
-  const [token] = /mca_[\w-]{43}/.exec(output())!;
   // The wait of the last command ends with the answer.
-  const path = `/v1/questions/${id}/answer` as const;
-  await client(app.url, token)(`POST ${path}`, { answer: "Yes" });
+  await send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
   expect(await script.exited).toBe(0);
-  const said = await until(() => output().includes('"answer":"Yes"') && output());
-  for (const part of ["event: ready", "event: task.created", '"title":"Ship it"', "Deploy now?"]) {
-    expect(said).toContain(part);
-  }
+  await until(() => output().includes('"answer":"Yes"'));
+  // The stream runs beside the commands, so what it shows of them is a matter of luck.
+  for (const part of ['"title":"Ship it"', "Deploy now?"]) expect(output()).toContain(part);
 });
 
 /** What a stream has given so far. */
