@@ -153,6 +153,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     feed,
     waits,
     streams,
+    jobs: { settled: runner.settled },
     /** Ends gracefully; a second call waits for the first. */
     stop: (): Promise<void> => (stopping ??= stop()),
   };

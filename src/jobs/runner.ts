@@ -49,6 +49,10 @@ export function createRunner({ jobs, clock, log }: RunnerOptions) {
     start(): void {
       for (const job of jobs) arm(job);
     },
+    /** Resolves when the passes under way are done, and their next ones set. */
+    async settled(): Promise<void> {
+      await Promise.all(running);
+    },
     /** Starts no further pass and resolves when those under way are done. */
     async stop(): Promise<void> {
       stopped = true;

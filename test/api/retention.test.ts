@@ -27,11 +27,11 @@ test("a finished task expires after its days, with its questions; an open one ne
     await make("todo"),
   ];
   const question = await ask(agent.send, { prompt: "p", task_id: done.id, expires_in: 86_400 });
-  /** Moves on, with the jobs' passes at the end, which set their timers again. */
+  /** Moves on, with the jobs' passes at the end. */
   const move = async (seconds: number) => {
-    const timers = clock.pending();
+    await app.jobs.settled();
     await clock.skip(seconds);
-    await until(() => clock.pending() >= timers);
+    await app.jobs.settled();
   };
   const listed = async () => {
     const { body } = await agent.send("GET /v1/tasks");
@@ -60,6 +60,7 @@ test("a pending question of a task that expires is cancelled", async () => {
   const { agent } = await createPair(app.url);
   const { id: task_id } = await createTask(agent.send, { title: "t", status: "done" });
   await clock.skip(DAY - 3_600);
+  await app.jobs.settled();
   const { id } = await ask(agent.send, { prompt: "p", task_id, expires_in: 86_400 });
   await clock.skip(3_700);
   await until(async () => (await agent.send(`GET /v1/tasks/${task_id}`)).status === 404);
@@ -74,9 +75,9 @@ test("TASK_RETENTION_DAYS=0 keeps every task", async () => {
   const app = await startTestApp({ clock, env: { TASK_RETENTION_DAYS: "0" } });
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "t", status: "done" });
-  const timers = clock.pending();
+  await app.jobs.settled();
   await clock.skip(60 * DAY);
-  await until(() => clock.pending() >= timers);
+  await app.jobs.settled();
   expect((await agent.send(`GET /v1/tasks/${id}`)).status).toBe(200);
 });
 
