@@ -171,3 +171,9 @@ export const events = sqliteTable("events", {
   data: text().notNull(),
   created_at: timestamp().notNull(),
 });
+
+/** Secrets of the service itself, the same in every process on this store. */
+export const secrets = sqliteTable("secrets", {
+  name: text().primaryKey(),
+  value: text().notNull(),
+});

@@ -4,6 +4,7 @@ import { deleteStep } from "../db/deletions.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { createQuestionPruner } from "../db/retention.ts";
+import { sharedSecret } from "../db/secrets.ts";
 import { appRouter } from "../routers/index.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import type { Clock } from "./clock.ts";
@@ -30,6 +31,7 @@ import { createKeys } from "./services/keys.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createUsage } from "./services/usage.ts";
+import { createSigner } from "./signer.ts";
 import { VERSION } from "./version.ts";
 
 interface AppDeps {
@@ -52,6 +54,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   ).catch((error: unknown) => {
     throw cannotUse("DATABASE_URL", "the store cannot be opened", error);
   });
+  const signer = createSigner(await sharedSecret(store, "signing", ids.secret("sig")));
   const outbox = createOutbox(store);
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaitRoom({ feed, clock });
@@ -62,6 +65,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     waits,
     clock,
     ids,
+    signer,
     assertLive: auth.assertLive,
     settings: { account_creation: config.ACCOUNT_CREATION === "open" },
   };

@@ -10,7 +10,7 @@ export interface Ids {
   /** Prefix + UUIDv7 as 32 lowercase hex digits: sorts by creation time. */
   next(prefix: IdPrefix): string;
   /** Prefix + 256 random bits, base64url. */
-  secret(prefix: "mca" | "mck"): string;
+  secret(prefix: "mca" | "mck" | "sig"): string;
   /** A value no other change has: marks the row a write batch changed (see db/store.ts). */
   stamp(): string;
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { WaitRoom } from "../events/wait-room.ts";
 import type { Ids } from "../ids.ts";
 import type { Caller } from "../model/caller.ts";
+import type { Signer } from "../signer.ts";
 import type { Commit } from "./commit.ts";
 
 export interface ServiceDeps {
@@ -13,6 +14,7 @@ export interface ServiceDeps {
   readonly waits: WaitRoom;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly signer: Signer;
   /** Throws `401 unauthorized` when the caller's credential has ended. */
   readonly assertLive: (caller: Caller) => Promise<void>;
   readonly settings: {

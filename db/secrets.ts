@@ -1,0 +1,20 @@
+/** Secrets of the service itself: made once, kept in the store (decisions.md, Other routes). */
+
+import { sql } from "drizzle-orm";
+import { secrets } from "./schema.ts";
+import { insertWhere, statement } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+const p = sql.placeholder;
+
+const add = statement(sql`${insertWhere(secrets, sql`true`)} on conflict (name) do nothing`);
+const find = statement(sql`select value from secrets where name = ${p("name")}`, { gives: "row" });
+
+/** The secret of this name; the first process to ask stores `fresh`, and all of them get that. */
+export async function sharedSecret(store: Store, name: string, fresh: string): Promise<string> {
+  const [known] = await store.read(find({ name }));
+  if (known) return known[0] as string;
+  await store.write([add({ name, value: fresh })]);
+  const [row] = await store.read(find({ name }));
+  return row![0] as string;
+}
