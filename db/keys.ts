@@ -9,7 +9,7 @@ import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
 const p = sql.placeholder;
 
 /** True in SQL while the key of the row of `table` is not deleted. */
-export function ofLiveKey(table: "tasks" | "questions") {
+export function ofLiveKey(table: "tasks" | "questions" | "items") {
   return sql`exists (select 1 from keys where keys.id = ${sql.identifier(table)}.key_id and keys.deleted_at is null)`;
 }
 

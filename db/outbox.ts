@@ -1,13 +1,13 @@
 /** The outbox of events: written in the batch of the change, read in the order of the commits. */
 
 import { type SQL, sql } from "drizzle-orm";
-import type { ServiceEvent, StoredEvent } from "../src/model/event.ts";
-import { accounts, events, keys, questions, tasks } from "./schema.ts";
+import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event.ts";
+import { accounts, events, items, keys, questions, tasks } from "./schema.ts";
 import { insertWhere, qb, select, statement } from "./statement.ts";
 import type { Cell, Statement, Store } from "./store.ts";
 
 /** The tables whose rows carry a `change_id`. */
-const STAMPED = { accounts, keys, questions, tasks };
+const STAMPED = { accounts, items, keys, questions, tasks };
 
 /** Names the row and the stamp of the change that a follow-up belongs to. */
 export interface Stamp {
@@ -21,12 +21,26 @@ export function stamped(table: keyof typeof STAMPED): SQL {
   return sql`exists (select 1 from ${sql.identifier(table)} where id = ${sql.placeholder("stamp_id")} and change_id = ${sql.placeholder("stamp")})`;
 }
 
-const insertEvent = Object.fromEntries(
-  Object.keys(STAMPED).map((table) => [
+/** One statement per table that can carry the stamp. */
+function perTable(build: (guard: SQL) => ReturnType<typeof statement>) {
+  const entries = Object.keys(STAMPED).map((table) => [
     table,
-    statement(insertWhere(events, stamped(table as Stamp["table"]))),
-  ]),
-) as Record<Stamp["table"], ReturnType<typeof statement>>;
+    build(stamped(table as Stamp["table"])),
+  ]);
+  return Object.fromEntries(entries) as Record<Stamp["table"], ReturnType<typeof statement>>;
+}
+
+const insertEvent = perTable((guard) => statement(insertWhere(events, guard)));
+
+const insertInboxEvent = perTable((guard) =>
+  statement(
+    sql`insert into events (account_id, subject, name, data, created_at)
+      select account_id, ${sql.placeholder("subject")}, 'inbox.updated', json_object('key_id', id, 'unread', unread), ${sql.param(sql.placeholder("created_at"), events.created_at)}
+      from keys where id = ${sql.placeholder("key_id")} and deleted_at is null and ${guard}
+      returning seq, data`,
+    { gives: "rows" },
+  ),
+);
 
 /** Writes the event if the change of `stamp` took effect; the row's number is its `seq`. */
 export function eventStatement(
@@ -40,6 +54,20 @@ export function eventStatement(
     subject: event.subject,
     name: event.name,
     data,
+    created_at: now,
+    stamp_id: stamp.id,
+    stamp: stamp.change_id,
+  });
+}
+
+/**
+ * Writes `inbox.updated` with the number of unread items as the batch leaves it, if the change of
+ * `stamp` took effect; gives its `seq` and data.
+ */
+export function inboxEventStatement(key_id: string, stamp: Stamp, now: number): Statement<Cell[]> {
+  return insertInboxEvent[stamp.table]({
+    subject: inboxOf(key_id),
+    key_id,
     created_at: now,
     stamp_id: stamp.id,
     stamp: stamp.change_id,

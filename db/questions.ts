@@ -17,20 +17,22 @@ export interface QuestionRow {
   readonly account_id: string;
 }
 
+export const questionColumns = {
+  id: questions.id,
+  key_id: questions.key_id,
+  task_id: questions.task_id,
+  prompt: questions.prompt,
+  kind: questions.kind,
+  options: questions.options,
+  status: questions.status,
+  answer: questions.answer,
+  created_at: questions.created_at,
+  answered_at: questions.answered_at,
+  expires_at: questions.expires_at,
+};
+
 const columns = {
-  question: {
-    id: questions.id,
-    key_id: questions.key_id,
-    task_id: questions.task_id,
-    prompt: questions.prompt,
-    kind: questions.kind,
-    options: questions.options,
-    status: questions.status,
-    answer: questions.answer,
-    created_at: questions.created_at,
-    answered_at: questions.answered_at,
-    expires_at: questions.expires_at,
-  },
+  question: questionColumns,
   account_id: questions.account_id,
 };
 

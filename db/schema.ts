@@ -17,6 +17,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { Device } from "../src/model/device.ts";
+import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
 
@@ -68,6 +69,8 @@ export const keys = sqliteTable(
     tasks_in_progress: integer().notNull(),
     tasks_done: integer().notNull(),
     tasks_cancelled: integer().notNull(),
+    /** Unread items of the inbox, kept by triggers on `items`. */
+    unread: integer().notNull().default(0),
     change_id: text().notNull(),
     /** Set by the deletion of the key, and of its account. */
     deleted_at: timestamp(),
@@ -156,6 +159,46 @@ export const devices = sqliteTable(
     primaryKey({ columns: [t.account_id, t.id] }),
     // One push token belongs to one registration, whatever two processes do at once (§4 Devices 3).
     uniqueIndex("devices_apns").on(t.apns_token).where(sql`apns_token is not null`),
+  ],
+);
+
+/**
+ * The items of all inboxes. AUTOINCREMENT gives them the order of the commits, which reading and
+ * `ack` go by (decisions.md, Inbox).
+ */
+export const items = sqliteTable(
+  "items",
+  {
+    seq: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull(),
+    /** Whose inbox. */
+    key_id: text().notNull(),
+    account_id: text().notNull(),
+    type: text().$type<Item["type"]>().notNull(),
+    /** The key that sent it and its label then; null for the account. */
+    from_key_id: text(),
+    from_label: text(),
+    task_id: text(),
+    question_id: text(),
+    changes: strings().notNull(),
+    /** JSON of the last state, for `task.deleted`. */
+    last_task: text({ mode: "json" }).$type<Task>(),
+    text: text(),
+    created_at: timestamp().notNull(),
+    read_at: timestamp(),
+    change_id: text().notNull(),
+  },
+  (t) => [
+    uniqueIndex("items_id").on(t.id),
+    index("items_key").on(t.key_id, t.seq),
+    index("items_unread").on(t.key_id, t.seq).where(sql`read_at is null`),
+    // What a merge looks for, and what the limit of messages between two keys counts.
+    index("items_mergeable").on(t.task_id).where(sql`type = 'task.updated' and read_at is null`),
+    index("items_sent")
+      .on(t.from_key_id, t.key_id)
+      .where(sql`from_key_id is not null and read_at is null`),
+    index("items_old").on(t.read_at).where(sql`read_at is not null`),
+    index("items_old_unread").on(t.created_at).where(sql`read_at is null`),
   ],
 );
 

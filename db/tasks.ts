@@ -19,7 +19,7 @@ export interface TaskRow {
   readonly change_id: string;
 }
 
-const columns = {
+export const taskColumns = {
   task: {
     id: tasks.id,
     key_id: tasks.key_id,
@@ -40,6 +40,7 @@ const columns = {
   account_id: tasks.account_id,
   change_id: tasks.change_id,
 };
+const columns = taskColumns;
 
 const byKind = {
   key: select<TaskRow>(

@@ -4,6 +4,7 @@ import type { FieldReasons } from "../src/errors.ts";
 import type { Caller } from "../src/model/caller.ts";
 import type { Accounts } from "../src/services/accounts.ts";
 import type { Devices } from "../src/services/devices.ts";
+import type { Inbox } from "../src/services/inbox.ts";
 import type { Keys } from "../src/services/keys.ts";
 import type { Questions } from "../src/services/questions.ts";
 import type { Tasks } from "../src/services/tasks.ts";
@@ -14,6 +15,7 @@ export interface Services {
   readonly keys: Keys;
   readonly tasks: Tasks;
   readonly questions: Questions;
+  readonly inbox: Inbox;
 }
 
 export interface Context {

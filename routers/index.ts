@@ -2,12 +2,22 @@
 
 import { accounts } from "./accounts.ts";
 import { devices } from "./devices.ts";
+import { agents, inbox, messages } from "./inbox.ts";
 import { keys } from "./keys.ts";
 import { questions } from "./questions.ts";
 import { tasks } from "./tasks.ts";
 import { router } from "./trpc.ts";
 
-export const appRouter = router({ accounts, devices, keys, tasks, questions });
+export const appRouter = router({
+  accounts,
+  devices,
+  keys,
+  tasks,
+  questions,
+  inbox,
+  messages,
+  agents,
+});
 
 /** For typed clients: `createTRPCClient<AppRouter>`. */
 export type AppRouter = typeof appRouter;

@@ -27,6 +27,7 @@ import { createAccounts } from "./services/accounts.ts";
 import { createCommit } from "./services/commit.ts";
 import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
+import { createInbox } from "./services/inbox.ts";
 import { createKeys } from "./services/keys.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createTasks } from "./services/tasks.ts";
@@ -70,18 +71,21 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     settings: { account_creation: config.ACCOUNT_CREATION === "open" },
   };
   const keys = createKeys(deps);
+  const tasks = createTasks({ ...deps, keys });
   const services = {
     keys,
     accounts: createAccounts(deps),
     devices: createDevices(deps),
-    tasks: createTasks({ ...deps, keys }),
+    tasks,
     questions: createQuestions({ ...deps, keys }),
+    inbox: createInbox({ ...deps, keys, tasks }),
   };
   const usage = createUsage({ keys, clock, log });
   const runner = createRunner({
     jobs: createJobs({
       questions: services.questions,
       tasks: services.tasks,
+      inbox: services.inbox,
       task_retention_days: config.TASK_RETENTION_DAYS,
       pruneQuestions: createQuestionPruner(store),
       outbox,

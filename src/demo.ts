@@ -111,7 +111,7 @@ function client(url: string, credential?: string) {
 
 interface StreamEvent {
   readonly name: string;
-  readonly data: { readonly task?: Task; readonly question?: Question };
+  readonly data: { readonly task?: Task; readonly unread?: number; readonly question?: Question };
 }
 
 /** Prints each event of the account as it comes; `next` resolves to the first that matches. */
@@ -150,7 +150,8 @@ function follow(stream: NonNullable<Response["body"]>) {
   };
 }
 
-function describe({ data: { task, question } }: StreamEvent): string[] {
+function describe({ data: { task, question, unread } }: StreamEvent): string[] {
+  if (unread !== undefined) return [`${unread} unread`];
   if (question) return [question.status, ...(question.answer ? [`"${question.answer}"`] : [])];
   if (!task) return [];
   const progress = task.progress === null ? [] : [`${task.progress} %`];

@@ -35,6 +35,11 @@ export const ERRORS = {
   },
   too_many_keys: { status: 409, trpc: "CONFLICT", title: "The account has too many keys" },
   too_many_tasks: { status: 409, trpc: "CONFLICT", title: "The key has too many tasks" },
+  inbox_full: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The inbox has too many unread messages from this key",
+  },
   body_too_large: { status: 413, trpc: "PAYLOAD_TOO_LARGE", title: "The body is too large" },
   unsupported_media_type: {
     status: 415,

@@ -13,6 +13,16 @@ export const LIMITS = {
   options_min: 2,
   options_max: 4,
   text_answer: 4_000,
+  message: 4_000,
+  inbox_page: 100,
+  inbox_page_default: 50,
+  /** Unread messages from one key to another. */
+  unread_messages: 100,
+  /** Unread items of a key from which on changes of one task are merged. */
+  unread_merge: 200,
+  /** Days that items are kept after they were read, and unread ones after they were made. */
+  read_item_days: 7,
+  unread_item_days: 30,
   /** A longer host name is cut. */
   host: 253,
   keys_per_account: 100,

@@ -63,6 +63,7 @@ function eventsWith(answer: string): string[] {
     "task.updated  in_progress  60 %  Runs the tests",
     "question.created  pending",
     `question.updated  answered  "${answer}"`,
+    "inbox.updated  1 unread",
     `task.updated  done  100 %  Released to: ${answer}`,
     "account.deleted",
   ];

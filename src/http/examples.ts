@@ -2,6 +2,7 @@
 
 import type { Account } from "../model/account.ts";
 import type { Device } from "../model/device.ts";
+import type { Agent, Item } from "../model/item.ts";
 import type { Key } from "../model/key.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
@@ -77,6 +78,40 @@ const answered: Question = {
   answered_at: 1795257411.2,
 };
 
+const item: Item = {
+  id: "itm_01a1fdad9e107c2f8a64b1f0d7a35c92",
+  key_id: key.id,
+  type: "question.answered",
+  from: { kind: "account" },
+  task_id: task.id,
+  question_id: question.id,
+  task,
+  changes: [],
+  question: answered,
+  text: null,
+  created_at: 1795257411.2,
+  read_at: null,
+};
+
+const message: Item = {
+  ...item,
+  id: "itm_01a1fdadc5f27a40b3d08e5a6f1b2c7d",
+  type: "message",
+  task_id: null,
+  question_id: null,
+  task: null,
+  question: null,
+  text: "Wait with the announcement until Monday.",
+  created_at: 1795257420.75,
+};
+
+const agent: Agent = {
+  key_id: key.id,
+  label: key.label,
+  self: true,
+  last_used_at: key.last_used_at,
+};
+
 interface Example {
   readonly request?: unknown;
   readonly response?: unknown;
@@ -117,4 +152,13 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "GET /v1/questions/{question_id}": { response: answered },
   "POST /v1/questions/{question_id}/answer": { request: { answer: "Yes" }, response: answered },
+  "GET /v1/inbox": { response: { items: [item], unread: 1 } },
+  "GET /v1/keys/{key_id}/inbox": {
+    response: { items: [message, item], unread: 2, next_cursor: null },
+  },
+  "POST /v1/messages": {
+    request: { key_id: message.key_id, text: message.text },
+    response: message,
+  },
+  "GET /v1/agents": { response: { agents: [agent] } },
 };

@@ -36,7 +36,7 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
     version,
     openApiVersion: "3.1.0",
     baseUrl: base_url,
-    tags: ["Accounts", "Devices", "Keys", "Tasks", "Questions", "Events", "Health"],
+    tags: ["Accounts", "Devices", "Keys", "Tasks", "Questions", "Inbox", "Events", "Health"],
     securitySchemes: {
       account: { type: "http", scheme: "bearer", description: "Account token (`mca_…`)" },
       key: { type: "http", scheme: "bearer", description: "API key (`mck_…`)" },

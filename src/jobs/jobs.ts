@@ -1,6 +1,7 @@
 /** The jobs of the service. */
 
 import { LIMITS } from "../limits.ts";
+import type { Inbox } from "../services/inbox.ts";
 import type { Questions } from "../services/questions.ts";
 import type { Tasks } from "../services/tasks.ts";
 import type { Job } from "./runner.ts";
@@ -8,6 +9,7 @@ import type { Job } from "./runner.ts";
 interface JobDeps {
   readonly questions: Pick<Questions, "expireDue">;
   readonly tasks: Pick<Tasks, "expireFinished">;
+  readonly inbox: Pick<Inbox, "forget">;
   /** 0: finished tasks are kept. */
   readonly task_retention_days: number;
   /** Looks at up to `limit` keys; true while there are more. */
@@ -18,7 +20,7 @@ interface JobDeps {
 }
 
 export function createJobs(deps: JobDeps): Job[] {
-  const { questions, tasks, task_retention_days, pruneQuestions, outbox, deleteStep } = deps;
+  const { questions, tasks, inbox, task_retention_days, pruneQuestions, outbox, deleteStep } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -44,6 +46,11 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "prune questions",
       every: 300,
       run: async ({ limit }) => ({ more: await pruneQuestions(limit) }),
+    },
+    {
+      name: "prune inboxes",
+      every: 300,
+      run: async ({ limit }) => ({ more: (await inbox.forget(limit)) === limit }),
     },
     {
       name: "prune events",

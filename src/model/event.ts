@@ -4,7 +4,10 @@ import type { Key } from "./key.ts";
 import type { Question } from "./question.ts";
 import type { Task } from "./task.ts";
 
-/** Event name -> its data. `ready` is made by the stream itself. */
+/**
+ * Event name -> its data. `ready` is made by the stream itself, and `inbox.updated` in the write
+ * batch, which alone knows the number of unread items.
+ */
 interface EventData {
   "task.created": { task: Task };
   "task.updated": { task: Task };
@@ -36,4 +39,9 @@ export interface StoredEvent {
   readonly subject: string;
   readonly name: string;
   readonly data: string;
+}
+
+/** The subject of `inbox.updated`: not the key, whose own events wake other sleepers. */
+export function inboxOf(key_id: string): string {
+  return `${key_id} inbox`;
 }

@@ -1,19 +1,28 @@
 /** Writes a change and its events as one batch, and hands the events on once it is committed. */
 
-import { eventStatement, type Stamp } from "../../db/outbox.ts";
+import { eventStatement, inboxEventStatement, type Stamp } from "../../db/outbox.ts";
 import type { Statement, Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import type { Feed } from "../events/feed.ts";
-import type { ServiceEvent, StoredEvent } from "../model/event.ts";
+import { inboxOf, type ServiceEvent, type StoredEvent } from "../model/event.ts";
 
-interface Change {
+/** One batch. */
+export interface Change {
   /** In order; the first one makes or stamps the row, and shows whether the change happened. */
   readonly statements: readonly [Statement, ...Statement[]];
   /** Written after the statements, each only if the change of its stamp happened. */
   readonly events: readonly { readonly event: ServiceEvent; readonly stamp: Stamp }[];
+  /** The key whose inbox the change touches: `inbox.updated` follows the events. */
+  readonly inbox?: Inbox | null;
   /** Written last: what removes the rows that the events are guarded by. */
   readonly removals?: readonly Statement[];
+}
+
+interface Inbox {
+  readonly account_id: string;
+  readonly key_id: string;
+  readonly stamp: Stamp;
 }
 
 /** Resolves to whether the change happened; false means that its guard missed. */
@@ -26,13 +35,14 @@ interface CommitOptions {
 }
 
 export function createCommit({ store, feed, clock }: CommitOptions): Commit {
-  return async ({ statements, events, removals = [] }) => {
+  return async ({ statements, events, inbox = null, removals = [] }) => {
     const now = clock.now();
     const rows = events.map(({ event, stamp }) => {
       const data = JSON.stringify(event.data);
       return { event, data, statement: eventStatement(event, data, stamp, now) };
     });
     const inserts = rows.map((row) => row.statement);
+    if (inbox) inserts.push(inboxEventStatement(inbox.key_id, inbox.stamp, now));
     const results = await store.write([...statements, ...inserts, ...removals]);
     const committed: StoredEvent[] = [];
     rows.forEach(({ event, data }, i) => {
@@ -40,6 +50,12 @@ export function createCommit({ store, feed, clock }: CommitOptions): Commit {
       const { account_id, subject, name } = event;
       if (changes > 0) committed.push({ seq: row_id, account_id, subject, name, data });
     });
+    if (inbox) {
+      const [row] = results[statements.length + rows.length]!.rows;
+      const { account_id, key_id } = inbox;
+      const event = { account_id, subject: inboxOf(key_id), name: "inbox.updated" };
+      if (row) committed.push({ ...event, seq: row[0] as number, data: row[1] as string });
+    }
     feed.committed(committed);
     return results[0]!.changes > 0;
   };

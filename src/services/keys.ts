@@ -61,8 +61,11 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
     });
 
   return {
-    /** Newest first. */
-    async list(caller: AccountCaller): Promise<Key[]> {
+    /** The key, and the stamp of its last change. `404` unless it is of the caller's account. */
+    find,
+
+    /** All keys of the caller's account, newest first. */
+    async list(caller: Caller): Promise<Key[]> {
       const rows = await store.read(keysOfAccount({ account_id: caller.account_id }));
       return rows.map(toKey);
     },

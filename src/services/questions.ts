@@ -25,6 +25,7 @@ import {
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
+import { createNotices } from "./notices.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
 
@@ -45,6 +46,7 @@ interface ListQuery {
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, waits, clock, ids, assertLive, keys } = deps;
+  const notices = createNotices(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const [row] = await store.read(questionById(caller, id));
@@ -60,21 +62,32 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     fail("not_found");
   };
 
-  /** Moves a pending question on; gives whether this call did it. */
+  /** Moves a pending question on; gives whether this call did it. An answer goes to the inbox. */
   const finish = (
-    row: QuestionRow,
+    { account_id }: QuestionRow,
     next: Question,
     update: typeof expireQuestion,
   ): Promise<boolean> => {
+    const { id: question_id, key_id, task_id } = next;
     const change_id = ids.stamp();
+    const stamp = { table: "questions", id: question_id, change_id } as const;
+    const notice = {
+      type: "question.answered",
+      key_id,
+      account_id,
+      task_id,
+      question_id,
+    } as const;
+    const told = notices.tell(stamp, next.status === "answered" ? notice : null);
     return commit({
-      statements: [update({ ...next, change_id, now: clock.now() })],
+      statements: [update({ ...next, change_id, now: clock.now() }), ...told.statements],
+      inbox: told.inbox,
       events: [
         {
-          stamp: { table: "questions", id: next.id, change_id },
+          stamp,
           event: {
             name: "question.updated",
-            account_id: row.account_id,
+            account_id,
             subject: next.id,
             data: { question: next },
           },

@@ -31,6 +31,7 @@ import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
+import { createNotices } from "./notices.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;
 
@@ -49,6 +50,7 @@ interface ReadOptions {
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, assertLive, keys } = deps;
+  const notices = createNotices(deps);
 
   const find = async (caller: Caller, id: string): Promise<TaskRow> => {
     const [row] = await store.read(taskById(caller, id));
@@ -57,21 +59,22 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     return fail("not_found");
   };
 
-  /** Writes the new state if the row is as it was read; gives whether it was. */
-  const replace = (row: TaskRow, task: Task): Promise<boolean> => {
-    const { change, event } = replacement(row, task);
-    return commit({ statements: [change], events: [event] });
-  };
-
-  const replacement = (row: TaskRow, task: Task) => {
+  /**
+   * Writes the new state if the row is as it was read; gives whether it was. `told` names the
+   * changes that the key is to find in its inbox.
+   */
+  const replace = (row: TaskRow, task: Task, told: readonly string[] = []): Promise<boolean> => {
     const change_id = ids.stamp();
-    return {
-      change: updateTask({ ...task, change_id, old_change_id: row.change_id }),
-      event: {
-        stamp: { table: "tasks", id: task.id, change_id } as const,
-        event: taskEvent("task.updated", row.account_id, task),
-      },
-    };
+    const stamp = { table: "tasks", id: task.id, change_id } as const;
+    const { account_id } = row;
+    const { id: task_id, key_id } = task;
+    const notice = { type: "task.updated", key_id, account_id, task_id, changes: told } as const;
+    const { statements, inbox } = notices.tell(stamp, told.length > 0 ? notice : null);
+    return commit({
+      statements: [updateTask({ ...task, change_id, old_change_id: row.change_id }), ...statements],
+      events: [{ stamp, event: taskEvent("task.updated", account_id, task) }],
+      inbox,
+    });
   };
 
   /** The task of the row as its agent has now got it; the first time, the store learns of it. */
@@ -105,9 +108,10 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
   /**
    * Deletes the task of the row, and ends its pending questions, unless either changed since; gives
-   * whether it did (§3 Question).
+   * whether it did (§3 Question). `told`: the key finds it in its inbox.
    */
-  const end = async ({ account_id, change_id: old_change_id, task }: TaskRow): Promise<boolean> => {
+  const end = async (row: TaskRow, { told }: { readonly told: boolean }): Promise<boolean> => {
+    const { account_id, change_id: old_change_id, task } = row;
     const { id, key_id } = task;
     const pending = await store.read(pendingOfTask({ task_id: id }));
     const change_id = ids.stamp();
@@ -121,8 +125,21 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     const follow_ups: Statement[] = ended.map((end) =>
       finishWithTask({ ...end.question, change_id: end.stamp, stamp_id: id, stamp: change_id }),
     );
+    const notice = {
+      type: "task.deleted",
+      key_id,
+      account_id,
+      task_id: id,
+      last_task: task,
+    } as const;
+    const { statements, inbox } = notices.tell(stamp, told ? notice : null);
     return commit({
-      statements: [stampDoomedTask({ id, change_id, old_change_id, known }), ...follow_ups],
+      statements: [
+        stampDoomedTask({ id, change_id, old_change_id, known }),
+        ...follow_ups,
+        ...statements,
+      ],
+      inbox,
       events: [
         {
           stamp,
@@ -167,20 +184,23 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         now: clock.now(),
       });
       const change_id = ids.stamp();
+      const stamp = { table: "tasks", id: task.id, change_id } as const;
+      const { id: task_id, key_id } = task;
+      const notice = { type: "task.created", key_id, account_id, task_id } as const;
+      const told = notices.tell(stamp, caller.kind === "account" ? notice : null);
       const happened = await commit({
-        statements: [insertTask({ ...task, account_id, change_id })],
-        events: [
-          {
-            stamp: { table: "tasks", id: task.id, change_id },
-            event: taskEvent("task.created", account_id, task),
-          },
-        ],
+        statements: [insertTask({ ...task, account_id, change_id }), ...told.statements],
+        events: [{ stamp, event: taskEvent("task.created", account_id, task) }],
+        inbox: told.inbox,
       });
       if (happened) return task;
       await assertLive(caller);
       if (caller.kind === "account") await keys.assertOwn(caller, task.key_id);
       return fail("too_many_tasks");
     },
+
+    /** The tasks as the agent that gets them now finds them; deleted ones are left out. */
+    seen: seeAll,
 
     async read(caller: Caller, id: string, { effects }: ReadOptions): Promise<Task> {
       const row = await find(caller, id);
@@ -203,7 +223,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         [...new Set(statuses)].sort(),
         priorities && [...new Set(priorities)].sort(),
       ];
-      const after = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
+      const cursor = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
+      const after = cursor && { updated_at: cursor.at / 1000, id: cursor.id };
       if (caller.kind === "account" && of_key !== undefined) await keys.assertOwn(caller, of_key);
 
       const scope: "key" | "account" = of_key === undefined ? "account" : "key";
@@ -223,7 +244,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
           caller.kind === "key" && effects
             ? await seeAll(caller, page)
             : page.map((row) => row.task),
-        next_cursor: next && writeCursor({ updated_at: next.updated_at, id: next.id }, bound_to),
+        next_cursor:
+          next && writeCursor({ at: Math.round(next.updated_at * 1000), id: next.id }, bound_to),
       };
     },
 
@@ -234,13 +256,15 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         const now = clock.now();
         const { task, changed } = changeTask(row.task, patch, now);
         if (changed.length === 0) return row.task;
-        const next = caller.kind === "key" ? markSeen(task, now) : task;
-        return (await replace(row, next)) ? next : undefined;
+        const by_key = caller.kind === "key";
+        const next = by_key ? markSeen(task, now) : task;
+        return (await replace(row, next, by_key ? [] : changed)) ? next : undefined;
       }),
 
     /** Its pending questions end with it (§3 Question). */
     async remove(caller: Caller, id: string): Promise<void> {
-      await untilDecided(async () => (await end(await find(caller, id))) || undefined);
+      const told = caller.kind === "account";
+      await untilDecided(async () => (await end(await find(caller, id), { told })) || undefined);
     },
 
     /**
@@ -250,7 +274,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     async expireFinished(before: number, limit: number): Promise<number> {
       const rows = await store.read(finishedTasks({ before, limit }));
       // One that changed meanwhile is looked at anew in a later pass.
-      await Promise.all(rows.map(end));
+      await Promise.all(rows.map((row) => end(row, { told: false })));
       return rows.length;
     },
   };

@@ -34,7 +34,7 @@ test("of 100 answers at once one wins, and every waiter gets that one [§4 Answe
     for (const { body } of await Promise.all(waits)) expect(body).toEqual(won[0]!.body);
     await createTask(agent.send);
     for (const stream of streams) {
-      expect(await stream.names(2)).toEqual(["question.updated", "task.created"]);
+      expect(await stream.names(3)).toEqual(["question.updated", "inbox.updated", "task.created"]);
       expect(stream.events[1]!.data).toEqual({ question: won[0]!.body });
       stream.close();
     }

@@ -157,6 +157,7 @@ test("an answer that fits is kept, and every reader gets it [§3 Question answer
     [{ kind: "text" }, "  exactly\nas typed ✍️ "],
     [{ kind: "text" }, "😀".repeat(4000)],
   ] as const;
+  let unread = 0;
   for (const [body, answer] of cases) {
     const question = await ask(agent.send, { prompt: "p", ...body });
     const stream = await openStream(app.url, person.token);
@@ -167,9 +168,10 @@ test("an answer that fits is kept, and every reader gets it [§3 Question answer
     expect(status).toBe(200);
     expect(got).toEqual({ ...question, status: "answered", answer, answered_at: clock.now() });
     expect((await agent.send(`GET /v1/questions/${question.id}`)).body).toEqual(got);
-    await stream.names(1);
+    await stream.names(2);
     expect(stream.events.slice(1)).toEqual([
       { event: "question.updated", data: { question: got } },
+      { event: "inbox.updated", data: { key_id: agent.key.id, unread: ++unread } },
     ]);
     stream.close();
   }
@@ -220,7 +222,8 @@ test("a question leaves pending once [§3 Question once] [§4 Answer] [§4 Cance
   expect(await state(cancelled.id)).toEqual({ ...cancelled, status: "cancelled" });
   expect(await state(expired.id)).toEqual({ ...expired, status: "expired" });
   await createTask(agent.send);
-  expect(await stream.names(4)).toEqual([...Array(3).fill("question.updated"), "task.created"]);
+  const names = ["question.updated", "inbox.updated", "question.updated", "question.updated"];
+  expect(await stream.names(5)).toEqual([...names, "task.created"]);
   stream.close();
 });
 

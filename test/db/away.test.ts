@@ -217,7 +217,8 @@ embedded(
     expect((await waiting).body).toEqual(answered.body);
     const made = await createTask(agent.send);
     // What was refused did not happen, and the stream lasted through it all.
-    expect(await stream.names(2)).toEqual(["question.updated", "task.created"]);
+    const names = ["question.updated", "inbox.updated", "task.created"];
+    expect(await stream.names(3)).toEqual(names);
     expect((await person.send("GET /v1/tasks")).body.tasks).toEqual([made, task]);
     expect((await person.send("GET /v1/keys")).body.keys).toHaveLength(1);
     stream.close();

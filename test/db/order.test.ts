@@ -13,7 +13,7 @@ import {
 } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
 import { createTestStore } from "../support/store.ts";
-import { type EventStream, openStream } from "../support/stream.ts";
+import { type EventStream, openStream, type StreamEvent } from "../support/stream.ts";
 
 const CHANGES = 150;
 
@@ -60,10 +60,14 @@ test("changes of one task by two processes reach every stream in one order, none
   );
 
   const [first, second] = await eventsUntilNow(streams, person.send);
-  expect(first).toHaveLength(2 * CHANGES);
   expect(second).toEqual(first!);
-  expect(new Set(first!.map(({ event }) => event))).toEqual(new Set(["task.updated"]));
-  const shown: Task[] = first!.map(({ data }) => data.task);
+  const [changes, notices] = ["task.updated", "inbox.updated"].map((name) =>
+    first!.filter(({ event }) => event === name),
+  ) as [StreamEvent[], StreamEvent[]];
+  expect(changes).toHaveLength(2 * CHANGES);
+  expect(first).toHaveLength(3 * CHANGES);
+  expect(notices.map(({ data }) => data.unread)).toEqual(Array.from(notices, (_, i) => i + 1));
+  const shown: Task[] = changes.map(({ data }) => data.task);
   for (const [i, state] of shown.entries()) {
     expect(state.updated_at).toBeGreaterThan((shown[i - 1] ?? task).updated_at);
   }
@@ -115,7 +119,12 @@ test("counts, lists and events of two busy processes agree [§2 Key counts] [§6
   const [first, second] = await eventsUntilNow(streams, person.send);
   expect(second).toEqual(first!);
   const rebuilt = new Map<string, Task>();
+  const unread = new Map<string, number>();
   for (const { event, data } of first!) {
+    if (event === "inbox.updated") {
+      unread.set(data.key_id, data.unread);
+      continue;
+    }
     if (event === "task.deleted") expect(rebuilt.delete(data.task_id)).toBe(true);
     else rebuilt.set(data.task.id, data.task);
   }
@@ -136,6 +145,8 @@ test("counts, lists and events of two busy processes agree [§2 Key counts] [§6
         TASK_STATUSES.map((name) => [name, of_key.filter(({ status }) => status === name).length]),
       );
       expect(keys.find(({ id }) => id === key.id)?.counts).toEqual(counts as Key["counts"]);
+      const inbox = await send(`GET /v1/keys/${key.id}/inbox`);
+      expect(inbox.body.unread).toBe(unread.get(key.id));
     }
   }
 }, 60_000);

@@ -81,6 +81,7 @@ test("a required field that is missing is 422 [§7 422]", async () => {
     "POST /v1/tasks": ["title"],
     "POST /v1/questions": ["prompt"],
     "POST /v1/questions/{question_id}/answer": ["answer"],
+    "POST /v1/messages": ["key_id", "text"],
   };
   for (const route of BODY_ROUTES) {
     const missing = required[nameOf(route)] ?? [];

@@ -155,6 +155,8 @@ test("the ends of each range are taken, and unknown parameters are ignored [§4 
     (route) => route.method === "GET",
     async ({ route, label, send }) => {
       const path = world.pathOf(route);
+      // An inbox that is read is another one the next time.
+      if (route.procedure === "inbox.read") while ((await send(path)).body.items.length > 0);
       const plain = await send(path);
       for (const query of unknown) {
         const answer = await send(path + query);

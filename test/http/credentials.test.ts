@@ -25,6 +25,8 @@ interface Action {
   readonly names?: Resource;
   /** The kind that may not send this: `422 fields.key_id` (§4 Tasks, Create body; §5 3). */
   readonly not_for?: "account" | "key";
+  /** True: what is named or shown may be of any key of the caller's account. */
+  readonly by_account?: boolean;
   readonly input: (id: string) => Record<string, unknown>;
   readonly success: 200 | 201 | 204;
   /** True: success ends the resource, or the caller's account when it names none. */
@@ -228,6 +230,35 @@ const RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "inbox.read": {
+    access: "key",
+    actions: { "[§4 Inbox GET]": { by_account: true, input: () => ({}), success: 200 } },
+  },
+  "inbox.ofKey": {
+    access: "account",
+    actions: {
+      "[§4 Inbox account view]": {
+        names: "key",
+        input: (key_id) => ({ key_id }),
+        success: 200,
+      },
+    },
+  },
+  "messages.send": {
+    access: "any",
+    actions: {
+      "[§4 Messages POST]": {
+        names: "key",
+        by_account: true,
+        input: (key_id) => ({ key_id, text: "hello" }),
+        success: 201,
+      },
+    },
+  },
+  "agents.list": {
+    access: "key",
+    actions: { "[§4 Agents GET]": { by_account: true, input: () => ({}), success: 200 } },
+  },
 };
 
 /** The one answer that is right, from the order of the checks (decisions.md, Errors). */
@@ -241,7 +272,7 @@ function expected(
   if (!credential.is) return "unauthorized";
   if (access !== "any" && access !== credential.is.kind) return "forbidden";
   if (action.not_for === credential.is.kind) return "invalid_fields";
-  if (action.names && !has(credential, target)) return "not_found";
+  if (action.names && !has(credential, target, action.by_account)) return "not_found";
   return action.success;
 }
 
@@ -277,7 +308,7 @@ async function tryAction(surface: Surface, procedure: string, rule: Rule, action
   for (const credential of holders.credentials) {
     for (const target of action.names ? TARGETS : (["never there"] as const)) {
       const id = action.names ? await holders.target(action.names, target) : "";
-      const hidden = await holders.secretsFrom(credential);
+      const hidden = await holders.secretsFrom(credential, action.by_account);
       const right = expected(rule, action, credential, target);
       const ends = action.ends === true && typeof right === "number";
       const header =

@@ -196,6 +196,14 @@ test("real answers are of a status and a shape that the document gives [§7 code
   await call(agent, "DELETE /v1/questions/{question_id}", [question.id]);
   await call(agent, "DELETE /v1/questions/{question_id}", [left.id]);
   await call(agent, "DELETE /v1/tasks/{task_id}", [task.id]);
+  await call(agent, "GET /v1/inbox", [], undefined, "?peek=true&limit=2");
+  await call(person, "GET /v1/keys/{key_id}/inbox", [key.id], undefined, "?limit=1");
+  await call(person, "GET /v1/keys/{key_id}/inbox", ["x"]);
+  await call(person, "POST /v1/messages", [], { key_id: key.id, text: "m" });
+  await call(agent, "POST /v1/messages", [], { key_id: key.id, text: "m" });
+  await call(agent, "POST /v1/messages", [], { key_id: "x", text: "m" });
+  await call(agent, "GET /v1/inbox");
+  await call(agent, "GET /v1/agents");
   await call(person, "GET /v1/keys");
   await call(nobody, "GET /v1/events");
   await call(agent, "GET /v1/events");

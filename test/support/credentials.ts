@@ -29,10 +29,15 @@ export type Resource = "key" | "task" | "question" | "device";
 /** The account that a live owner belongs to: first and second are keys of one account. */
 const accountOf = (owner: Owner) => (owner === "stranger" ? "stranger" : "account");
 
-/** Whether the credential's holder has the target (interface.md §4 Tasks, §5 3). */
-export function has({ is }: Credential, target: Target): boolean {
+/**
+ * Whether the credential's holder has the target (interface.md §4 Tasks, §5 3); `by_account`: a key
+ * has what any key of its account has.
+ */
+export function has({ is }: Credential, target: Target, by_account = false): boolean {
   if (!is || !isLive(target)) return false;
-  return is.kind === "account" ? accountOf(is.owner) === accountOf(target) : is.owner === target;
+  return is.kind === "account" || by_account
+    ? accountOf(is.owner) === accountOf(target)
+    : is.owner === target;
 }
 
 const isLive = (target: Target): target is Owner =>
@@ -147,10 +152,16 @@ export async function createHolders(url: string) {
       return `Bearer ${(await createPerson(url)).token}`;
     },
 
-    /** Ids, labels, titles and prompts of the owners that the credential may not see. */
-    async secretsFrom(credential: Credential): Promise<string[]> {
+    /**
+     * Ids, labels, titles and prompts of the owners that the credential may not see; `by_account`:
+     * where a key sees the other keys of its account, and what the account deleted.
+     */
+    async secretsFrom(credential: Credential, by_account = false): Promise<string[]> {
       const hidden = TARGETS.filter(
-        (target) => !has(credential, target) && target !== "never there",
+        (target) =>
+          !has(credential, target, by_account) &&
+          target !== "never there" &&
+          !(by_account && target === "deleted"),
       );
       const texts = hidden.flatMap((target) =>
         isLive(target) ? [`-of-${target}`, keys[target].key.id, keys[target].secret] : [],

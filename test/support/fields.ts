@@ -125,6 +125,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   // Ids of resources: what is not there is another test's business.
   task_id: { bad: [...NO_TEXT, ...NOT_STORABLE], good: ["null"] },
   key_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
+  text: text(4_000),
   // Ignored while the server asks for none, but still a string.
   attestation: { bad: [...NO_TEXT, "null"], good: json("x", "") },
 };
@@ -158,15 +159,22 @@ function listText(first: string, ...more: string[]): Row {
 
 const questionWait = { ...integerText(0, 50), good: ["0"] };
 
+const CURSOR: Row = {
+  bad: ["", " ", "x", "0", "\0", "😀", MARK, "AAAA", "null", "x".repeat(4_000)],
+  good: [],
+};
+
+const FLAG: Row = {
+  bad: ["", " ", "True", "FALSE", "1", "0", "yes", "null", "true,false", " true", "\0", MARK],
+  good: ["true", "false"],
+};
+
 /** By procedure and parameter, from interface.md §4. */
 export const PARAMETERS: Readonly<Record<string, Row>> = {
   "tasks.list status": listText("todo", "in_progress", "done", "cancelled"),
   "tasks.list priority": listText("low", "medium", "high", "urgent"),
   "tasks.list limit": integerText(1, 500),
-  "tasks.list cursor": {
-    bad: ["", " ", "x", "0", "\0", "😀", MARK, "AAAA", "null", "x".repeat(4_000)],
-    good: [],
-  },
+  "tasks.list cursor": CURSOR,
   // What names nothing of the caller's is `404`, which the credentials test is about.
   "tasks.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.list status": listText("pending", "answered", "expired", "cancelled"),
@@ -174,4 +182,11 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   "questions.list task_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.ask wait": questionWait,
   "questions.get wait": questionWait,
+  "inbox.read wait": questionWait,
+  "inbox.read limit": integerText(1, 100),
+  "inbox.read peek": FLAG,
+  // An id that is not in the inbox changes nothing.
+  "inbox.read ack": { bad: ["\0", `${MARK}\0`], good: ["", "x", MARK] },
+  "inbox.ofKey limit": integerText(1, 100),
+  "inbox.ofKey cursor": CURSOR,
 };

@@ -58,5 +58,19 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     errors: [404, 409],
   },
   "DELETE /v1/questions/{question_id}": { success: 204, access: "key", errors: [404, 409] },
+  "GET /v1/inbox": {
+    success: 200,
+    access: "key",
+    query: ["wait", "limit", "peek", "ack"],
+    errors: [429],
+  },
+  "GET /v1/keys/{key_id}/inbox": {
+    success: 200,
+    access: "account",
+    query: ["limit", "cursor"],
+    errors: [404],
+  },
+  "POST /v1/messages": { success: 201, access: "any", body: "required", errors: [404, 409] },
+  "GET /v1/agents": { success: 200, access: "key" },
   "GET /v1/events": { success: 200, access: "account" },
 };

@@ -2,7 +2,7 @@
 
 import { until } from "./until.ts";
 
-interface StreamEvent {
+export interface StreamEvent {
   readonly event: string;
   readonly data: any;
 }

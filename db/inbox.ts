@@ -1,0 +1,220 @@
+/** Queries on the inboxes of keys: their order is the order of the commits. */
+
+import { and, desc, eq, type SQL, sql } from "drizzle-orm";
+import { LIMITS } from "../src/limits.ts";
+import type { Item } from "../src/model/item.ts";
+import type { Question } from "../src/model/question.ts";
+import type { Task } from "../src/model/task.ts";
+import { ofLiveKey } from "./keys.ts";
+import { type Stamp, stamped } from "./outbox.ts";
+import { questionColumns } from "./questions.ts";
+import { items, questions, tasks } from "./schema.ts";
+import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import type { Statement } from "./store.ts";
+import { type TaskRow, taskColumns } from "./tasks.ts";
+
+const p = sql.placeholder;
+
+type StoredItem = Omit<Item, "from" | "task" | "question"> & {
+  readonly from_key_id: string | null;
+  readonly from_label: string | null;
+  readonly last_task: Task | null;
+};
+
+/** An item beside the task and the question that it is about, as they are now. */
+export interface ItemRow {
+  readonly seq: number;
+  readonly item: StoredItem;
+  /** Its fields are null when there is no such task. */
+  readonly task: Task | { readonly id: null };
+  readonly account_id: string;
+  readonly change_id: string;
+  readonly question: Question | { readonly id: null };
+}
+
+/** The task's row, to be marked as seen. */
+export function taskOf({ task, account_id, change_id }: ItemRow): TaskRow | null {
+  return task.id === null ? null : { task, account_id, change_id };
+}
+
+const columns = {
+  seq: items.seq,
+  item: {
+    id: items.id,
+    key_id: items.key_id,
+    type: items.type,
+    from_key_id: items.from_key_id,
+    from_label: items.from_label,
+    task_id: items.task_id,
+    question_id: items.question_id,
+    changes: items.changes,
+    last_task: items.last_task,
+    text: items.text,
+    created_at: items.created_at,
+    read_at: items.read_at,
+  },
+  ...taskColumns,
+  question: questionColumns,
+};
+
+const from = (where: SQL | undefined) =>
+  qb
+    .select(columns)
+    .from(items)
+    .leftJoin(tasks, eq(tasks.id, items.task_id))
+    .leftJoin(questions, eq(questions.id, items.question_id))
+    .where(and(where, ofLiveKey("items")));
+
+type Query = Parameters<typeof select<ItemRow>>[0];
+
+/** Unread items of `key_id` after the position `after`, oldest first. Placeholder `limit`. */
+export const unreadItems = select(
+  from(
+    sql`${items.key_id} = ${p("key_id")} and ${items.read_at} is null and ${items.seq} > ${p("after")}`,
+  )
+    .orderBy(items.seq)
+    .limit(p("limit")) as unknown as Query,
+);
+
+/** All items of `key_id`, if it is of `account_id`, before the position `before`, newest first. */
+export const itemPage = select(
+  from(
+    and(
+      eq(items.key_id, p("key_id")),
+      eq(items.account_id, p("account_id")),
+      sql`${items.seq} < ${p("before")}`,
+    ),
+  )
+    .orderBy(desc(items.seq))
+    .limit(p("limit")) as unknown as Query,
+);
+
+/** The position of the item `id` in the inbox of `key_id`. */
+export const itemPosition = statement(
+  sql`select seq from items where id = ${p("id")} and key_id = ${p("key_id")}`,
+  { gives: "row" },
+);
+
+/** The id of the oldest unread item of `key_id`, if it is not after the position `last`. */
+export const oldestUnread = statement(
+  sql`select id from items where key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} order by seq limit 1`,
+  { gives: "row" },
+);
+
+/** The number of unread items of `key_id`. */
+export const countUnread = statement(sql`select unread from keys where id = ${p("key_id")}`, {
+  gives: "row",
+});
+
+/**
+ * Marks the unread items of `key_id` up to the position `last` as read. `first` is the oldest of
+ * them: once another reader has taken that one, nothing happens, so each item reaches one reader.
+ */
+export const markRead = statement(
+  updateSet(
+    items,
+    ["read_at", "change_id"],
+    sql`key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} and ${ofLiveKey("items")}
+      and exists (select 1 from items where id = ${p("first")} and read_at is null)`,
+  ),
+);
+
+/** The row of a new item: unread, and what is not given is null. */
+type NewItem = Pick<Item, "id" | "key_id" | "type" | "created_at"> & {
+  readonly account_id: string;
+  readonly change_id: string;
+  readonly from_key_id?: string | null;
+  readonly from_label?: string | null;
+  readonly task_id?: string | null;
+  readonly question_id?: string | null;
+  readonly changes?: readonly string[];
+  readonly last_task?: Task;
+  readonly text?: string;
+};
+
+const BLANK = {
+  from_key_id: null,
+  from_label: null,
+  task_id: null,
+  question_id: null,
+  changes: [],
+  last_task: null,
+  text: null,
+  read_at: null,
+};
+
+const insertNotice = {
+  tasks: statement(insertWhere(items, stamped("tasks"))),
+  questions: statement(insertWhere(items, stamped("questions"))),
+};
+
+/** Adds an item from the account, if the change of `stamp` took effect earlier in the batch. */
+export function addNotice(
+  item: NewItem,
+  stamp: Stamp & { readonly table: keyof typeof insertNotice },
+): Statement {
+  const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
+  return insertNotice[stamp.table]({ ...BLANK, ...item, ...guard });
+}
+
+const isCrowded = sql`(select unread from keys where id = ${p("key_id")}) > ${sql.raw(String(LIMITS.unread_merge))}`;
+const older = sql`task_id = ${p("task_id")} and type = 'task.updated' and read_at is null and id <> ${p("id")}`;
+
+const uniteChanges = statement(
+  sql`update items set changes = (select json_group_array(name) from (
+      select j.value as name from items i, json_each(i.changes) j where i.id = ${p("id")}
+      union select j.value from (select changes from items where ${older}) o, json_each(o.changes) j))
+    where id = ${p("id")} and ${isCrowded}`,
+);
+const dropMerged = statement(
+  sql`delete from items where ${older} and ${isCrowded}
+    and exists (select 1 from items where id = ${p("id")})`,
+);
+
+/**
+ * Merges the unread `task.updated` items of the task into the newest one, `id`, once the key has
+ * its number of unread items (decisions.md, Limits, inbox). The merged item has a new id: a reader
+ * that acknowledges what it had of the older one must not acknowledge a change it never saw.
+ */
+export function mergeNotices(item: {
+  readonly id: string;
+  readonly key_id: string;
+  readonly task_id: string;
+}): Statement[] {
+  return [uniteChanges(item), dropMerged(item)];
+}
+
+const insertItem = statement(
+  insertWhere(
+    items,
+    sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)
+      and (${p("from_key_id")} is null
+        or exists (select 1 from keys where id = ${p("from_key_id")} and deleted_at is null)
+        and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(String(LIMITS.unread_messages))})`,
+  ),
+);
+
+/**
+ * Inserts a message unless a key is deleted, the receiving one is not of the account, or has its
+ * full number of unread messages from the sending one.
+ */
+export function insertMessage(item: NewItem): Statement {
+  return insertItem({ ...BLANK, ...item });
+}
+
+/** Unread items made before `before` (a timestamp), oldest first. Placeholder `limit`. */
+export const oldUnread = statement(
+  sql`select key_id, account_id, id, seq from items where read_at is null and created_at < ${sql.param(p("before"), items.created_at)}
+    and ${ofLiveKey("items")} order by created_at, seq limit ${p("limit")}`,
+  { gives: "rows" },
+);
+
+/** Deletes the items of `key_id` that a batch marked with the stamp `change_id`, up to `last`. */
+export const deleteMarked = statement(
+  sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and change_id = ${p("change_id")}`,
+);
+
+/** Deletes up to `limit` items that were read before `before` (a timestamp). */
+export const deleteRead = statement(
+  sql`delete from items where seq in (select seq from items where read_at < ${sql.param(p("before"), items.read_at)} limit ${p("limit")})`,
+);

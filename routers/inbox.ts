@@ -1,0 +1,114 @@
+/** interface.md §4 Inbox and messages. */
+
+import { z } from "zod";
+import { LIMITS } from "../src/limits.ts";
+import { Agent, Item, MessageInput, TO_ITSELF } from "../src/model/item.ts";
+import { Id } from "../src/model/text.ts";
+import { account, anyone, key, router } from "./trpc.ts";
+
+const tags = ["Inbox"];
+
+const Limit = z
+  .int()
+  .min(1)
+  .max(LIMITS.inbox_page)
+  .meta({ description: `Default ${LIMITS.inbox_page_default}` })
+  .optional();
+
+const Unread = z.int().min(0).meta({ description: "Unread items after this request" });
+
+export const inbox = router({
+  read: key
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/inbox",
+        tags,
+        summary: "Read the unread items, oldest first, and wait for the first if you like",
+        description:
+          "Send `peek=true` and, as `ack`, the id of the last item you handled: then no item is lost when a response is, and an item can come twice but never zero times. Without `peek` the items become read at once.",
+      },
+      errors: ["too_many_waits"],
+    })
+    .input(
+      z.strictObject({
+        wait: z
+          .int()
+          .min(0)
+          .max(LIMITS.wait_max)
+          .meta({ description: "Seconds to wait for the first unread item; default 0" })
+          .optional(),
+        limit: Limit,
+        peek: z
+          .boolean()
+          .meta({ description: "Whether the items stay unread; default `false`" })
+          .optional(),
+        ack: Id.meta({
+          description: "Id of an item: it and all older ones become read first",
+        }).optional(),
+      }),
+    )
+    .output(z.object({ items: z.array(Item), unread: Unread }))
+    .query(({ ctx, input }) => ctx.services.inbox.read(ctx.caller, input, ctx)),
+
+  ofKey: account
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/keys/{key_id}/inbox",
+        tags,
+        summary: "See the inbox of a key, newest first; marks nothing read",
+      },
+      errors: ["not_found"],
+    })
+    .input(
+      z.strictObject({
+        key_id: Id,
+        limit: Limit,
+        cursor: z
+          .string()
+          .meta({ description: "The `next_cursor` of the previous page" })
+          .optional(),
+      }),
+    )
+    .output(z.object({ items: z.array(Item), unread: Unread, next_cursor: z.string().nullable() }))
+    .query(({ ctx, input: { key_id, ...page } }) =>
+      ctx.services.inbox.ofKey(ctx.caller, key_id, page),
+    ),
+});
+
+export const messages = router({
+  send: anyone
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/messages",
+        tags,
+        summary: "Write into the inbox of a key of the account",
+      },
+      status: 201,
+      rules: (caller, raw) =>
+        caller?.kind === "key" && (raw as { key_id?: unknown } | null)?.key_id === caller.key_id
+          ? TO_ITSELF
+          : {},
+      errors: ["not_found", "inbox_full"],
+    })
+    .input(MessageInput)
+    .output(Item)
+    .mutation(({ ctx, input }) => ctx.services.inbox.send(ctx.caller, input)),
+});
+
+export const agents = router({
+  list: key
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/agents",
+        tags,
+        summary: "List the agents of the account, newest first",
+      },
+    })
+    .input(z.strictObject({}))
+    .output(z.object({ agents: z.array(Agent) }))
+    .query(async ({ ctx }) => ({ agents: await ctx.services.inbox.agents(ctx.caller) })),
+});

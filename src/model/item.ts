@@ -1,0 +1,60 @@
+/** What an agent finds in its inbox, and the agents it may write to (decisions.md, Inbox). */
+
+import { z } from "zod";
+import { LIMITS } from "../limits.ts";
+import { Question } from "./question.ts";
+import { Task } from "./task.ts";
+import { Id, Timestamp, text } from "./text.ts";
+
+const ITEM_TYPES = [
+  "task.created",
+  "task.updated",
+  "task.deleted",
+  "question.answered",
+  "message",
+] as const;
+
+export const Item = z
+  .object({
+    id: z.string(),
+    key_id: z.string().meta({ description: "Whose inbox" }),
+    type: z.enum(ITEM_TYPES),
+    from: z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("account") }),
+      z.object({ kind: z.literal("key"), key_id: z.string(), label: z.string() }),
+    ]),
+    task_id: z.string().nullable(),
+    question_id: z.string().nullable(),
+    task: Task.nullable().meta({
+      description:
+        "As it is when the item is read, null once it is gone; `task.deleted`: as it was",
+    }),
+    changes: z.array(z.string()).meta({ description: "Changed fields, for `task.updated`" }),
+    question: Question.nullable().meta({ description: "For `question.answered`" }),
+    text: z.string().nullable().meta({ description: "For `message`" }),
+    created_at: Timestamp,
+    read_at: Timestamp.nullable(),
+  })
+  .meta({ id: "Item" });
+export type Item = z.infer<typeof Item>;
+
+/** Body of `POST /v1/messages`. */
+export const MessageInput = z.strictObject({
+  key_id: Id.meta({ description: "The receiving key, of the same account" }),
+  text: text({ max: LIMITS.message }),
+});
+export type MessageInput = z.infer<typeof MessageInput>;
+
+/** Why a key cannot write to its own inbox. */
+export const TO_ITSELF = { key_id: "must be another key" };
+
+/** A key as the other keys of its account see it; host and client are the person's business. */
+export const Agent = z
+  .object({
+    key_id: z.string(),
+    label: z.string(),
+    self: z.boolean().meta({ description: "Whether this is the key that asks" }),
+    last_used_at: Timestamp.nullable(),
+  })
+  .meta({ id: "Agent" });
+export type Agent = z.infer<typeof Agent>;

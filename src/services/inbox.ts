@@ -1,0 +1,266 @@
+/** Inboxes: read, acknowledge, wait, write messages, forget old items (decisions.md, Inbox). */
+
+import {
+  countUnread,
+  deleteMarked,
+  deleteRead,
+  type ItemRow,
+  insertMessage,
+  itemPage,
+  itemPosition,
+  markRead,
+  oldestUnread,
+  oldUnread,
+  taskOf,
+  unreadItems,
+} from "../../db/inbox.ts";
+import type { TaskRow } from "../../db/tasks.ts";
+import { fail, failFields } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
+import { inboxOf } from "../model/event.ts";
+import { type Agent, type Item, type MessageInput, TO_ITSELF } from "../model/item.ts";
+import type { Task } from "../model/task.ts";
+import { untilDecided } from "./commit.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import type { ServiceDeps } from "./deps.ts";
+import type { Keys } from "./keys.ts";
+import type { Tasks } from "./tasks.ts";
+
+export type Inbox = ReturnType<typeof createInbox>;
+
+interface ReadQuery {
+  /** Seconds to wait for the first unread item; 0 answers at once. */
+  readonly wait?: number | undefined;
+  readonly limit?: number | undefined;
+  /** True: the items stay unread. */
+  readonly peek?: boolean | undefined;
+  /** Id of an item: it and all older ones are marked read first. */
+  readonly ack?: string | undefined;
+}
+
+interface ReadOptions {
+  /** Aborts when the client goes. */
+  readonly signal: AbortSignal;
+  /** False for HEAD, which marks nothing and does not wait. */
+  readonly effects: boolean;
+}
+
+interface Look {
+  readonly limit: number;
+  readonly peek: boolean;
+  readonly acked: number;
+}
+
+interface PageQuery {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+type InboxDeps = ServiceDeps & {
+  readonly keys: Keys;
+  readonly tasks: Pick<Tasks, "seen">;
+};
+
+export function createInbox(deps: InboxDeps) {
+  const { store, commit, waits, clock, ids, assertLive, keys, tasks } = deps;
+
+  const unreadOf = async (key_id: string): Promise<number> => {
+    const [row] = await store.read(countUnread({ key_id }));
+    return row ? (row[0] as number) : 0;
+  };
+
+  /** Marks the unread items from `first` to `last` as read; false when another one took `first`. */
+  const mark = (
+    { account_id, key_id }: Pick<KeyCaller, "account_id" | "key_id">,
+    { first, last }: { readonly first: string; readonly last: number },
+    { forget = false } = {},
+  ): Promise<boolean> => {
+    const change_id = ids.stamp();
+    return commit({
+      statements: [markRead({ key_id, first, last, read_at: clock.now(), change_id })],
+      events: [],
+      inbox: { account_id, key_id, stamp: { table: "items", id: first, change_id } },
+      removals: forget ? [deleteMarked({ key_id, last, change_id })] : [],
+    });
+  };
+
+  /** Position of an item of this inbox; 0, before all of them, when it holds no such item. */
+  const positionOf = async (id: string | undefined, key_id: string): Promise<number> => {
+    const [row] = id === undefined ? [] : await store.read(itemPosition({ id, key_id }));
+    return row ? (row[0] as number) : 0;
+  };
+
+  /** What is unread after the position `acked`; marks it read, or with `peek` what is before it. */
+  const lookOnce = (
+    caller: KeyCaller,
+    { limit, peek, acked }: Look,
+    effects: boolean,
+  ): Promise<Item[]> =>
+    untilDecided(async () => {
+      const { key_id } = caller;
+      // Before the items: if it is unread still when they are marked, nobody took any of them.
+      const [oldest] = acked > 0 ? await store.read(oldestUnread({ key_id, last: acked })) : [];
+      const rows = await store.read(unreadItems({ key_id, after: acked, limit }));
+      const last = peek || rows.length === 0 ? acked : rows.at(-1)!.seq;
+      const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
+      const first = (oldest?.[0] as string | undefined) ?? (peek ? undefined : rows[0]?.item.id);
+      // Another reader took it: what is left is looked at anew.
+      if (first !== undefined && !(await mark(caller, { first, last }))) return undefined;
+      return rows.map((row) => toItem(row, seen));
+    });
+
+  /** The tasks of the items, as their agent has now got them. */
+  const seenBy = async (caller: KeyCaller, rows: readonly ItemRow[]) => {
+    const found = rows.map(taskOf).filter((row) => row !== null);
+    const once = new Map<string, TaskRow>(found.map((row) => [row.task.id, row]));
+    const seen = await tasks.seen(caller, [...once.values()]);
+    return new Map(seen.map((task) => [task.id, task]));
+  };
+
+  return {
+    /**
+     * Unread items, oldest first, and how many are left unread. Without `peek` they become read,
+     * each for one reader. `429 too_many_waits`.
+     */
+    async read(caller: KeyCaller, query: ReadQuery, { signal, effects }: ReadOptions) {
+      const { key_id, account_id } = caller;
+      const { wait = 0, limit = LIMITS.inbox_page_default, peek = false, ack } = query;
+      const look = {
+        limit,
+        peek: peek || !effects,
+        acked: effects ? await positionOf(ack, key_id) : 0,
+      };
+      const items =
+        wait === 0 || !effects
+          ? await lookOnce(caller, look, effects)
+          : await waits.wait({
+              owner: key_id,
+              // The key and the account too: their deletion ends the wait at once.
+              subjects: [inboxOf(key_id), key_id, account_id],
+              seconds: wait,
+              signal,
+              async look() {
+                await assertLive(caller);
+                const value = await lookOnce(caller, look, effects);
+                return { value, done: value.length > 0 };
+              },
+            });
+      return { items, unread: await unreadOf(key_id) };
+    },
+
+    /** The inbox as the account sees it: read and unread, newest first. `404`. */
+    async ofKey(caller: AccountCaller, key_id: string, query: PageQuery) {
+      const { account_id } = caller;
+      const { limit = LIMITS.inbox_page_default, cursor } = query;
+      const bound_to = ["inbox", account_id, key_id];
+      const before =
+        cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, bound_to).at;
+      await keys.assertOwn(caller, key_id);
+      const rows = await store.read(itemPage({ key_id, account_id, before, limit: limit + 1 }));
+      const page = rows.slice(0, limit);
+      const next = rows.length > limit ? page.at(-1)! : null;
+      const now = tasksOf(page);
+      return {
+        items: page.map((row) => toItem(row, now)),
+        unread: await unreadOf(key_id),
+        next_cursor: next && writeCursor({ at: next.seq, id: next.item.id }, bound_to),
+      };
+    },
+
+    /** `404` when the account has no such key, `409 inbox_full` (decisions.md, Limits, inbox). */
+    async send(caller: Caller, { key_id, text }: MessageInput): Promise<Item> {
+      const { account_id } = caller;
+      if (caller.kind === "key" && key_id === caller.key_id) failFields(TO_ITSELF);
+      const from = caller.kind === "key" ? await keys.find(caller, caller.key_id) : null;
+      const row = {
+        id: ids.next("itm"),
+        key_id,
+        account_id,
+        type: "message" as const,
+        from_key_id: from?.key.id ?? null,
+        from_label: from?.key.label ?? null,
+        text,
+        created_at: clock.now(),
+        change_id: ids.stamp(),
+      };
+      const happened = await commit({
+        statements: [insertMessage(row)],
+        events: [],
+        inbox: {
+          account_id,
+          key_id,
+          stamp: { table: "items", id: row.id, change_id: row.change_id },
+        },
+      });
+      if (!happened) {
+        await keys.find(caller, key_id);
+        fail(caller.kind === "key" ? "inbox_full" : "not_found");
+      }
+      const blank = { task_id: null, question_id: null, changes: [], last_task: null };
+      return toItem(
+        {
+          seq: 0,
+          item: { ...blank, ...row, read_at: null },
+          task: { id: null },
+          question: { id: null },
+          account_id,
+          change_id: row.change_id,
+        },
+        new Map(),
+      );
+    },
+
+    /** All agents of the account, newest first. */
+    async agents(caller: KeyCaller): Promise<Agent[]> {
+      const all = await keys.list(caller);
+      return all.map(({ id, label, last_used_at }) => ({
+        key_id: id,
+        label,
+        self: id === caller.key_id,
+        last_used_at,
+      }));
+    },
+
+    /**
+     * Removes up to `limit` items that outlasted their retention, and says so where unread ones go;
+     * gives how many it found (decisions.md, Limits, inbox retention).
+     */
+    async forget(limit: number): Promise<number> {
+      const now = clock.now();
+      const days = (count: number) => now - count * 86_400;
+      const [read] = await store.write([
+        deleteRead({ before: days(LIMITS.read_item_days), limit }),
+      ]);
+      const unread = await store.read(oldUnread({ before: days(LIMITS.unread_item_days), limit }));
+      const of_key = new Map<string, { account_id: string; first: string; last: number }>();
+      for (const [key_id, account_id, id, seq] of unread as [string, string, string, number][]) {
+        const { first } = of_key.get(key_id) ?? { first: id };
+        const last = Math.max(seq, of_key.get(key_id)?.last ?? 0);
+        of_key.set(key_id, { account_id, first, last });
+      }
+      for (const [key_id, { account_id, ...range }] of of_key) {
+        await mark({ account_id, key_id }, range, { forget: true });
+      }
+      return Math.max(read!.changes, unread.length);
+    },
+  };
+}
+
+function tasksOf(rows: readonly ItemRow[]): Map<string, Task> {
+  const found = rows.map(taskOf).filter((row) => row !== null);
+  return new Map(found.map(({ task }) => [task.id, task]));
+}
+
+function toItem({ item, question }: ItemRow, tasks: ReadonlyMap<string, Task>): Item {
+  const { from_key_id, from_label, last_task, ...rest } = item;
+  return {
+    ...rest,
+    from:
+      from_key_id === null
+        ? { kind: "account" }
+        : { kind: "key", key_id: from_key_id, label: from_label! },
+    task: last_task ?? (item.task_id === null ? null : (tasks.get(item.task_id) ?? null)),
+    question: question.id === null ? null : question,
+  };
+}
