@@ -5,6 +5,7 @@ import { LIMITS } from "../src/limits.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
+import { firstTime } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { type Stamp, stamped } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
@@ -87,6 +88,12 @@ export const itemPage = select(
   )
     .orderBy(desc(items.seq))
     .limit(p("limit")) as unknown as Query,
+);
+
+/** The item `id`, if it is of `account_id`. */
+export const itemById = select(
+  from(and(eq(items.id, p("id")), eq(items.account_id, p("account_id")))) as unknown as Query,
+  { one: true },
 );
 
 /** The position of the item `id` in the inbox of `key_id`. */
@@ -190,15 +197,15 @@ const insertItem = statement(
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)
       and (${p("from_key_id")} is null
         or exists (select 1 from keys where id = ${p("from_key_id")} and deleted_at is null)
-        and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(String(LIMITS.unread_messages))})`,
+        and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(String(LIMITS.unread_messages))}) and ${firstTime()}`,
   ),
 );
 
 /**
  * Inserts a message unless a key is deleted, the receiving one is not of the account, or has its
- * full number of unread messages from the sending one.
+ * full number of unread messages from the sending one, or the request `once_id` was done before.
  */
-export function insertMessage(item: NewItem): Statement {
+export function insertMessage(item: NewItem & { readonly once_id: string | null }): Statement {
   return insertItem({ ...BLANK, ...item });
 }
 

@@ -4,6 +4,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
+import { firstTime } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { questions } from "./schema.ts";
@@ -75,15 +76,15 @@ const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key
 export const countPending = statement(sql`select ${pendingOfKey}`, { gives: "row" });
 
 /**
- * Inserts unless the key is deleted, the task is not the key's, or the key has its full number of
- * pending questions.
+ * Inserts unless the key is deleted, the task is not the key's, the key has its full number of
+ * pending questions, or the request `once_id` was done before.
  */
 export const insertQuestion = statement(
   insertWhere(
     questions,
     sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
       and (${p("task_id")} is null or exists (select 1 from tasks where id = ${p("task_id")} and key_id = ${p("key_id")}))
-      and ${pendingOfKey} < ${sql.raw(String(LIMITS.pending_questions_per_key))}`,
+      and ${pendingOfKey} < ${sql.raw(String(LIMITS.pending_questions_per_key))} and ${firstTime()}`,
   ),
 );
 

@@ -220,3 +220,24 @@ export const secrets = sqliteTable("secrets", {
   name: text().primaryKey(),
   value: text().notNull(),
 });
+
+/** What each `Idempotency-Key` did: digests and an id, no content (decisions.md, Sending again). */
+export const idempotency = sqliteTable(
+  "idempotency",
+  {
+    /** Keyed digest of credential, method, path and key. */
+    id: text().primaryKey(),
+    /** Keyed digest of the body. */
+    body: text().notNull(),
+    resource_id: text().notNull(),
+    account_id: text().notNull(),
+    /** Null when the account sent it. */
+    key_id: text(),
+    created_at: timestamp().notNull(),
+  },
+  (t) => [
+    index("idempotency_account").on(t.account_id),
+    index("idempotency_key").on(t.key_id),
+    index("idempotency_old").on(t.created_at),
+  ],
+);

@@ -4,6 +4,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { TASK_STATUSES, type Task } from "../src/model/task.ts";
+import { firstTime } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
@@ -64,12 +65,15 @@ export function taskById(caller: Caller, id: string): Statement<TaskRow> {
   return byKind[caller.kind]({ id, owner: callerId(caller) });
 }
 
-/** Inserts unless the key is deleted, not of the account, or has its full number of tasks. */
+/**
+ * Inserts unless the key is deleted, not of the account, or has its full number of tasks, or the
+ * request `once_id` was done before.
+ */
 export const insertTask = statement(
   insertWhere(
     tasks,
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null
-      and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(String(LIMITS.tasks_per_key))})`,
+      and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(String(LIMITS.tasks_per_key))}) and ${firstTime()}`,
   ),
 );
 

@@ -2,6 +2,7 @@
 
 import type { FieldReasons } from "../src/errors.ts";
 import type { Caller } from "../src/model/caller.ts";
+import type { Once } from "../src/model/once.ts";
 import type { Accounts } from "../src/services/accounts.ts";
 import type { Devices } from "../src/services/devices.ts";
 import type { Inbox } from "../src/services/inbox.ts";
@@ -24,6 +25,8 @@ export interface Context {
   readonly caller: Caller | null;
   /** Host name of the request (decisions.md, Host name). */
   readonly host: string | null;
+  /** The `Idempotency-Key` of the request and its body, as digests; null without one. */
+  readonly once: Once | null;
   /** Aborts when the client goes. */
   readonly signal: AbortSignal;
   /** False for HEAD, which never has an effect. */

@@ -87,6 +87,7 @@ export const messages = router({
         summary: "Write into the inbox of a key of the account",
       },
       status: 201,
+      repeatable: true,
       rules: (caller, raw) =>
         caller?.kind === "key" && (raw as { key_id?: unknown } | null)?.key_id === caller.key_id
           ? TO_ITSELF
@@ -95,7 +96,7 @@ export const messages = router({
     })
     .input(MessageInput)
     .output(Item)
-    .mutation(({ ctx, input }) => ctx.services.inbox.send(ctx.caller, input)),
+    .mutation(({ ctx, input }) => ctx.services.inbox.send(ctx.caller, input, ctx)),
 });
 
 export const agents = router({

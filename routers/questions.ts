@@ -52,13 +52,18 @@ export const questions = router({
         summary: "Ask the person a question, and wait for the answer if you like",
       },
       status: 201,
+      repeatable: true,
       query: ["wait"],
       errors: ["not_found", "too_many_pending_questions", "too_many_waits"],
     })
     .input(QuestionInput.extend({ wait: Wait }))
     .output(Question)
     .mutation(({ ctx, input: { wait = 0, ...question } }) =>
-      ctx.services.questions.ask(ctx.caller, question, { wait, signal: ctx.signal }),
+      ctx.services.questions.ask(ctx.caller, question, {
+        wait,
+        signal: ctx.signal,
+        once: ctx.once,
+      }),
     ),
 
   get: anyone
@@ -87,6 +92,7 @@ export const questions = router({
         tags,
         summary: "Answer a question",
       },
+      repeatable: true,
       errors: ["not_found", "question_not_pending"],
     })
     .input(
@@ -100,7 +106,7 @@ export const questions = router({
     )
     .output(Question)
     .mutation(({ ctx, input }) =>
-      ctx.services.questions.answer(ctx.caller, input.question_id, input.answer),
+      ctx.services.questions.answer(ctx.caller, input.question_id, input.answer, ctx),
     ),
 
   cancel: key

@@ -46,6 +46,7 @@ export const tasks = router({
     .meta({
       openapi: { method: "POST", path: "/v1/tasks", tags, summary: "Create a task" },
       status: 201,
+      repeatable: true,
       rules: keyIdRule({ required: true }),
       errors: ["not_found", "too_many_tasks"],
     })
@@ -57,7 +58,7 @@ export const tasks = router({
       }),
     )
     .output(Task)
-    .mutation(({ ctx, input }) => ctx.services.tasks.create(ctx.caller, input, ctx.host)),
+    .mutation(({ ctx, input }) => ctx.services.tasks.create(ctx.caller, input, ctx)),
 
   get: anyone
     .meta({

@@ -27,6 +27,8 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly query?: readonly string[];
   /** True: no body is the same as `{}`. */
   readonly body_optional?: boolean;
+  /** True: REST takes an `Idempotency-Key` (decisions.md, Sending again). */
+  readonly repeatable?: boolean;
   /** What of the fields depends on the caller; named beside what the schema finds. */
   readonly rules?: (caller: Caller | null, raw: unknown) => FieldReasons;
   /** Codes this procedure can give beyond those of every route. */

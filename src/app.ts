@@ -1,6 +1,7 @@
 /** The composition root: makes the parts, joins them, starts and stops them in order. */
 
 import { deleteStep } from "../db/deletions.ts";
+import { forgetRepeats } from "../db/idempotency.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { createQuestionPruner } from "../db/retention.ts";
@@ -89,6 +90,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       task_retention_days: config.TASK_RETENTION_DAYS,
       pruneQuestions: createQuestionPruner(store),
       outbox,
+      forgetRepeats: (before, limit) => forgetRepeats(store, before, limit),
       deleteStep: (limit) => deleteStep(store, limit),
     }),
     clock,
@@ -112,6 +114,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
         createContext,
         log,
         clock,
+        signer,
         extra: {
           "/v1/events": {
             GET: (request) => streams.open(request, () => server.timeout(request, 1)),

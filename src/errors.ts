@@ -47,6 +47,11 @@ export const ERRORS = {
     title: "The body must be application/json",
   },
   invalid_fields: { status: 422, trpc: "UNPROCESSABLE_CONTENT", title: "Invalid fields" },
+  idempotency_mismatch: {
+    status: 422,
+    trpc: "UNPROCESSABLE_CONTENT",
+    title: "The Idempotency-Key was used with another body",
+  },
   too_many_waits: {
     status: 429,
     trpc: "TOO_MANY_REQUESTS",

@@ -59,5 +59,8 @@ export const LIMITS = {
   finished_questions_per_key: 1_000,
   /** How long events stay in the store for processes that fell behind. */
   event_retention: 300,
+  /** Characters of an `Idempotency-Key`, and how long it is kept. */
+  idempotency_key: 255,
+  idempotency_retention: 86_400,
   trpc_batch: 20,
 } as const;

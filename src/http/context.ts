@@ -4,6 +4,7 @@ import type { Context, Services } from "../../routers/context.ts";
 import type { Auth, KeyUsage } from "../auth/authenticate.ts";
 import { type FieldReasons, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import type { Once } from "../model/once.ts";
 
 interface ContextOptions {
   readonly services: Services;
@@ -15,6 +16,7 @@ interface ContextOptions {
 export interface RequestContext extends Context {
   /** Awaited before the response, so that a client that got it sees the key as used. */
   readonly recorded: Promise<void> | undefined;
+  once: Once | null;
 }
 
 export type CreateContext = ReturnType<typeof createContextFactory>;
@@ -37,6 +39,7 @@ export function createContextFactory({ services, auth, recordUse }: ContextOptio
       signal,
       effects,
       rejected,
+      once: null,
       recorded: found?.usage && effects ? recordUse(found.usage, host) : undefined,
     };
   };

@@ -9,6 +9,7 @@ import {
 } from "trpc-to-openapi";
 import type { RelayMeta } from "../../routers/trpc.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
 import { EXAMPLES } from "./examples.ts";
 
 interface DocumentOptions {
@@ -62,7 +63,14 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
 
 /** Status, security, query fields of a POST, and errors of one operation. */
 function correct(operation: Json, method: string, meta: RelayMeta): void {
-  const { access = "none", status = 200, query = [], body_optional = false, errors = [] } = meta;
+  const {
+    access = "none",
+    status = 200,
+    query = [],
+    body_optional = false,
+    repeatable,
+    errors = [],
+  } = meta;
   const success = operation.responses[200];
   if (status === 204) {
     operation.responses = { 204: { description: "Done" } };
@@ -91,6 +99,16 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   if (operation.requestBody) operation.requestBody.required = !body_optional;
 
   const codes = new Set<ErrorCode>([...errors, ...EVERYWHERE]);
+  if (repeatable) {
+    codes.add("idempotency_mismatch");
+    operation.parameters = [...parameters, IDEMPOTENCY_KEY];
+    operation.responses[status].headers = {
+      "Idempotency-Replayed": {
+        description: "`true`: the request was done before, and this one changed nothing",
+        schema: { type: "string", enum: ["true"] },
+      },
+    };
+  }
   if (operation.requestBody) codes.add("invalid_json").add("unsupported_media_type");
   if (access !== "none") codes.add("unauthorized");
   if (access === "account" || access === "key") codes.add("forbidden");
@@ -131,6 +149,15 @@ function errorResponses(codes: Iterable<ErrorCode>): Json {
     ]),
   );
 }
+
+/** The header of routes whose requests may be sent again (decisions.md, Sending again). */
+const IDEMPOTENCY_KEY: Json = {
+  in: "header",
+  name: "Idempotency-Key",
+  description:
+    "Any text that names this request: sent again with the same key and body within 24 hours, it is not done again",
+  schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotency_key },
+};
 
 /** `GET /v1/events` is no procedure, so the generator does not know it (interface.md §6). */
 function eventStream(): Json {

@@ -7,8 +7,9 @@ const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-
 const EMPTY_HEADERS = { "cache-control": "no-store" };
 
 /** A JSON body, never to be stored by a cache. */
-export function json(value: unknown, status = 200): Response {
-  return new Response(JSON.stringify(value), { status, headers: JSON_HEADERS });
+export function json(value: unknown, status = 200, more?: Record<string, string>): Response {
+  const headers = more ? { ...JSON_HEADERS, ...more } : JSON_HEADERS;
+  return new Response(JSON.stringify(value), { status, headers });
 }
 
 export function noContent(): Response {

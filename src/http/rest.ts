@@ -8,25 +8,37 @@ import type { Clock } from "../clock.ts";
 import { type FieldReasons, ServiceError } from "../errors.ts";
 import { ClientGone } from "../events/wait-room.ts";
 import { describeError, type Log } from "../log.ts";
+import type { Signer } from "../signer.ts";
 import { checkDeclaredSize, readJson } from "./body.ts";
 import type { CreateContext } from "./context.ts";
+import { keyFault, onceOf } from "./idempotency.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import { json, noContent, problem } from "./respond.ts";
 
 /** A Bun route: every method of one path. */
 export type Handler = (request: Bun.BunRequest) => Promise<Response>;
 
+const REPLAYED = { "idempotency-replayed": "true" };
+
 interface RestOptions {
   readonly router: AnyTRPCRouter;
   readonly createContext: CreateContext;
   readonly log: Log;
   readonly clock: Clock;
+  readonly signer: Signer;
   /** Routes that are no procedures: path, then method, then handler. */
   readonly extra: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
 }
 
 /** Routes for `Bun.serve`, path parameters as `:name`. */
-export function createRestRoutes({ router, createContext, log, clock, extra }: RestOptions) {
+export function createRestRoutes({
+  router,
+  createContext,
+  log,
+  clock,
+  signer,
+  extra,
+}: RestOptions) {
   const paths = new Map<string, Map<string, Handler>>();
   const add = (path: string, method: string, handle: Handler) => {
     const methods = paths.get(path) ?? new Map<string, Handler>();
@@ -35,7 +47,8 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
   };
 
   forEachOpenApiProcedure(router._def.procedures, ({ procedure, meta }) => {
-    const { openapi, status, query, body_optional, access } = meta as OpenApiMeta<RelayMeta>;
+    const { openapi, status, query, body_optional, repeatable, access } =
+      meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
     const { path, method } = openapi;
     const input = procedure._def as unknown as { inputs: [z.ZodObject] };
@@ -51,9 +64,10 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
 
     const handle: Handler = async (request) => {
       let data: unknown = Object.create(null);
-      const rejected: Record<string, string> = {};
+      let body: unknown;
+      const rejected: Record<string, string> = repeatable ? keyFault(request) : {};
       if (has_body) {
-        const body = await readJson(request, { optional: body_optional === true });
+        body = await readJson(request, { optional: body_optional === true });
         if (isObject(body)) {
           for (const field of Object.keys(body)) {
             if (in_query.has(field) || in_path.includes(field)) {
@@ -76,8 +90,11 @@ export function createRestRoutes({ router, createContext, log, clock, extra }: R
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
       const ctx = await createContext(request, faults, access === "none");
+      const target = { caller: ctx.caller, path, params: request.params, method, body };
+      ctx.once = repeatable ? onceOf(request, target, signer) : null;
       const result = await call(ctx, data).finally(() => ctx.recorded);
-      return status === 204 ? noContent() : json(result, status);
+      if (status === 204) return noContent();
+      return json(result, status, ctx.once?.replayed ? REPLAYED : undefined);
     };
     add(path, method, handle);
   });

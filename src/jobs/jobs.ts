@@ -15,12 +15,22 @@ interface JobDeps {
   /** Looks at up to `limit` keys; true while there are more. */
   readonly pruneQuestions: (limit: number) => Promise<boolean>;
   readonly outbox: { prune(before: number, limit: number): Promise<number> };
+  readonly forgetRepeats: (before: number, limit: number) => Promise<number>;
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
   readonly deleteStep: (limit: number) => Promise<boolean>;
 }
 
 export function createJobs(deps: JobDeps): Job[] {
-  const { questions, tasks, inbox, task_retention_days, pruneQuestions, outbox, deleteStep } = deps;
+  const {
+    questions,
+    tasks,
+    inbox,
+    task_retention_days,
+    pruneQuestions,
+    outbox,
+    forgetRepeats,
+    deleteStep,
+  } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -51,6 +61,13 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "prune inboxes",
       every: 300,
       run: async ({ limit }) => ({ more: (await inbox.forget(limit)) === limit }),
+    },
+    {
+      name: "forget repeats",
+      every: 60,
+      run: async ({ now, limit }) => ({
+        more: (await forgetRepeats(now - LIMITS.idempotency_retention, limit)) === limit,
+      }),
     },
     {
       name: "prune events",

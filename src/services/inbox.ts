@@ -6,6 +6,7 @@ import {
   deleteRead,
   type ItemRow,
   insertMessage,
+  itemById,
   itemPage,
   itemPosition,
   markRead,
@@ -20,11 +21,13 @@ import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { inboxOf } from "../model/event.ts";
 import { type Agent, type Item, type MessageInput, TO_ITSELF } from "../model/item.ts";
+import type { Once } from "../model/once.ts";
 import type { Task } from "../model/task.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
+import { createOnce } from "./once.ts";
 import type { Tasks } from "./tasks.ts";
 
 export type Inbox = ReturnType<typeof createInbox>;
@@ -64,6 +67,7 @@ type InboxDeps = ServiceDeps & {
 
 export function createInbox(deps: InboxDeps) {
   const { store, commit, waits, clock, ids, assertLive, keys, tasks } = deps;
+  const repeats = createOnce(deps);
 
   const unreadOf = async (key_id: string): Promise<number> => {
     const [row] = await store.read(countUnread({ key_id }));
@@ -169,9 +173,21 @@ export function createInbox(deps: InboxDeps) {
     },
 
     /** `404` when the account has no such key, `409 inbox_full` (decisions.md, Limits, inbox). */
-    async send(caller: Caller, { key_id, text }: MessageInput): Promise<Item> {
+    async send(
+      caller: Caller,
+      { key_id, text }: MessageInput,
+      { once }: { readonly once: Once | null },
+    ): Promise<Item> {
       const { account_id } = caller;
       if (caller.kind === "key" && key_id === caller.key_id) failFields(TO_ITSELF);
+      const replay = async () => {
+        const id = await repeats.repeated(once);
+        if (id === undefined) return undefined;
+        const [row] = await store.read(itemById({ id, account_id }));
+        return row ? toItem(row, tasksOf([row])) : fail("not_found");
+      };
+      const before = await replay();
+      if (before) return before;
       const from = caller.kind === "key" ? await keys.find(caller, caller.key_id) : null;
       const row = {
         id: ids.next("itm"),
@@ -184,16 +200,18 @@ export function createInbox(deps: InboxDeps) {
         created_at: clock.now(),
         change_id: ids.stamp(),
       };
+      const stamp = { table: "items", id: row.id, change_id: row.change_id } as const;
       const happened = await commit({
-        statements: [insertMessage(row)],
+        statements: [
+          insertMessage({ ...row, once_id: once?.id ?? null }),
+          ...repeats.done(once, caller, stamp),
+        ],
         events: [],
-        inbox: {
-          account_id,
-          key_id,
-          stamp: { table: "items", id: row.id, change_id: row.change_id },
-        },
+        inbox: { account_id, key_id, stamp },
       });
       if (!happened) {
+        const meanwhile = await replay();
+        if (meanwhile) return meanwhile;
         await keys.find(caller, key_id);
         fail(caller.kind === "key" ? "inbox_full" : "not_found");
       }

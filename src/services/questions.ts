@@ -1,5 +1,6 @@
 /** Questions: ask, read, wait, list, answer, cancel, expire (interface.md §4 Questions). */
 
+import type { Stamp } from "../../db/outbox.ts";
 import {
   countPending,
   expireQuestion,
@@ -10,11 +11,13 @@ import {
   questionById,
   questionList,
 } from "../../db/questions.ts";
+import type { Statement } from "../../db/store.ts";
 import { taskById } from "../../db/tasks.ts";
 import { fail, failFields } from "../errors.ts";
 import type { Place } from "../events/wait-room.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
+import type { Once } from "../model/once.ts";
 import {
   checkAnswer,
   isOverdue,
@@ -26,6 +29,7 @@ import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 import { createNotices } from "./notices.ts";
+import { createOnce } from "./once.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
 
@@ -38,6 +42,12 @@ interface WaitOptions {
   readonly effects: boolean;
 }
 
+type QuestionStamp = Stamp & { readonly table: "questions" };
+
+interface AskOptions extends Omit<WaitOptions, "effects"> {
+  readonly once: Once | null;
+}
+
 interface ListQuery {
   readonly key_id?: string | undefined;
   readonly task_id?: string | undefined;
@@ -47,6 +57,7 @@ interface ListQuery {
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, waits, clock, ids, assertLive, keys } = deps;
   const notices = createNotices(deps);
+  const repeats = createOnce(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const [row] = await store.read(questionById(caller, id));
@@ -67,6 +78,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     { account_id }: QuestionRow,
     next: Question,
     update: typeof expireQuestion,
+    also: (stamp: QuestionStamp) => Statement[] = () => [],
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
     const change_id = ids.stamp();
@@ -80,7 +92,11 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     } as const;
     const told = notices.tell(stamp, next.status === "answered" ? notice : null);
     return commit({
-      statements: [update({ ...next, change_id, now: clock.now() }), ...told.statements],
+      statements: [
+        update({ ...next, change_id, now: clock.now() }),
+        ...told.statements,
+        ...also(stamp),
+      ],
       inbox: told.inbox,
       events: [
         {
@@ -132,6 +148,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       },
     });
 
+  const read = async (caller: Caller, id: string, { wait, signal, effects }: WaitOptions) => {
+    const { question } = await readNow(caller, id, effects);
+    if (wait === 0 || !effects || question.status !== "pending") return question;
+    return hold(caller, question, wait, signal);
+  };
+
   const expireDue = async (limit: number, now = clock.now()): Promise<number> => {
     const due = await store.read(overdueQuestions({ now, limit }));
     await Promise.all(
@@ -148,14 +170,17 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     async ask(
       caller: KeyCaller,
       input: QuestionInput,
-      { wait, signal }: Omit<WaitOptions, "effects">,
+      { wait, signal, once }: AskOptions,
     ): Promise<Question> {
       const { account_id, key_id } = caller;
       const now = clock.now();
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
+      const replay = (id: string) => read(caller, id, { wait, signal, effects: true });
+      const before = await repeats.repeated(once);
+      if (before !== undefined) return replay(before);
 
       /** Why the question cannot be asked; undefined when it can. */
-      const refusal = async () => {
+      const refusal = async (): Promise<undefined> => {
         await assertLive(caller);
         if (question.task_id !== null) await assertOwnTask(caller, question.task_id);
         const [row] = await store.read(countPending({ key_id, created_at: now }));
@@ -172,11 +197,15 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         }
         const ask = async () => {
           const change_id = ids.stamp();
+          const stamp = { table: "questions", id: question.id, change_id } as const;
           const happened = await commit({
-            statements: [insertQuestion({ ...question, account_id, change_id })],
+            statements: [
+              insertQuestion({ ...question, account_id, change_id, once_id: once?.id ?? null }),
+              ...repeats.done(once, caller, stamp),
+            ],
             events: [
               {
-                stamp: { table: "questions", id: question.id, change_id },
+                stamp,
                 event: {
                   name: "question.created",
                   account_id,
@@ -186,23 +215,23 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
               },
             ],
           });
+          if (happened) return question.id;
           // What refused it may have passed meanwhile: then it is asked again.
-          if (!happened) await refusal();
-          return happened || undefined;
+          return (await repeats.repeated(once)) ?? (await refusal());
         };
-        await untilDecided(ask);
-        return place ? await hold(caller, question, wait, signal, place) : question;
+        const asked = await untilDecided(ask);
+        if (asked === question.id) {
+          return place ? await hold(caller, question, wait, signal, place) : question;
+        }
+        place?.leave();
+        return await replay(asked);
       } finally {
         place?.leave();
       }
     },
 
     /** Holds the answer until the question leaves `pending`, for `wait` seconds at most (§4 Wait). */
-    async read(caller: Caller, id: string, { wait, signal, effects }: WaitOptions) {
-      const { question } = await readNow(caller, id, effects);
-      if (wait === 0 || !effects || question.status !== "pending") return question;
-      return hold(caller, question, wait, signal);
-    },
+    read,
 
     /** Newest first, at most 100; pending ones unless `status` says otherwise. */
     async list(
@@ -235,14 +264,21 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     },
 
     /** Of several answers at once one wins; the others get `409` (§4 Answer). */
-    answer: (caller: AccountCaller, id: string, answer: string): Promise<Question> =>
+    answer: (
+      caller: AccountCaller,
+      id: string,
+      answer: string,
+      { once }: { readonly once: Once | null },
+    ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);
+        if ((await repeats.repeated(once)) !== undefined) return row.question;
         if (row.question.status !== "pending") fail("question_not_pending");
         checkAnswer(row.question, answer);
         const answered_at = clock.now();
         const next: Question = { ...row.question, status: "answered", answer, answered_at };
-        return (await finish(row, next, finishQuestion)) ? next : undefined;
+        const done = (stamp: QuestionStamp) => repeats.done(once, caller, stamp);
+        return (await finish(row, next, finishQuestion, done)) ? next : undefined;
       }),
 
     /** `409` once it is answered or expired; again cancelled is fine (§4 Cancel). */

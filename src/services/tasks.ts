@@ -17,6 +17,7 @@ import { fail, failFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import type { ServiceEvent } from "../model/event.ts";
+import type { Once } from "../model/once.ts";
 import { isOverdue, type Question } from "../model/question.ts";
 import {
   changeTask,
@@ -32,6 +33,7 @@ import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 import { createNotices } from "./notices.ts";
+import { createOnce } from "./once.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;
 
@@ -43,6 +45,12 @@ interface ListQuery {
   readonly cursor?: string | undefined;
 }
 
+interface CreateOptions {
+  /** Host name of the request. */
+  readonly host: string | null;
+  readonly once: Once | null;
+}
+
 interface ReadOptions {
   /** False for HEAD, which has no effect: the task is not marked as seen. */
   readonly effects: boolean;
@@ -51,6 +59,7 @@ interface ReadOptions {
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, assertLive, keys } = deps;
   const notices = createNotices(deps);
+  const repeats = createOnce(deps);
 
   const find = async (caller: Caller, id: string): Promise<TaskRow> => {
     const [row] = await store.read(taskById(caller, id));
@@ -172,7 +181,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     async create(
       caller: Caller,
       input: TaskInput & { readonly key_id?: string },
-      host: string | null,
+      { host, once }: CreateOptions,
     ): Promise<Task> {
       const { account_id } = caller;
       const task = newTask({
@@ -183,17 +192,29 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         host: caller.kind === "key" ? host : null,
         now: clock.now(),
       });
+      const replay = async () => {
+        const id = await repeats.repeated(once);
+        return id === undefined ? undefined : (await find(caller, id)).task;
+      };
+      const before = await replay();
+      if (before) return before;
       const change_id = ids.stamp();
       const stamp = { table: "tasks", id: task.id, change_id } as const;
       const { id: task_id, key_id } = task;
       const notice = { type: "task.created", key_id, account_id, task_id } as const;
       const told = notices.tell(stamp, caller.kind === "account" ? notice : null);
       const happened = await commit({
-        statements: [insertTask({ ...task, account_id, change_id }), ...told.statements],
+        statements: [
+          insertTask({ ...task, account_id, change_id, once_id: once?.id ?? null }),
+          ...told.statements,
+          ...repeats.done(once, caller, stamp),
+        ],
         events: [{ stamp, event: taskEvent("task.created", account_id, task) }],
         inbox: told.inbox,
       });
       if (happened) return task;
+      const meanwhile = await replay();
+      if (meanwhile) return meanwhile;
       await assertLive(caller);
       if (caller.kind === "account") await keys.assertOwn(caller, task.key_id);
       return fail("too_many_tasks");

@@ -55,7 +55,7 @@ test("it lists every route and no other [§9]", () => {
   expect(others).toEqual(Object.keys(OPERATIONS).sort());
 });
 
-for (const [name, { success, access, body, query = [], errors = [] }] of Object.entries(
+for (const [name, { success, access, body, query = [], repeatable, errors = [] }] of Object.entries(
   OPERATIONS,
 )) {
   test(`${name}: status, credential, body, parameters and errors as they are [§7 code]`, () => {
@@ -78,6 +78,7 @@ for (const [name, { success, access, body, query = [], errors = [] }] of Object.
     const parameters: any[] = operation.parameters ?? [];
     const named = (place: string) => parameters.filter((p) => p.in === place).map((p) => p.name);
     expect(named("query").sort()).toEqual([...query].sort());
+    expect(named("header")).toEqual(repeatable ? ["Idempotency-Key"] : []);
     expect(named("path")).toEqual([...name.matchAll(/\{(\w+)\}/g)].map(([, one]) => one));
     for (const parameter of parameters) {
       expect(parameter.required ?? false).toBe(parameter.in === "path");

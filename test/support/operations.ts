@@ -6,6 +6,8 @@ export interface Operation {
   /** Whether a body must be there; absent when the route takes none. */
   readonly body?: "required" | "optional";
   readonly query?: readonly string[];
+  /** True: takes an `Idempotency-Key` (decisions.md, Sending again). */
+  readonly repeatable?: boolean;
   /** Statuses beyond those of every route. */
   readonly errors?: readonly number[];
 }
@@ -28,7 +30,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     query: ["key_id", "status", "priority", "limit", "cursor"],
     errors: [404],
   },
-  "POST /v1/tasks": { success: 201, access: "any", body: "required", errors: [404, 409] },
+  "POST /v1/tasks": {
+    success: 201,
+    access: "any",
+    body: "required",
+    repeatable: true,
+    errors: [404, 409],
+  },
   "GET /v1/tasks/{task_id}": { success: 200, access: "any", errors: [404] },
   "PATCH /v1/tasks/{task_id}": { success: 200, access: "any", body: "required", errors: [404] },
   "DELETE /v1/tasks/{task_id}": { success: 204, access: "any", errors: [404] },
@@ -43,6 +51,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     access: "key",
     body: "required",
     query: ["wait"],
+    repeatable: true,
     errors: [404, 409, 429],
   },
   "GET /v1/questions/{question_id}": {
@@ -55,6 +64,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: 200,
     access: "account",
     body: "required",
+    repeatable: true,
     errors: [404, 409],
   },
   "DELETE /v1/questions/{question_id}": { success: 204, access: "key", errors: [404, 409] },
@@ -70,7 +80,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     query: ["limit", "cursor"],
     errors: [404],
   },
-  "POST /v1/messages": { success: 201, access: "any", body: "required", errors: [404, 409] },
+  "POST /v1/messages": {
+    success: 201,
+    access: "any",
+    body: "required",
+    repeatable: true,
+    errors: [404, 409],
+  },
   "GET /v1/agents": { success: 200, access: "key" },
   "GET /v1/events": { success: 200, access: "account" },
 };

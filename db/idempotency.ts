@@ -1,0 +1,53 @@
+/** Queries on what each `Idempotency-Key` did (decisions.md, Sending again). */
+
+import { type SQL, sql } from "drizzle-orm";
+import type { Once } from "../src/model/once.ts";
+import { type Stamp, stamped } from "./outbox.ts";
+import { idempotency } from "./schema.ts";
+import { insertWhere, statement } from "./statement.ts";
+import type { Statement, Store } from "./store.ts";
+
+const p = sql.placeholder;
+
+/** Placeholder `id`: the digest of the body, and the id of the resource that it gave. */
+export const repeatOf = statement(
+  sql`select body, resource_id from idempotency where id = ${p("id")}`,
+  { gives: "row" },
+);
+
+/** True in SQL unless another request did `once_id` before; null is no request. */
+export function firstTime(): SQL {
+  return sql`not exists (select 1 from idempotency where id = ${p("once_id")})`;
+}
+
+const insert = {
+  tasks: statement(insertWhere(idempotency, stamped("tasks"))),
+  questions: statement(insertWhere(idempotency, stamped("questions"))),
+  items: statement(insertWhere(idempotency, stamped("items"))),
+};
+
+interface Done {
+  readonly resource_id: string;
+  readonly account_id: string;
+  readonly key_id: string | null;
+  readonly created_at: number;
+}
+
+/** Remembers the request, if the change of `stamp` took effect earlier in the batch. */
+export function remember(
+  { id, body }: Pick<Once, "id" | "body">,
+  done: Done,
+  stamp: Stamp & { readonly table: keyof typeof insert },
+): Statement {
+  return insert[stamp.table]({ id, body, ...done, stamp_id: stamp.id, stamp: stamp.change_id });
+}
+
+const prune = statement(
+  sql`delete from idempotency where id in (select id from idempotency where created_at < ${sql.param(p("before"), idempotency.created_at)} limit ${p("limit")})`,
+);
+
+/** Forgets up to `limit` requests from before `before` (epoch seconds); gives their number. */
+export async function forgetRepeats(store: Store, before: number, limit: number): Promise<number> {
+  const [result] = await store.write([prune({ before, limit })]);
+  return result!.changes;
+}

@@ -1,0 +1,38 @@
+/** Requests that a client may send again: what was done once is not done twice. */
+
+import { remember, repeatOf } from "../../db/idempotency.ts";
+import type { Stamp } from "../../db/outbox.ts";
+import type { Statement } from "../../db/store.ts";
+import { fail } from "../errors.ts";
+import type { Caller } from "../model/caller.ts";
+import type { Once } from "../model/once.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+type RepeatableStamp = Stamp & { readonly table: "tasks" | "questions" | "items" };
+
+export function createOnce({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
+  return {
+    /**
+     * Id of the resource that the same request gave before; undefined when there was none.
+     * `422 idempotency_mismatch` when its body was another.
+     */
+    async repeated(once: Once | null): Promise<string | undefined> {
+      if (!once) return undefined;
+      const [row] = await store.read(repeatOf({ id: once.id }));
+      if (!row) return undefined;
+      const [body, resource_id] = row as [string, string];
+      if (body !== once.body) fail("idempotency_mismatch");
+      once.replayed = true;
+      return resource_id;
+    },
+
+    /** What remembers the request in the batch of its change, with it or not at all. */
+    done(once: Once | null, caller: Caller, stamp: RepeatableStamp): Statement[] {
+      if (!once) return [];
+      const { account_id } = caller;
+      const key_id = caller.kind === "key" ? caller.key_id : null;
+      const created_at = clock.now();
+      return [remember(once, { resource_id: stamp.id, account_id, key_id, created_at }, stamp)];
+    },
+  };
+}
