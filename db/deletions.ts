@@ -26,12 +26,17 @@ const some = (table: string, owner: "key_id" | "account_id") =>
 
 /** What belongs to a key and to an account, besides keys; the events go with their retention. */
 const OF_KEY = [
+  some("live_activities", "key_id"),
   some("idempotency", "key_id"),
   some("items", "key_id"),
   some("questions", "key_id"),
   some("tasks", "key_id"),
 ];
-const OF_ACCOUNT = [some("idempotency", "account_id"), some("devices", "account_id")];
+const OF_ACCOUNT = [
+  some("live_activities", "account_id"),
+  some("idempotency", "account_id"),
+  some("devices", "account_id"),
+];
 
 const dropKey = statement(sql`delete from keys where id = ${p("id")} and deleted_at is not null`);
 const dropAccount = statement(

@@ -162,6 +162,25 @@ export const devices = sqliteTable(
   ],
 );
 
+/** Where a device shows a task that is in progress; the row goes when that ends. */
+export const live_activities = sqliteTable(
+  "live_activities",
+  {
+    account_id: text().notNull(),
+    device_id: text().notNull(),
+    task_id: text().notNull(),
+    key_id: text().notNull(),
+    push_token: text().notNull(),
+    created_at: timestamp().notNull(),
+    updated_at: timestamp().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.device_id, t.task_id] }),
+    index("live_activities_task").on(t.task_id),
+    index("live_activities_key").on(t.key_id),
+  ],
+);
+
 /**
  * The items of all inboxes. AUTOINCREMENT gives them the order of the commits, which reading and
  * `ack` go by (decisions.md, Inbox).

@@ -7,6 +7,7 @@ import type { Accounts } from "../src/services/accounts.ts";
 import type { Devices } from "../src/services/devices.ts";
 import type { Inbox } from "../src/services/inbox.ts";
 import type { Keys } from "../src/services/keys.ts";
+import type { LiveActivities } from "../src/services/live-activities.ts";
 import type { Questions } from "../src/services/questions.ts";
 import type { Tasks } from "../src/services/tasks.ts";
 
@@ -17,6 +18,7 @@ export interface Services {
   readonly tasks: Tasks;
   readonly questions: Questions;
   readonly inbox: Inbox;
+  readonly liveActivities: LiveActivities;
 }
 
 export interface Context {

@@ -4,6 +4,7 @@ import { accounts } from "./accounts.ts";
 import { devices } from "./devices.ts";
 import { agents, inbox, messages } from "./inbox.ts";
 import { keys } from "./keys.ts";
+import { liveActivities } from "./live-activities.ts";
 import { questions } from "./questions.ts";
 import { tasks } from "./tasks.ts";
 import { router } from "./trpc.ts";
@@ -13,6 +14,7 @@ export const appRouter = router({
   devices,
   keys,
   tasks,
+  liveActivities,
   questions,
   inbox,
   messages,

@@ -30,6 +30,7 @@ import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
 import { createInbox } from "./services/inbox.ts";
 import { createKeys } from "./services/keys.ts";
+import { createLiveActivities } from "./services/live-activities.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createUsage } from "./services/usage.ts";
@@ -80,6 +81,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     tasks,
     questions: createQuestions({ ...deps, keys }),
     inbox: createInbox({ ...deps, keys, tasks }),
+    liveActivities: createLiveActivities(deps),
   };
   const usage = createUsage({ keys, clock, log });
   const runner = createRunner({

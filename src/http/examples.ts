@@ -145,6 +145,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { progress: 40, status_note: "Running the tests" },
     response: task,
   },
+  "PUT /v1/tasks/{task_id}/live-activity": {
+    request: { device_id: device.id, push_token: "80a5c1f2a4b5968778695a4b3c2d1e0f" },
+  },
+  "DELETE /v1/tasks/{task_id}/live-activity": { request: { device_id: device.id } },
   "GET /v1/questions": { response: { questions: [question] } },
   "POST /v1/questions": {
     request: { prompt: question.prompt, task_id: task.id },

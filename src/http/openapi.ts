@@ -37,7 +37,17 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
     version,
     openApiVersion: "3.1.0",
     baseUrl: base_url,
-    tags: ["Accounts", "Devices", "Keys", "Tasks", "Questions", "Inbox", "Events", "Health"],
+    tags: [
+      "Accounts",
+      "Devices",
+      "Keys",
+      "Tasks",
+      "Live activities",
+      "Questions",
+      "Inbox",
+      "Events",
+      "Health",
+    ],
     securitySchemes: {
       account: { type: "http", scheme: "bearer", description: "Account token (`mca_…`)" },
       key: { type: "http", scheme: "bearer", description: "API key (`mck_…`)" },
@@ -82,6 +92,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   operation.security =
     access === "none" ? [] : access === "any" ? [{ account: [] }, { key: [] }] : [{ [access]: [] }];
 
+  if (method === "DELETE") moveToBody(operation);
   const body = operation.requestBody?.content["application/json"];
   const parameters: Json[] = operation.parameters ?? [];
   for (const field of query) {
@@ -95,7 +106,6 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
       Object.assign(parameter, { style: "form", explode: false });
   }
   if (parameters.length > 0) operation.parameters = parameters;
-  if (method === "DELETE" || method === "GET") delete operation.requestBody;
   if (operation.requestBody) operation.requestBody.required = !body_optional;
 
   const codes = new Set<ErrorCode>([...errors, ...EVERYWHERE]);
@@ -113,6 +123,22 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   if (access !== "none") codes.add("unauthorized");
   if (access === "account" || access === "key") codes.add("forbidden");
   Object.assign(operation.responses, errorResponses(codes));
+}
+
+/** What the path of a DELETE does not say stands in its body; the generator has it in the query. */
+function moveToBody(operation: Json): void {
+  delete operation.requestBody;
+  const all: Json[] = operation.parameters ?? [];
+  const fields = all.filter((parameter) => parameter.in === "query");
+  if (fields.length === 0) return;
+  operation.parameters = all.filter((parameter) => parameter.in !== "query");
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(fields.map((field) => [field.name, field.schema])),
+    required: fields.filter((field) => field.required).map((field) => field.name),
+    additionalProperties: false,
+  };
+  operation.requestBody = { content: { "application/json": { schema } } };
 }
 
 function addExamples(operation: Json, { request, response }: (typeof EXAMPLES)[string]): void {

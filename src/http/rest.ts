@@ -54,8 +54,9 @@ export function createRestRoutes({
     const input = procedure._def as unknown as { inputs: [z.ZodObject] };
     const shape = input.inputs[0].shape;
     const in_path = getPathParameters(path) as string[];
-    const has_body = method === "POST" || method === "PATCH" || method === "PUT";
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
+    // A DELETE has a body where its path does not say everything; elsewhere one is not read.
+    const has_body = method !== "GET" && (method !== "DELETE" || rest.length > 0);
     const in_query = new Set(has_body ? (query ?? []) : rest);
     const decoders = new Map(
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),

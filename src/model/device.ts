@@ -19,14 +19,15 @@ export const DeviceId = z
 const Text = text({ max: LIMITS.device_text });
 
 /** Hexadecimal text, stored lowercase (decisions.md, Limits). */
-const PushToken = z
+export const PushToken = z
   .string()
   .refine(
     (value) => value.length <= LIMITS.push_token && /^([0-9a-fA-F]{2})+$/.test(value),
     `must be an even number of hexadecimal digits, at most ${LIMITS.push_token}`,
   )
-  .meta({ minLength: 2, maxLength: LIMITS.push_token, pattern: "^([0-9a-fA-F]{2})+$" })
-  .nullable();
+  .meta({ minLength: 2, maxLength: LIMITS.push_token, pattern: "^([0-9a-fA-F]{2})+$" });
+
+const DeviceToken = PushToken.nullable();
 
 /** Body of `PUT /v1/devices/{device_id}`: it replaces what is stored; a missing token is null. */
 export const DeviceInput = z.strictObject({
@@ -35,9 +36,9 @@ export const DeviceInput = z.strictObject({
   os_version: Text,
   app_version: Text,
   apns_environment: z.enum(APNS_ENVIRONMENTS),
-  apns_token: PushToken.exactOptional(),
-  push_to_start_token: PushToken.exactOptional(),
-  widget_push_token: PushToken.exactOptional(),
+  apns_token: DeviceToken.exactOptional(),
+  push_to_start_token: DeviceToken.exactOptional(),
+  widget_push_token: DeviceToken.exactOptional(),
 });
 export type DeviceInput = z.infer<typeof DeviceInput>;
 

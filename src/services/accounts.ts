@@ -2,6 +2,7 @@
 
 import { accountById, deleteAccount, insertAccount, updateSettings } from "../../db/accounts.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
+import { endActivitiesOfAccount, endActivitiesSwitchedOff } from "../../db/live-activities.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
@@ -39,7 +40,11 @@ export function createAccounts({ store, commit, clock, ids, settings }: ServiceD
     },
 
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
-      await store.write([updateSettings({ id: caller.account_id, ...patch.settings })]);
+      const { account_id } = caller;
+      await store.write([
+        updateSettings({ id: account_id, ...patch.settings }),
+        endActivitiesSwitchedOff({ account_id }),
+      ]);
       return read(caller);
     },
 
@@ -58,6 +63,7 @@ export function createAccounts({ store, commit, clock, ids, settings }: ServiceD
             stamp_id: account_id,
             stamp: change_id,
           }),
+          endActivitiesOfAccount({ stamp_id: account_id, stamp: change_id }),
         ],
         events: [
           { stamp, event: { name: "account.deleted", account_id, subject: account_id, data: {} } },

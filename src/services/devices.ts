@@ -1,6 +1,7 @@
 /** Devices: register, replace, remove (interface.md §4 Devices). */
 
 import { deleteDevice, putDevice, releaseTokens, trimDevices } from "../../db/devices.ts";
+import { endActivitiesOfMissingDevices, endActivitiesOfToken } from "../../db/live-activities.ts";
 import { fail } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Device, type DeviceInput, toDevice } from "../model/device.ts";
@@ -19,11 +20,13 @@ export function createDevices({
       const { account_id } = caller;
       const device = toDevice(id, input, clock.now());
       const results = await store.write([
+        endActivitiesOfToken({ apns_token: device.apns_token, account_id, id }),
         releaseTokens({ apns_token: device.apns_token, account_id, id }),
         putDevice({ ...device, account_id }),
         trimDevices({ account_id }),
+        endActivitiesOfMissingDevices({ account_id }),
       ]);
-      const ms = results[1]!.rows[0]?.[0];
+      const ms = results[2]!.rows[0]?.[0];
       if (typeof ms !== "number") fail("unauthorized");
       return { ...device, updated_at: ms / 1000 };
     },
@@ -31,7 +34,10 @@ export function createDevices({
     /** `404` when the account does not have it. */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       const { account_id } = caller;
-      const [result] = await store.write([deleteDevice({ account_id, id })]);
+      const [result] = await store.write([
+        deleteDevice({ account_id, id }),
+        endActivitiesOfMissingDevices({ account_id }),
+      ]);
       if (result!.changes > 0) return;
       await assertLive(caller);
       fail("not_found");

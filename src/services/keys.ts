@@ -9,6 +9,7 @@ import {
   updateHost,
   updateLabel,
 } from "../../db/keys.ts";
+import { endActivitiesOfKey } from "../../db/live-activities.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
@@ -139,7 +140,10 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
       const { account_id } = caller;
       const change_id = ids.stamp();
       const happened = await commit({
-        statements: [deleteKey({ id, account_id, deleted_at: clock.now(), change_id })],
+        statements: [
+          deleteKey({ id, account_id, deleted_at: clock.now(), change_id }),
+          endActivitiesOfKey({ stamp_id: id, stamp: change_id }),
+        ],
         events: [
           {
             stamp: { table: "keys", id, change_id },

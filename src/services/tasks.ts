@@ -1,5 +1,6 @@
 /** Tasks: create, read, list, change, delete (interface.md §4 Tasks). */
 
+import { endActivitiesOfTask } from "../../db/live-activities.ts";
 import { finishWithTask, pendingOfTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
 import {
@@ -68,6 +69,12 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     return fail("not_found");
   };
 
+  /** A task that leaves `in_progress` ends its live activities (§4 Live activities). */
+  const endActivities = ({ task }: TaskRow, change_id: string): Statement[] =>
+    task.status === "in_progress"
+      ? [endActivitiesOfTask({ stamp_id: task.id, stamp: change_id })]
+      : [];
+
   /**
    * Writes the new state if the row is as it was read; gives whether it was. `told` names the
    * changes that the key is to find in its inbox.
@@ -80,7 +87,11 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     const notice = { type: "task.updated", key_id, account_id, task_id, changes: told } as const;
     const { statements, inbox } = notices.tell(stamp, told.length > 0 ? notice : null);
     return commit({
-      statements: [updateTask({ ...task, change_id, old_change_id: row.change_id }), ...statements],
+      statements: [
+        updateTask({ ...task, change_id, old_change_id: row.change_id }),
+        ...(task.status === "in_progress" ? [] : endActivities(row, change_id)),
+        ...statements,
+      ],
       events: [{ stamp, event: taskEvent("task.updated", account_id, task) }],
       inbox,
     });
@@ -146,6 +157,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       statements: [
         stampDoomedTask({ id, change_id, old_change_id, known }),
         ...follow_ups,
+        ...endActivities(row, change_id),
         ...statements,
       ],
       inbox,

@@ -13,7 +13,7 @@ import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
 
-const OWNED = ["keys", "tasks", "questions", "devices"] as const;
+const OWNED = ["keys", "tasks", "questions", "devices", "live_activities"] as const;
 
 async function open(url: string) {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
@@ -48,6 +48,12 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
   await gone.person.send("DELETE /v1/account");
   const stream = await openStream(app.url, kept.person.token);
+  // The deletions took their live activities along: what stands for leftovers is put in here.
+  const first = await open(url);
+  const leftovers = sql`insert into live_activities select account_id, 'dev_x', id, key_id, 'ab', 0, 0 from tasks`;
+  await first.store.write([statement(leftovers)({})]);
+  expect((await first.counts()).at(-2)).toBe(36);
+  await first.store.close();
 
   let steps = 0;
   for (let more = true; more; steps++) {
@@ -63,7 +69,7 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   expect(steps).toBeGreaterThan(20);
 
   const { store, counts } = await open(url);
-  expect(await counts()).toEqual([1, 9, 5, 1, 1]);
+  expect(await counts()).toEqual([1, 9, 5, 1, 9, 1]);
   await store.close();
   expect((await kept.agent.send("GET /v1/tasks")).body.tasks.length).toBe(9);
   const [key] = (await kept.person.send("GET /v1/keys")).body.keys;

@@ -89,7 +89,7 @@ test("an id that is no id of the caller's is 404, whatever its shape [§7 404]",
           const answer = await send(world.pathOf(route, { [name]: id }));
           const what = `${label} ${id.slice(0, 40)}`;
           // The client makes the ids of devices: one of another shape cannot be put.
-          if (route.method === "PUT") add(what, answer, "invalid_fields", [name]);
+          if (route.procedure === "devices.put") add(what, answer, "invalid_fields", [name]);
           else add(what, answer, "not_found");
         }
         for (const id of ["%00", `${own}%00`, `${MARK}%00`]) {

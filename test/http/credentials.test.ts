@@ -27,7 +27,9 @@ interface Action {
   readonly not_for?: "account" | "key";
   /** True: what is named or shown may be of any key of the caller's account. */
   readonly by_account?: boolean;
-  readonly input: (id: string) => Record<string, unknown>;
+  /** What it names besides, always the caller's own. */
+  readonly beside?: Resource;
+  readonly input: (id: string, beside: string) => Record<string, unknown>;
   readonly success: 200 | 201 | 204;
   /** True: success ends the resource, or the caller's account when it names none. */
   readonly ends?: boolean;
@@ -174,6 +176,40 @@ const RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "liveActivities.put": {
+    access: "account",
+    actions: {
+      "the task [§4 Live activities 2]": {
+        names: "task",
+        beside: "device",
+        input: (task_id, device_id) => ({ task_id, device_id, push_token: "ab" }),
+        success: 204,
+      },
+      "the device [§4 Live activities 2]": {
+        names: "device",
+        beside: "task",
+        input: (device_id, task_id) => ({ task_id, device_id, push_token: "ab" }),
+        success: 204,
+      },
+    },
+  },
+  "liveActivities.delete": {
+    access: "account",
+    actions: {
+      "the task [§4 Live activities 2] [§4 Live activities 3]": {
+        names: "task",
+        beside: "device",
+        input: (task_id, device_id) => ({ task_id, device_id }),
+        success: 204,
+      },
+      "the device [§4 Live activities 2] [§4 Live activities 3]": {
+        names: "device",
+        beside: "task",
+        input: (device_id, task_id) => ({ task_id, device_id }),
+        success: 204,
+      },
+    },
+  },
   "questions.list": {
     access: "any",
     actions: {
@@ -308,12 +344,14 @@ async function tryAction(surface: Surface, procedure: string, rule: Rule, action
   for (const credential of holders.credentials) {
     for (const target of action.names ? TARGETS : (["never there"] as const)) {
       const id = action.names ? await holders.target(action.names, target) : "";
+      const owner = credential.is?.owner ?? "first";
+      const beside = action.beside ? await holders.target(action.beside, owner) : "";
       const hidden = await holders.secretsFrom(credential, action.by_account);
       const right = expected(rule, action, credential, target);
       const ends = action.ends === true && typeof right === "number";
       const header =
         ends && !action.names ? await holders.throwaway(credential) : credential.header;
-      const answer = await call(surface, procedure, action.input(id), header);
+      const answer = await call(surface, procedure, action.input(id, beside), header);
       if (ends && action.names) holders.usedUp(action.names, target);
       // So that the key's 20 pending questions are not used up.
       if (answer.status < 300 && procedure === "questions.ask") {

@@ -183,6 +183,16 @@ test("real answers are of a status and a shape that the document gives [§7 code
   await call(agent, "PATCH /v1/tasks/{task_id}", [task.id], patch);
   await call(agent, "PATCH /v1/tasks/{task_id}", [task.id], { notify: null });
 
+  await call(person, "PUT /v1/devices/{device_id}", [device], DEVICE);
+  const activity = { device_id: device, push_token: "AB" };
+  const gone = { ...activity, device_id: "x" };
+  const live = "/v1/tasks/{task_id}/live-activity";
+  await call(person, `PUT ${live}`, [task.id], activity);
+  await call(person, `PUT ${live}`, [task.id], gone);
+  await call(person, `DELETE ${live}`, [task.id], { device_id: device });
+  await call(person, `DELETE ${live}`, ["x"], { device_id: device });
+  await call(person, `DELETE ${live}`, [task.id], {});
+
   const choice = { prompt: "p", kind: "choice", options: ["a", "b"], task_id: task.id };
   const question = await call(agent, "POST /v1/questions", [], choice);
   await call(person, "POST /v1/questions", [], choice);

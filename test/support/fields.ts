@@ -69,16 +69,15 @@ const BOOLEAN: Row = {
   good: json(true, false),
 };
 
-/** An even number of hexadecimal digits, 2 to 512, or null. */
-const HEX: Row = {
-  bad: [
-    ...NO_TEXT,
-    ...NOT_STORABLE,
-    ...json("", "a", "abc", "0g", " ab", "0xab", "ab ", MARK, "a".repeat(514), "٠٠"),
-  ],
-  // Upper case is stored lowercase, which is another test's business.
-  good: json("00", "ab09ff", "a".repeat(512), null),
-};
+/** An even number of hexadecimal digits, 2 to 512. */
+const NO_HEX = [
+  ...NO_TEXT,
+  ...NOT_STORABLE,
+  ...json("", "a", "abc", "0g", " ab", "0xab", "ab ", MARK, "a".repeat(514), "٠٠"),
+];
+// Upper case is stored lowercase, which is another test's business.
+const HEX = json("00", "ab09ff", "a".repeat(512));
+const HEX_OR_NULL: Row = { bad: NO_HEX, good: [...HEX, "null"] };
 
 /** By field name, from interface.md §2 and §4 and decisions.md, Limits. */
 export const FIELDS: Readonly<Record<string, Row>> = {
@@ -110,9 +109,10 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   os_version: text(100),
   app_version: text(100),
   apns_environment: oneOf("production", "sandbox"),
-  apns_token: HEX,
-  push_to_start_token: HEX,
-  widget_push_token: HEX,
+  apns_token: HEX_OR_NULL,
+  push_to_start_token: HEX_OR_NULL,
+  widget_push_token: HEX_OR_NULL,
+  push_token: { bad: [...NO_HEX, "null"], good: HEX },
   settings: {
     bad: [
       ...json(null, [], [true], MARK, 1, true, {}, { live_activities: true, extra: MARK }),
@@ -126,6 +126,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   task_id: { bad: [...NO_TEXT, ...NOT_STORABLE], good: ["null"] },
   key_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
   text: text(4_000),
+  device_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
   // Ignored while the server asks for none, but still a string.
   attestation: { bad: [...NO_TEXT, "null"], good: json("x", "") },
 };

@@ -40,6 +40,18 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "GET /v1/tasks/{task_id}": { success: 200, access: "any", errors: [404] },
   "PATCH /v1/tasks/{task_id}": { success: 200, access: "any", body: "required", errors: [404] },
   "DELETE /v1/tasks/{task_id}": { success: 204, access: "any", errors: [404] },
+  "PUT /v1/tasks/{task_id}/live-activity": {
+    success: 204,
+    access: "account",
+    body: "required",
+    errors: [404],
+  },
+  "DELETE /v1/tasks/{task_id}/live-activity": {
+    success: 204,
+    access: "account",
+    body: "required",
+    errors: [404],
+  },
   "GET /v1/questions": {
     success: 200,
     access: "any",

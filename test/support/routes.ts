@@ -39,12 +39,14 @@ function readRoutes(): Route[] {
     const { shape } = inputs[0];
     const in_path = getPathParameters(openapi!.path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
-    const takes_body = ["POST", "PUT", "PATCH"].includes(openapi!.method);
+    const { method } = openapi!;
+    const takes_body =
+      ["POST", "PUT", "PATCH"].includes(method) || (method === "DELETE" && rest.length > 0);
     const in_body = takes_body ? rest.filter((field) => !query.includes(field)) : null;
     routes.push({
       procedure: path,
       type: type as Route["type"],
-      method: openapi!.method,
+      method,
       path: openapi!.path,
       access: access!,
       in_path,

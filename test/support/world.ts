@@ -89,16 +89,12 @@ export function kindsOf({ access }: Route): Kind[] {
 /** A body that the route takes, as JSON text; undefined for a route without one. */
 export function bodyOf(world: World, route: Route, kind: Kind): string | undefined {
   if (!route.in_body) return undefined;
-  const fields = route.required
-    .filter((name) => name !== "key_id")
-    .map((name) => [name, JSON.parse(rowOf(name).good[0]!)]);
-  return JSON.stringify({ ...Object.fromEntries(fields), ...keyIdFor(world, route, kind) });
-}
-
-/** The key that a body names, where the caller has to name one. */
-function keyIdFor(world: World, { procedure }: Route, kind: Kind) {
-  if (procedure === "messages.send") return { key_id: world.other.key.id };
-  return procedure === "tasks.create" && kind === "account" ? { key_id: world.agent.key.id } : {};
+  const fields = route.required.map((name) => [
+    name,
+    world.ids[name] ?? JSON.parse(rowOf(name).good[0]!),
+  ]);
+  const key_id = route.procedure === "tasks.create" && kind === "account" && world.agent.key.id;
+  return JSON.stringify({ ...Object.fromEntries(fields), ...(key_id && { key_id }) });
 }
 
 /** `body` with one more field, given as JSON text. */

@@ -1,0 +1,41 @@
+/** interface.md §4 Live activities. */
+
+import { z } from "zod";
+import { LiveActivityInput, LiveActivityName } from "../src/model/live-activity.ts";
+import { account, router } from "./trpc.ts";
+
+const tags = ["Live activities"];
+
+export const liveActivities = router({
+  put: account
+    .meta({
+      openapi: {
+        method: "PUT",
+        path: "/v1/tasks/{task_id}/live-activity",
+        tags,
+        summary: "Register the live activity of a task on a device",
+        description:
+          "Send it each time the activity gets a new update token. Nothing is kept for a task that is not `in_progress`, or while the setting `live_activities` is off.",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(LiveActivityInput)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.liveActivities.put(ctx.caller, input)),
+
+  delete: account
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/tasks/{task_id}/live-activity",
+        tags,
+        summary: "Remove the live activity of a task on a device, if one is registered",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(LiveActivityName)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.liveActivities.remove(ctx.caller, input)),
+});

@@ -1,0 +1,13 @@
+/** Where a device shows a task: the update token of its live activity (interface.md §4). */
+
+import { z } from "zod";
+import { PushToken } from "./device.ts";
+import { Id } from "./text.ts";
+
+/** Names the registration; what is not the account's is `404`. */
+export const LiveActivityName = z.strictObject({ task_id: Id, device_id: Id });
+export type LiveActivityName = z.infer<typeof LiveActivityName>;
+
+/** The token is stored lowercase. */
+export const LiveActivityInput = LiveActivityName.extend({ push_token: PushToken });
+export type LiveActivityInput = z.infer<typeof LiveActivityInput>;

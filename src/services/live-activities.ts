@@ -1,0 +1,48 @@
+/** Live-activity registrations: register and remove (interface.md §4 Live activities). */
+
+import { activityGrounds, deleteActivity, putActivity } from "../../db/live-activities.ts";
+import { fail } from "../errors.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+export type LiveActivities = ReturnType<typeof createLiveActivities>;
+
+export function createLiveActivities({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
+  /** Whether a registration may stand now; `404` when task or device is not the account's. */
+  const mayStand = async (
+    { account_id }: AccountCaller,
+    { task_id, device_id }: LiveActivityName,
+  ): Promise<boolean> => {
+    const [row] = await store.read(activityGrounds({ account_id, task_id, device_id }));
+    if (!row) fail("unauthorized");
+    const [setting, status, has_device] = row;
+    if (status === null || !has_device) fail("not_found");
+    return status === "in_progress" && setting === 1;
+  };
+
+  return {
+    /**
+     * Keeps the newest token of the task's activity on the device. A task that is not in progress,
+     * or a setting that is off, leaves nothing (push.md, Live activity life).
+     */
+    put: (caller: AccountCaller, { push_token, ...name }: LiveActivityInput): Promise<void> =>
+      untilDecided(async () => {
+        const { account_id } = caller;
+        const token = push_token.toLowerCase();
+        const [result] = await store.write([
+          putActivity({ ...name, account_id, push_token: token, now: clock.now() }),
+        ]);
+        // What refused it may have passed meanwhile: then it is tried again.
+        return result!.changes > 0 || !(await mayStand(caller, name)) || undefined;
+      }).then(() => {}),
+
+    /** Also fine when the device has none registered (§4 Live activities 3). */
+    async remove(caller: AccountCaller, name: LiveActivityName): Promise<void> {
+      const { account_id } = caller;
+      const [result] = await store.write([deleteActivity({ ...name, account_id })]);
+      if (result!.changes === 0) await mayStand(caller, name);
+    },
+  };
+}
