@@ -234,6 +234,13 @@ export const events = sqliteTable("events", {
   created_at: timestamp().notNull(),
 });
 
+/** Challenges of app attestation that are not used yet. */
+export const challenges = sqliteTable(
+  "challenges",
+  { challenge: text().primaryKey(), expires_at: timestamp().notNull() },
+  (t) => [index("challenges_expiry").on(t.expires_at)],
+);
+
 /** Secrets of the service itself, the same in every process on this store. */
 export const secrets = sqliteTable("secrets", {
   name: text().primaryKey(),

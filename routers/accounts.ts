@@ -18,18 +18,18 @@ export const accounts = router({
       },
       status: 201,
       body_optional: true,
-      errors: ["account_creation_off"],
+      errors: ["account_creation_off", "attestation_required", "attestation_invalid"],
     })
     .input(
       z.strictObject({
-        attestation: z
-          .string()
-          .exactOptional()
-          .meta({ description: "Ignored while the server requires no app attestation" }),
+        attestation: z.string().exactOptional().meta({
+          description:
+            "base64url of the JSON `{challenge, key_id, object}`: the challenge as it came, the key's id and the App Attest attestation object, both base64. Ignored while the server requires no app attestation",
+        }),
       }),
     )
     .output(z.object({ account: Account, token: z.string() }))
-    .mutation(({ ctx }) => ctx.services.accounts.create()),
+    .mutation(({ ctx, input }) => ctx.services.accounts.create(input.attestation)),
 
   get: account
     .meta({ openapi: { method: "GET", path: "/v1/account", tags, summary: "Read the account" } })

@@ -4,6 +4,7 @@ import type { FieldReasons } from "../src/errors.ts";
 import type { Caller } from "../src/model/caller.ts";
 import type { Once } from "../src/model/once.ts";
 import type { Accounts } from "../src/services/accounts.ts";
+import type { Attestations } from "../src/services/attestations.ts";
 import type { Devices } from "../src/services/devices.ts";
 import type { Inbox } from "../src/services/inbox.ts";
 import type { Keys } from "../src/services/keys.ts";
@@ -13,6 +14,7 @@ import type { Tasks } from "../src/services/tasks.ts";
 
 export interface Services {
   readonly accounts: Accounts;
+  readonly attestations: Attestations;
   readonly devices: Devices;
   readonly keys: Keys;
   readonly tasks: Tasks;

@@ -1,6 +1,7 @@
 /** Every procedure of the service, once. */
 
 import { accounts } from "./accounts.ts";
+import { attest } from "./attest.ts";
 import { devices } from "./devices.ts";
 import { agents, inbox, messages } from "./inbox.ts";
 import { keys } from "./keys.ts";
@@ -11,6 +12,7 @@ import { router } from "./trpc.ts";
 
 export const appRouter = router({
   accounts,
+  attest,
   devices,
   keys,
   tasks,

@@ -1,5 +1,6 @@
 /** The composition root: makes the parts, joins them, starts and stops them in order. */
 
+import { pruneChallenges } from "../db/challenges.ts";
 import { deleteStep } from "../db/deletions.ts";
 import { forgetRepeats } from "../db/idempotency.ts";
 import { openStore } from "../db/open.ts";
@@ -7,6 +8,7 @@ import { createOutbox } from "../db/outbox.ts";
 import { createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import { appRouter } from "../routers/index.ts";
+import { APPLE_APP_ATTEST_ROOT } from "./auth/apple-root.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import type { Clock } from "./clock.ts";
 import { systemClock } from "./clock.ts";
@@ -25,6 +27,7 @@ import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
 import type { Log } from "./log.ts";
 import { createAccounts } from "./services/accounts.ts";
+import { createAttestations } from "./services/attestations.ts";
 import { createCommit } from "./services/commit.ts";
 import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
@@ -51,6 +54,7 @@ const DRAIN = 10;
 
 /** Opens and migrates the store, then listens. Throws when either cannot be done. */
 export async function startApp({ config, clock, ids, log }: AppDeps) {
+  const check = await loadAttestationCheck(config);
   const store = await openStore(
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
     systemClock,
@@ -74,9 +78,11 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   };
   const keys = createKeys(deps);
   const tasks = createTasks({ ...deps, keys });
+  const attestations = createAttestations({ ...deps, check, log });
   const services = {
     keys,
-    accounts: createAccounts(deps),
+    accounts: createAccounts({ ...deps, attestations }),
+    attestations,
     devices: createDevices(deps),
     tasks,
     questions: createQuestions({ ...deps, keys }),
@@ -93,6 +99,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       pruneQuestions: createQuestionPruner(store),
       outbox,
       forgetRepeats: (before, limit) => forgetRepeats(store, before, limit),
+      pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
       deleteStep: (limit) => deleteStep(store, limit),
     }),
     clock,
@@ -170,4 +177,17 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     /** Ends gracefully; a second call waits for the first. */
     stop: (): Promise<void> => (stopping ??= stop()),
   };
+}
+
+/** Null while none is required: its parsers are then not even loaded. */
+async function loadAttestationCheck(config: Config) {
+  const { ATTEST, ATTEST_APP_ID: app_id, ATTEST_ROOT_CA_FILE: file } = config;
+  if (ATTEST === "off" || app_id === undefined) return null;
+  const { createAttestationCheck } = await import("./auth/attestation.ts");
+  try {
+    const root = file === undefined ? APPLE_APP_ATTEST_ROOT : await Bun.file(file).text();
+    return createAttestationCheck({ app_id, root });
+  } catch (error) {
+    throw cannotUse("ATTEST_ROOT_CA_FILE", "is no file with a certificate", error);
+  }
 }

@@ -42,6 +42,21 @@ export const CONFIG = {
     doc: "`off`: `POST /v1/accounts` is refused",
     schema: z.enum(["open", "off"], "must be open or off").default("open"),
   },
+  ATTEST: {
+    doc: "`required`: `POST /v1/accounts` wants an App Attest attestation of the app",
+    schema: z.enum(["off", "required"], "must be off or required").default("off"),
+  },
+  ATTEST_APP_ID: {
+    doc: "Team id, dot, bundle id of the app, as in `A1B2C3D4E5.com.example.relay`; needed when `ATTEST=required`",
+    schema: z
+      .string()
+      .regex(/^[A-Z0-9]{10}\.[A-Za-z0-9.-]{1,155}$/, "must be a team id, a dot and a bundle id")
+      .optional(),
+  },
+  ATTEST_ROOT_CA_FILE: {
+    doc: "PEM file with the one root certificate to trust; Apple's App Attestation Root CA when unset",
+    schema: z.string().min(1).optional(),
+  },
   TASK_RETENTION_DAYS: {
     doc: "Days until a `done` or `cancelled` task is deleted after its last update; `0`: never",
     schema: z
@@ -81,5 +96,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     }
     return [name, result.data];
   });
-  return Object.fromEntries(entries) as Config;
+  const config = Object.fromEntries(entries) as Config;
+  if (config.ATTEST === "required" && config.ATTEST_APP_ID === undefined) {
+    throw new ConfigError("ATTEST_APP_ID: is needed when ATTEST is required");
+  }
+  return config;
 }

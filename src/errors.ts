@@ -15,6 +15,16 @@ export const ERRORS = {
   invalid_json: { status: 400, trpc: "PARSE_ERROR", title: "The body is not JSON" },
   unauthorized: { status: 401, trpc: "UNAUTHORIZED", title: "No valid credential" },
   forbidden: { status: 403, trpc: "FORBIDDEN", title: "Not allowed with this credential" },
+  attestation_required: {
+    status: 403,
+    trpc: "FORBIDDEN",
+    title: "App attestation is required",
+  },
+  attestation_invalid: {
+    status: 403,
+    trpc: "FORBIDDEN",
+    title: "The app attestation is not valid",
+  },
   account_creation_off: { status: 403, trpc: "FORBIDDEN", title: "Account creation is off" },
   not_found: { status: 404, trpc: "NOT_FOUND", title: "Not found" },
   unknown_path: { status: 404, trpc: "NOT_FOUND", title: "No such route" },

@@ -11,6 +11,8 @@ export interface Ids {
   next(prefix: IdPrefix): string;
   /** Prefix + 256 random bits, base64url. */
   secret(prefix: "mca" | "mck" | "sig"): string;
+  /** 256 random bits, base64url. */
+  challenge(): string;
   /** A value no other change has: marks the row a write batch changed (see db/store.ts). */
   stamp(): string;
 }
@@ -37,6 +39,7 @@ export function createIds(clock: Clock): Ids {
       return `${prefix}_${hex(last_ms, 12)}7${hex(counter, 3)}${random.toString("hex")}`;
     },
     secret: (prefix) => `${prefix}_${randomBytes(32).toString("base64url")}`,
+    challenge: () => randomBytes(32).toString("base64url"),
     stamp: () => `${process_part}${(++changes).toString(36)}`,
   };
 }

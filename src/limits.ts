@@ -62,5 +62,9 @@ export const LIMITS = {
   /** Characters of an `Idempotency-Key`, and how long it is kept. */
   idempotency_key: 255,
   idempotency_retention: 86_400,
+  /** Seconds in which a challenge of app attestation can be used. */
+  challenge_life: 300,
+  /** Characters of an `attestation`; a genuine one has some 10,000. */
+  attestation: 32_768,
   trpc_batch: 20,
 } as const;

@@ -123,6 +123,13 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: {},
     response: { account, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
   },
+  "POST /v1/attest/challenge": {
+    request: {},
+    response: {
+      challenge: "pF1cS8T0nq2Zb7dLw3eXyVhJmR5uKgA9oIxNtC4sEYQ",
+      expires_at: 1795257573.388,
+    },
+  },
   "GET /v1/account": { response: account },
   "PATCH /v1/account": {
     request: { settings: { live_activities: false } },

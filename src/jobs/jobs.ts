@@ -16,21 +16,15 @@ interface JobDeps {
   readonly pruneQuestions: (limit: number) => Promise<boolean>;
   readonly outbox: { prune(before: number, limit: number): Promise<number> };
   readonly forgetRepeats: (before: number, limit: number) => Promise<number>;
+  /** Deletes up to `limit` challenges that are expired at `now`; gives their number. */
+  readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
   readonly deleteStep: (limit: number) => Promise<boolean>;
 }
 
 export function createJobs(deps: JobDeps): Job[] {
-  const {
-    questions,
-    tasks,
-    inbox,
-    task_retention_days,
-    pruneQuestions,
-    outbox,
-    forgetRepeats,
-    deleteStep,
-  } = deps;
+  const { questions, tasks, inbox, task_retention_days, outbox, deleteStep } = deps;
+  const { pruneQuestions, pruneChallenges, forgetRepeats } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -68,6 +62,11 @@ export function createJobs(deps: JobDeps): Job[] {
       run: async ({ now, limit }) => ({
         more: (await forgetRepeats(now - LIMITS.idempotency_retention, limit)) === limit,
       }),
+    },
+    {
+      name: "prune challenges",
+      every: 60,
+      run: async ({ now, limit }) => ({ more: (await pruneChallenges(now, limit)) === limit }),
     },
     {
       name: "prune events",

@@ -7,11 +7,17 @@ import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
+import type { Attestations } from "./attestations.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
-export function createAccounts({ store, commit, clock, ids, settings }: ServiceDeps) {
+interface AccountsDeps extends ServiceDeps {
+  readonly attestations: Pick<Attestations, "admit">;
+}
+
+export function createAccounts(deps: AccountsDeps) {
+  const { store, commit, clock, ids, settings, attestations } = deps;
   const read = async (caller: AccountCaller): Promise<Account> => {
     const [row] = await store.read(accountById({ id: caller.account_id }));
     if (!row) fail("unauthorized");
@@ -22,9 +28,13 @@ export function createAccounts({ store, commit, clock, ids, settings }: ServiceD
   return {
     read,
 
-    /** The token is in this answer only; the store keeps its digest. */
-    async create(): Promise<{ account: Account; token: string }> {
+    /**
+     * The token is in this answer only; the store keeps its digest. `403 account_creation_off`,
+     * `attestation_required`, `attestation_invalid`.
+     */
+    async create(attestation?: string): Promise<{ account: Account; token: string }> {
       if (!settings.account_creation) fail("account_creation_off");
+      await attestations.admit(attestation);
       const token = ids.secret("mca");
       const row = { id: ids.next("acc"), created_at: clock.now(), live_activities: true };
       await store.write([

@@ -48,7 +48,7 @@ export const CLAUSES: readonly Clause[] = [
   now("§4 Accounts GET", "the account"),
   now("§4 Accounts PATCH", "the settings"),
   now("§4 Accounts DELETE", "204; the account and all of it"),
-  later("§4 Accounts attest", "challenge and attestation"),
+  now("§4 Accounts attest", "challenge and attestation"),
   later("§4 Accounts rate limit", "strict, per IP address"),
   now("§4 Devices PUT", "creates or replaces"),
   now("§4 Devices DELETE", "204"),
@@ -124,7 +124,7 @@ export const CLAUSES: readonly Clause[] = [
   now("§5 2", "each route has its credential kinds"),
   now("§5 3", "a key is limited to its own tasks; only an account names key_id"),
   now("§5 4", "a deleted key or account is refused at once"),
-  later("§5 5", "attestation when required"),
+  now("§5 5", "attestation when required"),
 
   now("§6 frame", "event and one data line, of the own account"),
   now("§6 ping", "after 20 seconds of silence"),

@@ -23,6 +23,7 @@ const ALLOWED: Record<string, readonly string[]> = {
 const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(drizzle-orm|libsql|@libsql\/)/, ["db"]],
   [/^@trpc\/server/, ["routers", "http", "leaf types"]],
+  [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^trpc-to-openapi/, ["routers types", "http"]],
 ];
 

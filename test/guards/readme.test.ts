@@ -67,6 +67,8 @@ test("a value that cannot be used is named, and never shown", () => {
       "http://user:secret@host:99999",
     ],
     ACCOUNT_CREATION: ["secret"],
+    ATTEST: ["on", "secret"],
+    ATTEST_APP_ID: ["com.example.app", "A1B2C3D4E5", "a1b2c3d4e5.app", "A1B2C3D4E5.a b"],
     TASK_RETENTION_DAYS: ["-1", "1.5", "ever"],
     LOG_LEVEL: ["secret"],
   };

@@ -50,6 +50,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     access: "none",
     actions: { "[§4 Accounts POST] [§5 2]": { input: () => ({}), success: 201 } },
   },
+  "attest.challenge": {
+    access: "none",
+    actions: { "[§4 Accounts attest] [§5 2]": { input: () => ({}), success: 200 } },
+  },
   "accounts.get": {
     access: "account",
     actions: { "[§4 Accounts GET]": { input: () => ({}), success: 200 } },

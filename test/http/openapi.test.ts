@@ -153,6 +153,8 @@ test("real answers are of a status and a shape that the document gives [§7 code
   const nobody = client(app.url);
   const { token } = await call(nobody, "POST /v1/accounts");
   const person = client(app.url, token);
+  await call(nobody, "POST /v1/attest/challenge");
+  await call(nobody, "POST /v1/attest/challenge", [], { extra: 1 });
   await call(nobody, "GET /v1/account");
   await call(nobody, "POST /v1/accounts", [], { extra: 1 });
   await call(person, "GET /v1/account");
@@ -289,7 +291,13 @@ test("the codes of errors are those that the service gives [§7 code]", async ()
   const known = ["invalid_json", "unauthorized", "forbidden", "account_creation_off", "not_found"];
   const conflicts = ["question_not_pending", "too_many_pending_questions", "too_many_keys"];
   const more = ["too_many_tasks", "body_too_large", "unsupported_media_type", "invalid_fields"];
-  const last = ["too_many_waits", "internal", "store_unavailable"];
+  const last = [
+    "attestation_required",
+    "attestation_invalid",
+    "too_many_waits",
+    "internal",
+    "store_unavailable",
+  ];
   const paths = ["unknown_path", "method_not_allowed"];
   expect(codes).toEqual(
     expect.arrayContaining([...known, ...paths, ...conflicts, ...more, ...last]),

@@ -15,6 +15,7 @@ export interface Operation {
 /** interface.md §4, and decisions.md where it adds a route or a parameter. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "POST /v1/accounts": { success: 201, access: "none", body: "optional", errors: [403] },
+  "POST /v1/attest/challenge": { success: 200, access: "none", body: "optional" },
   "GET /v1/account": { success: 200, access: "account" },
   "PATCH /v1/account": { success: 200, access: "account", body: "required" },
   "DELETE /v1/account": { success: 204, access: "account" },

@@ -54,6 +54,8 @@ const STATUS = {
   invalid_json: 400,
   unauthorized: 401,
   forbidden: 403,
+  attestation_required: 403,
+  attestation_invalid: 403,
   not_found: 404,
   unknown_path: 404,
   method_not_allowed: 405,

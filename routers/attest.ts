@@ -1,0 +1,26 @@
+/** interface.md §4 Accounts, the challenge route (decisions.md, Accounts, devices). */
+
+import { z } from "zod";
+import { Timestamp } from "../src/model/text.ts";
+import { open, router } from "./trpc.ts";
+
+const tags = ["Accounts"];
+
+export const attest = router({
+  challenge: open
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/attest/challenge",
+        tags,
+        summary: "Get a challenge for app attestation",
+        description:
+          "Good for one `POST /v1/accounts`, within five minutes. As `clientDataHash`, give the device the SHA-256 digest of the challenge's text (UTF-8), just as it stands here.",
+      },
+      body_optional: true,
+      // Place for the limit of one address: 20 an hour (decisions.md, Limits).
+    })
+    .input(z.strictObject({}))
+    .output(z.object({ challenge: z.string(), expires_at: Timestamp }))
+    .mutation(({ ctx }) => ctx.services.attestations.challenge()),
+});
