@@ -16,6 +16,7 @@ import { type Config, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
 import { createContextFactory } from "./http/context.ts";
+import { createDocs } from "./http/docs.ts";
 import { createHealth } from "./http/health.ts";
 import { createDocument } from "./http/openapi.ts";
 import { createRestRoutes } from "./http/rest.ts";
@@ -128,6 +129,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
           "/v1/events": {
             GET: (request) => streams.open(request, () => server.timeout(request, 1)),
           },
+          ...createDocs(),
           "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
           "/v1/openapi.json": {
             GET: async () =>

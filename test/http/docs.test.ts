@@ -1,0 +1,105 @@
+/** `/docs`: what it is made of, and that a real browser shows it with nothing from elsewhere. */
+
+import { expect, test } from "bun:test";
+import { gunzipSync } from "node:zlib";
+import { chromium } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { sendRaw } from "../support/raw.ts";
+import { ROUTES } from "../support/routes.ts";
+import { expectProblem } from "../support/wire.ts";
+
+const app = await startTestApp();
+const page = await fetch(`${app.url}/docs`);
+const html = await page.text();
+const assets = [...html.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
+
+test("the page allows scripts and styles of its own server alone, none of them inline", () => {
+  const { headers } = page;
+  expect([page.status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(headers.get("cache-control")).toBe("no-cache");
+  const policy = headers.get("content-security-policy") ?? "";
+  expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self';");
+  expect(policy).not.toContain("unsafe");
+  expect(html).not.toMatch(/https?:|<style|style=|<script(?! src=)/);
+  expect(assets.length).toBe(3);
+});
+
+test("its assets have their type, are kept for ever, and come compressed where that is taken", async () => {
+  for (const path of assets) {
+    const type = path.endsWith(".css") ? "text/css" : "text/javascript";
+    const plain = await fetch(app.url + path, { headers: { "accept-encoding": "identity" } });
+    const text = await plain.text();
+    expect([plain.status, plain.headers.get("content-type")]).toEqual([
+      200,
+      `${type}; charset=utf-8`,
+    ]);
+    expect(plain.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect([plain.headers.get("vary"), plain.headers.get("content-encoding")]).toEqual([
+      "accept-encoding",
+      null,
+    ]);
+    const packed = await fetch(app.url + path, {
+      headers: { "accept-encoding": "br, gzip" },
+      decompress: false,
+    });
+    expect(packed.headers.get("content-encoding")).toBe("gzip");
+    expect(gunzipSync(await packed.bytes()).toString()).toBe(text);
+    const refused = await fetch(app.url + path, { headers: { "accept-encoding": "gzip;q=0" } });
+    expect(refused.headers.get("content-encoding")).toBeNull();
+    await refused.text();
+  }
+});
+
+test("GET and HEAD alone; another name is no route", async () => {
+  for (const path of assets) {
+    const { status, text, headers } = await sendRaw(app.url, "HEAD", path);
+    expect([status, text, headers.get("cache-control")?.slice(0, 6)]).toEqual([200, "", "public"]);
+    for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
+      const answer = await sendRaw(app.url, method, path);
+      expectProblem(answer, "method_not_allowed");
+      expect(answer.headers.get("allow")).toBe("GET, HEAD");
+    }
+  }
+  for (const path of ["/docs/", "/docs/swagger-ui-bundle.js", "/docs/..%2fpackage.json"]) {
+    expectProblem(await sendRaw(app.url, "GET", path), "unknown_path");
+  }
+});
+
+/** Of the system: apt-get install chromium. */
+const browser_path = Bun.which("chromium");
+
+test.if(browser_path !== null)(
+  "a browser shows every route and tries one, with requests to this server alone",
+  async () => {
+    const browser = await chromium.launch({
+      executablePath: browser_path!,
+      args: ["--no-sandbox"],
+    });
+    try {
+      const tab = await browser.newPage();
+      const requests: string[] = [];
+      const complaints: string[] = [];
+      // A breach of the policy is told on the console too.
+      tab.on("request", (request) => requests.push(request.url()));
+      tab.on("console", (message) => complaints.push(message.text()));
+      tab.on("pageerror", (error) => complaints.push(String(error)));
+      // By another name than the document's: what is tried goes to where the page came from.
+      const origin = app.url.replace("127.0.0.1", "localhost");
+      await tab.goto(`${origin}/docs`);
+      const create = tab.locator(".opblock", { hasText: "/v1/accounts" });
+      await create.waitFor();
+      // And the event stream and the health check, which are no procedures.
+      expect(await tab.locator(".opblock").count()).toBe(ROUTES.length + 2);
+      await create.locator(".opblock-summary-control").click();
+      await create.getByRole("button", { name: "Try it out" }).click();
+      await create.getByRole("button", { name: "Execute" }).click();
+      await create.locator(".live-responses-table .response", { hasText: "mca_" }).waitFor();
+      expect(complaints).toEqual([]);
+      const foreign = requests.filter((url) => !/^data:/.test(url) && !url.startsWith(origin));
+      expect(foreign).toEqual([]);
+      expect(requests).toContain(`${origin}/v1/accounts`);
+    } finally {
+      await browser.close();
+    }
+  },
+);
