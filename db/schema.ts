@@ -51,6 +51,17 @@ export const accounts = sqliteTable(
   ],
 );
 
+/** Accounts made of late, by a keyed digest of the address: their number is limited. */
+export const accountCreations = sqliteTable(
+  "account_creations",
+  {
+    seq: integer().primaryKey(),
+    origin: text().notNull(),
+    created_at: timestamp().notNull(),
+  },
+  (t) => [index("account_creations_origin").on(t.origin, t.created_at)],
+);
+
 export const keys = sqliteTable(
   "keys",
   {

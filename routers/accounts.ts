@@ -18,6 +18,7 @@ export const accounts = router({
       },
       status: 201,
       body_optional: true,
+      limit: "accounts",
       errors: ["account_creation_off", "attestation_required", "attestation_invalid"],
     })
     .input(
@@ -29,7 +30,9 @@ export const accounts = router({
       }),
     )
     .output(z.object({ account: Account, token: z.string() }))
-    .mutation(({ ctx, input }) => ctx.services.accounts.create(input.attestation)),
+    .mutation(({ ctx, input }) =>
+      ctx.services.accounts.create(ctx.visit.address(), input.attestation),
+    ),
 
   get: account
     .meta({ openapi: { method: "GET", path: "/v1/account", tags, summary: "Read the account" } })

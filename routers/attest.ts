@@ -18,7 +18,7 @@ export const attest = router({
           "Good for one `POST /v1/accounts`, within five minutes. As `clientDataHash`, give the device the SHA-256 digest of the challenge's text (UTF-8), just as it stands here.",
       },
       body_optional: true,
-      // Place for the limit of one address: 20 an hour (decisions.md, Limits).
+      limit: "challenges",
     })
     .input(z.strictObject({}))
     .output(z.object({ challenge: z.string(), expires_at: Timestamp }))

@@ -23,6 +23,16 @@ export interface Services {
   readonly liveActivities: LiveActivities;
 }
 
+/** The request that a call came with, as far as every call of it needs it. */
+export interface Visit {
+  /** Charges one call to its caller; throws `429 rate_limited`. */
+  charge(): void;
+  /** Charges one call to a limit of its address; throws `429 rate_limited`. */
+  limit(name: "accounts" | "challenges"): Promise<void>;
+  /** The client's address, for limits alone: it is neither stored nor logged. */
+  address(): string;
+}
+
 export interface Context {
   readonly services: Services;
   /** Null without a valid credential. */
@@ -37,4 +47,5 @@ export interface Context {
   readonly effects: boolean;
   /** Fields that the surface itself found invalid, such as a query parameter given twice. */
   readonly rejected: FieldReasons | null;
+  readonly visit: Visit;
 }

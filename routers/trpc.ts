@@ -13,7 +13,7 @@ import {
   ServiceError,
 } from "../src/errors.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
-import type { Context } from "./context.ts";
+import type { Context, Visit } from "./context.ts";
 
 /** Who may call: interface.md §4, Credential kinds. */
 export type Access = "none" | "account" | "key" | "any";
@@ -29,6 +29,8 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly body_optional?: boolean;
   /** True: REST takes an `Idempotency-Key` (decisions.md, Sending again). */
   readonly repeatable?: boolean;
+  /** A limit of the client's address, looked at before its fields. */
+  readonly limit?: Parameters<Visit["limit"]>[0];
   /** What of the fields depends on the caller; named beside what the schema finds. */
   readonly rules?: (caller: Caller | null, raw: unknown) => FieldReasons;
   /** Codes this procedure can give beyond those of every route. */
@@ -127,12 +129,14 @@ interface Built {
  */
 export function directCall(procedure: AnyTRPCProcedure) {
   const { meta, inputs, output, resolver, middlewares } = procedure._def as unknown as Built;
-  const admit = admits.get(meta.access ?? "none");
+  const access = meta.access ?? "none";
+  const admit = admits.get(access);
   if (!admit || inputs.length !== 1 || middlewares.length !== 4) {
     throw new Error("a procedure has a base, one input, an output, and no other middleware");
   }
   return async (ctx: Context, raw: unknown): Promise<unknown> => {
-    admitted(admit, ctx);
+    if (meta.limit) await ctx.visit.limit(meta.limit);
+    admitted(access, admit, ctx);
     const input = inputs[0].safeParse(raw);
     if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
     const result = await resolver({ ctx, input: input.data });
@@ -165,8 +169,9 @@ export function toTrpcError(error: unknown): TRPCError {
 
 type Admit<C extends Caller | null> = (caller: Caller | null) => C;
 
-/** Order of the checks: credential, its kind, fields (decisions.md, Errors). */
-function admitted<C extends Caller | null>(admit: Admit<C>, ctx: Context): C {
+/** Order of the checks: credential, rate limit, kind, fields (decisions.md, Errors). */
+function admitted<C extends Caller | null>(access: Access, admit: Admit<C>, ctx: Context): C {
+  if (ctx.caller && access !== "none") ctx.visit.charge();
   const caller = admit(ctx.caller);
   if (ctx.rejected) failFields(ctx.rejected);
   return caller;
@@ -179,7 +184,8 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
   admits.set(access, admit);
   return t.procedure.meta({ access }).use(async ({ ctx, next, meta, getRawInput }) => {
     try {
-      const caller = admitted(admit, ctx);
+      if (meta?.limit) await ctx.visit.limit(meta.limit);
+      const caller = admitted(access, admit, ctx);
       const result = await next({ ctx: { caller } });
       if (result.ok) return result;
       const { cause } = result.error;

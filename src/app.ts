@@ -1,6 +1,7 @@
 /** The composition root: makes the parts, joins them, starts and stops them in order. */
 
 import { pruneChallenges } from "../db/challenges.ts";
+import { pruneCreations } from "../db/creations.ts";
 import { deleteStep } from "../db/deletions.ts";
 import { forgetRepeats } from "../db/idempotency.ts";
 import { openStore } from "../db/open.ts";
@@ -10,11 +11,13 @@ import { sharedSecret } from "../db/secrets.ts";
 import { appRouter } from "../routers/index.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./auth/apple-root.ts";
 import { createAuth } from "./auth/authenticate.ts";
+import { createLimiter } from "./auth/limiter.ts";
 import type { Clock } from "./clock.ts";
 import { systemClock } from "./clock.ts";
 import { type Config, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
+import { createAddresses } from "./http/address.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createDocs } from "./http/docs.ts";
 import { createHealth } from "./http/health.ts";
@@ -23,9 +26,11 @@ import { createRestRoutes } from "./http/rest.ts";
 import { startServer } from "./http/server.ts";
 import { createStreams } from "./http/stream.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
+import { createVisits } from "./http/visit.ts";
 import type { Ids } from "./ids.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
+import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createAttestations } from "./services/attestations.ts";
@@ -75,7 +80,10 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     ids,
     signer,
     assertLive: auth.assertLive,
-    settings: { account_creation: config.ACCOUNT_CREATION === "open" },
+    settings: {
+      account_creation: config.ACCOUNT_CREATION === "open",
+      accounts_per_hour: config.RATE_LIMITS === "on" ? RATES.accounts.quota : 0,
+    },
   };
   const keys = createKeys(deps);
   const tasks = createTasks({ ...deps, keys });
@@ -98,6 +106,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       inbox: services.inbox,
       task_retention_days: config.TASK_RETENTION_DAYS,
       pruneQuestions: createQuestionPruner(store),
+      pruneCreations: (before, limit) => pruneCreations(store, before, limit),
       outbox,
       forgetRepeats: (before, limit) => forgetRepeats(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
@@ -107,7 +116,18 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     log,
   });
   const streams = createStreams({ auth, feed, clock });
-  const createContext = createContextFactory({ services, auth, recordUse: usage.record });
+  const createContext = createContextFactory({ services, recordUse: usage.record });
+  const openVisit = createVisits({
+    auth,
+    limiter: createLimiter({ clock, on: config.RATE_LIMITS === "on" }),
+    addresses: createAddresses({
+      trusted_hops: config.TRUST_PROXY,
+      socketOf: (request) => server.requestIP(request)?.address ?? null,
+      log,
+    }),
+    clock,
+    creationsOf: services.accounts.creationsOf,
+  });
 
   await feed.start();
   store.watch(feed.wake);
@@ -118,16 +138,18 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       hostname: config.HOST,
       port: config.PORT,
       log,
+      openVisit,
       trpc: createTrpcHandler({ router: appRouter, createContext, log }),
       routes: createRestRoutes({
         router: appRouter,
         createContext,
+        openVisit,
         log,
         clock,
         signer,
         extra: {
           "/v1/events": {
-            GET: (request) => streams.open(request, () => server.timeout(request, 1)),
+            GET: (request, visit) => streams.open(visit, () => server.timeout(request, 1)),
           },
           ...createDocs(),
           "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },

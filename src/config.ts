@@ -38,6 +38,18 @@ export const CONFIG = {
     doc: "Token for the libSQL server, when it wants one",
     schema: z.string().min(1).optional(),
   },
+  TRUST_PROXY: {
+    doc: "Proxies in front whose `X-Forwarded-For` is believed: how many entries from its right",
+    schema: z
+      .string()
+      .regex(/^\d{1,2}$/, "must be a number of proxies from 0 to 99")
+      .transform(Number)
+      .default(0),
+  },
+  RATE_LIMITS: {
+    doc: "`off`: no rate limits, for load tests",
+    schema: z.enum(["on", "off"], "must be on or off").default("on"),
+  },
   ACCOUNT_CREATION: {
     doc: "`off`: `POST /v1/accounts` is refused",
     schema: z.enum(["open", "off"], "must be open or off").default("open"),

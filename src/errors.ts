@@ -62,6 +62,12 @@ export const ERRORS = {
     trpc: "UNPROCESSABLE_CONTENT",
     title: "The Idempotency-Key was used with another body",
   },
+  rate_limited: {
+    status: 429,
+    trpc: "TOO_MANY_REQUESTS",
+    title: "Too many requests",
+    retry_after: 1,
+  },
   too_many_waits: {
     status: 429,
     trpc: "TOO_MANY_REQUESTS",
@@ -87,6 +93,8 @@ interface ErrorOptions {
   /** What a person may read about this case; never a value that was sent. */
   readonly detail?: string;
   readonly fields?: FieldReasons;
+  /** Seconds for `Retry-After`, where it is not the code's own. */
+  readonly retry_after?: number;
   /** Why, for the log alone; never shown to a client. */
   readonly cause?: unknown;
 }
@@ -107,7 +115,7 @@ export class ServiceError extends Error {
     super(options.detail ?? `${kind.title}.`, { cause: options.cause });
     this.status = kind.status;
     this.fields = options.fields;
-    this.retry_after = kind.retry_after;
+    this.retry_after = options.retry_after ?? kind.retry_after;
   }
 }
 

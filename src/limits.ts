@@ -67,4 +67,26 @@ export const LIMITS = {
   /** Characters of an `attestation`; a genuine one has some 10,000. */
   attestation: 32_768,
   trpc_batch: 20,
+  /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
+  rate_buckets: 50_000,
 } as const;
+
+/** So many calls at once, which come back evenly within `window` seconds; a quota of 0 is off. */
+export interface Rate {
+  readonly quota: number;
+  readonly window: number;
+}
+
+/** Rate limits by the name that the `RateLimit` headers show (decisions.md, Limits). */
+export const RATES = {
+  /** One API key: 600 a minute. */
+  key: { quota: 120, window: 12 },
+  /** One account token: 1,200 a minute. */
+  account: { quota: 240, window: 12 },
+  /** Refusals of one address without a valid credential. */
+  address: { quota: 60, window: 60 },
+  /** Accounts made by one address: at most so many in any hour. */
+  accounts: { quota: 5, window: 3_600 },
+  /** Attestation challenges for one address. */
+  challenges: { quota: 20, window: 3_600 },
+} as const satisfies Record<string, Rate>;

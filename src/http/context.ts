@@ -1,14 +1,14 @@
 /** Makes the context of a request: who calls, from where, and until when. */
 
 import type { Context, Services } from "../../routers/context.ts";
-import type { Auth, KeyUsage } from "../auth/authenticate.ts";
-import { type FieldReasons, fail } from "../errors.ts";
+import type { KeyUsage } from "../auth/authenticate.ts";
+import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Once } from "../model/once.ts";
+import type { Visit } from "./visit.ts";
 
 interface ContextOptions {
   readonly services: Services;
-  readonly auth: Auth;
   /** Records the use of a key; resolves once it is written, undefined when nothing is due. */
   readonly recordUse: (usage: KeyUsage, host: string | null) => Promise<void> | undefined;
 }
@@ -21,16 +21,16 @@ export interface RequestContext extends Context {
 
 export type CreateContext = ReturnType<typeof createContextFactory>;
 
-export function createContextFactory({ services, auth, recordUse }: ContextOptions) {
+export function createContextFactory({ services, recordUse }: ContextOptions) {
   /** `open` leaves a credential that is sent unread. */
   return async (
-    request: Request,
+    visit: Visit,
     rejected: FieldReasons | null,
     open: boolean,
   ): Promise<RequestContext> => {
-    const { headers, signal } = request;
-    const effects = request.method !== "HEAD";
-    const found = open ? null : await auth.authenticate(headers.get("authorization"));
+    const { headers, signal, method } = visit.request;
+    const effects = method !== "HEAD";
+    const found = open ? null : await visit.authenticate();
     const host = hostOf(headers.get("x-agent-host"));
     return {
       services,
@@ -40,15 +40,10 @@ export function createContextFactory({ services, auth, recordUse }: ContextOptio
       effects,
       rejected,
       once: null,
+      visit,
       recorded: found?.usage && effects ? recordUse(found.usage, host) : undefined,
     };
   };
-}
-
-/** Who sends the request; refuses one without a valid credential. */
-export async function requireCaller(auth: Auth, request: Request) {
-  const found = await auth.authenticate(request.headers.get("authorization"));
-  return found?.caller ?? fail("unauthorized");
 }
 
 /** Control characters are dropped and a long name is cut (decisions.md, Limits, host name). */

@@ -25,6 +25,7 @@ type Json = Record<string, any>;
 const EVERYWHERE: readonly ErrorCode[] = [
   "body_too_large",
   "invalid_fields",
+  "rate_limited",
   "internal",
   "store_unavailable",
 ];
@@ -63,6 +64,7 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
   });
   document.paths["/v1/events"] = { get: eventStream() };
   document.paths["/health"] = { get: health(version) };
+  addQuotas(document);
   dropClosedOutputs(document);
   document.components.schemas = {
     ...sortedByName(document.components.schemas),
@@ -184,6 +186,38 @@ const IDEMPOTENCY_KEY: Json = {
     "Any text that names this request: sent again with the same key and body within 24 hours, it is not done again",
   schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotency_key },
 };
+/** What every answer of a limited route tells of its limit (decisions.md, Limits). */
+function addQuotas(document: Json): void {
+  const header = (description: string, example: string): Json => ({
+    description,
+    schema: { type: "string" },
+    example,
+  });
+  document.components.headers = {
+    "RateLimit-Policy": header(
+      "The limit that the request counts to: `q` calls at once, all of which are back within `w` seconds",
+      '"key";q=120;w=12',
+    ),
+    RateLimit: header(
+      "`r` calls are left, and after at most `t` seconds without one all of them are",
+      '"key";r=119;t=1',
+    ),
+  };
+  const refs = Object.fromEntries(
+    Object.keys(document.components.headers).map((name) => [
+      name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
+  );
+  for (const [path, operations] of Object.entries<Json>(document.paths)) {
+    if (path === "/health") continue;
+    for (const { responses } of Object.values<Json>(operations)) {
+      for (const [status, response] of Object.entries<Json>(responses)) {
+        if (Number(status) < 500) response.headers = { ...response.headers, ...refs };
+      }
+    }
+  }
+}
 
 /** `GET /v1/events` is no procedure, so the generator does not know it (interface.md §6). */
 function eventStream(): Json {
@@ -196,7 +230,13 @@ function eventStream(): Json {
     security: [{ account: [] }],
     responses: {
       200: { description: "OK", content: { "text/event-stream": { schema: { type: "string" } } } },
-      ...errorResponses(["unauthorized", "forbidden", "internal", "store_unavailable"]),
+      ...errorResponses([
+        "unauthorized",
+        "forbidden",
+        "rate_limited",
+        "internal",
+        "store_unavailable",
+      ]),
     },
   };
 }

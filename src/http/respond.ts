@@ -1,19 +1,35 @@
 /** Responses that every surface shares. */
 
-import type { ServiceError } from "../errors.ts";
-import { toProblem } from "../errors.ts";
+import type { Quota } from "../auth/limiter.ts";
+import { type ServiceError, toProblem } from "../errors.ts";
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
 const EMPTY_HEADERS = { "cache-control": "no-store" };
 
-/** A JSON body, never to be stored by a cache. */
-export function json(value: unknown, status = 200, more?: Record<string, string>): Response {
-  const headers = more ? { ...JSON_HEADERS, ...more } : JSON_HEADERS;
-  return new Response(JSON.stringify(value), { status, headers });
+/** Headers of success for each state of a limit, made once: a response copies them quickly. */
+const made = new WeakMap<Quota, { readonly json: Headers; readonly empty: Headers }>();
+const UNLIMITED = { json: new Headers(JSON_HEADERS), empty: new Headers(EMPTY_HEADERS) };
+
+function headersOf(quota: Quota | null) {
+  if (!quota) return UNLIMITED;
+  let found = made.get(quota);
+  if (!found) {
+    found = {
+      json: new Headers({ ...JSON_HEADERS, ...quota.headers }),
+      empty: new Headers({ ...EMPTY_HEADERS, ...quota.headers }),
+    };
+    made.set(quota, found);
+  }
+  return found;
 }
 
-export function noContent(): Response {
-  return new Response(null, { status: 204, headers: EMPTY_HEADERS });
+/** A JSON body, never to be stored by a cache. */
+export function json(value: unknown, status: number, quota: Quota | null): Response {
+  return new Response(JSON.stringify(value), { status, headers: headersOf(quota).json });
+}
+
+export function noContent(quota: Quota | null): Response {
+  return new Response(null, { status: 204, headers: headersOf(quota).empty });
 }
 
 /** Headers that belong to an error on every surface. */

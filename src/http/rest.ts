@@ -14,15 +14,18 @@ import type { CreateContext } from "./context.ts";
 import { keyFault, onceOf } from "./idempotency.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import { json, noContent, problem } from "./respond.ts";
+import type { OpenVisit, Visit } from "./visit.ts";
+
+/** One method of a path. */
+export type Handler = (request: Bun.BunRequest, visit: Visit) => Promise<Response>;
 
 /** A Bun route: every method of one path. */
-export type Handler = (request: Bun.BunRequest) => Promise<Response>;
-
-const REPLAYED = { "idempotency-replayed": "true" };
+export type Route = (request: Bun.BunRequest) => Promise<Response>;
 
 interface RestOptions {
   readonly router: AnyTRPCRouter;
   readonly createContext: CreateContext;
+  readonly openVisit: OpenVisit;
   readonly log: Log;
   readonly clock: Clock;
   readonly signer: Signer;
@@ -31,14 +34,8 @@ interface RestOptions {
 }
 
 /** Routes for `Bun.serve`, path parameters as `:name`. */
-export function createRestRoutes({
-  router,
-  createContext,
-  log,
-  clock,
-  signer,
-  extra,
-}: RestOptions) {
+export function createRestRoutes(options: RestOptions): Record<string, Route> {
+  const { router, createContext, signer, extra } = options;
   const paths = new Map<string, Map<string, Handler>>();
   const add = (path: string, method: string, handle: Handler) => {
     const methods = paths.get(path) ?? new Map<string, Handler>();
@@ -63,7 +60,7 @@ export function createRestRoutes({
     );
     const call = directCall(procedure as unknown as AnyTRPCProcedure);
 
-    const handle: Handler = async (request) => {
+    const handle: Handler = async (request, visit) => {
       let data: unknown = Object.create(null);
       let body: unknown;
       const rejected: Record<string, string> = repeatable ? keyFault(request) : {};
@@ -90,12 +87,14 @@ export function createRestRoutes({
       }
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
-      const ctx = await createContext(request, faults, access === "none");
+      const ctx = await createContext(visit, faults, access === "none");
       const target = { caller: ctx.caller, path, params: request.params, method, body };
       ctx.once = repeatable ? onceOf(request, target, signer) : null;
       const result = await call(ctx, data).finally(() => ctx.recorded);
-      if (status === 204) return noContent();
-      return json(result, status, ctx.once?.replayed ? REPLAYED : undefined);
+      if (status === 204) return noContent(visit.quota());
+      const response = json(result, status ?? 200, visit.quota());
+      if (ctx.once?.replayed) response.headers.set("idempotency-replayed", "true");
+      return response;
     };
     add(path, method, handle);
   });
@@ -107,7 +106,7 @@ export function createRestRoutes({
   return Object.fromEntries(
     [...paths].map(([path, methods]) => [
       path.replace(/\{(\w+)\}/g, ":$1"),
-      dispatch(path, methods, log, clock),
+      dispatch(path, methods, options),
     ]),
   );
 }
@@ -116,9 +115,8 @@ export function createRestRoutes({
 function dispatch(
   path: string,
   methods: ReadonlyMap<string, Handler>,
-  log: Log,
-  clock: Clock,
-): Handler {
+  { openVisit, log, clock }: RestOptions,
+): Route {
   const allowed = [...methods.keys()];
   if (methods.has("GET")) allowed.push("HEAD");
   const allow = allowed.join(", ");
@@ -126,30 +124,48 @@ function dispatch(
   return async (request) => {
     const { method } = request;
     const handle = methods.get(method === "HEAD" ? "GET" : method);
-    if (!handle) return problem(new ServiceError("method_not_allowed"), { allow });
     const route = `${method} ${path}`;
-    const started = clock.now();
+    const visit = openVisit(request);
+    if (!handle)
+      return refuse(new ServiceError("method_not_allowed"), visit, log, route, { allow });
     let response: Response;
     try {
-      response = await handle(request);
+      response = await handle(request, visit);
     } catch (error) {
-      response = renderError(error, log, route);
+      response = await refuse(error, visit, log, route);
     }
-    const ms = Math.round((clock.now() - started) * 1000);
+    const ms = Math.round((clock.now() - visit.started) * 1000);
     log.debug("request", { route, status: response.status, ms });
     return response;
   };
 }
 
 /** The response of an error; one nobody expected is logged, without its message. */
-export function renderError(thrown: unknown, log: Log, route: string): Response {
+export function renderError(
+  thrown: unknown,
+  log: Log,
+  route: string,
+  headers: Record<string, string> = {},
+): Response {
   const error = toServiceError(thrown);
   // Nobody is left to read it.
   if (rootCause(error) instanceof ClientGone) return new Response(null, { status: 499 });
   if (error.code === "internal") {
     log.error("internal error", { route, ...describeError(rootCause(error)) });
   }
-  return problem(error);
+  return problem(error, headers);
+}
+
+/** The response of whatever a request ended with, charged to its address if it is nobody's. */
+export async function refuse(
+  thrown: unknown,
+  visit: Visit,
+  log: Log,
+  route: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const error = await visit.refusal(toServiceError(thrown));
+  return renderError(error, log, route, { ...visit.quota()?.headers, ...headers });
 }
 
 /** tRPC wraps what a procedure threw; the log wants the error itself. */
@@ -159,9 +175,4 @@ function rootCause(error: unknown): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Answers every path that is no route. */
-export function unknownPath(): Response {
-  return problem(new ServiceError("unknown_path"));
 }

@@ -1,16 +1,19 @@
 /** `Bun.serve`: binds every surface to one port. */
 
+import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { type Handler, renderError, unknownPath } from "./rest.ts";
+import { type Route, refuse, renderError } from "./rest.ts";
+import type { OpenVisit, Visit } from "./visit.ts";
 
 interface ServerOptions {
   readonly hostname: string;
   /** 0 picks a free one. */
   readonly port: number;
-  readonly routes: Readonly<Record<string, Handler>>;
+  readonly routes: Readonly<Record<string, Route>>;
   /** Gets the path with its query too: the URL's host is what the client sent, and may be none. */
-  readonly trpc: (request: Request, path: string) => Promise<Response>;
+  readonly trpc: (visit: Visit, path: string) => Promise<Response>;
+  readonly openVisit: OpenVisit;
   readonly log: Log;
 }
 
@@ -21,7 +24,7 @@ interface ServerOptions {
 const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 
 /** Listens; throws when the address is taken. */
-export function startServer({ hostname, port, routes, trpc, log }: ServerOptions) {
+export function startServer({ hostname, port, routes, trpc, openVisit, log }: ServerOptions) {
   return Bun.serve({
     hostname,
     port,
@@ -34,11 +37,11 @@ export function startServer({ hostname, port, routes, trpc, log }: ServerOptions
     routes: { ...routes },
     async fetch(request) {
       const path = pathOf(request.url);
-      if (!path.startsWith("/trpc/")) return unknownPath();
+      const visit = openVisit(request);
       try {
-        return await trpc(request, path);
+        return path.startsWith("/trpc/") ? await trpc(visit, path) : fail("unknown_path");
       } catch (error) {
-        return renderError(error, log, "/trpc");
+        return refuse(error, visit, log, "/trpc");
       }
     },
     error: (error) => renderError(error, log, "http"),

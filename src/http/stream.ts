@@ -6,7 +6,7 @@ import { fail } from "../errors.ts";
 import type { Feed } from "../events/feed.ts";
 import { LIMITS } from "../limits.ts";
 import type { StoredEvent } from "../model/event.ts";
-import { requireCaller } from "./context.ts";
+import type { Visit } from "./visit.ts";
 
 interface StreamOptions {
   readonly auth: Auth;
@@ -120,10 +120,13 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
 
   return {
     /** `hurry` makes the server drop the connection shortly, even if its reader takes nothing. */
-    async open(request: Request, hurry: () => void): Promise<Response> {
-      const caller = await requireCaller(auth, request);
+    async open(visit: Visit, hurry: () => void): Promise<Response> {
+      const { request } = visit;
+      const caller = (await visit.authenticate())?.caller ?? fail("unauthorized");
+      visit.charge();
+      const headers = { ...HEADERS, ...visit.quota()?.headers };
       if (caller.kind !== "account") fail("forbidden");
-      if (request.method === "HEAD") return new Response(null, { headers: HEADERS });
+      if (request.method === "HEAD") return new Response(null, { headers });
       let deleted = false;
       const cancel = feed.onAccount(caller.account_id, ({ name }) => {
         deleted ||= name === "account.deleted";
@@ -149,7 +152,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
         },
         { highWaterMark: LIMITS.stream_queue_bytes, size: (chunk) => chunk?.byteLength ?? 0 },
       );
-      return new Response(body, { headers: HEADERS });
+      return new Response(body, { headers });
     },
 
     /** Streams open now, over all accounts. */

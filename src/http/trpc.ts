@@ -7,8 +7,9 @@ import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { checkDeclaredSize, readText } from "./body.ts";
-import type { CreateContext, RequestContext } from "./context.ts";
+import type { CreateContext } from "./context.ts";
 import { errorHeaders } from "./respond.ts";
+import type { Visit } from "./visit.ts";
 
 interface TrpcOptions {
   readonly router: AnyTRPCRouter;
@@ -18,11 +19,13 @@ interface TrpcOptions {
 
 /** Handles every request under `/trpc`, at most 20 calls in one batch. */
 export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
-  return async (request: Request, path: string): Promise<Response> => {
+  return async (visit: Visit, path: string): Promise<Response> => {
+    const { request } = visit;
     const body = await readBody(request).catch((error: unknown) => toServiceError(error));
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
-    let context: RequestContext | undefined;
+    // Before any call, so that it is known whose each refused one is.
+    const context = await createContext(visit, null, false).catch(toServiceError);
     const response = await fetchRequestHandler({
       endpoint: "/trpc",
       router,
@@ -35,13 +38,9 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
       }),
       // A body that could not be read fails here, so that tRPC gives the error its own shape.
       async createContext() {
-        try {
-          if (body instanceof ServiceError) throw body;
-          context = await createContext(request, null, false);
-          return context;
-        } catch (error) {
-          throw toTrpcError(error);
-        }
+        if (body instanceof ServiceError) throw toTrpcError(body);
+        if (context instanceof ServiceError) throw toTrpcError(context);
+        return context;
       },
       responseMeta({ errors, info }) {
         const headers: Record<string, string> = { "cache-control": "no-store" };
@@ -51,13 +50,20 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
         return { headers, ...(refusal && { status: toServiceError(refusal).status }) };
       },
       onError({ error, path: name }) {
-        const { code, cause } = toServiceError(error);
+        const refused = toServiceError(error);
+        const limited = visit.refusalNow(refused);
+        // What tRPC renders is this very object, and there is no other place to change it.
+        if (limited !== refused) Object.assign(error, toTrpcError(limited));
+        const { code, cause } = refused;
         if (code === "internal") {
           log.error("internal error", { route: `/trpc/${name ?? ""}`, ...describeError(cause) });
         }
       },
     });
-    await context?.recorded;
+    if (!(context instanceof ServiceError)) await context.recorded;
+    for (const [name, value] of Object.entries(visit.quota()?.headers ?? {})) {
+      response.headers.set(name, value);
+    }
     return response;
   };
 }

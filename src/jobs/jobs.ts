@@ -1,6 +1,6 @@
 /** The jobs of the service. */
 
-import { LIMITS } from "../limits.ts";
+import { LIMITS, RATES } from "../limits.ts";
 import type { Inbox } from "../services/inbox.ts";
 import type { Questions } from "../services/questions.ts";
 import type { Tasks } from "../services/tasks.ts";
@@ -14,6 +14,7 @@ interface JobDeps {
   readonly task_retention_days: number;
   /** Looks at up to `limit` keys; true while there are more. */
   readonly pruneQuestions: (limit: number) => Promise<boolean>;
+  readonly pruneCreations: (before: number, limit: number) => Promise<number>;
   readonly outbox: { prune(before: number, limit: number): Promise<number> };
   readonly forgetRepeats: (before: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` challenges that are expired at `now`; gives their number. */
@@ -24,7 +25,7 @@ interface JobDeps {
 
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, outbox, deleteStep } = deps;
-  const { pruneQuestions, pruneChallenges, forgetRepeats } = deps;
+  const { pruneQuestions, pruneChallenges, pruneCreations, forgetRepeats } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -67,6 +68,13 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "prune challenges",
       every: 60,
       run: async ({ now, limit }) => ({ more: (await pruneChallenges(now, limit)) === limit }),
+    },
+    {
+      name: "prune account creations",
+      every: 300,
+      run: async ({ now, limit }) => ({
+        more: (await pruneCreations(now - RATES.accounts.window, limit)) === limit,
+      }),
     },
     {
       name: "prune events",

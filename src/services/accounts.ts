@@ -1,14 +1,24 @@
 /** Accounts: create, read, settings, delete (interface.md §4 Accounts). */
 
 import { accountById, deleteAccount, insertAccount, updateSettings } from "../../db/accounts.ts";
+import {
+  countCreations,
+  insertAccountWithin,
+  insertCreation,
+  type Lately,
+} from "../../db/creations.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
 import { endActivitiesOfAccount, endActivitiesSwitchedOff } from "../../db/live-activities.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
+import { RATES } from "../limits.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
 import type { ServiceDeps } from "./deps.ts";
+
+/** Seconds that the clocks of processes may differ by, with room to spare. */
+const CLOCKS_DIFFER = 60;
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
@@ -17,7 +27,15 @@ interface AccountsDeps extends ServiceDeps {
 }
 
 export function createAccounts(deps: AccountsDeps) {
-  const { store, commit, clock, ids, settings, attestations } = deps;
+  const { store, commit, clock, ids, signer, settings, attestations } = deps;
+
+  /** The address itself is not stored; what a clock wrote that was set back since does not count. */
+  const lately = (address: string): Lately => {
+    const now = clock.now();
+    const origin = signer.sign("address", address);
+    return { origin, since: now - RATES.accounts.window, until: now + CLOCKS_DIFFER };
+  };
+
   const read = async (caller: AccountCaller): Promise<Account> => {
     const [row] = await store.read(accountById({ id: caller.account_id }));
     if (!row) fail("unauthorized");
@@ -28,23 +46,39 @@ export function createAccounts(deps: AccountsDeps) {
   return {
     read,
 
+    /** How many accounts the address made within the hour, and when the first and the last. */
+    creationsOf: (address: string) => countCreations(store, lately(address)),
+
     /**
-     * The token is in this answer only; the store keeps its digest. `403 account_creation_off`,
-     * `attestation_required`, `attestation_invalid`.
+     * The token is in this answer only; the store keeps its digest. Counts for the client's
+     * `address`: `429 rate_limited` when it has made its full number within the hour.
+     * `403 account_creation_off`, `attestation_required`, `attestation_invalid`.
      */
-    async create(attestation?: string): Promise<{ account: Account; token: string }> {
+    async create(
+      address: string,
+      attestation?: string,
+    ): Promise<{ account: Account; token: string }> {
       if (!settings.account_creation) fail("account_creation_off");
       await attestations.admit(attestation);
       const token = ids.secret("mca");
       const row = { id: ids.next("acc"), created_at: clock.now(), live_activities: true };
-      await store.write([
-        insertAccount({
-          ...row,
-          token_digest: digest(token),
-          change_id: ids.stamp(),
-          deleted_at: null,
-        }),
-      ]);
+      const account_row = {
+        ...row,
+        token_digest: digest(token),
+        change_id: ids.stamp(),
+        deleted_at: null,
+      };
+      const limit = settings.accounts_per_hour;
+      const window = lately(address);
+      const [made] = await store.write(
+        limit === 0
+          ? [insertAccount(account_row)]
+          : [
+              insertAccountWithin({ ...account_row, ...window, limit }),
+              insertCreation({ origin: window.origin, created_at: row.created_at, id: row.id }),
+            ],
+      );
+      if (made!.changes === 0) fail("rate_limited");
       const { live_activities, ...account } = row;
       return { account: { ...account, settings: { live_activities } }, token };
     },

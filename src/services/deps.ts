@@ -20,5 +20,7 @@ export interface ServiceDeps {
   readonly settings: {
     /** False: `POST /v1/accounts` gives `403 account_creation_off`. */
     readonly account_creation: boolean;
+    /** Accounts that one address may make in any hour; 0: any number. */
+    readonly accounts_per_hour: number;
   };
 }

@@ -49,7 +49,7 @@ export const CLAUSES: readonly Clause[] = [
   now("§4 Accounts PATCH", "the settings"),
   now("§4 Accounts DELETE", "204; the account and all of it"),
   now("§4 Accounts attest", "challenge and attestation"),
-  later("§4 Accounts rate limit", "strict, per IP address"),
+  now("§4 Accounts rate limit", "strict, per IP address"),
   now("§4 Devices PUT", "creates or replaces"),
   now("§4 Devices DELETE", "204"),
   now("§4 Devices 1", "a token missing is null"),
@@ -154,7 +154,7 @@ export const CLAUSES: readonly Clause[] = [
   now("§7 409", "pending questions, answer and cancel of what is not pending"),
   now("§7 422", "fields are named"),
   now("§7 429", "waits; Retry-After"),
-  later("§7 429 rate", "requests above the rate limit"),
+  now("§7 429 rate", "requests above the rate limit"),
   now("§7 503", "the store is unavailable; Retry-After"),
   now("§7 code", "an error carries a code"),
 
@@ -171,7 +171,7 @@ export const CLAUSES: readonly Clause[] = [
   later("§8 activity log", "200 requests, 7 days"),
   now("§8 last_used_at", "at most once a minute"),
   now("§8 keepalive", "after 20 seconds of silence"),
-  later("§8 accounts rate", "POST /v1/accounts is limited"),
+  now("§8 accounts rate", "POST /v1/accounts is limited"),
 
   now("§9", "all routes are under /v1"),
 ];

@@ -66,6 +66,8 @@ test("a value that cannot be used is named, and never shown", () => {
       "http://host/?authToken=secret",
       "http://user:secret@host:99999",
     ],
+    TRUST_PROXY: ["-1", "1.5", "secret", "100"],
+    RATE_LIMITS: ["secret"],
     ACCOUNT_CREATION: ["secret"],
     ATTEST: ["on", "secret"],
     ATTEST_APP_ID: ["com.example.app", "A1B2C3D4E5", "a1b2c3d4e5.app", "A1B2C3D4E5.a b"],

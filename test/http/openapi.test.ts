@@ -88,7 +88,7 @@ for (const [name, { success, access, body, query = [], repeatable, errors = [] }
       if (list) expect([parameter.style, parameter.explode]).toEqual(["form", false]);
     }
 
-    const expected = [500, 503, ...errors];
+    const expected = [429, 500, 503, ...errors];
     if (access !== "none") expected.push(401);
     if (access === "account" || access === "key") expected.push(403);
     if (body) expected.push(400, 413, 415);
@@ -102,6 +102,11 @@ for (const [name, { success, access, body, query = [], repeatable, errors = [] }
       expect(description).toMatch(/^`[a-z_]+`: /);
       const waits = status === 429 || status === 503;
       expect(headers?.["Retry-After"] !== undefined).toBe(waits);
+    }
+    for (const status of statuses) {
+      const { headers = {} } = operation.responses[status];
+      const told = ["RateLimit", "RateLimit-Policy"].filter((header) => header in headers);
+      expect([status, told.length]).toEqual([status, status < 500 ? 2 : 0]);
     }
   });
 }
@@ -294,6 +299,7 @@ test("the codes of errors are those that the service gives [§7 code]", async ()
   const last = [
     "attestation_required",
     "attestation_invalid",
+    "rate_limited",
     "too_many_waits",
     "internal",
     "store_unavailable",

@@ -28,6 +28,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     PORT: "0",
     DATABASE_URL: database_url ?? (await createTestStore()).url,
     LOG_LEVEL: "debug",
+    RATE_LIMITS: "off",
     ...env,
   });
   const log = createLog(config.LOG_LEVEL, (line) => lines.push(line));

@@ -18,7 +18,7 @@ export interface RelayProcess {
 /** Starts it on a free port and waits until it listens. */
 export async function startProcess(env: Record<string, string>): Promise<RelayProcess> {
   const child = Bun.spawn([process.execPath, MAIN], {
-    env: { PATH: process.env.PATH ?? "", PORT: "0", ...env },
+    env: { PATH: process.env.PATH ?? "", PORT: "0", RATE_LIMITS: "off", ...env },
     stdout: "pipe",
     stderr: "pipe",
   });

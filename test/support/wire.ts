@@ -64,6 +64,7 @@ const STATUS = {
   body_too_large: 413,
   unsupported_media_type: 415,
   invalid_fields: 422,
+  rate_limited: 429,
 } as const;
 export type Code = keyof typeof STATUS;
 

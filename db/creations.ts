@@ -1,0 +1,59 @@
+/** Accounts made of late by one address: counted in the store, so that a restart forgets nothing. */
+
+import { sql } from "drizzle-orm";
+import { accountCreations, accounts } from "./schema.ts";
+import { insertWhere, statement } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+const p = sql.placeholder;
+const time = (name: string) => sql.param(p(name), accountCreations.created_at);
+
+const lately = sql`origin = ${p("origin")}
+  and created_at > ${time("since")} and created_at <= ${time("until")}`;
+
+const creations = statement(
+  sql`select count(*), min(created_at), max(created_at) from account_creations where ${lately}`,
+  { gives: "row" },
+);
+
+/** The accounts of an address, by its keyed digest, and the moments between which they count. */
+export interface Lately {
+  readonly origin: string;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** How many there are, and when the first and the last was made; 0 when there is none. */
+export async function countCreations(store: Store, window: Lately) {
+  const [row] = await store.read(creations({ ...window }));
+  const [count, first_ms, last_ms] = row as (number | null)[];
+  return {
+    count: count ?? 0,
+    first_at: (first_ms ?? 0) / 1000,
+    last_at: (last_ms ?? 0) / 1000,
+  };
+}
+
+/** Inserts an account unless there are `limit` of its origin; the rest as in {@link Lately}. */
+export const insertAccountWithin = statement(
+  insertWhere(
+    accounts,
+    sql`(select count(*) from account_creations where ${lately}) < ${p("limit")}`,
+  ),
+);
+
+/** Counts the account of `id` if it was made, earlier in the same batch. */
+export const insertCreation = statement(
+  insertWhere(accountCreations, sql`exists (select 1 from accounts where id = ${p("id")})`),
+);
+
+const prune = statement(
+  sql`delete from account_creations where created_at < ${time("before")}
+    and seq in (select seq from account_creations order by seq limit ${p("limit")})`,
+);
+
+/** Deletes up to `limit` from before `before` (epoch seconds); gives their number. */
+export async function pruneCreations(store: Store, before: number, limit: number): Promise<number> {
+  const [result] = await store.write([prune({ before, limit })]);
+  return result!.changes;
+}

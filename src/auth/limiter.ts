@@ -1,0 +1,119 @@
+/** Rate limits of this process: a token bucket per key, account and address (decisions.md, Limits). */
+
+import type { Clock } from "../clock.ts";
+import { fail } from "../errors.ts";
+import { LIMITS, RATES, type Rate } from "../limits.ts";
+import type { Caller } from "../model/caller.ts";
+
+/** What an answer tells of the limit it counts to; the same object for the same state. */
+export interface Quota {
+  /** Values of the headers of draft-ietf-httpapi-ratelimit-headers-10. */
+  readonly headers: { readonly "ratelimit-policy": string; readonly ratelimit: string };
+}
+
+/** Limits of an address that are kept in memory. */
+export type AddressLimit = "address" | "challenges";
+
+export type Limiter = ReturnType<typeof createLimiter>;
+
+interface LimiterOptions {
+  readonly clock: Clock;
+  /** False: nothing is limited. */
+  readonly on: boolean;
+  readonly rates?: Readonly<Record<"key" | "account" | AddressLimit, Rate>>;
+}
+
+export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
+  const bucketsOf = (name: "key" | "account" | AddressLimit) =>
+    on && rates[name].quota > 0 ? createBuckets(name, rates[name], clock) : null;
+  const keys = bucketsOf("key");
+  const accounts = bucketsOf("account");
+  const addresses = { address: bucketsOf("address"), challenges: bucketsOf("challenges") };
+
+  return {
+    on,
+
+    /** Charges one call to its caller; null when that limit is off. Throws `429 rate_limited`. */
+    charge(caller: Caller): Quota | null {
+      if (caller.kind === "key") return keys?.take(caller.key_id) ?? null;
+      return accounts?.take(caller.account_id) ?? null;
+    },
+
+    /** What is left to the caller, without a charge. */
+    look(caller: Caller): Quota | null {
+      if (caller.kind === "key") return keys?.look(caller.key_id) ?? null;
+      return accounts?.look(caller.account_id) ?? null;
+    },
+
+    /** Charges one call to an address; null when that limit is off. Throws `429 rate_limited`. */
+    address(name: AddressLimit, address: string): Quota | null {
+      return addresses[name]?.take(address) ?? null;
+    },
+
+    /** As {@link look}, for an address. */
+    lookAddress(name: AddressLimit, address: string): Quota | null {
+      return addresses[name]?.look(address) ?? null;
+    },
+  };
+}
+
+/**
+ * The headers of a limit: `q` calls at once, all of which are back within `w` seconds; `r` are left,
+ * and after at most `t` seconds without a call the whole quota is.
+ */
+export function quotaOf(name: string, { quota, window }: Rate, left: number, t: number): Quota {
+  return {
+    headers: {
+      "ratelimit-policy": `"${name}";q=${quota};w=${window}`,
+      ratelimit: `"${name}";r=${left};t=${t}`,
+    },
+  };
+}
+
+/**
+ * The buckets of one limit. One is kept as the moment at which it will be full again, in whole
+ * milliseconds; what was not used for a whole window is full, and forgotten.
+ */
+function createBuckets(name: string, rate: Rate, clock: Clock) {
+  const { quota, window } = rate;
+  const span = window * 1000;
+  /** Milliseconds until one call comes back. */
+  const every = span / quota;
+  const states = Array.from({ length: quota + 1 }, (_, left) =>
+    quotaOf(name, rate, left, Math.ceil(((quota - left) * every) / 1000)),
+  );
+  let recent = new Map<string, number>();
+  let older = new Map<string, number>();
+  let turned_at = 0;
+
+  const nowMs = () => Math.round(clock.now() * 1000);
+
+  /** Milliseconds until it is full: never more than a window, lest a clock set back locks one out. */
+  const debtOf = (id: string, now: number): number => {
+    const full_at = recent.get(id) ?? older.get(id) ?? now;
+    return Math.min(Math.max(full_at - now, 0), span);
+  };
+
+  const turn = (now: number) => {
+    const due = now - turned_at >= span || now < turned_at;
+    if (!due && recent.size < LIMITS.rate_buckets) return;
+    older = recent;
+    recent = new Map();
+    turned_at = now;
+  };
+
+  const stateOf = (debt: number): Quota => states[Math.floor((span - debt) / every)]!;
+
+  return {
+    take(id: string): Quota {
+      const now = nowMs();
+      turn(now);
+      const debt = debtOf(id, now);
+      const missing = debt + every - span;
+      recent.set(id, missing > 0 ? now + debt : now + debt + every);
+      if (missing > 0) fail("rate_limited", { retry_after: Math.ceil(missing / 1000) });
+      return stateOf(debt + every);
+    },
+    look: (id: string): Quota => stateOf(debtOf(id, nowMs())),
+  };
+}

@@ -1,0 +1,117 @@
+/** One request from its arrival to its answer: who calls, and what limit it counts to. */
+
+import type { Visit as Calls } from "../../routers/context.ts";
+import type { Auth, Authenticated } from "../auth/authenticate.ts";
+import { type Limiter, type Quota, quotaOf } from "../auth/limiter.ts";
+import type { Clock } from "../clock.ts";
+import { fail, ServiceError } from "../errors.ts";
+import { RATES, type Rate } from "../limits.ts";
+import type { Caller } from "../model/caller.ts";
+import type { Addresses } from "./address.ts";
+
+export interface Visit extends Calls {
+  readonly request: Request;
+  /** When it came. */
+  readonly started: number;
+  /** Looks up the credential that was sent. */
+  authenticate(): Promise<Authenticated | null>;
+  /**
+   * The error to answer with. A refusal without a valid credential is charged to the address, and
+   * is `429 rate_limited` once that has its full number (decisions.md, Limits).
+   */
+  refusal(error: ServiceError): Promise<ServiceError>;
+  /** As {@link refusal}, once {@link authenticate} has been called. */
+  refusalNow(error: ServiceError): ServiceError;
+  /** What the answer tells of its limit; null when there is none. */
+  quota(): Quota | null;
+}
+
+interface VisitOptions {
+  readonly auth: Auth;
+  readonly limiter: Limiter;
+  readonly addresses: Addresses;
+  readonly clock: Clock;
+  /** Accounts that the address made within the hour, and when it made the first and the last. */
+  readonly creationsOf: (address: string) => Promise<Creations>;
+}
+
+interface Creations {
+  readonly count: number;
+  readonly first_at: number;
+  readonly last_at: number;
+}
+
+export type OpenVisit = ReturnType<typeof createVisits>;
+
+export function createVisits({ auth, limiter, addresses, clock, creationsOf }: VisitOptions) {
+  return (request: Request): Visit => {
+    /** Undefined until it was looked up. */
+    let caller: Caller | null | undefined;
+    let quota: Quota | null = null;
+    /** Stands for it when the request is refused: of the accounts only those that were made count. */
+    let unspent: Quota | null = null;
+    addresses.watch(request);
+
+    const authenticate = async () => {
+      const found = await auth.authenticate(request.headers.get("authorization"));
+      caller = found?.caller ?? null;
+      return found;
+    };
+
+    const refusalNow = (error: ServiceError): ServiceError => {
+      quota = unspent ?? quota;
+      // A fault of ours is no refusal.
+      if (caller || caller === undefined || error.status >= 500) return error;
+      const address = addresses.of(request);
+      try {
+        const left = limiter.address("address", address);
+        quota = unspent ?? left;
+        return error;
+      } catch (limited) {
+        if (error.code === "rate_limited" || !(limited instanceof ServiceError)) return error;
+        quota = limiter.lookAddress("address", address);
+        return limited;
+      }
+    };
+
+    return {
+      request,
+      started: clock.now(),
+      authenticate,
+      refusalNow,
+
+      async refusal(error) {
+        if (!limiter.on || error.status >= 500) return error;
+        // A store that is away cannot tell whose it is: then nobody is charged.
+        if (caller === undefined) await authenticate().catch(() => null);
+        return refusalNow(error);
+      },
+
+      quota: () => quota ?? (caller ? limiter.look(caller) : null),
+
+      charge() {
+        if (caller) quota = limiter.charge(caller);
+      },
+
+      async limit(name) {
+        if (!limiter.on) return;
+        const address = addresses.of(request);
+        if (name !== "accounts") {
+          unspent = limiter.lookAddress(name, address);
+          unspent = quota = limiter.address(name, address);
+          return;
+        }
+        const rate: Rate = RATES.accounts;
+        if (rate.quota === 0) return;
+        const { count, first_at, last_at } = await creationsOf(address);
+        const until = (at: number) => Math.max(0, Math.ceil(at + rate.window - clock.now()));
+        const left = Math.max(0, rate.quota - count);
+        unspent = quotaOf(name, rate, left, until(last_at));
+        quota = quotaOf(name, rate, left - 1, rate.window);
+        if (left === 0) fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
+      },
+
+      address: () => addresses.of(request),
+    };
+  };
+}

@@ -1,0 +1,122 @@
+/** Token buckets: how many at once, how they come back, and what is forgotten. */
+
+import { expect, test } from "bun:test";
+import { createLimiter } from "../../src/auth/limiter.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { LIMITS, RATES } from "../../src/limits.ts";
+import type { Caller } from "../../src/model/caller.ts";
+import { createTestClock } from "../support/clock.ts";
+
+const account = (id: string): Caller => ({ kind: "account", account_id: id, credential: "" });
+const key = (id: string): Caller => ({ ...account("acc_1"), kind: "key", key_id: id });
+
+/** Seconds to wait; null when the call was let in. */
+function waitOf(call: () => unknown): number | null {
+  try {
+    call();
+    return null;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "rate_limited") throw error;
+    return error.retry_after!;
+  }
+}
+
+/** Calls let in at once. */
+function count(call: () => unknown, most = 1_000): number {
+  for (let i = 0; i < most; i++) if (waitOf(call) !== null) return i;
+  return most;
+}
+
+/** decisions.md, Limits: at once, in a further minute, and the wait once none is left. */
+const LIMITED = [
+  { name: "key", burst: 120, a_minute: 600, wait: 1 },
+  { name: "account", burst: 240, a_minute: 1_200, wait: 1 },
+  { name: "address", burst: 60, a_minute: 60, wait: 1 },
+  { name: "challenges", burst: 20, a_minute: 20 / 60, wait: 180 },
+] as const;
+
+for (const { name, burst, a_minute, wait } of LIMITED) {
+  test(`${name}: ${burst} at once, ${a_minute} a minute [§7 429 rate]`, async () => {
+    const clock = createTestClock();
+    const limiter = createLimiter({ clock, on: true });
+    const call = (id: string) => () =>
+      name === "key"
+        ? limiter.charge(key(id))
+        : name === "account"
+          ? limiter.charge(account(id))
+          : limiter.address(name, id);
+    expect(count(call("a"))).toBe(burst);
+    expect(waitOf(call("a"))).toBe(wait);
+    expect(count(call("b"))).toBe(burst);
+    const every = 60 / a_minute;
+    await clock.advance(every - 0.001);
+    expect(waitOf(call("a"))).toBe(1);
+    await clock.advance(0.001);
+    expect(count(call("a"))).toBe(1);
+    // What was refused cost nothing.
+    let let_in = 0;
+    for (let i = 0; i < 10; i++) {
+      await clock.advance(6 * every);
+      let_in += count(call("a"));
+    }
+    expect(let_in).toBe(60);
+    await clock.advance(3_600);
+    expect(count(call("a"))).toBe(burst);
+  });
+}
+
+test("the headers say how much is left and when all of it is back", async () => {
+  const clock = createTestClock();
+  const limiter = createLimiter({ clock, on: true });
+  const policy = '"key";q=120;w=12';
+  const state = (left: number, t: number) => ({
+    headers: { "ratelimit-policy": policy, ratelimit: `"key";r=${left};t=${t}` },
+  });
+  expect(limiter.look(key("a"))).toEqual(state(120, 0));
+  expect(limiter.charge(key("a"))).toEqual(state(119, 1));
+  for (let i = 0; i < 9; i++) limiter.charge(key("a"));
+  expect(limiter.charge(key("a"))).toEqual(state(109, 2));
+  expect(limiter.look(key("a"))).toEqual(state(109, 2));
+  count(() => limiter.charge(key("a")));
+  expect(limiter.look(key("a"))).toEqual(state(0, 12));
+  await clock.advance(12);
+  expect(limiter.look(key("a"))).toEqual(state(120, 0));
+});
+
+test("a clock that is set back locks nobody out", () => {
+  let now = 2_000_000_000;
+  const clock = { now: () => now, after: () => () => {} };
+  const limiter = createLimiter({ clock, on: true });
+  const call = () => limiter.charge(key("a"));
+  expect(count(call)).toBe(120);
+  now -= 86_400;
+  expect(waitOf(call)).toBe(1);
+  now += 0.1;
+  expect(count(call)).toBe(1);
+  now += 12;
+  expect(count(call)).toBe(120);
+});
+
+test("a limit of 0 is off, and so is each without limits", () => {
+  const clock = createTestClock();
+  const off = { quota: 0, window: 12 };
+  const some = createLimiter({ clock, on: true, rates: { ...RATES, key: off, address: off } });
+  expect(some.charge(key("a"))).toBeNull();
+  expect(count(() => some.charge(key("a")))).toBe(1_000);
+  expect(count(() => some.address("address", "a"))).toBe(1_000);
+  expect(count(() => some.charge(account("a")))).toBe(240);
+  const none = createLimiter({ clock, on: false });
+  expect(count(() => none.charge(account("a")))).toBe(1_000);
+  expect([none.look(account("a")), none.address("challenges", "a")]).toEqual([null, null]);
+});
+
+test("a table of buckets does not grow with the number of addresses", () => {
+  const limiter = createLimiter({ clock: createTestClock(), on: true });
+  const call = () => limiter.address("address", "first");
+  expect(count(call)).toBe(60);
+  for (let i = 0; i < LIMITS.rate_buckets - 1; i++) limiter.address("address", `a${i}`);
+  expect(waitOf(call)).toBe(1);
+  for (let i = 0; i < 2 * LIMITS.rate_buckets + 1; i++) limiter.address("address", `b${i}`);
+  // The longest unused had to go.
+  expect(count(call)).toBe(60);
+});

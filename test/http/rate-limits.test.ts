@@ -1,0 +1,239 @@
+/** Rate limits on every surface: who is charged, for what, and what the answers say of it. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { client, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { sendRaw } from "../support/raw.ts";
+import { openStream } from "../support/stream.ts";
+import { exchange, expectProblem, faultsOf } from "../support/wire.ts";
+
+const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
+const clock = createTestClock();
+const app = await startTestApp({ clock, env });
+
+/** A client of its own address each. */
+let clients = 0;
+const newAddress = () => ({ "x-forwarded-for": `203.0.113.${++clients}` });
+
+/** A person and an agent of a new address. */
+async function newPair() {
+  const created = await exchange(app.url, "POST", "/v1/accounts", { headers: newAddress() });
+  const { account, token } = created.body;
+  const person = { account, token, send: client(app.url, token) };
+  return { person, agent: await createAgent(app.url, person) };
+}
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly credential?: string;
+  readonly body?: string;
+  readonly type?: string;
+}
+
+const sendFrom = (headers: Record<string, string>, { method, path, ...sent }: Sent) =>
+  exchange(app.url, method, path, { ...sent, headers });
+
+/** An input for each call of a batch. */
+const EMPTY_INPUTS = encodeURIComponent(JSON.stringify({ ...Array(20).fill({}) }));
+
+/** Sends the same until it is limited; gives how often it was not, and the last answer. */
+async function untilLimited(send: () => ReturnType<typeof exchange>, most = 300) {
+  for (let count = 0; count < most; count++) {
+    const answer = await send();
+    if (answer.status === 429) return { count, answer };
+  }
+  throw new Error("it was never limited");
+}
+
+test("a key has 120 calls at once, each answer says what is left, and then it is told when to come again [§7 429 rate]", async () => {
+  const { agent } = await newPair();
+  const credential = agent.secret;
+  const list = { method: "GET", path: "/v1/tasks", credential };
+  const first = await sendFrom({}, list);
+  expect(first.headers.get("ratelimit-policy")).toBe('"key";q=120;w=12');
+  expect(first.headers.get("ratelimit")).toBe('"key";r=119;t=1');
+  // Success, errors after the credential, and HEAD cost one each.
+  const task = await createTask(agent.send);
+  const one = [
+    { ...list, method: "HEAD" },
+    { ...list, path: "/v1/tasks/x" },
+    { ...list, path: "/v1/tasks?limit=0" },
+    { ...list, path: "/v1/keys" },
+    { method: "DELETE", path: `/v1/tasks/${task.id}`, credential },
+    { ...list, path: "/v1/events" },
+  ];
+  for (const [i, sent] of one.entries()) {
+    const { headers } = await sendFrom({}, sent);
+    expect([sent, headers.get("ratelimit")]).toEqual([sent, `"key";r=${117 - i};t=1`]);
+  }
+  const { count, answer } = await untilLimited(() => sendFrom({}, list));
+  expect(count).toBe(112);
+  expectProblem(answer, "rate_limited");
+  expect(answer.headers.get("retry-after")).toBe("1");
+  expect(answer.headers.get("ratelimit")).toBe('"key";r=0;t=12');
+  // Before its kind, its fields and what it names are looked at, and after JSON.
+  for (const path of ["/v1/keys", "/v1/tasks?limit=0", "/v1/tasks/x", "/v1/events"]) {
+    expectProblem(await sendFrom({}, { ...list, path }), "rate_limited");
+  }
+  const broken = { method: "POST", path: "/v1/tasks", credential, body: "{" };
+  expectProblem(await sendFrom({}, broken), "invalid_json");
+  expectProblem(await sendFrom({}, { ...broken, body: "[1]" }), "rate_limited");
+  // The limit is the key's own.
+  const other = await newPair();
+  expect((await other.agent.send("GET /v1/tasks")).status).toBe(200);
+  await clock.advance(0.1);
+  expect((await sendFrom({}, list)).status).toBe(200);
+  expect((await sendFrom({}, list)).status).toBe(429);
+});
+
+test("an account token has 240 calls at once, streams among them [§7 429 rate]", async () => {
+  const { person } = await newPair();
+  await clock.advance(60);
+  const stream = await openStream(app.url, person.token);
+  expect(stream.response.headers.get("ratelimit-policy")).toBe('"account";q=240;w=12');
+  expect(stream.response.headers.get("ratelimit")).toBe('"account";r=239;t=1');
+  stream.close();
+  const { count } = await untilLimited(() =>
+    sendFrom({}, { method: "GET", path: "/v1/account", credential: person.token }),
+  );
+  expect(count).toBe(239);
+  const refused = await openStream(app.url, person.token);
+  expect(refused.response.status).toBe(429);
+  expect(refused.response.headers.get("retry-after")).toBe("1");
+  await refused.response.body!.cancel();
+});
+
+test("an address is charged for what it was refused without a valid credential, whatever for [§7 429 rate]", async () => {
+  const body = "{}";
+  const large = "x".repeat(256 * 1024 + 1);
+  const refusals: readonly (readonly [number, Sent])[] = [
+    [401, { method: "GET", path: "/v1/tasks" }],
+    [401, { method: "GET", path: "/v1/tasks", credential: "mck_nobody" }],
+    [401, { method: "GET", path: "/v1/events" }],
+    [404, { method: "GET", path: "/v1/nothing" }],
+    [404, { method: "GET", path: "/", credential: "mca_nobody" }],
+    [405, { method: "OPTIONS", path: "/v1/tasks" }],
+    [405, { method: "POST", path: "/health" }],
+    [413, { method: "POST", path: "/v1/tasks", body: large }],
+    [415, { method: "POST", path: "/v1/tasks", body, type: "text/plain" }],
+    [400, { method: "POST", path: "/v1/tasks", body: "{" }],
+    [422, { method: "POST", path: "/v1/accounts", body: '{"attestation":1}' }],
+    [401, { method: "GET", path: "/trpc/tasks.list" }],
+    [404, { method: "GET", path: "/trpc/nothing" }],
+    [405, { method: "POST", path: "/trpc/tasks.list", body }],
+    [401, { method: "POST", path: "/trpc/tasks.create", body: "{" }],
+    [413, { method: "POST", path: "/trpc/tasks.create", body: large }],
+    [422, { method: "POST", path: "/trpc/accounts.create", body: '{"attestation":1}' }],
+  ];
+  const { agent } = await newPair();
+  for (const [status, sent] of refusals) {
+    const address = newAddress();
+    const answer = await sendFrom(address, sent);
+    expect([sent, answer.status]).toEqual([sent, status]);
+    const limited = sent.path === "/v1/accounts" || sent.path === "/trpc/accounts.create";
+    const name = limited ? "accounts" : "address";
+    expect([sent, answer.headers.get("ratelimit")]).toEqual([
+      sent,
+      limited ? '"accounts";r=5;t=0' : '"address";r=59;t=1',
+    ]);
+    expect(answer.headers.get("ratelimit-policy")).toStartWith(`"${name}";q=`);
+    // The others of the same kind, then one more.
+    for (let i = 0; i < 59; i++) await sendFrom(address, { method: "GET", path: "/x" });
+    const over = await sendFrom(address, sent);
+    expect([sent, over.status]).toEqual([sent, 429]);
+    expect(over.headers.get("retry-after")).toBe("1");
+    expect(over.headers.get("ratelimit")).toBe('"address";r=0;t=60');
+    const code = sent.path.startsWith("/trpc/") ? over.body.error.data.code_name : over.body.code;
+    expect([sent, code]).toEqual([sent, "rate_limited"]);
+    // Whoever has a credential, and what needs none, is not concerned.
+    const good = { method: "GET", path: "/v1/tasks", credential: agent.secret };
+    if (status === 401) expect((await sendFrom(address, good)).status).toBe(200);
+    for (const path of ["/health", "/v1/openapi.json"]) {
+      expect((await sendFrom(address, { method: "GET", path })).status).toBe(200);
+    }
+    await clock.advance(1);
+  }
+  const address = newAddress();
+  for (let i = 0; i < 70; i++) await sendFrom(address, { method: "GET", path: "/x" });
+  const made = await sendFrom(address, { method: "POST", path: "/v1/accounts" });
+  expect(made.status).toBe(201);
+});
+
+test("a refusal with a valid credential is not charged to the address [§7 429 rate]", async () => {
+  const { person, agent } = await newPair();
+  const address = newAddress();
+  for (let i = 0; i < 35; i++) {
+    const credential = i % 2 ? person.token : agent.secret;
+    const refused = [
+      await sendFrom(address, { method: "POST", path: "/v1/tasks", body: "{", credential }),
+      await sendFrom(address, { method: "GET", path: "/v1/nothing", credential }),
+      await sendFrom(address, { method: "PUT", path: "/v1/tasks", credential }),
+      await sendFrom(address, { method: "GET", path: "/trpc/nothing", credential }),
+      await sendFrom(address, { method: "GET", path: "/v1/tasks?limit=0", credential }),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([400, 404, 405, 404, 422]);
+    // They tell the caller's own limit, which only the last of them cost a call.
+    const [policy] = refused.map(({ headers }) => headers.get("ratelimit-policy"));
+    expect(policy).toStartWith(i % 2 ? '"account"' : '"key"');
+  }
+  const next = await sendFrom(address, { method: "GET", path: "/v1/tasks" });
+  expect(next.headers.get("ratelimit")).toBe('"address";r=59;t=1');
+  const look = await sendFrom({}, { method: "GET", path: "/v1/tasks", credential: agent.secret });
+  expect(look.headers.get("ratelimit")).toBe('"key";r=101;t=2');
+});
+
+test("every call of a tRPC batch is charged by itself [§7 429 rate]", async () => {
+  const { agent } = await newPair();
+  const names = (count: number, name = "tasks.list") => Array(count).fill(name).join();
+  const batch = (path: string, credential?: string, headers = {}) =>
+    exchange(app.url, "GET", `/trpc/${path}?batch=1&input=${EMPTY_INPUTS}`, {
+      headers,
+      ...(credential && { credential }),
+    });
+  const first = await batch(names(20), agent.secret);
+  expect([first.status, first.headers.get("ratelimit")]).toEqual([200, '"key";r=100;t=2']);
+  for (let i = 0; i < 4; i++) await batch(names(20), agent.secret);
+  for (let i = 0; i < 15; i++) await agent.send("GET /v1/tasks");
+  const last = await batch(names(8), agent.secret);
+  const codes = last.body.map((call: any) => call.error?.data.code_name ?? "ok");
+  expect(codes).toEqual([...Array(5).fill("ok"), ...Array(3).fill("rate_limited")]);
+  expect([last.status, last.headers.get("retry-after")]).toEqual([207, "1"]);
+  expect((await agent.send("GET /v1/tasks")).status).toBe(429);
+
+  const address = newAddress();
+  const mixed = [names(9), names(9, "nothing")].join();
+  for (const left of [42, 24, 6]) {
+    const { headers } = await batch(mixed, undefined, address);
+    expect(headers.get("ratelimit")).toStartWith(`"address";r=${left};`);
+  }
+  const over = await batch(mixed, undefined, address);
+  const refused = over.body.map((call: any) => call.error.data.code_name);
+  expect(refused.filter((code: string) => code === "rate_limited").length).toBe(12);
+  expect(over.body.every((call: any) => call.error.data.httpStatus >= 401)).toBe(true);
+});
+
+test("without TRUST_PROXY the socket's address counts, and an X-Forwarded-For is warned of", async () => {
+  const plain = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
+  const from = (forwarded: string) =>
+    sendRaw(plain.url, "GET", "/v1/tasks", { "x-forwarded-for": forwarded });
+  for (let i = 0; i < 60; i++) expectProblem(await from(`203.0.113.${i}`), "unauthorized");
+  expect(faultsOf(await from("203.0.113.99"), "rate_limited")).toEqual([]);
+  expect(plain.lines.filter((line) => line.includes("TRUST_PROXY")).length).toBe(1);
+});
+
+test("RATE_LIMITS=off limits nothing and says nothing of limits", async () => {
+  const off = await startTestApp({ env: { RATE_LIMITS: "off" } });
+  for (let i = 0; i < 8; i++) await createPerson(off.url);
+  const { agent } = await createPair(off.url);
+  const credential = agent.secret;
+  for (let i = 0; i < 130; i++) {
+    const good = await exchange(off.url, "GET", "/v1/tasks", { credential });
+    const bad = await exchange(off.url, "GET", "/v1/tasks");
+    expect([good.status, bad.status]).toEqual([200, 401]);
+    for (const { headers } of [good, bad]) {
+      expect([headers.get("ratelimit"), headers.get("ratelimit-policy")]).toEqual([null, null]);
+    }
+  }
+});
