@@ -19,6 +19,7 @@ import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
 import { createAddresses } from "./http/address.ts";
 import { createContextFactory } from "./http/context.ts";
+import { createCors } from "./http/cors.ts";
 import { createDocs } from "./http/docs.ts";
 import { createHealth } from "./http/health.ts";
 import { createDocument } from "./http/openapi.ts";
@@ -129,6 +130,8 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     creationsOf: services.accounts.creationsOf,
   });
 
+  const cors = createCors(config.CORS_ORIGINS ?? []);
+
   await feed.start();
   store.watch(feed.wake);
 
@@ -139,11 +142,13 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       port: config.PORT,
       log,
       openVisit,
+      cors,
       trpc: createTrpcHandler({ router: appRouter, createContext, log }),
       routes: createRestRoutes({
         router: appRouter,
         createContext,
         openVisit,
+        cors,
         log,
         clock,
         signer,

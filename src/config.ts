@@ -6,6 +6,10 @@ import { LOG_LEVELS } from "./log.ts";
 const url = (pattern: RegExp, says: string) =>
   z.string().refine((value) => pattern.test(value) && URL.canParse(value), says);
 
+/** As a browser sends it: no path, no default port, lowercase. */
+const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+
 /** Each variable with its schema and default; `doc` is its row in README. */
 export const CONFIG = {
   HOST: { doc: "Address to listen on", schema: z.string().min(1).default("127.0.0.1") },
@@ -45,6 +49,17 @@ export const CONFIG = {
       .regex(/^\d{1,2}$/, "must be a number of proxies from 0 to 99")
       .transform(Number)
       .default(0),
+  },
+  CORS_ORIGINS: {
+    doc: "Origins of web pages that may call, separated by commas, such as `https://app.example`",
+    schema: z
+      .string()
+      .transform((text) => text.split(",").map((origin) => origin.trim()))
+      .refine(
+        (origins) => origins.every(isOrigin),
+        "must be origins such as https://app.example, separated by commas",
+      )
+      .optional(),
   },
   RATE_LIMITS: {
     doc: "`off`: no rate limits, for load tests",

@@ -11,6 +11,7 @@ import { describeError, type Log } from "../log.ts";
 import type { Signer } from "../signer.ts";
 import { checkDeclaredSize, readJson } from "./body.ts";
 import type { CreateContext } from "./context.ts";
+import type { Cors } from "./cors.ts";
 import { keyFault, onceOf } from "./idempotency.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import { json, noContent, problem } from "./respond.ts";
@@ -20,12 +21,13 @@ import type { OpenVisit, Visit } from "./visit.ts";
 export type Handler = (request: Bun.BunRequest, visit: Visit) => Promise<Response>;
 
 /** A Bun route: every method of one path. */
-export type Route = (request: Bun.BunRequest) => Promise<Response>;
+export type Route<R extends Request = Bun.BunRequest> = (request: R) => Promise<Response>;
 
 interface RestOptions {
   readonly router: AnyTRPCRouter;
   readonly createContext: CreateContext;
   readonly openVisit: OpenVisit;
+  readonly cors: Cors;
   readonly log: Log;
   readonly clock: Clock;
   readonly signer: Signer;
@@ -115,13 +117,13 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
 function dispatch(
   path: string,
   methods: ReadonlyMap<string, Handler>,
-  { openVisit, log, clock }: RestOptions,
+  { openVisit, cors, log, clock }: RestOptions,
 ): Route {
   const allowed = [...methods.keys()];
   if (methods.has("GET")) allowed.push("HEAD");
   const allow = allowed.join(", ");
 
-  return async (request) => {
+  return cors.wrap(path, allowed, async (request) => {
     const { method } = request;
     const handle = methods.get(method === "HEAD" ? "GET" : method);
     const route = `${method} ${path}`;
@@ -137,7 +139,7 @@ function dispatch(
     const ms = Math.round((clock.now() - visit.started) * 1000);
     log.debug("request", { route, status: response.status, ms });
     return response;
-  };
+  });
 }
 
 /** The response of an error; one nobody expected is logged, without its message. */

@@ -3,6 +3,7 @@
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
+import type { Cors } from "./cors.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import type { OpenVisit, Visit } from "./visit.ts";
 
@@ -14,6 +15,7 @@ interface ServerOptions {
   /** Gets the path with its query too: the URL's host is what the client sent, and may be none. */
   readonly trpc: (visit: Visit, path: string) => Promise<Response>;
   readonly openVisit: OpenVisit;
+  readonly cors: Cors;
   readonly log: Log;
 }
 
@@ -24,7 +26,22 @@ interface ServerOptions {
 const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 
 /** Listens; throws when the address is taken. */
-export function startServer({ hostname, port, routes, trpc, openVisit, log }: ServerOptions) {
+export function startServer(options: ServerOptions) {
+  const { hostname, port, routes, trpc, openVisit, cors, log } = options;
+  const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
+    cors.wrap(path, methods, async (request: Request) => {
+      const visit = openVisit(request);
+      try {
+        return await handle(visit, pathOf(request.url));
+      } catch (error) {
+        return refuse(error, visit, log, path);
+      }
+    });
+  const procedures = answer("/trpc", ["GET", "POST"], trpc);
+  const unknown = async () => fail("unknown_path");
+  const elsewhere = answer("/", [], unknown);
+  const unknown_v1 = answer("/v1", [], unknown);
+
   return Bun.serve({
     hostname,
     port,
@@ -35,14 +52,10 @@ export function startServer({ hostname, port, routes, trpc, openVisit, log }: Se
     // Bun would otherwise let a second server take the same port and share its requests.
     reusePort: false,
     routes: { ...routes },
-    async fetch(request) {
+    fetch(request) {
       const path = pathOf(request.url);
-      const visit = openVisit(request);
-      try {
-        return path.startsWith("/trpc/") ? await trpc(visit, path) : fail("unknown_path");
-      } catch (error) {
-        return refuse(error, visit, log, "/trpc");
-      }
+      if (path.startsWith("/trpc/")) return procedures(request);
+      return path.startsWith("/v1/") ? unknown_v1(request) : elsewhere(request);
     },
     error: (error) => renderError(error, log, "http"),
   });
