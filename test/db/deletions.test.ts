@@ -1,6 +1,7 @@
 /** The rows of deleted keys and accounts go in small steps, from any point on (§4 Keys). */
 
 import { expect, test } from "bun:test";
+import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import { deleteStep } from "../../db/deletions.ts";
 import { openStore } from "../../db/open.ts";
@@ -13,30 +14,68 @@ import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
 
-const OWNED = ["keys", "tasks", "questions", "devices", "live_activities"] as const;
+const STEP = fileURLToPath(new URL("../support/delete-step.ts", import.meta.url));
+
+/** Tables that no key or account owns, and the events, which go with their retention. */
+const NOT_OWNED = ["events"];
 
 async function open(url: string) {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
-  const count = async (table: string, where = "1") => {
-    const query = sql.raw(`select count(*) from ${table} where ${where}`);
-    const [row] = await store.read(statement(query, { gives: "row" })({}));
-    return row![0] as number;
+  const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  const tables = (await rows("select name from sqlite_schema where type = 'table'")).map(
+    ([name]) => name as string,
+  );
+  const owned: string[] = [];
+  for (const table of tables.filter((name) => !NOT_OWNED.includes(name))) {
+    const columns = (await rows(`select name from pragma_table_info('${table}')`)).flat();
+    if (columns.some((name) => name === "key_id" || name === "account_id")) owned.push(table);
+  }
+  /** Rows of each table that a key or an account owns, and of accounts. */
+  const counts = async (): Promise<Record<string, number>> => {
+    const entries: [string, number][] = [];
+    for (const table of [...owned, "accounts"]) {
+      const [row] = await rows(`select count(*) from ${table}`);
+      entries.push([table, row![0] as number]);
+    }
+    return Object.fromEntries(entries);
   };
-  /** Rows of each table, in the order of OWNED, and of accounts. */
-  const counts = () => Promise.all([...OWNED, "accounts"].map((table) => count(table)));
-  return { store, counts };
+  const total = async () => Object.values(await counts()).reduce((sum, count) => sum + count, 0);
+  return { store, counts, total };
 }
 
-/** An account with two agents, their tasks and questions, and a device. */
+/** What is left of {@link fill} once its second key is deleted. */
+const KEPT = {
+  keys: 1,
+  tasks: 9,
+  questions: 5,
+  devices: 1,
+  live_activities: 0,
+  items: 2,
+  idempotency: 3,
+  accounts: 1,
+};
+
+/** An account with two agents, and rows in every table. */
 async function fill(url: string) {
   const { person, agent } = await createPair(url);
   const second = await createAgent(url, person);
-  for (const { send } of [agent, second]) {
+  const device_id = `dev_${crypto.randomUUID()}`;
+  await person.send(`PUT /v1/devices/${device_id}`, DEVICE);
+  for (const { send, key } of [agent, second]) {
     await Promise.all(Array.from({ length: 9 }, () => createTask(send)));
     await Promise.all(Array.from({ length: 5 }, () => ask(send)));
+    for (const sender of [person.send, send === agent.send ? second.send : agent.send]) {
+      const message = { key_id: key.id, text: "m" };
+      await sender("POST /v1/messages", message, { headers: { "idempotency-key": key.id } });
+    }
   }
-  await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, DEVICE);
   return { person, agent, second };
+}
+
+/** Live activities go with the deletion itself: what stands for leftovers is put in afterwards. */
+async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
+  const leftovers = sql`insert into live_activities select account_id, 'dev_x', id, key_id, 'ab', 0, 0 from tasks`;
+  await store.write([statement(leftovers)({})]);
 }
 
 test("a deletion is finished from wherever it was cut off, and touches nothing else [§4 Keys removed in steps]", async () => {
@@ -48,28 +87,32 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
   await gone.person.send("DELETE /v1/account");
   const stream = await openStream(app.url, kept.person.token);
-  // The deletions took their live activities along: what stands for leftovers is put in here.
   const first = await open(url);
-  const leftovers = sql`insert into live_activities select account_id, 'dev_x', id, key_id, 'ab', 0, 0 from tasks`;
-  await first.store.write([statement(leftovers)({})]);
-  expect((await first.counts()).at(-2)).toBe(36);
+  await leaveActivities(first);
+  const full = await first.counts();
+  expect(full).toMatchObject({ tasks: 36, live_activities: 36, keys: 4, accounts: 2 });
+  for (const [table, count] of Object.entries(full))
+    expect([table, count > 0]).toEqual([table, true]);
   await first.store.close();
 
   let steps = 0;
   for (let more = true; more; steps++) {
     // Each step by a process of its own, that knows nothing of the ones before.
-    const { store, counts } = await open(url);
-    const before = (await counts()).reduce((sum, count) => sum + count, 0);
+    const { store, total } = await open(url);
+    const before = await total();
     more = await deleteStep(store, 4);
-    const after = (await counts()).reduce((sum, count) => sum + count, 0);
-    expect(before - after).toBeLessThanOrEqual(4);
-    expect(before - after > 0).toBe(more);
+    const gone_now = before - (await total());
+    expect(gone_now).toBeLessThanOrEqual(4);
+    expect(gone_now > 0).toBe(more);
     await store.close();
   }
   expect(steps).toBeGreaterThan(20);
 
   const { store, counts } = await open(url);
-  expect(await counts()).toEqual([1, 9, 5, 1, 9, 1]);
+  expect(await counts()).toEqual({
+    ...KEPT,
+    live_activities: 9,
+  });
   await store.close();
   expect((await kept.agent.send("GET /v1/tasks")).body.tasks.length).toBe(9);
   const [key] = (await kept.person.send("GET /v1/keys")).body.keys;
@@ -80,13 +123,35 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   stream.close();
 });
 
+test("a deletion that is killed at each of its steps is finished all the same [§4 Keys removed in steps]", async () => {
+  const { url } = await createTestStore();
+  const app = await startTestApp({ clock: createTestClock(), database_url: url });
+  const kept = await fill(app.url);
+  const gone = await fill(app.url);
+  await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
+  await gone.person.send("DELETE /v1/account");
+  await app.stop();
+  let kills = 0;
+  for (;;) {
+    const child = Bun.spawn([process.execPath, STEP, url, "6"], { stderr: "pipe" });
+    const code = await child.exited;
+    if (code === 0) break;
+    expect([child.signalCode, await new Response(child.stderr).text()]).toEqual(["SIGKILL", ""]);
+    kills++;
+  }
+  expect(kills).toBeGreaterThan(6);
+  const { store, counts } = await open(url);
+  expect(await counts()).toEqual(KEPT);
+  await store.close();
+}, 60_000);
+
 test("the job does it, also when two processes do it at once [§4 Keys removed in steps]", async () => {
   const { url } = await createTestStore();
   const apps = await Promise.all([1, 2].map(() => startTestApp({ database_url: url })));
   const { person } = await fill(apps[0]!.url);
   await person.send("DELETE /v1/account");
   const { store, counts } = await open(url);
-  await until(async () => (await counts()).every((count) => count === 0));
+  await until(async () => Object.values(await counts()).every((count) => count === 0));
   await store.close();
   const lines = apps.flatMap((app) => app.lines).filter((line) => line.includes("job failed"));
   expect(lines).toEqual([]);
