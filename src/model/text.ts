@@ -19,11 +19,24 @@ export function text({ max, blank = false, one_line = false }: TextRules) {
     .refine((value) => fits(value, max), `must be at most ${max} characters`)
     .refine((value) => blank || !isBlank(value), "must hold a character that is not white space")
     .refine((value) => !one_line || !/[\n\r\u2028\u2029\u0085\v\f]/.test(value), "must be one line")
-    .meta({ ...(!blank && { minLength: 1 }), maxLength: max });
+    .meta({
+      ...(!blank && { minLength: 1 }),
+      maxLength: max,
+      pattern: patternOf({ blank, one_line }),
+    });
 }
 
 /** A reference to a resource. Any text is looked up: one of the wrong shape is just not found. */
-export const Id = z.string().refine(isStorable, "must hold no NUL character and no lone surrogate");
+export const Id = z
+  .string()
+  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .meta({ pattern: patternOf({ blank: true, one_line: false }) });
+
+/** The same rules for the document, as far as a pattern can say them. */
+function patternOf({ blank, one_line }: Required<Omit<TextRules, "max">>): string {
+  const never = `\\u0000${one_line ? "\\n\\r\\u2028\\u2029\\u0085\\v\\f" : ""}`;
+  return `^[^${never}]*${blank ? "" : `[^\\s${never}][^${never}]*`}$`;
+}
 
 /** Epoch seconds with millisecond resolution. */
 export const Timestamp = z.number().meta({ description: "Unix epoch seconds" });

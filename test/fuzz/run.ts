@@ -1,0 +1,148 @@
+/**
+ * `bun run fuzz`: Schemathesis tries every route of the OpenAPI document with valid and invalid
+ * data, as an account and as an agent. Needs Python 3. `bun run fuzz 30` takes about 30 minutes
+ * instead of 4; what follows the number goes to Schemathesis (`bun run fuzz 4 --seed 5`).
+ */
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Question } from "../../src/model/question.ts";
+import { type Agent, client, createAgent, createPerson, type Person } from "../support/client.ts";
+
+const VERSION = "4.32.5";
+/** Seconds for each of the two credentials, and less for what ends them: four minutes in all. */
+const BUDGET = (minutes() * 60 * 3) / 7;
+
+const DELETE_ACCOUNT = "DELETE /v1/account";
+const DELETE_KEY = "DELETE /v1/keys/{key_id}";
+
+/** Milliseconds between two looks at the questions, and until one is answered. */
+const PACE = 100;
+const THINKING = 400;
+
+/** The first argument: about how many minutes the whole run takes. */
+function minutes(): number {
+  const [given = "4"] = process.argv.slice(2);
+  if (!/^[1-9]\d{0,3}$/.test(given))
+    throw new Error("usage: bun run fuzz [minutes] [options of st]");
+  return Number(given);
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+async function run(command: string[]): Promise<boolean> {
+  const child = Bun.spawn(command, {
+    cwd: folder,
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+  return (await child.exited) === 0;
+}
+
+/** Installs Schemathesis once; gives the path of its command. */
+async function install(): Promise<string> {
+  const folder = join(root, "node_modules/.cache/schemathesis", VERSION);
+  const command = join(folder, "bin/st");
+  // Written by the last step of an installation, so one that was cut off is done again.
+  const done = join(folder, "installed");
+  if (existsSync(done)) return command;
+  mkdirSync(folder, { recursive: true });
+  const ok =
+    (await run(["python3", "-m", "venv", folder])) &&
+    (await run([join(folder, "bin/pip"), "install", "-q", `schemathesis==${VERSION}`]));
+  if (!ok)
+    throw new Error("Schemathesis cannot be installed: it needs python3 with venv, and PyPI");
+  await Bun.write(done, "");
+  return command;
+}
+
+/** A server process on a store of its own, without rate limits. */
+async function serve(folder: string) {
+  const child = Bun.spawn([process.execPath, join(root, "src/main.ts")], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      PORT: "0",
+      DATABASE_URL: `file:${join(folder, "relay.db")}`,
+      RATE_LIMITS: "off",
+    },
+    stdout: "pipe",
+    stderr: Bun.file(join(folder, "server.log")),
+  });
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    const url = /listening at (\S+)/.exec(text)?.[1];
+    if (url) return { child, url };
+  }
+  throw new Error(
+    `the server did not start:\n${await Bun.file(join(folder, "server.log")).text()}`,
+  );
+}
+
+/**
+ * Keeps a few questions pending and answers the others, so that waits end and there is room for the
+ * next question. What the fuzzing does at the same moment may well refuse any of it.
+ */
+async function live(person: Person, agent: Agent): Promise<void> {
+  const { body } = await person.send("GET /v1/questions");
+  const questions: Question[] = body.questions ?? [];
+  const old = questions.filter(({ created_at }) => Date.now() - created_at * 1000 > THINKING);
+  for (const { id, options } of old) {
+    await person.send(`POST /v1/questions/${id}/answer`, { answer: options[0] ?? "x" });
+  }
+  if (questions.length - old.length < 3) {
+    await agent.send("POST /v1/questions", { prompt: "?", kind: "text" });
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), "relay-fuzz-"));
+const st = await install();
+const { child, url } = await serve(folder);
+let failed = true;
+try {
+  const config = join(root, "test/fuzz/schemathesis.toml");
+  const fuzz = (name: string, credential: string, seconds: number, options: string[]) => {
+    say(`\n--- ${name}\n`);
+    const header = `Authorization: Bearer ${credential}`;
+    return run([
+      ...[st, "--config-file", config, "run", `${url}/v1/openapi.json`, "-H", header],
+      ...["--max-time", String(Math.ceil(seconds)), ...options, ...process.argv.slice(3)],
+    ]);
+  };
+
+  const person = await createPerson(url);
+  const agent = await createAgent(url, person);
+  let over = false;
+  const life = (async () => {
+    for (; !over; await Bun.sleep(PACE)) await live(person, agent);
+  })();
+  // What ends other resources has accounts of its own: it would seem to the rest that they were lost.
+  const without_ends = ["--exclude-name", DELETE_ACCOUNT, "--exclude-name", DELETE_KEY];
+  const keys_alone = ["--include-path-regex", "^/v1/keys"];
+  const deletion_alone = ["--include-name", DELETE_ACCOUNT];
+  const throwaway = async () => (await createPerson(url)).token;
+  const results = [
+    await fuzz("as the account", person.token, BUDGET, without_ends),
+    await fuzz("as an agent", agent.secret, BUDGET, without_ends),
+    await fuzz("keys and their end", await throwaway(), BUDGET / 4, keys_alone),
+    await fuzz("the end of an account", await throwaway(), BUDGET / 12, deletion_alone),
+  ];
+  over = true;
+  await life;
+  const alive = (await client(url)("GET /health")).status === 200;
+  const log = await Bun.file(join(folder, "server.log")).text();
+  const errors = log.split("\n").filter((line) => line.includes('"level":"error"'));
+  for (const line of errors) say(line);
+  failed = !alive || errors.length > 0 || results.includes(false);
+} finally {
+  child.kill("SIGTERM");
+  await child.exited;
+  rmSync(folder, { recursive: true, force: true });
+}
+say(failed ? "\nFAILED" : "\nok");
+process.exit(failed ? 1 : 0);
