@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LIMITS } from "../src/limits.ts";
 import { type Load, openLoad, openReaders, requestOf } from "./load.ts";
+import { post, startRelay } from "./process.ts";
 
 const CONNECTIONS = 64;
 const ROUNDS = 5;
@@ -41,29 +42,6 @@ function startChild(file: string, args: readonly string[], env = {}): Promise<Se
     });
     children.push(child);
   });
-}
-
-/** Relay as people run it. */
-async function startRelay(): Promise<Server> {
-  const child = Bun.spawn([process.execPath, fileOf("../src/main.ts")], {
-    env: {
-      PATH: process.env.PATH ?? "",
-      PORT: "0",
-      DATABASE_URL: `file:${join(folder, "relay.db")}`,
-      RATE_LIMITS: "off",
-      LOG_LEVEL: "warn",
-    },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  children.push(child);
-  const decoder = new TextDecoder();
-  let out = "";
-  for await (const chunk of child.stdout) {
-    out += decoder.decode(chunk, { stream: true });
-    const port = /listening at http:\/\/[^:]+:(\d+)/.exec(out)?.[1];
-    if (port) return { pid: child.pid, port: Number(port), send() {} };
-  }
-  throw new Error("Relay did not start");
 }
 
 /** Seconds of processor time that a process has used. */
@@ -132,19 +110,6 @@ async function compare(what: string, bare: Side, relay: Side): Promise<void> {
     ms(ours),
     `${count(median(limit, "cpu_us"))} / ${count(median(ours, "cpu_us"))}`,
   );
-}
-
-async function post<Body>(port: number, path: string, body: object, credential?: string) {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      ...(credential && { authorization: `Bearer ${credential}` }),
-    },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`POST ${path}: ${response.status}`);
-  return (await response.json()) as Body;
 }
 
 const times = <T>(n: number, make: (i: number) => T): T[] =>
@@ -294,7 +259,7 @@ try {
     join(folder, "bare.db"),
     `event: task.updated\ndata: ${event}\n\n`,
   ]);
-  await benchTasks(bare, await startRelay());
+  await benchTasks(bare, await startRelay(folder, children));
   const fan_out = await startChild("relay.ts", [event], {
     DATABASE_URL: `file:${join(folder, "fan-out.db")}`,
   });

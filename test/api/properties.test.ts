@@ -204,6 +204,6 @@ async function play(steps: readonly { at_once: readonly Operation[]; passes: num
   await person.send("DELETE /v1/account");
 }
 
-test("any story keeps the rules, and its events replayed over the first lists give the last [§3 Question once] [§3 Task 1] [§3 Task 2] [§4 Update body 3] [§6 Reconnect 1]", async () => {
+test("any story keeps the rules, and its events replayed over the first lists give the last [§3 Question once] [§3 Task 1] [§3 Task 2] [§4 Tasks Update body 3] [§6 Reconnect 1]", async () => {
   await fc.assert(fc.asyncProperty(story, play), { numRuns: 40, interruptAfterTimeLimit: 40_000 });
 }, 60_000);
