@@ -35,6 +35,15 @@ export const updateSettings = statement(
   updateSet(accounts, ["live_activities"], sql`id = ${p("id")} and deleted_at is null`),
 );
 
+/** Placeholders `token_digest`, `change_id`; guarded by `id` and the digest of the `old_token`. */
+export const replaceToken = statement(
+  updateSet(
+    accounts,
+    ["token_digest", "change_id"],
+    sql`id = ${p("id")} and token_digest = ${p("old_token")} and deleted_at is null`,
+  ),
+);
+
 /** Tombstone. Placeholders `id`, `deleted_at`, `change_id`. */
 export const deleteAccount = statement(
   updateSet(accounts, ["deleted_at", "change_id"], sql`id = ${p("id")} and deleted_at is null`),

@@ -48,6 +48,20 @@ export const accounts = router({
     .output(Account)
     .mutation(({ ctx, input }) => ctx.services.accounts.update(ctx.caller, input)),
 
+  replaceToken: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/account/token",
+        tags,
+        summary: "Get a new token; the old one ends at once",
+        description: "The token is returned here and never again.",
+      },
+    })
+    .input(z.strictObject({}))
+    .output(z.object({ token: z.string() }))
+    .mutation(({ ctx }) => ctx.services.accounts.replaceToken(ctx.caller)),
+
   delete: account
     .meta({
       openapi: {

@@ -135,6 +135,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { settings: { live_activities: false } },
     response: { ...account, settings: { live_activities: false } },
   },
+  "POST /v1/account/token": {
+    request: {},
+    response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
+  },
   "PUT /v1/devices/{device_id}": { request: registration, response: device },
   "GET /v1/keys": { response: { keys: [key] } },
   "POST /v1/keys": {

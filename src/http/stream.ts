@@ -5,6 +5,7 @@ import type { Cancel, Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import type { Feed } from "../events/feed.ts";
 import { LIMITS } from "../limits.ts";
+import type { Caller } from "../model/caller.ts";
 import type { StoredEvent } from "../model/event.ts";
 import type { Visit } from "./visit.ts";
 
@@ -20,6 +21,9 @@ const HEADERS = {
   // A proxy that collects the response would hold events back.
   "x-accel-buffering": "no",
 };
+
+/** Tells the streams that a token has ended; it is no event of the interface. */
+const TOKEN_REPLACED = "token.replaced";
 
 const encoder = new TextEncoder();
 const PING = encoder.encode(": ping\n\n");
@@ -42,11 +46,12 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
   };
 
   const start = (
-    account_id: string,
+    caller: Caller,
     controller: ReadableStreamDefaultController<Uint8Array>,
     signal: AbortSignal,
     hurry: () => void,
   ): Stream => {
+    const { account_id } = caller;
     let last_at = clock.now();
     let ended = false;
     let cancel_ping: Cancel = () => {};
@@ -101,6 +106,10 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
     };
 
     const unsubscribe = feed.onAccount(account_id, (event) => {
+      if (event.name === TOKEN_REPLACED) {
+        void auth.assertLive(caller).catch(end);
+        return;
+      }
       send(frameOf(event));
       if (event.name === "account.deleted") end();
     });
@@ -127,26 +136,28 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
       const headers = { ...HEADERS, ...visit.quota()?.headers };
       if (caller.kind !== "account") fail("forbidden");
       if (request.method === "HEAD") return new Response(null, { headers });
-      let deleted = false;
+      let unsure = false;
       const cancel = feed.onAccount(caller.account_id, ({ name }) => {
-        deleted ||= name === "account.deleted";
+        unsure ||= name === "account.deleted" || name === TOKEN_REPLACED;
       });
       try {
-        // What was committed before `ready` is not sent after it; nor does a stream start for an
-        // account whose deletion was delivered between the look at the credential and here.
+        // What was committed before `ready` is not sent after it; nor does a stream start with a
+        // credential whose end was delivered between the look at it and here.
         await feed.caughtUp();
-        await auth.assertLive(caller);
+        do {
+          unsure = false;
+          await auth.assertLive(caller);
+        } while (unsure);
       } finally {
         cancel();
       }
-      if (deleted) fail("unauthorized");
       if (closed) fail("store_unavailable");
 
       let stream: Stream | undefined;
       const body = new ReadableStream<Uint8Array>(
         {
           start(controller) {
-            stream = start(caller.account_id, controller, request.signal, hurry);
+            stream = start(caller, controller, request.signal, hurry);
           },
           cancel: () => stream?.end(),
         },

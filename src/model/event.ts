@@ -18,6 +18,8 @@ interface EventData {
   "question.created": { question: Question };
   "question.updated": { question: Question };
   "account.deleted": Record<string, never>;
+  /** For the processes alone: what the old token opened is looked at again. No stream shows it. */
+  "token.replaced": Record<string, never>;
 }
 
 /** A change as a service states it. */

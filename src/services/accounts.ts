@@ -1,6 +1,12 @@
 /** Accounts: create, read, settings, delete (interface.md §4 Accounts). */
 
-import { accountById, deleteAccount, insertAccount, updateSettings } from "../../db/accounts.ts";
+import {
+  accountById,
+  deleteAccount,
+  insertAccount,
+  replaceToken,
+  updateSettings,
+} from "../../db/accounts.ts";
 import {
   countCreations,
   insertAccountWithin,
@@ -90,6 +96,32 @@ export function createAccounts(deps: AccountsDeps) {
         endActivitiesSwitchedOff({ account_id }),
       ]);
       return read(caller);
+    },
+
+    /** Gives a new token and ends the old one, its waits and streams (decisions.md, Credentials). */
+    async replaceToken(caller: AccountCaller): Promise<{ token: string }> {
+      const { account_id, credential } = caller;
+      const token = ids.secret("mca");
+      const change_id = ids.stamp();
+      const happened = await commit({
+        statements: [
+          replaceToken({
+            id: account_id,
+            token_digest: digest(token),
+            old_token: credential,
+            change_id,
+          }),
+        ],
+        events: [
+          {
+            stamp: { table: "accounts", id: account_id, change_id },
+            event: { name: "token.replaced", account_id, subject: account_id, data: {} },
+          },
+        ],
+      });
+      // Of two at once, one ended the token of the other.
+      if (!happened) fail("unauthorized");
+      return { token };
     },
 
     /** Refuses the token and the secrets of its keys at once, and ends their waits and streams. */

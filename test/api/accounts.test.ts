@@ -2,8 +2,16 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { client, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import {
+  ask,
+  client,
+  createAgent,
+  createPair,
+  createPerson,
+  createTask,
+} from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
 
@@ -205,4 +213,41 @@ test("last_host is the newest host sent, written at most once a second [§2 Key 
     "h".repeat(253),
   ]);
   stream.close();
+});
+
+test("a new token ends the old one in every process: its requests, waits and streams [§5 4]", async () => {
+  const database_url = (await createTestStore()).url;
+  const [one, two] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
+  const { person, agent } = await createPair(one!.url);
+  const question = await ask(agent.send);
+  const path = `/v1/questions/${question.id}` as const;
+  const old = [one!, two!].map(({ url }) => client(url, person.token));
+  const streams = await Promise.all([one!, two!].map(({ url }) => openStream(url, person.token)));
+  const waits = old.map((send) => send(`GET ${path}?wait=50`));
+  const key_wait = agent.send(`GET ${path}?wait=50`);
+  await until(() => one!.waits.count() + two!.waits.count() === 3);
+
+  const { status, body } = await person.send("POST /v1/account/token", {});
+  expect([status, Object.keys(body)]).toEqual([200, ["token"]]);
+  expect(body.token).toMatch(/^mca_[\w-]{43}$/);
+  for (const wait of waits) expect((await wait).status).toBe(401);
+  for (const send of old) expect((await send("GET /v1/account")).status).toBe(401);
+  for (const stream of streams) {
+    await stream.ended;
+    expect(stream.events.map(({ event }) => event)).toEqual(["ready"]);
+  }
+  const again = client(two!.url, body.token);
+  expect((await again("GET /v1/account")).body).toEqual(person.account);
+  const stream = await openStream(two!.url, body.token);
+  expect((await again(`POST ${path}/answer`, { answer: "Yes" })).status).toBe(200);
+  expect((await key_wait).body.answer).toBe("Yes");
+
+  // Of two at once one wins, and that one's token is the only one.
+  const both = await Promise.all([again, again].map((send) => send("POST /v1/account/token", {})));
+  expect(both.map((answer) => answer.status).sort()).toEqual([200, 401]);
+  await stream.ended;
+  const names = stream.events.map(({ event }) => event);
+  expect(names).toEqual(["ready", "question.updated", "inbox.updated"]);
+  expect((await again("GET /v1/account")).status).toBe(401);
+  expect((await agent.send("GET /v1/tasks")).status).toBe(200);
 });

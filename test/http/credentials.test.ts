@@ -67,6 +67,10 @@ const RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "accounts.replaceToken": {
+    access: "account",
+    actions: { "": { input: () => ({}), success: 200, ends: true } },
+  },
   "accounts.delete": {
     access: "account",
     actions: { "[§4 Accounts DELETE]": { input: () => ({}), success: 204, ends: true } },

@@ -19,6 +19,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "GET /v1/account": { success: 200, access: "account" },
   "PATCH /v1/account": { success: 200, access: "account", body: "required" },
   "DELETE /v1/account": { success: 204, access: "account" },
+  "POST /v1/account/token": { success: 200, access: "account", body: "required" },
   "PUT /v1/devices/{device_id}": { success: 200, access: "account", body: "required" },
   "DELETE /v1/devices/{device_id}": { success: 204, access: "account", errors: [404] },
   "GET /v1/keys": { success: 200, access: "account" },
