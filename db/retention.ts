@@ -1,7 +1,8 @@
-/** Keeps the finished questions of each key within their number (decisions.md, Limits). */
+/** Keeps what each key has within its number and age (decisions.md, Limits). */
 
 import { sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
+import { activity } from "./schema.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
@@ -35,6 +36,36 @@ export function createQuestionPruner(store: Store) {
     }
     const more = keys.length === limit;
     after = more ? keys.at(-1)! : "";
+    return more;
+  };
+}
+
+const pruneActivity = statement(
+  sql`delete from activity where rowid in (
+    select old.rowid from keys, activity as old
+    where keys.id > ${p("after")} and keys.id <= ${p("last")} and old.key_id = keys.id
+      and old.at < ${sql.param(p("before"), activity.at)}
+    limit ${p("limit")})`,
+);
+
+/**
+ * As {@link createQuestionPruner}, for entries of the activity log from before `before` (epoch
+ * seconds): the log has no index on their time alone.
+ */
+export function createActivityPruner(store: Store) {
+  let after = "";
+  return async (before: number, limit: number): Promise<boolean> => {
+    const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id as string);
+    const last = keys.at(-1);
+    if (last === undefined) {
+      after = "";
+      return false;
+    }
+    const [result] = await store.write([pruneActivity({ after, last, before, limit })]);
+    // The same keys again, until nothing old is left of them.
+    if (result!.changes === limit) return true;
+    const more = keys.length === limit;
+    after = more ? last : "";
     return more;
   };
 }

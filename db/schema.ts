@@ -16,6 +16,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { ActivityEntry } from "../src/model/activity.ts";
 import type { Device } from "../src/model/device.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
@@ -230,6 +231,26 @@ export const items = sqliteTable(
     index("items_old").on(t.read_at).where(sql`read_at is not null`),
     index("items_old_unread").on(t.created_at).where(sql`read_at is null`),
   ],
+);
+
+/** The newest requests of each key (interface.md §4 Activity log). */
+export const activity = sqliteTable(
+  "activity",
+  {
+    id: text().notNull(),
+    key_id: text().notNull(),
+    at: timestamp().notNull(),
+    surface: text().$type<ActivityEntry["surface"]>().notNull(),
+    action: text().notNull(),
+    code: text(),
+    message: text(),
+    duration_ms: integer().notNull(),
+    client: text({ mode: "json" }).$type<NonNullable<ActivityEntry["client"]>>(),
+    host: text(),
+  },
+  // Unique, so that a write whose outcome is unknown can be repeated; and there is no other index,
+  // since every request of a key pays for it.
+  (t) => [uniqueIndex("activity_key").on(t.key_id, t.at, t.id)],
 );
 
 /**

@@ -1,9 +1,10 @@
 /** What every procedure call gets, on each surface. */
 
-import type { FieldReasons } from "../src/errors.ts";
+import type { FieldReasons, ServiceError } from "../src/errors.ts";
 import type { Caller } from "../src/model/caller.ts";
 import type { Once } from "../src/model/once.ts";
 import type { Accounts } from "../src/services/accounts.ts";
+import type { Activity } from "../src/services/activity.ts";
 import type { Attestations } from "../src/services/attestations.ts";
 import type { Devices } from "../src/services/devices.ts";
 import type { Inbox } from "../src/services/inbox.ts";
@@ -21,6 +22,15 @@ export interface Services {
   readonly questions: Questions;
   readonly inbox: Inbox;
   readonly liveActivities: LiveActivities;
+  readonly activity: Activity;
+}
+
+interface EndedCall {
+  /** Method and route with parameter names. */
+  readonly action: string;
+  readonly host: string | null;
+  /** Null when it succeeded. */
+  readonly error: ServiceError | null;
 }
 
 /** The request that a call came with, as far as every call of it needs it. */
@@ -29,6 +39,8 @@ export interface Visit {
   charge(): void;
   /** Charges one call to a limit of its address; throws `429 rate_limited`. */
   limit(name: "accounts" | "challenges"): Promise<void>;
+  /** Takes note of a call of the caller's that has ended, for the activity log. */
+  ended(call: EndedCall): void;
   /** The client's address, for limits alone: it is neither stored nor logged. */
   address(): string;
 }
@@ -48,4 +60,6 @@ export interface Context {
   /** Fields that the surface itself found invalid, such as a query parameter given twice. */
   readonly rejected: FieldReasons | null;
   readonly visit: Visit;
+  /** Awaited before the response, so that a client that got it sees the key as used. */
+  readonly recorded: Promise<void> | undefined;
 }

@@ -29,6 +29,8 @@ export const inbox = router({
           "Send `peek=true` and, as `ack`, the id of the last item you handled: then no item is lost when a response is, and an item can come twice but never zero times. Without `peek` the items become read at once.",
       },
       errors: ["too_many_waits"],
+      only_waited: ({ wait = 0 }, result) =>
+        wait > 0 && (result === null || (result as { items: Item[] }).items.length === 0),
     })
     .input(
       z.strictObject({

@@ -1,6 +1,8 @@
 /** interface.md §4 Keys. */
 
 import { z } from "zod";
+import { LIMITS } from "../src/limits.ts";
+import { ActivityEntry } from "../src/model/activity.ts";
 import { Key, Label } from "../src/model/key.ts";
 import { Id } from "../src/model/text.ts";
 import { account, router } from "./trpc.ts";
@@ -41,6 +43,38 @@ export const keys = router({
     .output(Key)
     .mutation(({ ctx, input }) =>
       ctx.services.keys.setLabel(ctx.caller, input.key_id, input.label),
+    ),
+
+  activity: account
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/keys/{key_id}/activity",
+        tags,
+        summary: "List the last requests of a key, newest first",
+        description:
+          "The newest 200 of the last 7 days. Continue while `next_cursor` is not null. An entry may be absent for a moment after its request.",
+      },
+      errors: ["not_found"],
+    })
+    .input(
+      z.strictObject({
+        key_id: Id,
+        limit: z
+          .int()
+          .min(1)
+          .max(LIMITS.activity_page)
+          .meta({ description: `Default ${LIMITS.activity_page_default}` })
+          .optional(),
+        cursor: z
+          .string()
+          .meta({ description: "The `next_cursor` of the previous page" })
+          .optional(),
+      }),
+    )
+    .output(z.object({ items: z.array(ActivityEntry), next_cursor: z.string().nullable() }))
+    .query(({ ctx, input: { key_id, ...page } }) =>
+      ctx.services.activity.list(ctx.caller, key_id, page),
     ),
 
   delete: account

@@ -75,6 +75,8 @@ export const questions = router({
         summary: "Read a question, and wait for its answer if you like",
         description: "Read `status`; when it is still `pending`, send the request again.",
       },
+      only_waited: ({ wait = 0 }, question) =>
+        wait > 0 && (question === null || (question as Question).status === "pending"),
       errors: ["not_found", "too_many_waits"],
     })
     .input(z.strictObject({ question_id: Id, wait: Wait }))

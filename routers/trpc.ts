@@ -4,6 +4,7 @@ import { type AnyTRPCProcedure, initTRPC, TRPCError } from "@trpc/server";
 import type { OpenApiMeta } from "trpc-to-openapi";
 import { type core, ZodError, type ZodType } from "zod";
 import {
+  ClientGone,
   ERRORS,
   type ErrorCode,
   type FieldReasons,
@@ -11,6 +12,7 @@ import {
   failFields,
   invalidFields,
   ServiceError,
+  UNKNOWN_FIELD,
 } from "../src/errors.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
 import type { Context, Visit } from "./context.ts";
@@ -31,6 +33,11 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly repeatable?: boolean;
   /** A limit of the client's address, looked at before its fields. */
   readonly limit?: Parameters<Visit["limit"]>[0];
+  /**
+   * True when a call only waited, so that the activity log has no entry of it (§4 Activity log 2).
+   * The result is null when the client went away before there was one.
+   */
+  readonly only_waited?: (input: { readonly wait?: number }, result: unknown) => boolean;
   /** What of the fields depends on the caller; named beside what the schema finds. */
   readonly rules?: (caller: Caller | null, raw: unknown) => FieldReasons;
   /** Codes this procedure can give beyond those of every route. */
@@ -81,7 +88,7 @@ function reasonsOf(issues: readonly core.$ZodIssue[]) {
   const reasons: Record<string, string> = Object.create(null);
   for (const issue of issues) {
     if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
-      for (const name of issue.keys) reasons[fieldName(name)] ??= "is not a field of this request";
+      for (const name of issue.keys) reasons[fieldName(name)] ??= UNKNOWN_FIELD;
     } else {
       reasons[fieldName(issue.path[0] ?? "body")] ??= describe(issue);
     }
@@ -116,7 +123,7 @@ function describe(issue: core.$ZodIssue): string {
 
 /** The parts of a built procedure: a base's middleware, the input's, the output's, the resolver's. */
 interface Built {
-  readonly meta: RelayMeta;
+  readonly meta: OpenApiMeta<RelayMeta>;
   readonly inputs: readonly [ZodType];
   readonly output: ZodType;
   readonly resolver: (options: { ctx: Context; input: unknown }) => Promise<unknown>;
@@ -135,16 +142,55 @@ export function directCall(procedure: AnyTRPCProcedure) {
     throw new Error("a procedure has a base, one input, an output, and no other middleware");
   }
   return async (ctx: Context, raw: unknown): Promise<unknown> => {
-    if (meta.limit) await ctx.visit.limit(meta.limit);
-    admitted(access, admit, ctx);
-    const input = inputs[0].safeParse(raw);
-    if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
-    const result = await resolver({ ctx, input: input.data });
-    const answer = output.safeParse(result);
-    if (!answer.success) throw new ServiceError("internal", { cause: answer.error });
-    return answer.data;
+    let ended: Ended = { result: null, thrown: null };
+    try {
+      if (meta.limit) await ctx.visit.limit(meta.limit);
+      admitted(access, admit, ctx);
+      const input = inputs[0].safeParse(raw);
+      if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
+      const result = await resolver({ ctx, input: input.data });
+      const answer = output.safeParse(result);
+      if (!answer.success) throw new ServiceError("internal", { cause: answer.error });
+      ended = { result, thrown: null };
+      return answer.data;
+    } catch (thrown) {
+      ended = { result: null, thrown };
+      throw thrown;
+    } finally {
+      if (ctx.recorded) await ctx.recorded;
+      tell(ctx, meta, ended, raw);
+    }
   };
 }
+
+/** How a call ended: with a result, or with what was thrown. */
+interface Ended {
+  readonly result: unknown;
+  readonly thrown: unknown;
+}
+
+/** Tells the activity log of a call, by the name of its route on every surface (§4 Activity log). */
+function tell(
+  ctx: Context,
+  meta: OpenApiMeta<RelayMeta>,
+  { result, thrown }: Ended,
+  input: unknown,
+): void {
+  const { access, openapi, only_waited } = meta;
+  if (access === "none" || !openapi || ctx.caller?.kind !== "key") return;
+  const fault = thrown === null ? null : toServiceError(thrown);
+  const error = fault && isGone(fault) ? null : fault;
+  // A body that is not JSON is refused before the credential on REST, and has no entry.
+  if (error?.code === "invalid_json") return;
+  if (error === null && ctx.effects && only_waited?.(input as object, result)) return;
+  const method = ctx.effects ? openapi.method : "HEAD";
+  ctx.visit.ended({ action: `${method} ${openapi.path}`, host: ctx.host, error });
+}
+
+/** The client went away while it waited. */
+const isGone = (error: ServiceError): boolean =>
+  error.cause instanceof ClientGone ||
+  (error.cause instanceof Error && error.cause.cause instanceof ClientGone);
 
 function inputError(error: ZodError, meta: RelayMeta, caller: Caller | null, raw: unknown) {
   return invalidFields({ ...reasonsOf(error.issues), ...meta.rules?.(caller, raw) });
@@ -183,16 +229,24 @@ const admits = new Map<Access, Admit<Caller | null>>();
 function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
   admits.set(access, admit);
   return t.procedure.meta({ access }).use(async ({ ctx, next, meta, getRawInput }) => {
+    let ended: Ended = { result: null, thrown: null };
     try {
       if (meta?.limit) await ctx.visit.limit(meta.limit);
       const caller = admitted(access, admit, ctx);
       const result = await next({ ctx: { caller } });
-      if (result.ok) return result;
+      if (result.ok) {
+        ended = { result: result.data, thrown: null };
+        return result;
+      }
       const { cause } = result.error;
       if (!(cause instanceof ZodError) || !meta) throw result.error;
       throw inputError(cause, meta, caller, await getRawInput());
-    } catch (error) {
-      throw toTrpcError(error);
+    } catch (thrown) {
+      ended = { result: null, thrown };
+      throw toTrpcError(thrown);
+    } finally {
+      const input = meta?.only_waited && (await getRawInput().catch(() => null));
+      if (meta) tell(ctx, meta, ended, input ?? {});
     }
   });
 }

@@ -6,7 +6,7 @@ import { deleteStep } from "../db/deletions.ts";
 import { forgetRepeats } from "../db/idempotency.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
-import { createQuestionPruner } from "../db/retention.ts";
+import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import { appRouter } from "../routers/index.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./auth/apple-root.ts";
@@ -34,6 +34,8 @@ import { createRunner } from "./jobs/runner.ts";
 import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { createAccounts } from "./services/accounts.ts";
+import { createActivity } from "./services/activity.ts";
+import { createActivityLog } from "./services/activity-log.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createCommit } from "./services/commit.ts";
 import type { ServiceDeps } from "./services/deps.ts";
@@ -98,7 +100,9 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     questions: createQuestions({ ...deps, keys }),
     inbox: createInbox({ ...deps, keys, tasks }),
     liveActivities: createLiveActivities(deps),
+    activity: createActivity({ ...deps, keys }),
   };
+  const activity_log = createActivityLog({ store, clock, ids, log });
   const usage = createUsage({ keys, clock, log });
   const runner = createRunner({
     jobs: createJobs({
@@ -107,6 +111,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       inbox: services.inbox,
       task_retention_days: config.TASK_RETENTION_DAYS,
       pruneQuestions: createQuestionPruner(store),
+      pruneActivity: createActivityPruner(store),
       pruneCreations: (before, limit) => pruneCreations(store, before, limit),
       outbox,
       forgetRepeats: (before, limit) => forgetRepeats(store, before, limit),
@@ -127,6 +132,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       log,
     }),
     clock,
+    record: activity_log.record,
     creationsOf: services.accounts.creationsOf,
   });
 
@@ -181,7 +187,8 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
-    // Refuse new -> end streams -> resolve waiters -> stop jobs -> drain -> close the store.
+    // Refuse new -> end streams -> resolve waiters -> stop jobs -> drain -> write the activity log
+    // -> close the store.
     const drained = server.stop();
     streams.close();
     waits.close();
@@ -189,6 +196,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     const cut = systemClock.after(DRAIN, () => void server.stop(true));
     await drained;
     cut();
+    await activity_log.stop();
     feed.stop();
     await store.close();
   };

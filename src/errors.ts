@@ -89,6 +89,9 @@ export type ErrorCode = keyof typeof ERRORS;
 /** Field name -> short reason. Never holds a value that was sent. */
 export type FieldReasons = Readonly<Record<string, string>>;
 
+/** The reason of a field that the route does not have. */
+export const UNKNOWN_FIELD = "is not a field of this request";
+
 interface ErrorOptions {
   /** What a person may read about this case; never a value that was sent. */
   readonly detail?: string;
@@ -104,6 +107,11 @@ export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly status: number;
   readonly fields: FieldReasons | undefined;
+  /**
+   * What the activity log says: it names only fields that the route has, since another name may be
+   * content (decisions.md, Unknown body field).
+   */
+  readonly summary: string;
   /** Seconds to wait before the request is sent again, for `Retry-After`. */
   readonly retry_after: number | undefined;
 
@@ -115,6 +123,7 @@ export class ServiceError extends Error {
     super(options.detail ?? `${kind.title}.`, { cause: options.cause });
     this.status = kind.status;
     this.fields = options.fields;
+    this.summary = options.fields ? listFields(options.fields, true) : `${kind.title}.`;
     this.retry_after = options.retry_after ?? kind.retry_after;
   }
 }
@@ -129,12 +138,25 @@ export function failFields(fields: FieldReasons): never {
   throw invalidFields(fields);
 }
 
-/** `422 invalid_fields`; its `detail` has the form that the activity log uses. */
+/** `422 invalid_fields`, naming each field and why. */
 export function invalidFields(fields: FieldReasons): ServiceError {
   return new ServiceError("invalid_fields", {
-    detail: `Invalid fields: ${Object.keys(fields).join(", ")}.`,
+    detail: listFields(fields, false),
     fields,
   });
+}
+
+/** The form that the interface gives it (§4 Activity log 4). */
+function listFields(fields: FieldReasons, hide_unknown: boolean): string {
+  const names = Object.entries(fields).map(([name, reason]) =>
+    hide_unknown && reason === UNKNOWN_FIELD ? "unknown" : name,
+  );
+  return `Invalid fields: ${[...new Set(names)].join(", ")}.`;
+}
+
+/** Thrown out of a wait whose client went away; nobody is left to read an answer. */
+export class ClientGone extends Error {
+  override readonly name = "ClientGone";
 }
 
 /** An RFC 9457 body, `application/problem+json`. */

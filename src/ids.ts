@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** `interface.md §2 Identifiers`. */
-type IdPrefix = "acc" | "key" | "tsk" | "qst" | "itm";
+type IdPrefix = "acc" | "key" | "tsk" | "qst" | "itm" | "act";
 
 export interface Ids {
   /** Prefix + UUIDv7 as 32 lowercase hex digits: sorts by creation time. */

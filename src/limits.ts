@@ -66,6 +66,13 @@ export const LIMITS = {
   challenge_life: 300,
   /** Characters of an `attestation`; a genuine one has some 10,000. */
   attestation: 32_768,
+  activity_page: 100,
+  activity_page_default: 50,
+  activity_per_key: 200,
+  /** How long an entry of the activity log is kept. */
+  activity_retention: 7 * 86_400,
+  /** Entries that wait in memory for their write; beyond that the oldest are dropped. */
+  activity_queue: 10_000,
   trpc_batch: 20,
   /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
   rate_buckets: 50_000,

@@ -1,7 +1,7 @@
 /** Long polls: requests that sleep until something happens (interface.md §4 Wait). */
 
 import type { Cancel, Clock } from "../clock.ts";
-import { fail } from "../errors.ts";
+import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Feed } from "./feed.ts";
 
@@ -31,11 +31,6 @@ interface Wait<T> {
   /** A place taken before, when the request must not start without one. */
   readonly place?: Place | undefined;
   look(): Promise<Look<T>>;
-}
-
-/** Thrown out of a wait whose client went away; nobody is left to read an answer. */
-export class ClientGone extends Error {
-  override readonly name = "ClientGone";
 }
 
 export type WaitRoom = ReturnType<typeof createWaitRoom>;

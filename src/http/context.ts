@@ -13,9 +13,8 @@ interface ContextOptions {
   readonly recordUse: (usage: KeyUsage, host: string | null) => Promise<void> | undefined;
 }
 
+/** A context whose `once` the surface sets, where the route has one. */
 export interface RequestContext extends Context {
-  /** Awaited before the response, so that a client that got it sees the key as used. */
-  readonly recorded: Promise<void> | undefined;
   once: Once | null;
 }
 

@@ -1,6 +1,7 @@
 /** Examples for the OpenAPI document: one story, told by every route (decisions.md, Other routes). */
 
 import type { Account } from "../model/account.ts";
+import type { ActivityEntry } from "../model/activity.ts";
 import type { Device } from "../model/device.ts";
 import type { Agent, Item } from "../model/item.ts";
 import type { Key } from "../model/key.ts";
@@ -111,6 +112,32 @@ const agent: Agent = {
   self: true,
   last_used_at: key.last_used_at,
 };
+const entries: ActivityEntry[] = [
+  {
+    id: "act_01a1fdad82e47d1a90b5d2f0c1c6e377",
+    at: 1795257405.331,
+    surface: "rest",
+    action: "POST /v1/questions",
+    status: "ok",
+    code: null,
+    message: null,
+    duration_ms: 5869,
+    client: null,
+    host: "build-7",
+  },
+  {
+    id: "act_01a1fdad82d0741c8e6f03b1a5d9c214",
+    at: 1795257390.047,
+    surface: "rest",
+    action: "PATCH /v1/tasks/{task_id}",
+    status: "error",
+    code: "invalid_fields",
+    message: "Invalid fields: progress.",
+    duration_ms: 1,
+    client: null,
+    host: "build-7",
+  },
+];
 
 interface Example {
   readonly request?: unknown;
@@ -146,6 +173,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
   },
   "PATCH /v1/keys/{key_id}": { request: { label: key.label }, response: key },
+  "GET /v1/keys/{key_id}/activity": { response: { items: entries, next_cursor: null } },
   "GET /v1/tasks": { response: { tasks: [task], next_cursor: null } },
   "POST /v1/tasks": {
     request: { title: task.title, status: "in_progress", priority: "high" },

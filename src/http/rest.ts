@@ -5,8 +5,7 @@ import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "tr
 import type { z } from "zod";
 import { directCall, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
 import type { Clock } from "../clock.ts";
-import { type FieldReasons, ServiceError } from "../errors.ts";
-import { ClientGone } from "../events/wait-room.ts";
+import { ClientGone, type FieldReasons, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import type { Signer } from "../signer.ts";
 import { checkDeclaredSize, readJson } from "./body.ts";
@@ -71,7 +70,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         if (isObject(body)) {
           for (const field of Object.keys(body)) {
             if (in_query.has(field) || in_path.includes(field)) {
-              rejected[field] = "is not a field of this body";
+              rejected[field] = UNKNOWN_FIELD;
             } else {
               (data as Record<string, unknown>)[field] = body[field];
             }
@@ -92,7 +91,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       const ctx = await createContext(visit, faults, access === "none");
       const target = { caller: ctx.caller, path, params: request.params, method, body };
       ctx.once = repeatable ? onceOf(request, target, signer) : null;
-      const result = await call(ctx, data).finally(() => ctx.recorded);
+      const result = await call(ctx, data);
       if (status === 204) return noContent(visit.quota());
       const response = json(result, status ?? 200, visit.quota());
       if (ctx.once?.replayed) response.headers.set("idempotency-replayed", "true");

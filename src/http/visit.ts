@@ -6,6 +6,7 @@ import { type Limiter, type Quota, quotaOf } from "../auth/limiter.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import { RATES, type Rate } from "../limits.ts";
+import type { KeyRequest } from "../model/activity.ts";
 import type { Caller } from "../model/caller.ts";
 import type { Addresses } from "./address.ts";
 
@@ -31,6 +32,8 @@ interface VisitOptions {
   readonly limiter: Limiter;
   readonly addresses: Addresses;
   readonly clock: Clock;
+  /** Takes an entry of the activity log. */
+  readonly record: (request: KeyRequest) => void;
   /** Accounts that the address made within the hour, and when it made the first and the last. */
   readonly creationsOf: (address: string) => Promise<Creations>;
 }
@@ -43,8 +46,16 @@ interface Creations {
 
 export type OpenVisit = ReturnType<typeof createVisits>;
 
-export function createVisits({ auth, limiter, addresses, clock, creationsOf }: VisitOptions) {
+export function createVisits({
+  auth,
+  limiter,
+  addresses,
+  clock,
+  record,
+  creationsOf,
+}: VisitOptions) {
   return (request: Request): Visit => {
+    const started = clock.now();
     /** Undefined until it was looked up. */
     let caller: Caller | null | undefined;
     let quota: Quota | null = null;
@@ -76,7 +87,7 @@ export function createVisits({ auth, limiter, addresses, clock, creationsOf }: V
 
     return {
       request,
-      started: clock.now(),
+      started,
       authenticate,
       refusalNow,
 
@@ -109,6 +120,21 @@ export function createVisits({ auth, limiter, addresses, clock, creationsOf }: V
         unspent = quotaOf(name, rate, left, until(last_at));
         quota = quotaOf(name, rate, left - 1, rate.window);
         if (left === 0) fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
+      },
+
+      ended({ action, host, error }) {
+        if (caller?.kind !== "key") return;
+        const duration_ms = Math.max(0, Math.round((clock.now() - started) * 1000));
+        record({
+          caller,
+          at: started,
+          surface: "rest",
+          action,
+          error,
+          duration_ms,
+          client: null,
+          host,
+        });
       },
 
       address: () => addresses.of(request),

@@ -14,6 +14,8 @@ interface JobDeps {
   readonly task_retention_days: number;
   /** Looks at up to `limit` keys; true while there are more. */
   readonly pruneQuestions: (limit: number) => Promise<boolean>;
+  /** Looks at up to `limit` keys, or removes as many entries; true while there are more. */
+  readonly pruneActivity: (before: number, limit: number) => Promise<boolean>;
   readonly pruneCreations: (before: number, limit: number) => Promise<number>;
   readonly outbox: { prune(before: number, limit: number): Promise<number> };
   readonly forgetRepeats: (before: number, limit: number) => Promise<number>;
@@ -25,7 +27,7 @@ interface JobDeps {
 
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, outbox, deleteStep } = deps;
-  const { pruneQuestions, pruneChallenges, pruneCreations, forgetRepeats } = deps;
+  const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, forgetRepeats } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -68,6 +70,13 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "prune challenges",
       every: 60,
       run: async ({ now, limit }) => ({ more: (await pruneChallenges(now, limit)) === limit }),
+    },
+    {
+      name: "prune activity",
+      every: 300,
+      run: async ({ now, limit }) => ({
+        more: await pruneActivity(now - LIMITS.activity_retention, limit),
+      }),
     },
     {
       name: "prune account creations",

@@ -52,6 +52,8 @@ const KEPT = {
   live_activities: 0,
   items: 2,
   idempotency: 3,
+  // Nine tasks, five questions and a message.
+  activity: 15,
   accounts: 1,
 };
 
@@ -81,9 +83,15 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
 test("a deletion is finished from wherever it was cut off, and touches nothing else [§4 Keys removed in steps]", async () => {
   const { url } = await createTestStore();
   // Its jobs wait for the test's clock, which stands still.
-  const app = await startTestApp({ clock: createTestClock(), database_url: url });
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url: url });
   const kept = await fill(app.url);
   const gone = await fill(app.url);
+  // Each of the four agents sent 15 requests.
+  await clock.advance(0.1);
+  const filled = await open(url);
+  await until(async () => (await filled.counts()).activity === 60);
+  await filled.store.close();
   await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
   await gone.person.send("DELETE /v1/account");
   const stream = await openStream(app.url, kept.person.token);

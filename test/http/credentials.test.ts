@@ -124,6 +124,16 @@ const RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "keys.activity": {
+    access: "account",
+    actions: {
+      "[§4 Keys activity] [§4 Activity log]": {
+        names: "key",
+        input: (key_id) => ({ key_id }),
+        success: 200,
+      },
+    },
+  },
   "tasks.list": {
     access: "any",
     actions: {

@@ -14,6 +14,7 @@ import {
 } from "../support/client.ts";
 import { OPERATIONS } from "../support/operations.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
+import { until } from "../support/until.ts";
 import { rowOf } from "../support/world.ts";
 
 const app = await startTestApp();
@@ -174,6 +175,14 @@ test("real answers are of a status and a shape that the document gives [§7 code
   await call(person, "POST /v1/keys", [], {});
   await call(person, "PATCH /v1/keys/{key_id}", [key.id], { label: "b" });
   await call(person, "PATCH /v1/keys/{key_id}", ["x"], { label: "b" });
+
+  await agent("GET /v1/tasks");
+  await until(async () => {
+    const { items } = await call(person, "GET /v1/keys/{key_id}/activity", [key.id]);
+    return items.length > 0;
+  });
+  await call(person, "GET /v1/keys/{key_id}/activity", [key.id], undefined, "?limit=0");
+  await call(person, "GET /v1/keys/{key_id}/activity", ["x"]);
 
   const device = `dev_${crypto.randomUUID()}`;
   await call(person, "PUT /v1/devices/{device_id}", [device], { ...DEVICE, apns_token: "AB" });

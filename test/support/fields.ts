@@ -176,6 +176,8 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   "tasks.list priority": listText("low", "medium", "high", "urgent"),
   "tasks.list limit": integerText(1, 500),
   "tasks.list cursor": CURSOR,
+  "keys.activity limit": integerText(1, 100),
+  "keys.activity cursor": CURSOR,
   // What names nothing of the caller's is `404`, which the credentials test is about.
   "tasks.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.list status": listText("pending", "answered", "expired", "cancelled"),

@@ -26,6 +26,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "POST /v1/keys": { success: 201, access: "account", body: "required", errors: [409] },
   "PATCH /v1/keys/{key_id}": { success: 200, access: "account", body: "required", errors: [404] },
   "DELETE /v1/keys/{key_id}": { success: 204, access: "account", errors: [404] },
+  "GET /v1/keys/{key_id}/activity": {
+    success: 200,
+    access: "account",
+    query: ["limit", "cursor"],
+    errors: [404],
+  },
   "GET /v1/tasks": {
     success: 200,
     access: "any",

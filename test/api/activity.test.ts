@@ -1,0 +1,396 @@
+/** The activity log over REST and tRPC: which request has an entry, and what stands in it. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { ask, client, createAgent, createPair, createTask, type Send } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { connect, head } from "../support/raw.ts";
+import { nameOf, ROUTES } from "../support/routes.ts";
+import { openStream } from "../support/stream.ts";
+import { until } from "../support/until.ts";
+import { exchange, MARK } from "../support/wire.ts";
+
+const clock = createTestClock();
+const app = await startTestApp({ clock });
+
+interface Entry {
+  readonly action: string;
+  readonly code: string | null;
+  readonly [field: string]: unknown;
+}
+
+/** The entries of a key, oldest first, once the last one is of this last request. */
+async function entriesOf(person: { send: Send }, agent: { send: Send; key: { id: string } }) {
+  // Written after all others, so that what is not there by now never comes.
+  await clock.advance(0.001);
+  const last = await agent.send("GET /v1/tasks/last-one");
+  if (last.status !== 404) throw new Error(`the last request gave ${last.status}`);
+  await clock.advance(0.1);
+  const items = await until(async () => {
+    const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
+    return body.items[0]?.code === "not_found" && (body.items as Entry[]);
+  });
+  return items.slice(1).reverse();
+}
+
+const told = (entries: readonly Entry[]) => entries.map(({ action, code }) => [action, code]);
+
+test("an entry tells when, what, how it ended, how long and from where [§2 Activity entry] [§4 Keys activity] [§4 Activity log] [§4 Activity log 3]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const path = `/v1/keys/${agent.key.id}/activity` as const;
+  expect((await person.send(`GET ${path}`)).body).toEqual({ items: [], next_cursor: null });
+  const at = clock.now();
+  const headers = { "x-agent-host": "build-7" };
+  await agent.send("POST /v1/tasks", { title: "a" }, { headers });
+  // Not before the answer, and a moment later.
+  expect((await person.send(`GET ${path}`)).body.items).toEqual([]);
+  await clock.advance(0.05);
+  await agent.send("PATCH /v1/tasks/nothing", { progress: 5 });
+  await clock.advance(0.05);
+  const { body } = await until(async () => {
+    const answer = await person.send(`GET ${path}`);
+    return answer.body.items.length === 2 && answer;
+  });
+  const entry = {
+    id: expect.stringMatching(/^act_[0-9a-f]{32}$/),
+    surface: "rest",
+    duration_ms: 0,
+    client: null,
+  };
+  expect(body).toEqual({
+    items: [
+      {
+        ...entry,
+        at: at + 0.05,
+        action: "PATCH /v1/tasks/{task_id}",
+        status: "error",
+        code: "not_found",
+        message: "Not found.",
+        host: null,
+      },
+      {
+        ...entry,
+        at,
+        action: "POST /v1/tasks",
+        status: "ok",
+        code: null,
+        message: null,
+        host: "build-7",
+      },
+    ],
+    next_cursor: null,
+  });
+});
+
+test("each request has one entry, by the method and path of its route, on REST and tRPC [§4 Activity log 1] [§4 Activity log action]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const credential = agent.secret;
+  const expected: [string, string][] = [];
+  for (const route of ROUTES) {
+    const path = route.path.replace(/\{\w+\}/g, "x");
+    // JSON, but no object; where there is no body, an id with NUL, or else nothing wrong.
+    const answer = route.in_body
+      ? await exchange(app.url, route.method, path, { credential, body: "[1]" })
+      : await exchange(app.url, route.method, path.replace(/\/x$/, "/%00"), { credential });
+    const trpc = `/trpc/${route.procedure}`;
+    const called =
+      route.type === "query"
+        ? await exchange(app.url, "GET", `${trpc}?input=[1]`, { credential })
+        : await exchange(app.url, "POST", trpc, { credential, body: "[1]" });
+    if (route.access === "none") continue;
+    expected.push(
+      [nameOf(route), answer.status < 300 ? null : answer.body.code],
+      [nameOf(route), called.body.error.data.code_name],
+    );
+  }
+  expect(expected.length).toBeGreaterThan(30);
+  const entries = await entriesOf(person, agent);
+  expect(told(entries)).toEqual(expected);
+  expect(new Set(entries.map(({ surface }) => surface))).toEqual(new Set(["rest"]));
+  expect(new Set(expected.map(([, code]) => code))).toEqual(
+    new Set([null, "forbidden", "invalid_fields"] as never),
+  );
+});
+
+test("HEAD stands as it was sent, and every call of a batch by itself [§4 Activity log 1] [§4 Activity log action]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const credential = agent.secret;
+  const task = await createTask(agent.send);
+  const question = await ask(agent.send);
+  await agent.send("HEAD /v1/tasks");
+  await agent.send(`HEAD /v1/tasks/${task.id}`);
+  await agent.send(`HEAD /v1/questions/${question.id}?wait=5`);
+  const inputs = { 0: {}, 1: { task_id: task.id }, 2: {}, 3: {} };
+  const names = "tasks.list,tasks.get,keys.list,nothing";
+  const query = `batch=1&input=${encodeURIComponent(JSON.stringify(inputs))}`;
+  await exchange(app.url, "GET", `/trpc/${names}?${query}`, { credential });
+  const got = told(await entriesOf(person, agent));
+  expect(got.slice(0, 5)).toEqual([
+    ["POST /v1/tasks", null],
+    ["POST /v1/questions", null],
+    ["HEAD /v1/tasks", null],
+    ["HEAD /v1/tasks/{task_id}", null],
+    ["HEAD /v1/questions/{question_id}", null],
+  ]);
+  // The calls of a batch run at once, in no order.
+  expect(got.slice(5).sort()).toEqual([
+    ["GET /v1/keys", "forbidden"],
+    ["GET /v1/tasks", null],
+    ["GET /v1/tasks/{task_id}", null],
+  ]);
+});
+
+test("no entry of what is refused before the credential, of other credentials, and of what is no request of a key [§4 Activity log 2]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const credential = agent.secret;
+  const none: [number, string, string, object?][] = [
+    [404, "GET", "/v1/nothing"],
+    [404, "GET", "/v1/tasks/"],
+    [405, "PUT", "/v1/tasks"],
+    [405, "OPTIONS", "/v1/tasks"],
+    [413, "POST", "/v1/tasks", { body: "x".repeat(256 * 1024 + 1) }],
+    [415, "POST", "/v1/tasks", { body: "{}", type: "text/plain" }],
+    [400, "POST", "/v1/tasks", { body: "{" }],
+    [400, "POST", "/v1/tasks", { body: "" }],
+    [200, "GET", "/health"],
+    [200, "GET", "/v1/openapi.json"],
+    [403, "GET", "/v1/events"],
+    [201, "POST", "/v1/accounts"],
+    [404, "GET", "/trpc/nothing"],
+    [405, "POST", "/trpc/tasks.list", { body: "{}" }],
+    [400, "POST", "/trpc/tasks.create", { body: "{" }],
+    [413, "POST", "/trpc/tasks.create", { body: "x".repeat(256 * 1024 + 1) }],
+    [200, "POST", "/trpc/accounts.create", { body: "{}" }],
+    [401, "GET", "/v1/tasks", { credential: `${credential}x` }],
+    [401, "GET", "/v1/tasks", { credential: undefined }],
+  ];
+  for (const [status, method, path, sent] of none) {
+    const answer = await exchange(app.url, method, path, { credential, ...sent });
+    expect([path, method, answer.status]).toEqual([path, method, status]);
+  }
+  // The account's own requests are not the key's, whatever they are about.
+  const task = await createTask(person.send, { title: "a", key_id: agent.key.id });
+  await person.send(`PATCH /v1/tasks/${task.id}`, { title: "b" });
+  await person.send(`GET /v1/keys/${agent.key.id}/activity`);
+  expect(await entriesOf(person, agent)).toEqual([]);
+});
+
+test("a body that is JSON but no object has an entry, and so has each error after it [§4 Activity log 1] [§4 Activity log 4] [§7 code]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const asked = await ask(agent.send);
+  await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
+  const calls: [`${string} /${string}`, unknown, string | null][] = [
+    ["POST /v1/tasks", "[1]", "Invalid fields: body."],
+    ["POST /v1/tasks", "null", "Invalid fields: body."],
+    ["POST /v1/tasks", "{}", "Invalid fields: title."],
+    ["POST /v1/tasks", { title: 1, priority: "high!", notify: 0 }, null],
+    // The name of a field that is none may be content, on the wire it is repeated.
+    ["POST /v1/tasks", { title: "a", zqmarkqz: 1 }, "Invalid fields: unknown."],
+    ["POST /v1/tasks", { title: "", zqmarkqz: 1, [MARK]: 1 }, "Invalid fields: title, unknown."],
+    ["POST /v1/tasks", { title: "a", body: 1, unknown: 1 }, "Invalid fields: unknown."],
+    ["POST /v1/questions", { prompt: "p", wait: 1 }, "Invalid fields: unknown."],
+    ["POST /v1/tasks", { title: "a", key_id: "key_x" }, "Invalid fields: key_id."],
+    ["POST /v1/questions", { prompt: "p", kind: "choice" }, "Invalid fields: options."],
+    ["GET /v1/tasks?limit=0&limit=0", undefined, "Invalid fields: limit."],
+    ["GET /v1/tasks?cursor=x", undefined, "Invalid fields: cursor."],
+    ["GET /v1/tasks?key_id=x", undefined, "Invalid fields: key_id."],
+    ["GET /v1/keys", undefined, null],
+    ["GET /v1/tasks/x", undefined, null],
+    [`DELETE /v1/questions/${asked.id}`, undefined, null],
+  ];
+  const answers = [];
+  for (const [request, body] of calls) answers.push((await agent.send(request, body)).body);
+  const entries = (await entriesOf(person, agent)).slice(1);
+  expect(entries.map(({ code, status }) => [code, status])).toEqual(
+    answers.map(({ code }) => [code, "error"]),
+  );
+  const codes = ["invalid_fields", "forbidden", "not_found", "question_not_pending"];
+  expect([...new Set(answers.map(({ code }) => code))]).toEqual(codes);
+  for (const [i, [request, , message]] of calls.entries()) {
+    if (message) expect([request, entries[i]!.message]).toEqual([request, message]);
+  }
+  expect(entries[3]!.message).toBe("Invalid fields: title, priority, notify.");
+  expect(JSON.stringify(entries)).not.toMatch(/zqmarkqz|key_x/i);
+});
+
+test("a call that only waited has no entry, one that got a result has one, with its wait [§4 Activity log 2]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const credential = agent.secret;
+  const waits = (count: number) => until(() => app.waits.count() === count);
+  const question = await ask(agent.send, { prompt: "p", kind: "text" });
+  const path = `/v1/questions/${question.id}`;
+  const input = encodeURIComponent(JSON.stringify({ question_id: question.id, wait: 5 }));
+  const trpc = `/trpc/questions.get?input=${input}`;
+  // Not answered within the wait, on both surfaces.
+  for (const target of [`${path}?wait=5`, trpc]) {
+    const waiting = exchange(app.url, "GET", target, { credential });
+    await waits(1);
+    await clock.advance(5);
+    expect((await waiting).status).toBe(200);
+  }
+  // Without a wait it is a read like another.
+  await agent.send(`GET ${path as `/${string}`}`);
+  await agent.send(`GET ${path as `/${string}`}?wait=0`);
+  // The client leaves.
+  const raw = await connect(app.url);
+  raw.write(head("GET", `${path}?wait=50`, { authorization: `Bearer ${credential}` }));
+  await waits(1);
+  raw.end();
+  await waits(0);
+  // Asked, and waited in vain: it asked.
+  const asking = agent.send("POST /v1/questions?wait=2", { prompt: "p" });
+  let asked = false;
+  void asking.finally(() => {
+    asked = true;
+  });
+  // It takes its place before it asks, and its time runs from then on.
+  await until(async () => {
+    await clock.advance(0.5);
+    return asked;
+  });
+  expect((await asking).status).toBe(201);
+  // Answered after three seconds, on both surfaces.
+  const answered = [`${path}?wait=5`, trpc].map((target) =>
+    exchange(app.url, "GET", target, { credential }),
+  );
+  await waits(2);
+  await clock.advance(3);
+  await person.send(`POST ${path as `/${string}`}/answer`, { answer: "fine" });
+  await Promise.all(answered);
+  // Already answered.
+  await agent.send(`GET ${path as `/${string}`}?wait=5`);
+  const read = "GET /v1/questions/{question_id}";
+  const entries = await entriesOf(person, agent);
+  expect(entries.map(({ action, code, duration_ms }) => [action, code, duration_ms])).toEqual([
+    ["POST /v1/questions", null, 0],
+    [read, null, 0],
+    [read, null, 0],
+    ["POST /v1/questions", null, expect.any(Number)],
+    [read, null, 3_000],
+    [read, null, 3_000],
+    [read, null, 0],
+  ]);
+  expect(entries[3]!.duration_ms).toBeGreaterThanOrEqual(2_000);
+});
+
+test("a client that left while its question waited has asked [§4 Activity log 1]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const body = '{"prompt":"p"}';
+  const raw = await connect(app.url);
+  const headers = { authorization: `Bearer ${agent.secret}`, "content-type": "application/json" };
+  raw.write(head("POST", "/v1/questions?wait=50", headers, body) + body);
+  await until(() => app.waits.count() === 1);
+  raw.end();
+  await until(() => app.waits.count() === 0);
+  expect((await agent.send("GET /v1/questions")).body.questions.length).toBe(1);
+  expect(told(await entriesOf(person, agent))).toEqual([
+    ["POST /v1/questions", null],
+    ["GET /v1/questions", null],
+  ]);
+});
+
+test("too many waits, and requests above the rate limit, have entries [§4 Activity log 1]", async () => {
+  const limited = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
+  const { person, agent } = await createPair(limited.url);
+  for (let i = 0; i < 119; i++) await agent.send("HEAD /v1/tasks");
+  await agent.send("GET /v1/tasks");
+  expect((await agent.send("POST /v1/tasks", "[1]")).status).toBe(429);
+  const input = encodeURIComponent("{}");
+  await exchange(limited.url, "GET", `/trpc/tasks.list?input=${input}`, {
+    credential: agent.secret,
+  });
+  await clock.advance(0.1);
+  const path = `GET /v1/keys/${agent.key.id}/activity?limit=3` as const;
+  const { items } = await until(async () => {
+    const { body } = await person.send(path);
+    return body.items.length === 3 && body;
+  });
+  expect(told(items.reverse())).toEqual([
+    ["GET /v1/tasks", null],
+    ["POST /v1/tasks", "rate_limited"],
+    ["GET /v1/tasks", "rate_limited"],
+  ]);
+  expect(items[2].message).toBe("Too many requests.");
+
+  const { person: other, agent: waiter } = await createPair(app.url);
+  const { id } = await ask(waiter.send);
+  const gone = new AbortController();
+  const { signal } = gone;
+  const waiting = Array.from({ length: 32 }, () =>
+    waiter.send(`GET /v1/questions/${id}?wait=50`, undefined, { signal }).catch(() => {}),
+  );
+  await until(() => app.waits.count() === 32);
+  expect((await waiter.send(`GET /v1/questions/${id}?wait=50`)).status).toBe(429);
+  gone.abort();
+  await Promise.all(waiting);
+  await until(() => app.waits.count() === 0);
+  expect(told(await entriesOf(other, waiter))).toEqual([
+    ["POST /v1/questions", null],
+    ["GET /v1/questions/{question_id}", "too_many_waits"],
+  ]);
+});
+
+test("pages hold every entry once, newest first, also while more come [§4 Keys activity] [§8 activity list]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const other = await createAgent(app.url, person, "other");
+  for (let i = 0; i < 120; i++) {
+    await agent.send(i % 2 ? "GET /v1/tasks" : "GET /v1/questions");
+    // Some come in the same millisecond.
+    if (i % 3 === 0) await clock.advance(0.001);
+  }
+  await other.send("GET /v1/tasks");
+  const sent = await entriesOf(person, agent);
+  expect(sent.length).toBe(99);
+  const path = `/v1/keys/${agent.key.id}/activity` as const;
+  expect((await person.send(`GET ${path}`)).body.items.length).toBe(50);
+
+  const seen: any[] = [];
+  let cursor = "";
+  for (let pages = 0; ; pages++) {
+    const { body } = await person.send(`GET ${path}?limit=7${cursor && `&cursor=${cursor}`}`);
+    seen.push(...body.items);
+    if (body.next_cursor === null) break;
+    expect([pages < 20, body.items.length]).toEqual([true, 7]);
+    cursor = body.next_cursor;
+    await agent.send("GET /v1/tasks");
+    await clock.advance(0.1);
+  }
+  expect(seen.length).toBe(121);
+  const ordered = seen.toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
+  expect(seen).toEqual(ordered);
+  expect(new Set(seen.map(({ id }) => id)).size).toBe(121);
+  expect(seen.slice(1, 100).reverse()).toEqual(sent);
+  // A cursor is of its list alone.
+  const stranger = await createPair(app.url);
+  for (const [send, target] of [
+    [person.send, `/v1/keys/${other.key.id}/activity`],
+    [person.send, "/v1/tasks"],
+  ] as const) {
+    const { status, body } = await send(`GET ${target as `/${string}`}?cursor=${cursor}`);
+    expect([status, Object.keys(body.fields)]).toEqual([422, ["cursor"]]);
+  }
+  expect((await stranger.person.send(`GET ${path}`)).status).toBe(404);
+});
+
+test("the log tells no one else of a request [§4 Activity log 5]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const stream = await openStream(app.url, person.token);
+  await agent.send("GET /v1/tasks");
+  expect((await entriesOf(person, agent)).length).toBe(1);
+  await createTask(agent.send);
+  expect(await stream.names(1)).toEqual(["task.created"]);
+  stream.close();
+});
+
+test("the log of a deleted key is nobody's, and nothing is added to it [§4 Activity log 6] [§4 Keys deleted at once]", async () => {
+  const { person, agent } = await createPair(app.url);
+  await agent.send("GET /v1/tasks");
+  expect((await entriesOf(person, agent)).length).toBe(1);
+  await agent.send("GET /v1/tasks");
+  await person.send(`DELETE /v1/keys/${agent.key.id}`);
+  const path = `GET /v1/keys/${agent.key.id}/activity` as const;
+  expect((await person.send(path)).status).toBe(404);
+  await clock.advance(0.1);
+  expect((await person.send(path)).status).toBe(404);
+  expect((await client(app.url, agent.secret)("GET /v1/tasks")).status).toBe(401);
+});

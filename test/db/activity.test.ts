@@ -1,0 +1,321 @@
+/** The activity log in the store: how much of it, for how long, and what a crash costs. */
+
+import { expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openStore } from "../../db/open.ts";
+import { createActivityPruner } from "../../db/retention.ts";
+import { statement } from "../../db/statement.ts";
+import type { Store } from "../../db/store.ts";
+import { systemClock } from "../../src/clock.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { createIds } from "../../src/ids.ts";
+import { createLog } from "../../src/log.ts";
+import type { KeyRequest } from "../../src/model/activity.ts";
+import { createActivityLog } from "../../src/services/activity-log.ts";
+import { startTestApp } from "../support/app.ts";
+import { ask, client, createAgent, createPair, createTask, type Send } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { holdWriteLock } from "../support/lock.ts";
+import { startProcess } from "../support/process.ts";
+import { createTestStore, STORE_KIND } from "../support/store.ts";
+import { until } from "../support/until.ts";
+import { MARK } from "../support/wire.ts";
+
+const DAY = 86_400;
+
+async function open(url: string) {
+  const store = await openStore({ url, auth_token: undefined }, systemClock);
+  return {
+    store,
+    /** Every row of the log, of one key when it is named. */
+    rows: (key_id?: string) => {
+      const where = key_id === undefined ? "" : ` where key_id = '${key_id}'`;
+      const all = sql.raw(`select * from activity${where} order by at, id`);
+      return store.read(statement(all, { gives: "rows" })({}));
+    },
+  };
+}
+
+/** Every entry of a key that the account can read. */
+async function readAll(send: Send, key_id: string) {
+  const items: any[] = [];
+  for (let cursor = ""; ; ) {
+    const { body } = await send(`GET /v1/keys/${key_id}/activity?limit=100${cursor}`);
+    items.push(...body.items);
+    if (body.next_cursor === null) return items;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+}
+
+test("the newest 200 of each key are kept [§4 Activity log 6] [§8 activity log]", async () => {
+  const { url: database_url } = await createTestStore();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url });
+  const { person, agent } = await createPair(app.url);
+  const other = await createAgent(app.url, person);
+  const { store, rows } = await open(database_url);
+  await other.send("GET /v1/questions");
+  for (let i = 0; i < 250; i++) {
+    await agent.send(i === 49 ? "GET /v1/questions" : "GET /v1/tasks");
+    if (i % 10 === 9) await clock.advance(0.1);
+  }
+  const [first] = await until(async () => {
+    const items = await readAll(person.send, agent.key.id);
+    return items.length === 200 && items[199].action === "GET /v1/tasks" && items.reverse();
+  });
+  // The 50 oldest are not among them, and the store drops them soon.
+  expect(first.at).toBeGreaterThan(agent.key.created_at + 0.45);
+  for (let i = 0; i < 20; i++) await agent.send("HEAD /v1/tasks");
+  /** Once the newest is of this action and no more than 200 are stored. */
+  const settled = (action: string) =>
+    until(async () => {
+      await clock.advance(0.1);
+      const stored = await rows(agent.key.id);
+      const items = await readAll(person.send, agent.key.id);
+      return stored.length === 200 && items[0]!.action === action && items;
+    });
+  const actions = (await settled("HEAD /v1/tasks")).map(({ action }) => action);
+  expect(actions).toEqual([
+    ...Array(20).fill("HEAD /v1/tasks"),
+    ...Array(180).fill("GET /v1/tasks"),
+  ]);
+  // At once, far more than are kept.
+  await Promise.all(Array.from({ length: 450 }, () => agent.send("GET /v1/questions")));
+  const burst = await settled("GET /v1/questions");
+  expect(burst.map(({ action }) => action)).toEqual(Array(200).fill("GET /v1/questions"));
+  // Another key's stay.
+  expect((await rows(other.key.id)).length).toBe(1);
+  await store.close();
+});
+
+test("an entry goes after 7 days, and is not shown from then on [§4 Activity log 6] [§8 activity log]", async () => {
+  const { url: database_url } = await createTestStore();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url });
+  const { person, agent } = await createPair(app.url);
+  const agents = [agent, await createAgent(app.url, person), await createAgent(app.url, person)];
+  const { store, rows } = await open(database_url);
+  for (const { send } of agents) await send("GET /v1/tasks");
+  await clock.advance(0.1);
+  await until(async () => (await rows()).length === 3);
+  await app.jobs.settled();
+  await clock.skip(6 * DAY);
+  await app.jobs.settled();
+  await agent.send("GET /v1/questions");
+  await clock.advance(0.1);
+  await until(async () => (await readAll(person.send, agent.key.id)).length === 2);
+
+  const rest = DAY - 0.3;
+  await clock.skip(rest);
+  await app.jobs.settled();
+  expect((await readAll(person.send, agent.key.id)).length).toBe(2);
+  await clock.advance(0.2);
+  const [left, ...none] = await readAll(person.send, agent.key.id);
+  expect([left.action, none]).toEqual(["GET /v1/questions", []]);
+  // Hidden at once, and removed by the job.
+  await app.jobs.settled();
+  await clock.skip(301);
+  await app.jobs.settled();
+  await until(async () => (await rows()).length === 1);
+  expect((await rows(agent.key.id)).length).toBe(1);
+  await store.close();
+});
+
+test("the job removes a few at a time, key after key [§4 Activity log 6]", async () => {
+  const { url: database_url } = await createTestStore();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url });
+  const { person, agent } = await createPair(app.url);
+  const agents = [agent, await createAgent(app.url, person), await createAgent(app.url, person)];
+  for (const { send } of agents) for (let i = 0; i < 5; i++) await send("GET /v1/tasks");
+  await clock.advance(0.1);
+  const { store, rows } = await open(database_url);
+  await until(async () => (await rows()).length === 15);
+  await agent.send("GET /v1/tasks");
+  await clock.advance(0.1);
+  await until(async () => (await rows()).length === 16);
+  const prune = createActivityPruner(store);
+  const before = clock.now() - 0.11;
+  for (let more = true, count = 16; more; ) {
+    more = await prune(before, 2);
+    const left = (await rows()).length;
+    expect(count - left).toBeLessThanOrEqual(2);
+    count = left;
+  }
+  expect((await rows()).map(([, key_id]) => key_id)).toEqual([agent.key.id]);
+  await store.close();
+});
+
+test("no entry holds content or a credential [§2 Activity entry] [§4 Activity log 4]", async () => {
+  const { url: database_url } = await createTestStore();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url });
+  const { person, agent } = await createPair(app.url);
+  const field = MARK.toLowerCase();
+  const task = await createTask(agent.send, { title: MARK, description: MARK });
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status_note: MARK });
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status: MARK, [field]: MARK, [MARK]: 1 });
+  await agent.send(`GET /v1/tasks/${MARK}`);
+  await agent.send(`GET /v1/tasks?cursor=${MARK}&status=${MARK}&${field}=1`);
+  const asked = await ask(agent.send, { prompt: MARK, kind: "choice", options: [MARK, "b"] });
+  await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: MARK });
+  await agent.send(`GET /v1/questions/${asked.id}?wait=1`);
+  await agent.send(`POST /v1/questions/${asked.id}/answer`, { answer: MARK });
+  const input = encodeURIComponent(JSON.stringify({ [MARK]: MARK, [field]: MARK }));
+  await agent.send(`GET /trpc/tasks.list?input=${input}`);
+  await agent.send("POST /trpc/tasks.create", { title: MARK, [field]: 1 });
+  await clock.advance(0.1);
+  const { store, rows } = await open(database_url);
+  const all = await until(async () => (await rows()).length === 10 && rows());
+  const text = JSON.stringify(all);
+  expect(text).not.toMatch(new RegExp(MARK, "i"));
+  for (const secret of [agent.secret, person.token, task.id, asked.id]) {
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(secret.slice(8));
+  }
+  await store.close();
+});
+
+test("two processes write one log, and a stop loses nothing of it [§4 Activity log 1] [§4 Activity log 3]", async () => {
+  const { url: DATABASE_URL } = await createTestStore();
+  const two = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL })));
+  const [one] = two;
+  const { person, agent } = await createPair(one!.url);
+  const sends = two.map(({ url }) => client(url, agent.secret));
+  const count = async () => (await readAll(client(two[1]!.url, person.token), agent.key.id)).length;
+  for (let i = 0; i < 30; i++) await Promise.all(sends.map((send) => send("GET /v1/tasks")));
+  await until(async () => (await count()) === 60);
+  // The last ones are still in memory when the process is told to stop.
+  await Promise.all(Array.from({ length: 20 }, () => sends[0]!("GET /v1/tasks")));
+  one!.kill("SIGTERM");
+  expect(await one!.exited).toBe(0);
+  expect(await count()).toBe(80);
+  // Both wrote and trimmed; the readers see the newest 200.
+  await Promise.all(Array.from({ length: 150 }, () => sends[1]!("GET /v1/questions")));
+  await until(async () => (await count()) === 200);
+});
+
+test("a killed process loses at most what it had yet to write [§4 Activity log 3]", async () => {
+  const { url: DATABASE_URL } = await createTestStore();
+  const { store, rows } = await open(DATABASE_URL);
+  const first = await startProcess({ DATABASE_URL });
+  const { person, agent } = await createPair(first.url);
+  for (let i = 0; i < 25; i++) await agent.send("GET /v1/tasks");
+  await until(async () => (await rows()).length === 25);
+  await agent.send("GET /v1/questions");
+  first.kill("SIGKILL");
+  await first.exited;
+  const next = await startProcess({ DATABASE_URL });
+  await client(next.url, agent.secret)("HEAD /v1/tasks");
+  const items = await until(async () => {
+    const found = await readAll(client(next.url, person.token), agent.key.id);
+    return found[0]?.action === "HEAD /v1/tasks" && found;
+  });
+  expect(items.slice(-25).map(({ action }) => action)).toEqual(Array(25).fill("GET /v1/tasks"));
+  expect([26, 27]).toContain(items.length);
+  await store.close();
+});
+
+test("what a store that is away did not take is written once it is back [§4 Activity log 3]", async () => {
+  const { url: database_url, sqld } = await createTestStore();
+  const app = await startTestApp({ database_url });
+  const { person, agent } = await createPair(app.url);
+  for (let i = 0; i < 3; i++) await agent.send("GET /v1/tasks");
+  await until(async () => (await readAll(person.send, agent.key.id)).length === 3);
+  const failed = () => app.lines.filter((line) => line.includes("activity not written")).length;
+  if (STORE_KIND === "server") {
+    for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions");
+    await sqld!.kill();
+    await until(() => failed() > 0);
+    await sqld!.restart();
+  } else {
+    // Reads go on meanwhile, and are logged.
+    const lock = await holdWriteLock(database_url);
+    for (let i = 0; i < 5; i++) await agent.send("GET /v1/questions");
+    await until(() => failed() > 0);
+    await lock.release();
+  }
+  const items = await until(async () => {
+    const found = await readAll(person.send, agent.key.id);
+    return found.length >= 8 && found;
+  });
+  expect(items.map(({ action }) => action)).toEqual([
+    ...Array(5).fill("GET /v1/questions"),
+    ...Array(3).fill("GET /v1/tasks"),
+  ]);
+}, 60_000);
+
+test("a store that stays away cannot fill the memory, and a write of unknown outcome is not doubled", async () => {
+  const { url } = await createTestStore();
+  // It has a key for the entries.
+  const app = await startTestApp({ database_url: url });
+  const { person, agent } = await createPair(app.url);
+  const { store, rows } = await open(url);
+  const caller = {
+    kind: "key",
+    account_id: person.account.id,
+    key_id: agent.key.id,
+    credential: "",
+  } as const;
+  const request = (i: number, key_id = caller.key_id): KeyRequest => ({
+    caller: { ...caller, key_id },
+    at: 2_000_000_000 + i,
+    surface: "mcp",
+    action: `tool ${i}`,
+    error: i % 2 ? new ServiceError("not_found") : null,
+    duration_ms: i,
+    client: { name: "tester", version: "1" },
+    host: null,
+  });
+  let mode: "away" | "unsure" | "fine" = "away";
+  const unsteady: Store = {
+    ...store,
+    async write(statements) {
+      if (mode === "away") throw new ServiceError("store_unavailable");
+      const results = await store.write(statements);
+      if (mode === "unsure") throw new ServiceError("store_unavailable");
+      return results;
+    },
+  };
+  const clock = createTestClock();
+  const lines: string[] = [];
+  const log = createActivityLog({
+    store: unsteady,
+    clock,
+    ids: createIds(clock),
+    log: createLog("warn", (line) => lines.push(line)),
+  });
+  // Of many keys, so that none stands for another.
+  for (let i = 0; i < 10_600; i++) {
+    log.record(request(i, i >= 600 && i < 700 ? undefined : `key_${i}`));
+  }
+  await clock.advance(0.1);
+  await clock.advance(1);
+  const dropped = lines.filter((line) => line.includes("activity dropped"));
+  expect(dropped.map((line) => JSON.parse(line).entries)).toEqual([600]);
+  expect(lines.join()).not.toContain("tool");
+  mode = "unsure";
+  await until(async () => {
+    await clock.advance(1);
+    return (await rows()).length > 0;
+  });
+  for (let i = 0; i < 10; i++) await clock.advance(1);
+  mode = "fine";
+  await log.stop();
+  const [row] = await rows(agent.key.id);
+  expect(row!.slice(2)).toEqual([
+    2_000_000_600_000,
+    "mcp",
+    "tool 600",
+    null,
+    null,
+    600,
+    '{"name":"tester","version":"1"}',
+    null,
+  ]);
+  // Of keys that are not there nothing was stored.
+  expect((await rows()).length).toBe(100);
+  const [newest] = await readAll(person.send, agent.key.id);
+  expect(newest).toMatchObject({ code: "not_found", client: { name: "tester", version: "1" } });
+  await store.close();
+});
