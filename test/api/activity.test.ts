@@ -45,6 +45,7 @@ test("an entry tells when, what, how it ended, how long and from where [§2 Acti
   // Not before the answer, and a moment later.
   expect((await person.send(`GET ${path}`)).body.items).toEqual([]);
   await clock.advance(0.05);
+  const later = clock.now();
   await agent.send("PATCH /v1/tasks/nothing", { progress: 5 });
   await clock.advance(0.05);
   const { body } = await until(async () => {
@@ -61,7 +62,7 @@ test("an entry tells when, what, how it ended, how long and from where [§2 Acti
     items: [
       {
         ...entry,
-        at: at + 0.05,
+        at: later,
         action: "PATCH /v1/tasks/{task_id}",
         status: "error",
         code: "not_found",
