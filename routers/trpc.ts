@@ -177,7 +177,7 @@ function tell(
   input: unknown,
 ): void {
   const { access, openapi, only_waited } = meta;
-  if (access === "none" || !openapi || ctx.caller?.kind !== "key") return;
+  if (access === "none" || !openapi) return;
   const fault = thrown === null ? null : toServiceError(thrown);
   const error = fault && isGone(fault) ? null : fault;
   // A body that is not JSON is refused before the credential on REST, and has no entry.

@@ -3,6 +3,7 @@
 import { type ActivityRow, insertActivity, trimActivity } from "../../db/activity.ts";
 import type { Store } from "../../db/store.ts";
 import type { Cancel, Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
@@ -75,7 +76,9 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
         await store.write(due.length > 0 ? [insert, trimActivity(due)] : [insert]);
       } catch (error) {
         log.warn("activity not written", describeError(error));
-        return false;
+        if (error instanceof ServiceError) return false;
+        // What the store cannot hold must not stand in the way of all that follows.
+        dropped += unwritten.length;
       }
       unwritten = [];
     }
@@ -97,7 +100,7 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
     record(request: KeyRequest): void {
       queue.push(request);
       bound();
-      if (!running) arm(FLUSH_AFTER);
+      if (!running && !stopped) arm(FLUSH_AFTER);
     },
 
     /** Writes what there is, if the store takes it; called once no request is left. */

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
+import { activityPage } from "../../db/activity.ts";
 import { openStore } from "../../db/open.ts";
 import { createActivityPruner } from "../../db/retention.ts";
 import { statement } from "../../db/statement.ts";
@@ -79,8 +80,10 @@ test("the newest 200 of each key are kept [§4 Activity log 6] [§8 activity log
     ...Array(20).fill("HEAD /v1/tasks"),
     ...Array(180).fill("GET /v1/tasks"),
   ]);
-  // At once, far more than are kept.
-  await Promise.all(Array.from({ length: 450 }, () => agent.send("GET /v1/questions")));
+  // Within one write, far more than are kept.
+  for (let i = 0; i < 9; i++) {
+    await Promise.all(Array.from({ length: 50 }, () => agent.send("GET /v1/questions")));
+  }
   const burst = await settled("GET /v1/questions");
   expect(burst.map(({ action }) => action)).toEqual(Array(200).fill("GET /v1/questions"));
   // Another key's stay.
@@ -143,6 +146,29 @@ test("the job removes a few at a time, key after key [§4 Activity log 6]", asyn
     count = left;
   }
   expect((await rows()).map(([, key_id]) => key_id)).toEqual([agent.key.id]);
+  await store.close();
+});
+
+test("a page is of a live key of the account alone [§4 Keys activity] [§4 Keys deleted at once]", async () => {
+  const { url: database_url } = await createTestStore();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url });
+  const { person, agent } = await createPair(app.url);
+  const stranger = await createPair(app.url);
+  await agent.send("GET /v1/tasks");
+  await clock.advance(0.1);
+  const { store, rows } = await open(database_url);
+  await until(async () => (await rows()).length === 1);
+  /** As after a look at the key, which may be deleted in the meantime. */
+  const pageFor = ({ account }: typeof person) => {
+    const position = { since: 0, after_at: 9e9, after_id: "", limit: 10 };
+    return store.read(activityPage({ key_id: agent.key.id, account_id: account.id, ...position }));
+  };
+  expect((await pageFor(person)).length).toBe(1);
+  expect(await pageFor(stranger.person)).toEqual([]);
+  await person.send(`DELETE /v1/keys/${agent.key.id}`);
+  expect((await rows()).length).toBe(1);
+  expect(await pageFor(person)).toEqual([]);
   await store.close();
 });
 
@@ -267,11 +293,12 @@ test("a store that stays away cannot fill the memory, and a write of unknown out
     client: { name: "tester", version: "1" },
     host: null,
   });
-  let mode: "away" | "unsure" | "fine" = "away";
+  let mode: "away" | "unsure" | "fine" | "wrong" = "away";
   const unsteady: Store = {
     ...store,
     async write(statements) {
       if (mode === "away") throw new ServiceError("store_unavailable");
+      if (mode === "wrong") throw new TypeError("a statement's fault");
       const results = await store.write(statements);
       if (mode === "unsure") throw new ServiceError("store_unavailable");
       return results;
@@ -279,15 +306,18 @@ test("a store that stays away cannot fill the memory, and a write of unknown out
   };
   const clock = createTestClock();
   const lines: string[] = [];
-  const log = createActivityLog({
-    store: unsteady,
-    clock,
-    ids: createIds(clock),
-    log: createLog("warn", (line) => lines.push(line)),
-  });
+  const create = () =>
+    createActivityLog({
+      store: unsteady,
+      clock,
+      ids: createIds(clock),
+      log: createLog("warn", (line) => lines.push(line)),
+    });
+  const log = create();
   // Of many keys, so that none stands for another.
   for (let i = 0; i < 10_600; i++) {
-    log.record(request(i, i >= 600 && i < 700 ? undefined : `key_${i}`));
+    const own = (i >= 600 && i < 650) || i >= 10_550;
+    log.record(request(i, own ? undefined : `key_${i}`));
   }
   await clock.advance(0.1);
   await clock.advance(1);
@@ -315,7 +345,17 @@ test("a store that stays away cannot fill the memory, and a write of unknown out
   ]);
   // Of keys that are not there nothing was stored.
   expect((await rows()).length).toBe(100);
-  const [newest] = await readAll(person.send, agent.key.id);
+  // What no write can take does not hold up the rest.
+  mode = "wrong";
+  const another = create();
+  another.record(request(20_000));
+  await clock.advance(1);
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({ event: "activity dropped", entries: 1 });
+  mode = "fine";
+  another.record(request(20_002));
+  await another.stop();
+  expect((await rows()).length).toBe(101);
+  const [, newest] = await readAll(person.send, agent.key.id);
   expect(newest).toMatchObject({ code: "not_found", client: { name: "tester", version: "1" } });
   await store.close();
 });
