@@ -6,8 +6,12 @@ import { fileURLToPath } from "node:url";
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 /** Relay as people run it, on a store in `folder`; the process is added to `children`. */
-export async function startRelay(folder: string, children: Bun.Subprocess[]) {
-  const child = Bun.spawn([process.execPath, MAIN], {
+export async function startRelay(
+  folder: string,
+  children: Bun.Subprocess[],
+  options: readonly string[] = [],
+) {
+  const child = Bun.spawn([process.execPath, ...options, MAIN], {
     env: {
       PATH: process.env.PATH ?? "",
       PORT: "0",
@@ -41,3 +45,6 @@ export async function post<Body>(port: number, path: string, body: object, crede
   if (!response.ok) throw new Error(`POST ${path}: ${response.status}`);
   return (await response.json()) as Body;
 }
+
+export const times = <T>(n: number, make: (i: number) => T): T[] =>
+  Array.from({ length: n }, (_, i) => make(i));

@@ -31,7 +31,7 @@ const OF_KEY = [
   some("items", "key_id"),
   some("questions", "key_id"),
   some("tasks", "key_id"),
-  some("activity", "key_id"),
+  some("activity_blocks", "key_id"),
 ];
 const OF_ACCOUNT = [
   some("live_activities", "account_id"),

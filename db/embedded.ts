@@ -66,7 +66,17 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
     }
   };
 
-  const lane = createLane((statements) => whenFree(clock, () => commit(statements)));
+  const commitOf = (statements: readonly Statement[]): WriteResult[] => {
+    if (statements.some(({ synced }) => synced !== false)) return commit(statements);
+    db.exec("pragma synchronous = normal");
+    try {
+      return commit(statements);
+    } finally {
+      db.exec("pragma synchronous = full");
+    }
+  };
+
+  const lane = createLane((statements) => whenFree(clock, () => commitOf(statements)));
 
   // Two processes that start at once may both want to switch the journal: hence the retry.
   await whenFree(clock, () => prepare("pragma journal_mode = wal").all());

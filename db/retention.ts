@@ -2,7 +2,7 @@
 
 import { sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
-import { activity } from "./schema.ts";
+import { activity_blocks } from "./schema.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
@@ -41,15 +41,15 @@ export function createQuestionPruner(store: Store) {
 }
 
 const pruneActivity = statement(
-  sql`delete from activity where rowid in (
-    select old.rowid from keys, activity as old
+  sql`delete from activity_blocks where rowid in (
+    select old.rowid from keys, activity_blocks as old
     where keys.id > ${p("after")} and keys.id <= ${p("last")} and old.key_id = keys.id
-      and old.at < ${sql.param(p("before"), activity.at)}
+      and old.at < ${sql.param(p("before"), activity_blocks.at)}
     limit ${p("limit")})`,
 );
 
 /**
- * As {@link createQuestionPruner}, for entries of the activity log from before `before` (epoch
+ * As {@link createQuestionPruner}, for what the activity log holds from before `before` (epoch
  * seconds): the log has no index on their time alone.
  */
 export function createActivityPruner(store: Store) {

@@ -233,24 +233,22 @@ export const items = sqliteTable(
   ],
 );
 
-/** The newest requests of each key (interface.md §4 Activity log). */
-export const activity = sqliteTable(
-  "activity",
+/**
+ * The newest requests of each key (interface.md §4 Activity log), those of one write in one row:
+ * every request of a key pays for its part. `at` and `id` are the newest entry's.
+ */
+export const activity_blocks = sqliteTable(
+  "activity_blocks",
   {
     id: text().notNull(),
     key_id: text().notNull(),
     at: timestamp().notNull(),
-    surface: text().$type<ActivityEntry["surface"]>().notNull(),
-    action: text().notNull(),
-    code: text(),
-    message: text(),
-    duration_ms: integer().notNull(),
-    client: text({ mode: "json" }).$type<NonNullable<ActivityEntry["client"]>>(),
-    host: text(),
+    /** How many entries. */
+    size: integer().notNull(),
+    entries: text({ mode: "json" }).$type<readonly ActivityEntry[]>().notNull(),
   },
-  // Unique, so that a write whose outcome is unknown can be repeated; and there is no other index,
-  // since every request of a key pays for it.
-  (t) => [uniqueIndex("activity_key").on(t.key_id, t.at, t.id)],
+  // Unique, so that a write whose outcome is unknown can be repeated.
+  (t) => [uniqueIndex("activity_blocks_key").on(t.key_id, t.at, t.id)],
 );
 
 /**

@@ -85,7 +85,7 @@ function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown
 /** A statement written as SQL, as a function of its placeholders' values. */
 export function statement(
   query: SQL,
-  { gives = "nothing" }: { gives?: Statement["gives"] } = {},
+  { gives = "nothing", synced = true }: Partial<Pick<Statement, "gives" | "synced">> = {},
 ): (values: Values) => Statement<Cell[]> {
   const compiled = dialect.sqlToQuery(query);
   const fill = filler(compiled.params);
@@ -93,6 +93,7 @@ export function statement(
     sql: compiled.sql,
     args: fill(values),
     gives,
+    synced,
     read: (rows) => rows,
   });
 }

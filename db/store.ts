@@ -21,6 +21,11 @@ export interface Statement<Row = unknown> {
    * column, which is quicker), or nothing.
    */
   readonly gives: "rows" | "row" | "nothing";
+  /**
+   * False for what a power cut may undo. A batch of such statements alone does not wait for the
+   * disk; the next other one brings it there too. A crash of the process undoes nothing.
+   */
+  readonly synced?: boolean;
   readonly read: (rows: Cell[][]) => Row[];
 }
 
@@ -38,7 +43,7 @@ export interface Store {
   read<Row>(statement: Statement<Row>): Promise<Row[]>;
   /**
    * Runs the statements as one atomic batch. Resolves after the commit is durable (synchronous
-   * FULL); batches of one process commit in the order of their calls. After
+   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls. After
    * `503 store_unavailable` the outcome is unknown.
    */
   write(statements: readonly Statement[]): Promise<WriteResult[]>;

@@ -1,13 +1,13 @@
 /** Writes the activity log after the responses, many entries at once (§4 Activity log 3). */
 
-import { type ActivityRow, insertActivity, trimActivity } from "../../db/activity.ts";
+import { type ActivityBlock, insertActivity, trimActivity } from "../../db/activity.ts";
 import type { Store } from "../../db/store.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
-import type { KeyRequest } from "../model/activity.ts";
+import type { ActivityEntry, KeyRequest } from "../model/activity.ts";
 
 interface ActivityLogOptions {
   readonly store: Store;
@@ -19,30 +19,47 @@ interface ActivityLogOptions {
 /** Seconds from an entry to its write, and until a store that was away is tried again. */
 const FLUSH_AFTER = 0.1;
 const RETRY_AFTER = 1;
-/** Entries of one write, so that it does not hold up the requests' own for long. */
-const CHUNK = 200;
+/** The same after a busy time: then the entries of more requests share a row. */
+const BUSY_FLUSH_AFTER = 1;
+/** Entries of one write, a few more at most, so that it does not hold up the requests for long. */
+const CHUNK = 500;
+/** So many are written without more delay, long before any would be dropped. */
+const SOON = LIMITS.activity_queue / 2;
 /** A key's surplus is removed once per so many entries: it costs more than to write one. */
-const TRIM_EVERY = 20;
+const TRIM_EVERY = 50;
 /** Keys whose entries since the last removal are counted. */
 const COUNTED = 10_000;
 
 export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions) {
-  let queue: KeyRequest[] = [];
-  /** The rows of a write that has yet to succeed: with the same ids it can be repeated. */
-  let unwritten: ActivityRow[] = [];
+  /** What came since the last write, by key; the key whose first entry is the oldest stands first. */
+  const queue = new Map<string, KeyRequest[]>();
+  /** Entries in the queue. */
+  let queued = 0;
+  /** What a write has yet to take: with the same ids it can be repeated. */
+  let unwritten: ActivityBlock[] = [];
   /** Entries that were dropped since the last word on it. */
   let dropped = 0;
+  let flush_after = FLUSH_AFTER;
   let cancel: Cancel | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
   const since_trim = new Map<string, number>();
 
-  /** Leaves out the oldest ones beyond the bound: a store that is away must not fill the memory. */
-  const bound = () => {
-    const over = queue.length - LIMITS.activity_queue;
-    if (over <= 0) return;
-    queue.splice(0, over);
-    dropped += over;
+  /** A key's entries beyond its full number, and of all beyond the bound, push out older ones. */
+  const enqueue = (request: KeyRequest) => {
+    const { key_id } = request.caller;
+    const own = queue.get(key_id);
+    if (own) own.push(request);
+    else queue.set(key_id, [request]);
+    if (own && own.length > LIMITS.activity_per_key) own.shift();
+    else queued++;
+    if (queued <= LIMITS.activity_queue) return;
+    // A store that is away must not fill the memory.
+    const [first, oldest] = queue.entries().next().value!;
+    oldest.shift();
+    if (oldest.length === 0) queue.delete(first);
+    queued--;
+    dropped++;
   };
 
   const arm = (seconds: number) => {
@@ -51,24 +68,51 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
       void flush();
     });
   };
+  const disarm = () => {
+    cancel?.();
+    cancel = undefined;
+  };
 
-  /** Keys of the rows that are due to lose their surplus. */
-  const dueTrims = (rows: readonly ActivityRow[]): string[] => {
+  /** Keys that are due to lose their surplus. */
+  const dueTrims = (blocks: readonly ActivityBlock[]): string[] => {
     if (since_trim.size > COUNTED) since_trim.clear();
-    for (const { key_id } of rows) since_trim.set(key_id, (since_trim.get(key_id) ?? 0) + 1);
-    const keys = new Set(rows.map(({ key_id }) => key_id));
-    const due = [...keys].filter((key_id) => since_trim.get(key_id)! >= TRIM_EVERY);
+    for (const { key_id, entries } of blocks) {
+      since_trim.set(key_id, (since_trim.get(key_id) ?? 0) + entries.length);
+    }
+    const due = blocks
+      .map(({ key_id }) => key_id)
+      .filter((key_id) => since_trim.get(key_id)! >= TRIM_EVERY);
     for (const key_id of due) since_trim.delete(key_id);
     return due;
   };
 
-  /** Gives whether the store took all of it. */
-  const writeAll = async (): Promise<boolean> => {
-    // What is newer by a key's full number stands in its log alone.
-    if (queue.length > LIMITS.activity_per_key) queue = newest(queue);
-    while (unwritten.length + queue.length > 0) {
+  /** Takes the entries of as many keys as make a write, a block for each. */
+  const takeBlocks = (): ActivityBlock[] => {
+    const blocks: ActivityBlock[] = [];
+    let size = 0;
+    for (const [key_id, requests] of queue) {
+      if (size >= CHUNK) break;
+      queue.delete(key_id);
+      size += requests.length;
+      requests.sort((a, b) => a.at - b.at);
+      blocks.push({ key_id, entries: toEntries(ids.next("act"), requests) });
+    }
+    queued -= size;
+    return blocks;
+  };
+
+  /**
+   * Writes what there is now; what comes meanwhile waits for the next time, or a busy server would
+   * write without end, a few entries at a time. Gives the seconds until then.
+   */
+  const writeAll = async (): Promise<number> => {
+    let left = queued;
+    const busy = left > CHUNK;
+    while (unwritten.length > 0 || left > 0) {
       if (unwritten.length === 0) {
-        unwritten = queue.splice(0, CHUNK).map((request) => toRow(ids.next("act"), request));
+        const before = queued;
+        unwritten = takeBlocks();
+        left -= before - queued;
       }
       const due = dueTrims(unwritten);
       const insert = insertActivity(unwritten);
@@ -76,21 +120,22 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
         await store.write(due.length > 0 ? [insert, trimActivity(due)] : [insert]);
       } catch (error) {
         log.warn("activity not written", describeError(error));
-        if (error instanceof ServiceError) return false;
+        if (error instanceof ServiceError) return RETRY_AFTER;
         // What the store cannot hold must not stand in the way of all that follows.
-        dropped += unwritten.length;
+        for (const { entries } of unwritten) dropped += entries.length;
       }
       unwritten = [];
     }
-    return true;
+    return busy ? BUSY_FLUSH_AFTER : FLUSH_AFTER;
   };
 
   const flush = (): Promise<void> => {
-    running ??= writeAll().then((written) => {
+    running ??= writeAll().then((seconds) => {
       running = undefined;
+      flush_after = seconds;
       if (dropped > 0) log.warn("activity dropped", { entries: dropped });
       dropped = 0;
-      if (!stopped && unwritten.length + queue.length > 0) arm(written ? FLUSH_AFTER : RETRY_AFTER);
+      if (!stopped && unwritten.length + queued > 0) arm(seconds);
     });
     return running;
   };
@@ -98,38 +143,35 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
   return {
     /** Takes an entry at once; it is in the store a moment later. */
     record(request: KeyRequest): void {
-      queue.push(request);
-      bound();
-      if (!running && !stopped) arm(FLUSH_AFTER);
+      enqueue(request);
+      if (running || stopped) return;
+      if (queued === SOON) disarm();
+      arm(queued < SOON ? flush_after : 0);
     },
 
     /** Writes what there is, if the store takes it; called once no request is left. */
     async stop(): Promise<void> {
       stopped = true;
-      cancel?.();
+      disarm();
       await running;
       await flush();
     },
   };
 }
 
-/** Without the entries that as many newer ones of their key would push out at once. */
-function newest(queue: readonly KeyRequest[]): KeyRequest[] {
-  const count = new Map<string, number>();
-  const kept = queue.toReversed().filter(({ caller: { key_id } }) => {
-    const seen = count.get(key_id) ?? 0;
-    count.set(key_id, seen + 1);
-    return seen < LIMITS.activity_per_key;
-  });
-  return kept.reverse();
-}
-
-function toRow(id: string, { caller, error, ...request }: KeyRequest): ActivityRow {
-  return {
-    ...request,
-    id,
-    key_id: caller.key_id,
+/** Entries with ids in their order, made from one, since each made by itself costs more than the rest. */
+function toEntries(id: string, requests: readonly KeyRequest[]): ActivityEntry[] {
+  const stem = id.slice(0, -4);
+  return requests.map(({ at, surface, action, error, duration_ms, client, host }, i) => ({
+    id: `${stem}${(0x10000 + i).toString(16).slice(1)}`,
+    at,
+    surface,
+    action,
+    status: error ? "error" : "ok",
     code: error?.code ?? null,
     message: error?.summary ?? null,
-  };
+    duration_ms,
+    client,
+    host,
+  }));
 }

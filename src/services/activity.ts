@@ -1,8 +1,7 @@
 /** Reads the activity log of a key (interface.md §4 Activity log). */
 
-import { activityPage } from "../../db/activity.ts";
+import { activityOfKey } from "../../db/activity.ts";
 import { LIMITS } from "../limits.ts";
-import type { ActivityEntry } from "../model/activity.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -10,13 +9,13 @@ import type { Keys } from "./keys.ts";
 
 export type Activity = ReturnType<typeof createActivity>;
 
-/** Seconds; later than any entry. */
-const END_OF_TIME = 9_000_000_000_000;
-
 interface Page {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
+
+/** Compared as milliseconds, which have no fractions. */
+const ms = (seconds: number) => Math.round(seconds * 1000);
 
 export function createActivity({ store, clock, keys }: ServiceDeps & { readonly keys: Keys }) {
   return {
@@ -26,23 +25,29 @@ export function createActivity({ store, clock, keys }: ServiceDeps & { readonly 
       const bound_to = ["activity", caller.account_id, key_id];
       const after = cursor === undefined ? null : readCursor(cursor, bound_to);
       await keys.assertOwn(caller, key_id);
-      const rows = await store.read(
-        activityPage({
+      const since = clock.now() - LIMITS.activity_retention;
+      const blocks = await store.read(
+        activityOfKey({
           key_id,
           account_id: caller.account_id,
-          since: clock.now() - LIMITS.activity_retention,
-          after_at: after ? after.at / 1000 : END_OF_TIME,
-          after_id: after?.id ?? "",
-          limit: limit + 1,
+          since,
+          limit: LIMITS.activity_per_key,
         }),
       );
-      const items = rows
-        .slice(0, limit)
-        .map((row): ActivityEntry => ({ ...row, status: row.code === null ? "ok" : "error" }));
-      const next = rows.length > limit ? items.at(-1)! : null;
+      const rest = blocks
+        .flatMap(({ entries }) => entries)
+        .sort((a, b) => ms(b.at) - ms(a.at) || (a.id < b.id ? 1 : -1))
+        .slice(0, LIMITS.activity_per_key)
+        .filter(
+          ({ at, id }) =>
+            at >= since &&
+            (after === null || ms(at) < after.at || (ms(at) === after.at && id < after.id)),
+        );
+      const items = rest.slice(0, limit);
+      const last = rest.length > limit ? items.at(-1)! : null;
       return {
         items,
-        next_cursor: next && writeCursor({ at: Math.round(next.at * 1000), id: next.id }, bound_to),
+        next_cursor: last && writeCursor({ at: ms(last.at), id: last.id }, bound_to),
       };
     },
   };

@@ -176,6 +176,22 @@ test.if(STORE_KIND === "embedded")(
       expect(await pragma("synchronous")).toEqual([[2]]);
       expect(await pragma("journal_mode")).toEqual([["wal"]]);
       expect(await pragma("wal_autocheckpoint")).toEqual([[1_000]]);
+      // Only what may be lost in a power cut goes without, and only when it goes alone.
+      const mode = (synced?: boolean) =>
+        statement(sql.raw("insert into modes select synchronous from pragma_synchronous"), {
+          ...(synced !== undefined && { synced }),
+        })({});
+      await store.write([statement(sql.raw("create table modes (mode integer)"))({})]);
+      await store.write([mode(false)]);
+      await store.write([mode(false), mode()]);
+      await Promise.all([store.write([mode(false)]), store.write([mode()])]);
+      const broken = statement(sql.raw("insert into modes values (json('broken'))"), {
+        synced: false,
+      });
+      expect(store.write([broken({})])).rejects.toThrow();
+      await store.write([mode()]);
+      const modes = statement(sql.raw("select mode from modes"), { gives: "rows" });
+      expect((await store.read(modes({}))).flat()).toEqual([1, 2, 2, 2, 2, 2]);
     } finally {
       await store.close();
     }
