@@ -1,6 +1,7 @@
 /** interface.md §4 Questions. */
 
 import { z } from "zod";
+import type { FieldReasons } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
 import { Id, isStorable } from "../src/model/text.ts";
@@ -14,6 +15,14 @@ const Wait = z
   .max(LIMITS.wait_max)
   .meta({ description: "Seconds to wait for the question to leave `pending`; default 0" })
   .optional();
+
+/** Whether there may be options at all; how many is no question before that. */
+const optionsRule = (_caller: unknown, raw: unknown): FieldReasons => {
+  if (typeof raw !== "object" || raw === null) return {};
+  const { kind = "confirm", options = null } = raw as { kind?: unknown; options?: unknown };
+  if (kind === "choice") return options === null ? { options: "is required for a choice" } : {};
+  return options === null ? {} : { options: "is permitted for a choice only" };
+};
 
 export const questions = router({
   list: anyone
@@ -53,6 +62,7 @@ export const questions = router({
       },
       status: 201,
       repeatable: true,
+      rules: optionsRule,
       query: ["wait"],
       errors: ["not_found", "too_many_pending_questions", "too_many_waits"],
     })

@@ -101,8 +101,13 @@ function fieldName(name: PropertyKey): string {
   return typeof name === "string" && /^[a-z][a-z0-9_]{0,39}$/.test(name) ? name : "unknown";
 }
 
-/** A reason made of the schema alone, never of what was sent. */
+/** A reason made of the schema alone, never of what was sent; a field within the field is named. */
 function describe(issue: core.$ZodIssue): string {
+  const [, name] = issue.path;
+  return typeof name === "string" ? `${fieldName(name)} ${reasonOf(issue)}` : reasonOf(issue);
+}
+
+function reasonOf(issue: core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
       return issue.message.endsWith("received undefined")
@@ -111,15 +116,20 @@ function describe(issue: core.$ZodIssue): string {
     case "invalid_value":
       return `must be one of ${issue.values.join(", ")}`;
     case "too_small":
-      return `must be at least ${issue.minimum}`;
+      return `must be at least ${issue.minimum}${unitOf(issue)}`;
     case "too_big":
-      return `must be at most ${issue.maximum}`;
+      return `must be at most ${issue.maximum}${unitOf(issue)}`;
+    case "unrecognized_keys":
+      return "must have no other fields";
     case "custom":
       return issue.message;
     default:
       return "is not valid";
   }
 }
+
+const unitOf = ({ origin }: core.$ZodIssueTooSmall | core.$ZodIssueTooBig): string =>
+  origin === "array" ? " items" : "";
 
 /** The parts of a built procedure: a base's middleware, the input's, the output's, the resolver's. */
 interface Built {
@@ -228,12 +238,20 @@ const admits = new Map<Access, Admit<Caller | null>>();
 
 function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
   admits.set(access, admit);
-  return t.procedure.meta({ access }).use(async ({ ctx, next, meta, getRawInput }) => {
+  return t.procedure.meta({ access }).use(async (options) => {
+    const { ctx, next, meta, type } = options;
+    // A query without any input is one without fields, as it is on REST.
+    const getRawInput = async () => {
+      const raw = await options.getRawInput();
+      return raw === undefined && type === "query" ? {} : raw;
+    };
     let ended: Ended = { result: null, thrown: null };
     try {
       if (meta?.limit) await ctx.visit.limit(meta.limit);
       const caller = admitted(access, admit, ctx);
-      const result = await next({ ctx: { caller } });
+      // Both are taken, which the types do not say.
+      const given = { ctx: { caller }, getRawInput };
+      const result = await next(given as { readonly ctx: { readonly caller: C } });
       if (result.ok) {
         ended = { result: result.data, thrown: null };
         return result;

@@ -24,7 +24,10 @@ export const CONFIG = {
   },
   PUBLIC_URL: {
     doc: "Base address shown to clients; from `HOST` and `PORT` when unset",
-    schema: url(/^https?:\/\/[^?#]+$/, "must be an http(s) URL without a query").optional(),
+    schema: url(
+      /^https?:\/\/[^?#@]+$/,
+      "must be an http(s) URL without a query or a credential",
+    ).optional(),
   },
   DATABASE_URL: {
     doc: "The store: `file:` for the embedded one, `http(s)://`, `libsql://` or `ws(s)://` for a libSQL server",

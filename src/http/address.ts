@@ -17,19 +17,29 @@ export type Addresses = ReturnType<typeof createAddresses>;
 const GONE = "gone";
 
 export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions) {
-  let watching = trusted_hops === 0;
+  let watching = true;
+  /** The entry that the outermost of our proxies wrote, without the port that some add. */
+  const hopOf = ({ headers }: Request): string => {
+    const hop = headers.get("x-forwarded-for")?.split(",").at(-trusted_hops)?.trim() ?? "";
+    const [, address = hop] = /^\[(.*)\](?::\d+)?$/.exec(hop) ?? /^([\d.]+):\d+$/.exec(hop) ?? [];
+    return address;
+  };
   return {
-    /** Warns once of a proxy that nobody told us of: all its clients would share one address. */
-    watch({ headers }: Request): void {
-      if (!watching || !headers.has("x-forwarded-for")) return;
+    /** Warns once of a proxy that is not understood: all its clients would share one address. */
+    watch(request: Request): void {
+      if (!watching || !request.headers.has("x-forwarded-for")) return;
+      if (trusted_hops > 0 && network(hopOf(request)) !== null) return;
       watching = false;
-      log.warn("X-Forwarded-For arrived and is not trusted: is TRUST_PROXY missing?");
+      log.warn(
+        trusted_hops === 0
+          ? "X-Forwarded-For arrived and is not trusted: is TRUST_PROXY missing?"
+          : "X-Forwarded-For holds no address where TRUST_PROXY says it does",
+      );
     },
 
     of(request: Request): string {
-      const hops = trusted_hops > 0 && request.headers.get("x-forwarded-for")?.split(",");
-      const hop = (hops || []).at(-trusted_hops)?.trim() ?? "";
-      return network(hop) ?? network(socketOf(request) ?? "") ?? GONE;
+      const forwarded = trusted_hops > 0 ? network(hopOf(request)) : null;
+      return forwarded ?? network(socketOf(request) ?? "") ?? GONE;
     },
   };
 }

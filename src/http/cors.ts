@@ -13,6 +13,7 @@ const REQUEST_HEADERS = [
   "mcp-method",
   "mcp-name",
   "last-event-id",
+  "trpc-accept",
 ].join(", ");
 
 /** What a page may read of an answer, besides what it may always read. */

@@ -8,18 +8,24 @@ import {
   type OpenApiRouter,
 } from "trpc-to-openapi";
 import type { RelayMeta } from "../../routers/trpc.ts";
-import { ERRORS, type ErrorCode } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
+import type { ErrorCode } from "../errors.ts";
 import { EXAMPLES } from "./examples.ts";
+import {
+  AGENT_HOST,
+  errorResponses,
+  eventStream,
+  health,
+  IDEMPOTENCY_KEY,
+  itself,
+  type Json,
+  problemSchema,
+} from "./openapi-parts.ts";
 
 interface DocumentOptions {
   readonly router: AnyTRPCRouter;
   readonly version: string;
   readonly base_url: string;
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: the document is edited as the plain JSON it is
-type Json = Record<string, any>;
 
 /** Codes that any route can give; a body and a credential add theirs. */
 const EVERYWHERE: readonly ErrorCode[] = [
@@ -64,6 +70,7 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
   });
   document.paths["/v1/events"] = { get: eventStream() };
   document.paths["/health"] = { get: health(version) };
+  document.paths["/v1/openapi.json"] = { get: itself() };
   addQuotas(document);
   dropClosedOutputs(document);
   document.components.schemas = {
@@ -122,6 +129,9 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     };
   }
   if (operation.requestBody) codes.add("invalid_json").add("unsupported_media_type");
+  if (access === "key" || access === "any") {
+    operation.parameters = [...(operation.parameters ?? []), AGENT_HOST];
+  }
   if (access !== "none") codes.add("unauthorized");
   if (access === "account" || access === "key") codes.add("forbidden");
   Object.assign(operation.responses, errorResponses(codes));
@@ -150,42 +160,6 @@ function addExamples(operation: Json, { request, response }: (typeof EXAMPLES)[s
   if (got && response !== undefined) got.example = response;
 }
 
-/** One response per status, naming the codes it can carry. */
-function errorResponses(codes: Iterable<ErrorCode>): Json {
-  const by_status = new Map<number, ErrorCode[]>();
-  for (const code of codes) {
-    const { status } = ERRORS[code];
-    by_status.set(status, [...(by_status.get(status) ?? []), code]);
-  }
-  return Object.fromEntries(
-    [...by_status].map(([status, some]) => [
-      status,
-      {
-        description: some.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
-        ...(some.some((code) => "retry_after" in ERRORS[code]) && {
-          headers: {
-            "Retry-After": {
-              description: "Seconds to wait",
-              schema: { type: "integer", minimum: 0 },
-            },
-          },
-        }),
-        content: {
-          "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
-        },
-      },
-    ]),
-  );
-}
-
-/** The header of routes whose requests may be sent again (decisions.md, Sending again). */
-const IDEMPOTENCY_KEY: Json = {
-  in: "header",
-  name: "Idempotency-Key",
-  description:
-    "Any text that names this request: sent again with the same key and body within 24 hours, it is not done again",
-  schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotency_key },
-};
 /** What every answer of a limited route tells of its limit (decisions.md, Limits). */
 function addQuotas(document: Json): void {
   const header = (description: string, example: string): Json => ({
@@ -217,79 +191,6 @@ function addQuotas(document: Json): void {
       }
     }
   }
-}
-
-/** `GET /v1/events` is no procedure, so the generator does not know it (interface.md §6). */
-function eventStream(): Json {
-  return {
-    operationId: "events",
-    tags: ["Events"],
-    summary: "Stream every change of the account",
-    description:
-      "Server-sent events: first `ready`, then each change in the order of the commits. Nothing is replayed: after `ready`, get the lists again.",
-    security: [{ account: [] }],
-    responses: {
-      200: { description: "OK", content: { "text/event-stream": { schema: { type: "string" } } } },
-      ...errorResponses([
-        "unauthorized",
-        "forbidden",
-        "rate_limited",
-        "internal",
-        "store_unavailable",
-      ]),
-    },
-  };
-}
-
-/** `GET /health` is no procedure either. */
-function health(version: string): Json {
-  const response = (description: string, status: string, store: string): Json => ({
-    description,
-    content: {
-      "application/json": {
-        schema: {
-          type: "object",
-          properties: {
-            status: { type: "string", enum: [status] },
-            version: { type: "string" },
-            store: { type: "string", enum: [store] },
-          },
-          required: ["status", "version", "store"],
-        },
-        example: { status, version, store },
-      },
-    },
-  });
-  return {
-    operationId: "health",
-    tags: ["Health"],
-    summary: "Tell whether the service and its store can be used",
-    security: [],
-    responses: {
-      200: response("OK", "ok", "ok"),
-      503: response("The store is unavailable", "unavailable", "unavailable"),
-    },
-  };
-}
-
-function problemSchema(): Json {
-  return {
-    type: "object",
-    description: "RFC 9457 problem details",
-    properties: {
-      type: { type: "string" },
-      title: { type: "string" },
-      status: { type: "integer" },
-      code: { type: "string", enum: Object.keys(ERRORS) },
-      detail: { type: "string" },
-      fields: {
-        type: "object",
-        description: "Field name to a short reason",
-        additionalProperties: { type: "string" },
-      },
-    },
-    required: ["type", "title", "status", "code", "detail"],
-  };
 }
 
 /** Fields may be added to a response over time (§9), so its objects are open. */

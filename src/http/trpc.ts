@@ -2,8 +2,9 @@
 
 import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
+import type { Context } from "../../routers/context.ts";
 import { toServiceError, toTrpcError } from "../../routers/trpc.ts";
-import { ServiceError } from "../errors.ts";
+import { invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { checkDeclaredSize, readText } from "./body.ts";
@@ -47,13 +48,18 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
         for (const error of errors) Object.assign(headers, errorHeaders(toServiceError(error)));
         // Without `info` the request itself was refused, and no call has a status.
         const [refusal] = info ? [] : errors;
+        if (refusal) headers["content-type"] = "application/json";
         return { headers, ...(refusal && { status: toServiceError(refusal).status }) };
       },
       onError({ error, path: name }) {
-        const refused = toServiceError(error);
-        const limited = visit.refusalNow(refused);
+        const whole = name === undefined && toServiceError(error).code === "invalid_fields";
+        const refused = whole ? refuseBatch(visit, context) : toServiceError(error);
+        const told = visit.refusalNow(refused);
         // What tRPC renders is this very object, and there is no other place to change it.
-        if (limited !== refused) Object.assign(error, toTrpcError(limited));
+        if (error.cause !== told) {
+          Object.assign(error, toTrpcError(told));
+          error.message = told.message;
+        }
         const { code, cause } = refused;
         if (code === "internal") {
           log.error("internal error", { route: `/trpc/${name ?? ""}`, ...describeError(cause) });
@@ -66,6 +72,21 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
     }
     return response;
   };
+}
+
+/** A batch that is refused before any of its calls is one request (§4 Activity log 1). */
+function refuseBatch(visit: Visit, context: Context | ServiceError): ServiceError {
+  let error = invalidFields({
+    batch: `must hold at most ${LIMITS.trpc_batch} calls, all queries or all mutations`,
+  });
+  if (context instanceof ServiceError) return error;
+  try {
+    visit.charge();
+  } catch (limited) {
+    error = toServiceError(limited);
+  }
+  visit.ended({ action: `${visit.request.method} /trpc`, host: context.host, error });
+  return error;
 }
 
 /** The body of a mutation as text; null for a query, which has none. */

@@ -16,7 +16,7 @@ export const DeviceId = z
   )
   .meta({ pattern: "^dev_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" });
 
-const Text = text({ max: LIMITS.device_text });
+const Text = text({ max: LIMITS.device_text, blank: true, min: 1 });
 
 /** Hexadecimal text, stored lowercase (decisions.md, Limits). */
 export const PushToken = z

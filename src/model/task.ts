@@ -12,7 +12,7 @@ export const TaskPriority = z.enum(TASK_PRIORITIES);
 
 const Title = text({ max: LIMITS.title });
 const Description = text({ max: LIMITS.description, blank: true });
-const StatusNote = text({ max: LIMITS.status_note, one_line: true });
+const StatusNote = text({ max: LIMITS.status_note, blank: true, min: 1, one_line: true });
 const Progress = z.int().min(0).max(100);
 
 export const Task = z

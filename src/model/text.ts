@@ -5,22 +5,24 @@ import { z } from "zod";
 interface TextRules {
   /** Code points at most. */
   readonly max: number;
-  /** True: the empty string and white space alone are valid too. */
+  /** True: white space alone is valid too, and so is the empty string, unless `min` is 1. */
   readonly blank?: boolean;
+  readonly min?: 0 | 1;
   /** True: no line break. */
   readonly one_line?: boolean;
 }
 
 /** A text field stored as sent; too long is an error, never cut. */
-export function text({ max, blank = false, one_line = false }: TextRules) {
+export function text({ max, blank = false, min = blank ? 0 : 1, one_line = false }: TextRules) {
   return z
     .string()
     .refine(isStorable, "must hold no NUL character and no lone surrogate")
     .refine((value) => fits(value, max), `must be at most ${max} characters`)
     .refine((value) => blank || !isBlank(value), "must hold a character that is not white space")
+    .refine((value) => value.length >= min, "must not be empty")
     .refine((value) => !one_line || !/[\n\r\u2028\u2029\u0085\v\f]/.test(value), "must be one line")
     .meta({
-      ...(!blank && { minLength: 1 }),
+      ...(min > 0 && { minLength: min }),
       maxLength: max,
       pattern: patternOf({ blank, one_line }),
     });
@@ -33,7 +35,7 @@ export const Id = z
   .meta({ pattern: patternOf({ blank: true, one_line: false }) });
 
 /** The same rules for the document, as far as a pattern can say them. */
-function patternOf({ blank, one_line }: Required<Omit<TextRules, "max">>): string {
+function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_line">>): string {
   const never = `\\u0000${one_line ? "\\n\\r\\u2028\\u2029\\u0085\\v\\f" : ""}`;
   return `^[^${never}]*${blank ? "" : `[^\\s${never}][^${never}]*`}$`;
 }

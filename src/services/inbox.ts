@@ -78,11 +78,11 @@ export function createInbox(deps: InboxDeps) {
   const mark = (
     { account_id, key_id }: Pick<KeyCaller, "account_id" | "key_id">,
     { first, last }: { readonly first: string; readonly last: number },
-    { forget = false } = {},
+    { forget = false, read_at = clock.now() } = {},
   ): Promise<boolean> => {
     const change_id = ids.stamp();
     return commit({
-      statements: [markRead({ key_id, first, last, read_at: clock.now(), change_id })],
+      statements: [markRead({ key_id, first, last, read_at, change_id })],
       events: [],
       inbox: { account_id, key_id, stamp: { table: "items", id: first, change_id } },
       removals: forget ? [deleteMarked({ key_id, last, change_id })] : [],
@@ -110,8 +110,12 @@ export function createInbox(deps: InboxDeps) {
       const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
       const first = (oldest?.[0] as string | undefined) ?? (peek ? undefined : rows[0]?.item.id);
       // Another reader took it: what is left is looked at anew.
-      if (first !== undefined && !(await mark(caller, { first, last }))) return undefined;
-      return rows.map((row) => toItem(row, seen));
+      const read_at = clock.now();
+      if (first !== undefined && !(await mark(caller, { first, last }, { read_at }))) {
+        return undefined;
+      }
+      const items = rows.map((row) => toItem(row, seen));
+      return peek ? items : items.map((item) => ({ ...item, read_at }));
     });
 
   /** The tasks of the items, as their agent has now got them. */

@@ -125,6 +125,13 @@ test("HEAD stands as it was sent, and every call of a batch by itself [§4 Activ
   const names = "tasks.list,tasks.get,keys.list,nothing";
   const query = `batch=1&input=${encodeURIComponent(JSON.stringify(inputs))}`;
   await exchange(app.url, "GET", `/trpc/${names}?${query}`, { credential });
+  // Refused before any call of it.
+  const many = Array(21).fill("tasks.list").join();
+  await exchange(app.url, "GET", `/trpc/${many}?batch=1`, { credential });
+  await exchange(app.url, "POST", "/trpc/tasks.create,tasks.list?batch=1", {
+    credential,
+    body: '{"0":{"title":"t"},"1":{}}',
+  });
   const got = told(await entriesOf(person, agent));
   expect(got.slice(0, 5)).toEqual([
     ["POST /v1/tasks", null],
@@ -134,10 +141,14 @@ test("HEAD stands as it was sent, and every call of a batch by itself [§4 Activ
     ["HEAD /v1/questions/{question_id}", null],
   ]);
   // The calls of a batch run at once, in no order.
-  expect(got.slice(5).sort()).toEqual([
+  expect(got.slice(5, 8).sort()).toEqual([
     ["GET /v1/keys", "forbidden"],
     ["GET /v1/tasks", null],
     ["GET /v1/tasks/{task_id}", null],
+  ]);
+  expect(got.slice(8)).toEqual([
+    ["GET /trpc", "invalid_fields"],
+    ["POST /trpc", "invalid_fields"],
   ]);
 });
 

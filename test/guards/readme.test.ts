@@ -55,7 +55,7 @@ function collect(stream: ReadableStream<Uint8Array>): () => string {
 test("a value that cannot be used is named, and never shown", () => {
   const bad = {
     PORT: ["65536", "-1", "http"],
-    PUBLIC_URL: ["relay.example", "ftp://x", "https://x/?secret"],
+    PUBLIC_URL: ["relay.example", "ftp://x", "https://x/?secret", "http://a:secret@x"],
     DATABASE_URL: [
       "relay.db",
       "file::memory:",

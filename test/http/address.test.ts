@@ -44,9 +44,22 @@ test("the entry that many hops from the right counts, and nothing that a client 
   expect(of(1, "198.51.100.7, 203.0.113.9")).toBe("203.0.113.9");
   expect(of(2, "10.0.0.1,198.51.100.7 ,203.0.113.9")).toBe("198.51.100.7");
   expect(of(1, "2001:db8::5")).toBe("2001:db8:0:0::/64");
+  // As some proxies write it.
+  expect(of(1, "198.51.100.7:5, 203.0.113.9:4711")).toBe("203.0.113.9");
+  for (const v6 of ["[2001:db8::5]", "[2001:db8::5]:4711"]) {
+    expect([v6, of(1, v6)]).toEqual([v6, "2001:db8:0:0::/64"]);
+  }
   // Too short, or no address: the socket's.
   expect(of(2, "203.0.113.9")).toBe("192.0.2.1");
-  for (const bad of ["", ",", "unknown", "203.0.113.9:80", "203.0.113.9, "]) {
+  for (const bad of [
+    "",
+    ",",
+    "unknown",
+    "203.0.113.9:",
+    "2001:db8::5:x",
+    "[1.2",
+    "203.0.113.9, ",
+  ]) {
     expect([bad, of(1, bad)]).toEqual([bad, "192.0.2.1"]);
   }
   // Those who are gone share one address.
@@ -63,4 +76,15 @@ test("a proxy that is not trusted is warned of once", () => {
   const trusting = createReader(1);
   trusting.watch(requestOf("203.0.113.9"));
   expect(trusting.lines).toEqual([]);
+});
+
+test("a proxy that is trusted and not understood is warned of once", () => {
+  const { watch, lines } = createReader(1);
+  watch(requestOf());
+  watch(requestOf("203.0.113.9:80"));
+  expect(lines).toEqual([]);
+  for (let i = 0; i < 3; i++) watch(requestOf("203.0.113.9, secret"));
+  expect(lines.length).toBe(1);
+  expect(lines[0]).toContain("TRUST_PROXY");
+  expect(lines[0]).not.toContain("secret");
 });

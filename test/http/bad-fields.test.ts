@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createTask } from "../support/client.ts";
 import { BODY_ROUTES, nameOf, type Route } from "../support/routes.ts";
+import { MARK } from "../support/wire.ts";
 import {
   bodyOf,
   createCollector,
@@ -139,4 +140,29 @@ test("an account names the key of a new task, with an id and nothing else [§4 T
     add(`key ${id}`, await world.send(create, "key", { body }), "invalid_fields", ["key_id"]);
   }
   expect(faults).toEqual([]);
+});
+
+test("a reason says what to do, not what is wrong besides [§7 422]", async () => {
+  const reasons = async (line: `${string} /${string}`, body: object) =>
+    (await (line.endsWith("account") ? world.person : world.agent).send(line, body)).body.fields;
+  const ask = "POST /v1/questions";
+  for (const options of [[], ["a"], ["a", "b"]]) {
+    const unwanted = { options: "is permitted for a choice only" };
+    expect(await reasons(ask, { prompt: "p", options })).toEqual(unwanted);
+    expect(await reasons(ask, { prompt: "p", kind: "text", options })).toEqual(unwanted);
+  }
+  expect(await reasons(ask, { prompt: "", kind: "choice" })).toEqual({
+    prompt: "must hold a character that is not white space",
+    options: "is required for a choice",
+  });
+  expect(await reasons(ask, { prompt: "p", kind: "choice", options: ["a"] })).toEqual({
+    options: "must be at least 2 items",
+  });
+  const patch = "PATCH /v1/account";
+  expect(await reasons(patch, { settings: {} })).toEqual({
+    settings: "live_activities is required",
+  });
+  expect(await reasons(patch, { settings: { live_activities: true, [MARK]: 1 } })).toEqual({
+    settings: "must have no other fields",
+  });
 });

@@ -15,7 +15,7 @@ const off = await startTestApp();
 const EXPOSED =
   "retry-after, ratelimit, ratelimit-policy, idempotency-replayed, mcp-session-id, www-authenticate";
 const SENT =
-  "authorization, content-type, idempotency-key, x-agent-host, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
+  "authorization, content-type, idempotency-key, x-agent-host, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id, trpc-accept";
 
 const corsOf = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith("access-control-")));

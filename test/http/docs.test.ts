@@ -88,8 +88,8 @@ test.if(browser_path !== null)(
       await tab.goto(`${origin}/docs`);
       const create = tab.locator(".opblock", { hasText: "/v1/accounts" });
       await create.waitFor();
-      // And the event stream and the health check, which are no procedures.
-      expect(await tab.locator(".opblock").count()).toBe(ROUTES.length + 2);
+      // And the event stream, the health check and the document, which are no procedures.
+      expect(await tab.locator(".opblock").count()).toBe(ROUTES.length + 3);
       await create.locator(".opblock-summary-control").click();
       await create.getByRole("button", { name: "Try it out" }).click();
       await create.getByRole("button", { name: "Execute" }).click();

@@ -202,6 +202,18 @@ test("every call of a tRPC batch is charged by itself [§7 429 rate]", async () 
   expect([last.status, last.headers.get("retry-after")]).toEqual([207, "1"]);
   expect((await agent.send("GET /v1/tasks")).status).toBe(429);
 
+  // One that is refused as a whole is one request.
+  const { agent: other } = await newPair();
+  for (const left of [119, 118]) {
+    const whole = await batch(names(21), other.secret);
+    expect(whole.headers.get("ratelimit")).toStartWith(`"key";r=${left};`);
+  }
+  const whole = await untilLimited(() => batch(names(21), other.secret));
+  expect([whole.count, whole.answer.status]).toEqual([118, 429]);
+  expect(whole.answer.body[0]?.error.message ?? whole.answer.body.error.message).toBe(
+    "Too many requests.",
+  );
+
   const address = newAddress();
   const mixed = [names(9), names(9, "nothing")].join();
   for (const left of [42, 24, 6]) {
@@ -212,6 +224,8 @@ test("every call of a tRPC batch is charged by itself [§7 429 rate]", async () 
   const refused = over.body.map((call: any) => call.error.data.code_name);
   expect(refused.filter((code: string) => code === "rate_limited").length).toBe(12);
   expect(over.body.every((call: any) => call.error.data.httpStatus >= 401)).toBe(true);
+  const messages = over.body.map((call: any) => call.error.message);
+  expect(messages.filter((text: string) => text === "Too many requests.").length).toBe(12);
 });
 
 test("without TRUST_PROXY the socket's address counts, and an X-Forwarded-For is warned of", async () => {

@@ -185,9 +185,16 @@ test("21 calls in one batch are refused and none is made; 20 are made [§4 Tasks
     return post(`${names}?batch=1`, { body: JSON.stringify({ ...inputs }) });
   };
   const refused = await batch(21);
-  expect(refused.status).toBeGreaterThanOrEqual(400);
-  expect(refused.status).toBeLessThan(500);
+  expect(refused.status).toBe(422);
   expect(refused.text).not.toMatch(/stack|\.ts\b|"result"/);
+  expect(refused.headers.get("content-type")).toBe("application/json");
+  const { message, data } = [refused.body].flat()[0].error;
+  expect([message, data.code, data.httpStatus]).toEqual([
+    "Invalid fields: batch.",
+    "UNPROCESSABLE_CONTENT",
+    422,
+  ]);
+  expect([data.code_name, Object.keys(data.fields)]).toEqual(["invalid_fields", ["batch"]]);
   expect(await world.stored()).toEqual(before);
 
   const made = await batch(20);

@@ -6,6 +6,7 @@ import type { AppRouter } from "../../routers/index.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair } from "../support/client.ts";
 import { until } from "../support/until.ts";
+import { exchange } from "../support/wire.ts";
 
 const app = await startTestApp();
 const connect = (credential: string) =>
@@ -57,4 +58,20 @@ test("calls of one batch succeed and fail by themselves", async () => {
     [403, "forbidden"],
   ]);
   expect((await connect(person.token).keys.list.query({})).keys.length).toBe(1);
+});
+
+test("a query without input is one without fields; a mutation has to say them", async () => {
+  const { person, agent } = await createPair(app.url);
+  const send = (method: string, path: string, credential: string) =>
+    exchange(app.url, method, `/trpc/${path}`, { credential });
+  const keys = await send("GET", "keys.list", person.token);
+  expect(keys.body.result.data.keys.map(({ id }: { id: string }) => id)).toEqual([agent.key.id]);
+  const batch = await send("GET", "tasks.list,agents.list?batch=1", agent.secret);
+  expect(batch.body.map((call: any) => Object.keys(call.result.data)[0])).toEqual([
+    "tasks",
+    "agents",
+  ]);
+  const missing = await send("GET", "tasks.get", agent.secret);
+  expect(Object.keys(missing.body.error.data.fields)).toEqual(["task_id"]);
+  expect((await send("POST", "tasks.create", agent.secret)).status).toBeGreaterThanOrEqual(400);
 });

@@ -23,15 +23,16 @@ const NOT_STORABLE = [
   String.raw`"\udc00\ud800"`,
 ];
 
-/** A text of 1 (or 0) to `max` code points. */
-function text(max: number, { blank = false, null_too = false } = {}): Row {
+/** A text of 1 (or 0) to `max` code points; `spaces`: of at least one, which may be white space. */
+function text(max: number, { blank = false, spaces = false, null_too = false } = {}): Row {
   const too_long = [MARK + "x".repeat(max + 1 - MARK.length), "😀".repeat(max + 1)];
   const nothing = ["", " ", "\t\n \u3000\u00a0\u2028"];
+  const empty = spaces ? [""] : nothing;
   return {
     bad: [
       ...NO_TEXT,
       ...NOT_STORABLE,
-      ...json(...too_long, ...(blank ? [] : nothing), ...(null_too ? [] : [null])),
+      ...json(...too_long, ...(blank ? [] : empty), ...(null_too ? [] : [null])),
     ],
     good: json(
       " x\t",
@@ -39,6 +40,7 @@ function text(max: number, { blank = false, null_too = false } = {}): Row {
       "😀".repeat(max),
       "\u0001é\u0301𐀀",
       ...(blank ? nothing : []),
+      ...(spaces ? [" ", "\t\u3000\u00a0"] : []),
       ...(null_too ? [null] : []),
     ),
   };
@@ -87,7 +89,13 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   priority: oneOf("low", "medium", "high", "urgent"),
   notify: BOOLEAN,
   progress: integer(0, 100, { null_too: true }),
-  status_note: withBad(text(200, { null_too: true }), "a\nb", "a\r\nb", "\n", "a\u2028b"),
+  status_note: withBad(
+    text(200, { null_too: true, spaces: true }),
+    "a\nb",
+    "a\r\nb",
+    "\n",
+    "a\u2028b",
+  ),
   label: text(80),
   prompt: text(2_000),
   // `choice` asks for options beside it.
@@ -105,9 +113,9 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   expires_in: integer(60, 86_400),
   answer: text(4_000),
   platform: oneOf("ios", "ipados", "watchos"),
-  model: text(100),
-  os_version: text(100),
-  app_version: text(100),
+  model: text(100, { spaces: true }),
+  os_version: text(100, { spaces: true }),
+  app_version: text(100, { spaces: true }),
   apns_environment: oneOf("production", "sandbox"),
   apns_token: HEX_OR_NULL,
   push_to_start_token: HEX_OR_NULL,
