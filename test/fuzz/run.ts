@@ -85,8 +85,8 @@ async function serve(folder: string) {
 }
 
 /**
- * Keeps a few questions pending and answers the others, so that waits end and there is room for the
- * next question. What the fuzzing does at the same moment may well refuse any of it.
+ * Keeps a few questions pending and answers the others, and writes into an empty inbox, so that waits
+ * end and there is room for the next question. What the fuzzing does at the same moment may well refuse any of it.
  */
 async function live(person: Person, agent: Agent): Promise<void> {
   const { body } = await person.send("GET /v1/questions");
@@ -97,6 +97,11 @@ async function live(person: Person, agent: Agent): Promise<void> {
   }
   if (questions.length - old.length < 3) {
     await agent.send("POST /v1/questions", { prompt: "?", kind: "text" });
+  }
+  const { key } = agent;
+  const inbox = await person.send(`GET /v1/keys/${key.id}/inbox?limit=1`);
+  if (inbox.body.unread === 0) {
+    await person.send("POST /v1/messages", { key_id: key.id, text: "?" });
   }
 }
 
