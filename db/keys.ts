@@ -21,6 +21,7 @@ export const keyBySecret = select(
       account_id: keys.account_id,
       last_used_at: keys.last_used_at,
       last_host: keys.last_host,
+      last_client: keys.last_client,
     })
     .from(keys)
     .where(and(eq(keys.secret_digest, p("secret_digest")), isNull(keys.deleted_at))),
@@ -83,6 +84,9 @@ export const updateLabel = statement(updateSet(keys, ["label", "change_id"], unc
 
 /** Placeholders `last_host`, `change_id`; guarded by `id`, `old_change_id`. */
 export const updateHost = statement(updateSet(keys, ["last_host", "change_id"], unchanged));
+
+/** Placeholders `last_client`, `change_id`; guarded by `id`, `old_change_id`. */
+export const updateClient = statement(updateSet(keys, ["last_client", "change_id"], unchanged));
 
 /** Placeholders `id`, `last_used_at`, `not_after` (both timestamps). */
 export const touchKey = statement(

@@ -25,7 +25,7 @@ export interface Services {
   readonly activity: Activity;
 }
 
-interface EndedCall {
+export interface EndedCall {
   /** Method and route with parameter names. */
   readonly action: string;
   readonly host: string | null;

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { Agent, Item, MessageInput, TO_ITSELF } from "../src/model/item.ts";
 import { Id } from "../src/model/text.ts";
+import { hints, type NextCall } from "./tool.ts";
 import { account, anyone, key, router } from "./trpc.ts";
 
 const tags = ["Inbox"];
@@ -16,6 +17,21 @@ const Limit = z
   .optional();
 
 const Unread = z.int().min(0).meta({ description: "Unread items after this request" });
+
+/** A reader that peeks acknowledges by its next read what it has handled; an empty wait goes on. */
+function readOn(
+  { items }: { readonly items: readonly Item[] },
+  given: { readonly peek?: boolean; readonly wait_seconds?: number },
+): NextCall | null {
+  const last = items.at(-1);
+  if (last) {
+    if (!given.peek) return null;
+    const why = "Once you have handled these items";
+    return { why, name: "read_inbox", arguments: { ...given, ack: last.id } };
+  }
+  if (!given.wait_seconds) return null;
+  return { why: "Nothing yet. To wait on", name: "read_inbox", arguments: given };
+}
 
 export const inbox = router({
   read: key
@@ -31,6 +47,14 @@ export const inbox = router({
       errors: ["too_many_waits"],
       only_waited: ({ wait = 0 }, result) =>
         wait > 0 && (result === null || (result as { items: Item[] }).items.length === 0),
+      mcp: {
+        name: "read_inbox",
+        title: "Read the inbox",
+        description:
+          "Read what came for you, oldest first: tasks that the person made, changed or deleted, answers to your questions, and messages. Call it when you start and between steps. Send `peek` true and, as `ack`, the id of the last item you handled: that one and all older ones become read, and nothing is lost if a result does not reach you. Without `peek` the items become read at once. With nothing else to do, wait for the next item with `wait_seconds`.",
+        annotations: hints({}),
+        next: readOn,
+      },
     })
     .input(
       z.strictObject({
@@ -95,6 +119,13 @@ export const messages = router({
           ? TO_ITSELF
           : {},
       errors: ["not_found", "inbox_full"],
+      mcp: {
+        name: "send_message",
+        title: "Write to another agent",
+        description:
+          "Write a message into the inbox of another agent of the same person. Call it to hand over work or to tell what the other one needs to know; list_agents has its `key_id`. It is no way to reach the person: for that there are ask_question and `status_note` of a task.",
+        annotations: hints({ person: true }),
+      },
     })
     .input(MessageInput)
     .output(Item)
@@ -109,6 +140,13 @@ export const agents = router({
         path: "/v1/agents",
         tags,
         summary: "List the agents of the account, newest first",
+      },
+      mcp: {
+        name: "list_agents",
+        title: "List the agents",
+        description:
+          "List the agents of the same person, newest first, with their labels and when each was last used; `self` marks yourself. Call it before send_message, to find the `key_id` to write to.",
+        annotations: hints({ reads: true }),
       },
     })
     .input(z.strictObject({}))

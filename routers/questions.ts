@@ -5,9 +5,20 @@ import type { FieldReasons } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
 import { Id, isStorable } from "../src/model/text.ts";
+import { hints, type NextCall } from "./tool.ts";
 import { account, anyone, key, keyIdRule, router } from "./trpc.ts";
 
 const tags = ["Questions"];
+
+/** While a question is pending, its agent may wait on (interface.md §4 Wait 3). */
+function waitOn({ id, status }: Question): NextCall | null {
+  if (status !== "pending") return null;
+  return {
+    why: "No answer yet. To wait on",
+    name: "get_question",
+    arguments: { question_id: id, wait_seconds: LIMITS.wait_max },
+  };
+}
 
 const Wait = z
   .int()
@@ -35,6 +46,14 @@ export const questions = router({
       },
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
+      mcp: {
+        name: "list_questions",
+        title: "List questions",
+        description:
+          "List your questions, newest first; the pending ones unless `status` says otherwise. Call it to find a question whose id you lost, or answers that came while you were away (`status`: answered).",
+        annotations: hints({ reads: true }),
+        account_only: ["key_id"],
+      },
     })
     .input(
       z.strictObject({
@@ -65,6 +84,15 @@ export const questions = router({
       rules: optionsRule,
       query: ["wait"],
       errors: ["not_found", "too_many_pending_questions", "too_many_waits"],
+      mcp: {
+        name: "ask_question",
+        title: "Ask the person",
+        description:
+          "Ask the person a question and wait for the answer. Call it when only they can decide: a choice between ways, a permission, something you cannot find out. `kind` confirm is answered Yes or No, choice by one of 2 to 4 `options`, text by free words. With `wait_seconds` (50 is best) the call returns as soon as there is an answer; read `status` and `answer`. Still pending: go on with other work, or wait on with get_question.",
+        annotations: hints({ person: true }),
+        next: waitOn,
+        rounds: true,
+      },
     })
     .input(QuestionInput.extend({ wait: Wait }))
     .output(Question)
@@ -88,6 +116,14 @@ export const questions = router({
       only_waited: ({ wait = 0 }, question) =>
         wait > 0 && (question === null || (question as Question).status === "pending"),
       errors: ["not_found", "too_many_waits"],
+      mcp: {
+        name: "get_question",
+        title: "Read a question",
+        description:
+          "Read a question and its answer. With `wait_seconds` it waits for the answer up to that long: call it again while `status` is pending and you cannot go on without the answer.",
+        annotations: hints({ reads: true }),
+        next: waitOn,
+      },
     })
     .input(z.strictObject({ question_id: Id, wait: Wait }))
     .output(Question)
@@ -131,6 +167,13 @@ export const questions = router({
       },
       status: 204,
       errors: ["not_found", "question_not_pending"],
+      mcp: {
+        name: "cancel_question",
+        title: "Cancel a question",
+        description:
+          "Withdraw a pending question. Call it as soon as you no longer need the answer, so that the person is not asked in vain.",
+        annotations: hints({ destroys: true, repeatable: true }),
+      },
     })
     .input(z.strictObject({ question_id: Id }))
     .output(z.void())

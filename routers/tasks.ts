@@ -4,6 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
 import { Id } from "../src/model/text.ts";
+import { hints } from "./tool.ts";
 import { anyone, keyIdRule, router } from "./trpc.ts";
 
 const tags = ["Tasks"];
@@ -21,6 +22,15 @@ export const tasks = router({
       },
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
+      mcp: {
+        name: "list_tasks",
+        title: "List tasks",
+        description:
+          "List your tasks, the last updated first, 20 at a time. Call it when you start, to find what the person left for you (`status`: todo) and what you left unfinished (in_progress).",
+        annotations: hints({ reads: true }),
+        account_only: ["key_id"],
+        defaults: { limit: 20 },
+      },
     })
     .input(
       z.strictObject({
@@ -49,6 +59,14 @@ export const tasks = router({
       repeatable: true,
       rules: keyIdRule({ required: true }),
       errors: ["not_found", "too_many_tasks"],
+      mcp: {
+        name: "create_task",
+        title: "Create a task",
+        description:
+          "Open a task that the person sees at once. Call it when you begin a piece of work that they would want to follow, with `status` in_progress and a title that says what it will achieve. One task per piece of work, not per step: steps go into update_task.",
+        annotations: hints({}),
+        account_only: ["key_id"],
+      },
     })
     .input(
       TaskInput.extend({
@@ -64,6 +82,13 @@ export const tasks = router({
     .meta({
       openapi: { method: "GET", path: "/v1/tasks/{task_id}", tags, summary: "Read a task" },
       errors: ["not_found"],
+      mcp: {
+        name: "get_task",
+        title: "Read a task",
+        description:
+          "Read one task as it is now. Call it before you go on with a task after a pause: the person may have changed it.",
+        annotations: hints({ reads: true }),
+      },
     })
     .input(z.strictObject({ task_id: Id }))
     .output(Task)
@@ -79,6 +104,13 @@ export const tasks = router({
         description: "Fields that are absent do not change.",
       },
       errors: ["not_found"],
+      mcp: {
+        name: "update_task",
+        title: "Change a task",
+        description:
+          "Change a task; fields you leave out stay as they are. Call it at each step with `progress` (0 to 100) and `status_note` (one short line on what you do now), and at the end with `status` done, or cancelled when you give up.",
+        annotations: hints({ destroys: true, repeatable: true }),
+      },
     })
     .input(TaskPatch.extend({ task_id: Id }))
     .output(Task)
@@ -96,6 +128,13 @@ export const tasks = router({
       },
       status: 204,
       errors: ["not_found"],
+      mcp: {
+        name: "delete_task",
+        title: "Delete a task",
+        description:
+          "Delete a task for good; its pending questions are cancelled. Only for one made by mistake: finished or abandoned work gets `status` done or cancelled by update_task, so that the person keeps it.",
+        annotations: hints({ destroys: true, repeatable: true }),
+      },
     })
     .input(z.strictObject({ task_id: Id }))
     .output(z.void())

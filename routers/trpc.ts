@@ -16,6 +16,7 @@ import {
 } from "../src/errors.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
 import type { Context, Visit } from "./context.ts";
+import type { ToolMeta } from "./tool.ts";
 
 /** Who may call: interface.md §4, Credential kinds. */
 export type Access = "none" | "account" | "key" | "any";
@@ -42,6 +43,8 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly rules?: (caller: Caller | null, raw: unknown) => FieldReasons;
   /** Codes this procedure can give beyond those of every route. */
   readonly errors?: readonly ErrorCode[];
+  /** Present: the procedure is a tool of `/mcp` too. */
+  readonly mcp?: ToolMeta;
 }
 
 const t = initTRPC
@@ -197,10 +200,9 @@ function tell(
   ctx.visit.ended({ action: `${method} ${openapi.path}`, host: ctx.host, error });
 }
 
-/** The client went away while it waited. */
-const isGone = (error: ServiceError): boolean =>
-  error.cause instanceof ClientGone ||
-  (error.cause instanceof Error && error.cause.cause instanceof ClientGone);
+/** Whether a wait ended because its client went away: nobody is left to answer. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof ClientGone || (error instanceof Error && isGone(error.cause));
 
 function inputError(error: ZodError, meta: RelayMeta, caller: Caller | null, raw: unknown) {
   return invalidFields({ ...reasonsOf(error.issues), ...meta.rules?.(caller, raw) });

@@ -22,9 +22,11 @@ import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
 import { createDocs } from "./http/docs.ts";
 import { createHealth } from "./http/health.ts";
+import { createMcp } from "./http/mcp.ts";
 import { createDocument } from "./http/openapi.ts";
 import { createRestRoutes } from "./http/rest.ts";
 import { startServer } from "./http/server.ts";
+import { createSourceCheck } from "./http/source.ts";
 import { createStreams } from "./http/stream.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
 import { createVisits } from "./http/visit.ts";
@@ -33,6 +35,7 @@ import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
 import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
+import { createTools } from "./mcp/tools.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
@@ -63,6 +66,7 @@ const DRAIN = 10;
 
 /** Opens and migrates the store, then listens. Throws when either cannot be done. */
 export async function startApp({ config, clock, ids, log }: AppDeps) {
+  const tools = createTools(appRouter);
   const check = await loadAttestationCheck(config);
   const store = await openStore(
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
@@ -136,10 +140,23 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     creationsOf: services.accounts.creationsOf,
   });
 
-  const cors = createCors(config.CORS_ORIGINS ?? []);
+  const origins = config.CORS_ORIGINS ?? [];
+  const cors = createCors(origins);
 
   await feed.start();
   store.watch(feed.wake);
+
+  const mcp = createMcp({
+    tools,
+    createContext,
+    checkSource: createSourceCheck({ public_url: () => url, origins }),
+    recordClient: usage.recordClient,
+    signer,
+    clock,
+    ids,
+    log,
+    version: VERSION,
+  });
 
   let openapi = "";
   const listen = () =>
@@ -163,6 +180,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
             GET: (request, visit) => streams.open(visit, () => server.timeout(request, 1)),
           },
           ...createDocs(),
+          "/mcp": { POST: mcp },
           "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
           "/v1/openapi.json": {
             GET: async () =>

@@ -55,6 +55,13 @@ export const LIMITS = {
   ping_after: 20,
   last_used_every: 60,
   last_host_every: 1,
+  last_client_every: 1,
+  /** Code points of an MCP client's name and of its version; what is longer is cut. */
+  client_text: 100,
+  /** Requests in which one MCP call waits on, each for its `wait_seconds`; clients stop at 10. */
+  mcp_rounds: 8,
+  /** Seconds between two progress notifications of a waiting MCP call. */
+  mcp_progress_every: 10,
   /** Questions of a key that are no longer pending. */
   finished_questions_per_key: 1_000,
   /** How long events stay in the store for processes that fell behind. */

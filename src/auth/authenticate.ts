@@ -6,6 +6,7 @@ import type { Store } from "../../db/store.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import type { Caller, KeyCaller } from "../model/caller.ts";
+import type { ClientInfo } from "../model/client.ts";
 
 /** A caller, and what the store held of a key's use before this request. */
 export interface Authenticated {
@@ -17,6 +18,7 @@ export interface KeyUsage {
   readonly caller: KeyCaller;
   readonly last_used_at: number | null;
   readonly last_host: string | null;
+  readonly last_client: ClientInfo | null;
 }
 
 export type Auth = ReturnType<typeof createAuth>;
@@ -33,7 +35,12 @@ export function createAuth({ store }: { store: Store }) {
     const caller = { kind, account_id: key.account_id, key_id: key.id, credential };
     return {
       caller,
-      usage: { caller, last_used_at: key.last_used_at, last_host: key.last_host },
+      usage: {
+        caller,
+        last_used_at: key.last_used_at,
+        last_host: key.last_host,
+        last_client: key.last_client,
+      },
     };
   };
 

@@ -16,6 +16,8 @@ interface ContextOptions {
 /** A context whose `once` the surface sets, where the route has one. */
 export interface RequestContext extends Context {
   once: Once | null;
+  /** What is known of a key's use before this request; null for another caller. */
+  readonly usage: KeyUsage | null;
 }
 
 export type CreateContext = ReturnType<typeof createContextFactory>;
@@ -40,6 +42,7 @@ export function createContextFactory({ services, recordUse }: ContextOptions) {
       rejected,
       once: null,
       visit,
+      usage: found?.usage ?? null,
       recorded: found?.usage && effects ? recordUse(found.usage, host) : undefined,
     };
   };

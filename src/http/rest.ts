@@ -151,9 +151,7 @@ export function renderError(
   const error = toServiceError(thrown);
   // Nobody is left to read it.
   if (rootCause(error) instanceof ClientGone) return new Response(null, { status: 499 });
-  if (error.code === "internal") {
-    log.error("internal error", { route, ...describeError(rootCause(error)) });
-  }
+  if (error.code === "internal") logInternal(error, log, route);
   return problem(error, headers);
 }
 
@@ -167,6 +165,11 @@ export async function refuse(
 ): Promise<Response> {
   const error = await visit.refusal(toServiceError(thrown));
   return renderError(error, log, route, { ...visit.quota()?.headers, ...headers });
+}
+
+/** Tells the log of an error nobody expected, without its message. */
+export function logInternal(error: ServiceError, log: Log, route: string): void {
+  log.error("internal error", { route, ...describeError(rootCause(error)) });
 }
 
 /** tRPC wraps what a procedure threw; the log wants the error itself. */

@@ -1,6 +1,6 @@
 /** One request from its arrival to its answer: who calls, and what limit it counts to. */
 
-import type { Visit as Calls } from "../../routers/context.ts";
+import type { Visit as Calls, EndedCall } from "../../routers/context.ts";
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
 import { type Limiter, type Quota, quotaOf } from "../auth/limiter.ts";
 import type { Clock } from "../clock.ts";
@@ -8,6 +8,7 @@ import { fail, ServiceError } from "../errors.ts";
 import { RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
 import type { Caller } from "../model/caller.ts";
+import type { ClientInfo } from "../model/client.ts";
 import type { Addresses } from "./address.ts";
 
 export interface Visit extends Calls {
@@ -25,6 +26,8 @@ export interface Visit extends Calls {
   refusalNow(error: ServiceError): ServiceError;
   /** What the answer tells of its limit; null when there is none. */
   quota(): Quota | null;
+  /** As for any surface; `mcp` stands for the one that has clients. */
+  ended(call: EndedCall, mcp?: { readonly client: ClientInfo | null }): void;
 }
 
 interface VisitOptions {
@@ -122,17 +125,17 @@ export function createVisits({
         if (left === 0) fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
       },
 
-      ended({ action, host, error }) {
+      ended({ action, host, error }, mcp) {
         if (caller?.kind !== "key") return;
         const duration_ms = Math.max(0, Math.round((clock.now() - started) * 1000));
         record({
           caller,
           at: started,
-          surface: "rest",
+          surface: mcp ? "mcp" : "rest",
           action,
           error,
           duration_ms,
-          client: null,
+          client: mcp?.client ?? null,
           host,
         });
       },

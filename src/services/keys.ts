@@ -6,6 +6,7 @@ import {
   keyById,
   keysOfAccount,
   touchKey,
+  updateClient,
   updateHost,
   updateLabel,
 } from "../../db/keys.ts";
@@ -15,6 +16,7 @@ import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
+import { type ClientInfo, isSameClient } from "../model/client.ts";
 import type { Key } from "../model/key.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -35,14 +37,18 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
   const change = (
     caller: Caller,
     id: string,
-    fields: Partial<Pick<Key, "label" | "last_host">>,
+    fields: Partial<Pick<Key, "label" | "last_host" | "last_client">>,
     update: typeof updateLabel,
   ): Promise<Key> =>
     untilDecided(async () => {
       const row = await find(caller, id);
       const before = toKey(row);
       const key = { ...before, ...fields };
-      if (key.label === before.label && key.last_host === before.last_host) return before;
+      const same =
+        key.label === before.label &&
+        key.last_host === before.last_host &&
+        isSameClient(key.last_client, before.last_client);
+      if (same) return before;
       const change_id = ids.stamp();
       const happened = await commit({
         statements: [update({ id, ...fields, change_id, old_change_id: row.change_id })],
@@ -126,6 +132,9 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
 
     setHost: (caller: KeyCaller, host: string): Promise<Key> =>
       change(caller, caller.key_id, { last_host: host }, updateHost),
+
+    setClient: (caller: KeyCaller, client: ClientInfo): Promise<Key> =>
+      change(caller, caller.key_id, { last_client: client }, updateClient),
 
     /** Moves `last_used_at`, at most once a minute (§2 Key); no event. */
     async touch(caller: KeyCaller): Promise<void> {

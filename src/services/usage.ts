@@ -1,10 +1,11 @@
-/** Records when and from which host a key was used (interface.md §2 Key). */
+/** Records when, from which host and by which client a key was used (interface.md §2 Key). */
 
 import type { KeyUsage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { KeyCaller } from "../model/caller.ts";
+import { type ClientInfo, isSameClient } from "../model/client.ts";
 import type { Keys } from "./keys.ts";
 
 interface UsageOptions {
@@ -14,50 +15,82 @@ interface UsageOptions {
 }
 
 export function createUsage({ keys, clock, log }: UsageOptions) {
-  /** Keys whose host was written within the last second, with the newest host since. */
-  const recent = new Map<string, { next: string | null; caller: KeyCaller; cancel: Cancel }>();
-
   const quietly = (work: Promise<unknown>): Promise<void> =>
     work.then(
       () => {},
       // The request itself must not fail for this; a store that is away fails it anyway.
       (error: unknown) => log.warn("use of a key not recorded", describeError(error)),
     );
-
-  /** At most once a second per key, the newest one last (decisions.md, Inbox). */
-  const setHost = async (caller: KeyCaller, host: string): Promise<void> => {
-    const found = recent.get(caller.key_id);
-    if (found) {
-      found.next = host;
-      return;
-    }
-    const cancel = clock.after(LIMITS.last_host_every, () => {
-      const { next } = recent.get(caller.key_id)!;
-      recent.delete(caller.key_id);
-      if (next !== null) void quietly(setHost(caller, next));
-    });
-    recent.set(caller.key_id, { next: null, caller, cancel });
-    await keys.setHost(caller, host);
-  };
+  const hosts = createPacer({ clock, every: LIMITS.last_host_every, write: keys.setHost, quietly });
+  const clients = createPacer({
+    clock,
+    every: LIMITS.last_client_every,
+    write: keys.setClient,
+    quietly,
+  });
 
   return {
     /** Resolves when what is due now was written; undefined when nothing is. */
     record(usage: KeyUsage, host: string | null): Promise<void> | undefined {
       const { caller, last_used_at, last_host } = usage;
       const used = last_used_at === null || clock.now() - last_used_at >= LIMITS.last_used_every;
-      const moved = host !== null && (host !== last_host || recent.has(caller.key_id));
+      const moved = host !== null && (host !== last_host || hosts.has(caller.key_id));
       if (!used && !moved) return undefined;
-      return quietly(Promise.all([used && keys.touch(caller), moved && setHost(caller, host)]));
+      return quietly(Promise.all([used && keys.touch(caller), moved && hosts.set(caller, host)]));
     },
 
-    /** Writes the hosts that still wait for their second to pass. */
+    /** The same for the client that an MCP request told of. */
+    recordClient(usage: KeyUsage, client: ClientInfo): Promise<void> | undefined {
+      const { caller, last_client } = usage;
+      if (isSameClient(client, last_client) && !clients.has(caller.key_id)) return undefined;
+      return quietly(clients.set(caller, client));
+    },
+
+    /** Writes what still waits for its second to pass. */
+    async stop(): Promise<void> {
+      await Promise.all([hosts.stop(), clients.stop()]);
+    },
+  };
+}
+
+interface PacerOptions<T> {
+  readonly clock: Clock;
+  /** Seconds between two writes of one key. */
+  readonly every: number;
+  readonly write: (caller: KeyCaller, value: T) => Promise<unknown>;
+  readonly quietly: (work: Promise<unknown>) => Promise<void>;
+}
+
+/** Writes a value of a key at most so often, the newest one last (decisions.md, Inbox). */
+function createPacer<T>({ clock, every, write, quietly }: PacerOptions<T>) {
+  /** Keys whose value was written just now, with the newest value since. */
+  const recent = new Map<string, { next: T | null; caller: KeyCaller; cancel: Cancel }>();
+
+  const set = async (caller: KeyCaller, value: T): Promise<void> => {
+    const found = recent.get(caller.key_id);
+    if (found) {
+      found.next = value;
+      return;
+    }
+    const cancel = clock.after(every, () => {
+      const { next } = recent.get(caller.key_id)!;
+      recent.delete(caller.key_id);
+      if (next !== null) void quietly(set(caller, next));
+    });
+    recent.set(caller.key_id, { next: null, caller, cancel });
+    await write(caller, value);
+  };
+
+  return {
+    set,
+    has: (key_id: string): boolean => recent.has(key_id),
     async stop(): Promise<void> {
       const waiting = [...recent.values()];
       recent.clear();
       for (const { cancel } of waiting) cancel();
       await Promise.all(
         waiting.map(({ caller, next }) =>
-          next === null ? undefined : quietly(keys.setHost(caller, next)),
+          next === null ? undefined : quietly(write(caller, next)),
         ),
       );
     },

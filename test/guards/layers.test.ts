@@ -14,15 +14,17 @@ const ALLOWED: Record<string, readonly string[]> = {
   services: ["model", "db", "events", "auth types", "leaf"],
   auth: ["model", "db", "leaf"],
   routers: ["model", "services types", "leaf"],
-  http: ["routers", "auth", "events", "model", "leaf"],
+  mcp: ["routers", "events", "model", "leaf"],
+  http: ["mcp", "routers", "auth", "events", "model", "leaf"],
   jobs: ["services types", "leaf"],
-  root: ["db", "routers", "auth", "events", "http", "jobs", "services", "model", "leaf"],
+  root: ["db", "routers", "auth", "events", "http", "mcp", "jobs", "services", "model", "leaf"],
 };
 
 /** Packages that only these layers may import. */
 const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(drizzle-orm|libsql|@libsql\/)/, ["db"]],
-  [/^@trpc\/server/, ["routers", "http", "leaf types"]],
+  [/^@trpc\/server/, ["routers", "http", "mcp types", "leaf types"]],
+  [/^@modelcontextprotocol\//, ["mcp", "http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^trpc-to-openapi/, ["routers types", "http"]],
 ];

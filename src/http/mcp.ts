@@ -1,0 +1,218 @@
+/** `POST /mcp`: one message of an agent's client, in either era of the protocol (interface.md §4 Other). */
+
+import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import { toServiceError } from "../../routers/trpc.ts";
+import type { KeyUsage } from "../auth/authenticate.ts";
+import type { Clock } from "../clock.ts";
+import { fail, ServiceError } from "../errors.ts";
+import type { Ids } from "../ids.ts";
+import type { Log } from "../log.ts";
+import { actionOf, REFUSED } from "../mcp/activity.ts";
+import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
+import { type Message, readMessage, refuseMessage } from "../mcp/message.ts";
+import { RPC, refusal, rpcError } from "../mcp/result.ts";
+import { createSeal } from "../mcp/seal.ts";
+import { createMcpServers, type McpCall } from "../mcp/server.ts";
+import { writeSession } from "../mcp/session.ts";
+import type { Tools } from "../mcp/tools.ts";
+import type { ClientInfo } from "../model/client.ts";
+import type { Signer } from "../signer.ts";
+import { readText } from "./body.ts";
+import type { CreateContext, RequestContext } from "./context.ts";
+import { json, problem } from "./respond.ts";
+import { type Handler, logInternal } from "./rest.ts";
+import type { Visit } from "./visit.ts";
+
+interface McpOptions {
+  readonly tools: Tools;
+  readonly createContext: CreateContext;
+  /** Throws `403 forbidden` for a request that does not name this server. */
+  readonly checkSource: (request: Request) => void;
+  readonly recordClient: (usage: KeyUsage, client: ClientInfo) => Promise<void> | undefined;
+  readonly signer: Signer;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly version: string;
+}
+
+/** The handler of the route; whatever it throws is rendered as a problem, as on REST. */
+export function createMcp(options: McpOptions): Handler {
+  const { tools, createContext, recordClient, clock, ids, log, signer } = options;
+  const sessions = createSeal(signer, "mcp-session");
+  const servers = createMcpServers({
+    tools,
+    clock,
+    version: options.version,
+    rounds: createSeal(signer, "mcp-round"),
+    report: (error, tool) => logInternal(error, log, `POST /mcp ${tool}`),
+  });
+  const modern = createMcpHandler(
+    ({ authInfo }) => servers.create(authInfo!.extra!.call as McpCall),
+    { legacy: "reject" },
+  );
+  /** Calls of old-era sessions under way here, so that a client can cancel one. */
+  const running = new Map<string, () => void>();
+
+  const exchange = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
+    const streams =
+      call.modern || request.headers.get("accept")?.includes("text/event-stream") === true;
+    const transport = new Exchange({ modern: call.modern, streams });
+    const id = call.modern ? null : cancelId(request, body.id);
+    if (id === null) return transport.serve(servers.create(call), body, request);
+    running.set(id, () => void transport.close());
+    const answer = await transport.serve(servers.create(call), body, request);
+    const done = () => running.delete(id);
+    void (call.work ?? Promise.resolve()).then(done, done);
+    return answer;
+  };
+
+  /** The SDK's handler of the new era, for messages that need a longer look. */
+  const look = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
+    const response = await modern.fetch(request, {
+      authInfo: { token: "", clientId: call.key_id, scopes: [], extra: { call } },
+      parsedBody: body,
+    });
+    return isJson(response) ? ((await response.json()) as RpcAnswer) : response;
+  };
+
+  /** The answer in Relay's terms: the SDK's own refusals get a problem, `initialize` a session. */
+  const render = (call: McpCall, answer: RpcAnswer, visit: Visit): Response => {
+    const { error } = answer;
+    if (!error || call.work !== undefined) {
+      // A credential that ended meanwhile is refused as on every surface (decisions.md, Credentials).
+      if (call.error?.code === "unauthorized") return problem(call.error, visit.quota()?.headers);
+      const response = json(answer, 200, visit.quota());
+      if (call.method === "initialize" && !call.modern) {
+        const session = writeSession(sessions, call.key_id, call.client, ids);
+        response.headers.set("mcp-session-id", session);
+      }
+      return response;
+    }
+    call.error = refusal(error.code);
+    // To a client of the old era a 404 means that its session is gone.
+    const status = !call.modern ? 200 : error.code === RPC.method_not_found ? 404 : 400;
+    return refused(status, answer.id, rpcError(error.code, call.error, error.data), visit);
+  };
+
+  const serve = async (call: McpCall, message: Message, body: JSONRPCRequest, visit: Visit) => {
+    const answer = await (message.checked ? exchange : look)(call, body, visit.request);
+    if (answer === null) return new Response(null, { status: 499 });
+    if (!(answer instanceof Response)) return render(call, answer, visit);
+    // The SDK took it for a notification, so it is not what it looked like.
+    if (answer.status === 202) {
+      const error = { code: RPC.invalid_request, message: "" };
+      return render(call, { id: body.id, error }, visit);
+    }
+    for (const [name, value] of Object.entries(headersOf(visit))) answer.headers.set(name, value);
+    return answer;
+  };
+
+  /** Reads the text of a body, which need not be any, as the message of a key. */
+  const read = (text: string | ServiceError, headers: Headers, key_id: string) => {
+    try {
+      if (typeof text !== "string") throw text;
+      const body: unknown = JSON.parse(text);
+      return { body, message: readMessage(headers, body, key_id, sessions) };
+    } catch {
+      return { body: null, message: refuseMessage(RPC.parse_error, 400) };
+    }
+  };
+
+  return async (request, visit) => {
+    options.checkSource(request);
+    // Text that is none is refused only after the credential (decisions.md, Errors).
+    const text = await readText(request).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "invalid_json") return error;
+      throw error;
+    });
+    const ctx = await createContext(visit, null, false);
+    const caller = ctx.caller ?? fail("unauthorized");
+    if (caller.kind !== "key") {
+      visit.charge();
+      return fail("forbidden");
+    }
+    const { key_id } = caller;
+    const { body, message } = read(text, request.headers, key_id);
+    const { kind, client } = message;
+    const enter = (action: string, error: ServiceError | null) =>
+      visit.ended({ action, host: ctx.host, error }, { client });
+    const recorded = recordAll(ctx, client);
+    try {
+      visit.charge();
+    } catch (limited) {
+      await recorded;
+      // A notification has no entry even then (interface.md §4 Activity log 2).
+      if (kind !== "notification")
+        enter(actionOf(message, servers, tools), toServiceError(limited));
+      throw limited;
+    }
+
+    if (kind === "refused") {
+      const error = refusal(message.rpc_code);
+      await recorded;
+      enter(REFUSED, error);
+      const answer = rpcError(message.rpc_code, error, message.data);
+      return refused(message.status, idOf(body), answer, visit);
+    }
+    if (kind === "notification") {
+      if (message.method === "notifications/cancelled") {
+        running.get(cancelId(request, message.params.requestId) ?? "")?.();
+      }
+      await recorded;
+      return new Response(null, { status: 202, headers: headersOf(visit) });
+    }
+    // The request has been charged, and it is entered below by the name that MCP has for it.
+    const part = { ...visit, charge() {}, ended() {} };
+    const call: McpCall = {
+      ...message,
+      ctx: { ...ctx, visit: part },
+      key_id,
+      error: null,
+      only_waited: false,
+    };
+    const response = await serve(call, message, body as JSONRPCRequest, visit).finally(
+      () => recorded,
+    );
+    const settled = () => {
+      if (call.only_waited) return;
+      // At 400 the SDK looked no further than at the message's form.
+      enter(response.status === 400 ? REFUSED : actionOf(call, servers, tools), call.error);
+    };
+    // A stream goes on after this.
+    void (call.work ?? Promise.resolve()).then(settled, settled);
+    return response;
+  };
+
+  function recordAll({ recorded, usage }: RequestContext, client: ClientInfo | null) {
+    const client_recorded = usage && client ? recordClient(usage, client) : undefined;
+    return recorded && client_recorded
+      ? Promise.all([recorded, client_recorded])
+      : (recorded ?? client_recorded);
+  }
+}
+
+/** A request of a session, by which a later notification can name it; null without a session. */
+function cancelId({ headers }: Request, request_id: unknown): string | null {
+  const session = headers.get("mcp-session-id");
+  return session && JSON.stringify([session, request_id]);
+}
+
+function isJson({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("application/json") ?? false;
+}
+
+/** The id of a request that was refused, where it can be read. */
+function idOf(body: unknown): unknown {
+  const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}
+
+function headersOf(visit: Visit): Record<string, string> {
+  return { "cache-control": "no-store", ...visit.quota()?.headers };
+}
+
+/** A JSON-RPC error in answer to a message that got no further. */
+function refused(status: number, id: unknown, error: object, visit: Visit): Response {
+  return json({ jsonrpc: "2.0", id, error }, status, visit.quota());
+}

@@ -1,0 +1,22 @@
+/** What the activity log calls an MCP request (interface.md §4 Activity log). */
+
+import type { Message, Refused } from "./message.ts";
+import type { McpServers } from "./server.ts";
+import type { Tools } from "./tools.ts";
+
+/** The `action` of a request that was refused before its method was read. */
+export const REFUSED = "POST /mcp";
+
+/** The `action` of a request: nothing that was sent, but a name that is ours. */
+export function actionOf(
+  message: Pick<Message, "method" | "modern" | "params"> | Refused,
+  servers: McpServers,
+  tools: Tools,
+): string {
+  if (!("method" in message)) return REFUSED;
+  if (!servers.has(message)) return "unknown method";
+  const { method, params } = message;
+  return method === "tools/call" && tools.has(params.name as string)
+    ? (params.name as string)
+    : method;
+}

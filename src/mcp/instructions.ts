@@ -1,0 +1,36 @@
+/** What an agent is told of Relay when it connects, so that it uses the tools by itself. */
+
+import type { Tools } from "./tools.ts";
+
+/** Each line is there for the tool that it is about. */
+const LINES: readonly (readonly [tool: string, line: string])[] = [
+  [
+    "create_task",
+    "When you start a piece of work, look at list_tasks: if the person left a task for it, take that one, else call create_task. Set status in_progress.",
+  ],
+  [
+    "update_task",
+    "At each step call update_task with progress (0 to 100) and a one-line status_note, so that both stay true.",
+  ],
+  [
+    "ask_question",
+    "When only the person can decide, call ask_question with wait_seconds 50 instead of guessing. While it is pending, go on with work that does not depend on it, or wait with get_question.",
+  ],
+  [
+    "read_inbox",
+    "When you start, and between steps, call read_inbox with peek true and, as ack, the id of the last item you handled: the person may have changed a task or answered, or another agent written.",
+  ],
+  [
+    "update_task",
+    "When the work ends, set status done, or cancelled with a status_note that says why. Leave no task in_progress that you do not work on.",
+  ],
+];
+
+/** A few sentences; clients put them before the model. */
+export function instructionsFor(tools: Tools): string {
+  const lines = LINES.filter(([tool]) => tools.has(tool)).map(([, line]) => `- ${line}`);
+  return [
+    "Relay shows the person you work for what you do, and carries your questions to their phone.",
+    ...lines,
+  ].join("\n");
+}

@@ -1,0 +1,148 @@
+/** Reads one posted message: of which era it is, from which client, or why it is refused. */
+
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  classifyInboundRequest,
+  PROTOCOL_VERSION_META_KEY,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from "@modelcontextprotocol/server";
+import { type ClientInfo, clientOf } from "../model/client.ts";
+import { RPC } from "./result.ts";
+import type { Seal } from "./seal.ts";
+import { NEW_ERA } from "./server.ts";
+import { readSession } from "./session.ts";
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** A message that is taken. */
+export interface Message {
+  readonly kind: "request" | "notification";
+  readonly modern: boolean;
+  /** False: the SDK's own handler is to look at the headers at length. */
+  readonly checked: boolean;
+  readonly method: string;
+  readonly params: Params;
+  readonly client: ClientInfo | null;
+}
+
+/** A message that is not, with JSON-RPC's number and the HTTP status. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly client: null;
+  readonly rpc_code: number;
+  readonly status: number;
+  readonly data: object;
+}
+
+export const refuseMessage = (rpc_code: number, status: number, data: unknown = {}): Refused => ({
+  kind: "refused",
+  client: null,
+  rpc_code,
+  status,
+  data: data as object,
+});
+
+/** Takes the parsed body of a request by the key. */
+export function readMessage(
+  headers: Headers,
+  body: unknown,
+  key_id: string,
+  sessions: Seal,
+): Message | Refused {
+  const version = headers.get("mcp-protocol-version");
+  const method = headers.get("mcp-method");
+  const name = headers.get("mcp-name");
+  if (isPlain(body)) {
+    const { params = {} } = body;
+    const claimed = (params._meta as Params | undefined)?.[PROTOCOL_VERSION_META_KEY];
+    const known = version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
+    if (claimed === undefined && known && body.method !== "initialize") {
+      return legacyMessage(headers, body, key_id, sessions);
+    }
+    if (version === NEW_ERA && method === body.method && agrees(body, name)) {
+      return modernMessage("request", body, true);
+    }
+  }
+  const found = classifyInboundRequest({
+    httpMethod: "POST",
+    body,
+    ...(version !== null && { protocolVersionHeader: version }),
+    ...(method !== null && { mcpMethodHeader: method }),
+    ...(name !== null && { mcpNameHeader: name }),
+  });
+  if (found.kind === "reject") return refuseMessage(found.code, found.httpStatus, found.data);
+  if (found.kind === "modern") return modernMessage(found.messageKind, body, false);
+  // Relay sends no requests, so a response answers none; batches are refused.
+  if (found.reason === "batch" || found.reason === "response") {
+    return refuseMessage(RPC.invalid_request, 400);
+  }
+  if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
+    return refuseMessage(RPC.unsupported_version, 400, { supported: SUPPORTED_PROTOCOL_VERSIONS });
+  }
+  return legacyMessage(headers, body, key_id, sessions);
+}
+
+interface Posted {
+  readonly method: string;
+  readonly params?: Params;
+}
+
+function modernMessage(kind: Message["kind"], body: unknown, checked: boolean): Message {
+  const { method, params = {} } = body as Posted;
+  const meta = params._meta as Params | undefined;
+  const client = clientOf(meta?.[CLIENT_INFO_META_KEY]);
+  return { kind, modern: true, checked, method, params, client };
+}
+
+const isObject = (value: unknown): value is Params =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Whether the body is a request as all but a few are, seen at a glance: the SDK's classification
+ * by schemas takes as long as a read of the store. What it says of any other body counts.
+ */
+function isPlain(body: unknown): body is Posted {
+  if (!isObject(body) || body.jsonrpc !== "2.0" || typeof body.method !== "string") return false;
+  const { id, params } = body;
+  if (typeof id !== "string" && !Number.isSafeInteger(id)) return false;
+  if (Object.keys(body).length !== (params === undefined ? 3 : 4)) return false;
+  if (params === undefined) return true;
+  if (!isObject(params)) return false;
+  const { _meta: meta } = params;
+  if (meta === undefined) return true;
+  if (!isObject(meta)) return false;
+  const { progressToken: token } = meta;
+  return token === undefined || typeof token === "string" || Number.isSafeInteger(token);
+}
+
+/** Whether a plain request is one of the new era whose `Mcp-Name` says what its body does. */
+function agrees({ method, params = {} }: Posted, name: string | null): boolean {
+  const meta = params._meta as Params | undefined;
+  if (meta?.[PROTOCOL_VERSION_META_KEY] !== NEW_ERA) return false;
+  if (!isObject(meta[CLIENT_CAPABILITIES_META_KEY])) return false;
+  // Streams of changes are the SDK's handler's.
+  if (method === "subscriptions/listen") return false;
+  const named = method === "resources/read" ? params.uri : params.name;
+  return named === undefined || (typeof named === "string" && named === name);
+}
+
+function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions: Seal) {
+  const { method, params = {} } = body as Posted;
+  const kind = Object.hasOwn(body as object, "id") ? "request" : "notification";
+  const read = (client: ClientInfo | null): Message => ({
+    kind,
+    modern: false,
+    checked: true,
+    method,
+    params,
+    client,
+  });
+  // It begins a session, whatever was before.
+  if (method === "initialize") return read(clientOf(params.clientInfo));
+  const session = headers.get("mcp-session-id");
+  if (session === null) return read(null);
+  const client = readSession(sessions, key_id, session);
+  // The client starts a new session then.
+  return client === undefined ? refuseMessage(RPC.session_not_found, 404) : read(client);
+}

@@ -1,0 +1,94 @@
+/** How results and errors look to an MCP client: structured, and as text for the model. */
+
+import type { NextCall } from "../../routers/tool.ts";
+import { type ErrorCode, invalidFields, ServiceError, toProblem } from "../errors.ts";
+
+/** JSON-RPC's and MCP's own numbers of errors. */
+export const RPC = {
+  parse_error: -32700,
+  invalid_request: -32600,
+  method_not_found: -32601,
+  invalid_params: -32602,
+  internal: -32603,
+  resource_not_found: -32002,
+  session_not_found: -32001,
+  unsupported_version: -32022,
+} as const;
+
+/** The problem that REST sends, with the seconds that its `Retry-After` holds. */
+function problemData(error: ServiceError) {
+  return {
+    ...toProblem(error),
+    ...(error.retry_after !== undefined && { retry_after: error.retry_after }),
+  };
+}
+
+const say = (text: string) => ({ type: "text" as const, text });
+
+/** What a tool gave; `next` tells in words how to go on. */
+export function toolResult(value: object, next: NextCall | null) {
+  const content = [say(JSON.stringify(value))];
+  if (next) {
+    content.push(say(`${next.why}, call ${next.name} with ${JSON.stringify(next.arguments)}.`));
+  }
+  return { content, structuredContent: value };
+}
+
+/**
+ * A tool that failed. The clients of the old era check structured content by the output schema even
+ * then, so for them the problem is in `_meta`.
+ */
+export function toolFailure(error: ServiceError, modern: boolean) {
+  const data = problemData(error);
+  const reasons = Object.entries(error.fields ?? {}).map(([name, why]) => `${name} ${why}.`);
+  const again =
+    error.retry_after === undefined ? [] : [`Try again in ${error.retry_after} seconds.`];
+  const text = [`${error.code}: ${error.message}`, ...reasons, ...again].join("\n");
+  return {
+    isError: true,
+    content: [say(text)],
+    ...(modern ? { structuredContent: data } : { _meta: { problem: data } }),
+  };
+}
+
+/** The number of an error that is no tool's. */
+export function rpcCodeOf({ code }: ServiceError): number {
+  if (code === "invalid_fields") return RPC.invalid_params;
+  return code === "not_found" ? RPC.resource_not_found : RPC.internal;
+}
+
+/** What went wrong, in Relay's own terms, where the SDK refused a message with a number. */
+const REFUSALS: Readonly<Record<number, readonly [ErrorCode, field?: string, why?: string]>> = {
+  [RPC.parse_error]: ["invalid_json"],
+  [RPC.invalid_request]: ["invalid_fields", "body", "must be one JSON-RPC request or notification"],
+  [RPC.method_not_found]: ["unknown_path"],
+  [RPC.invalid_params]: ["invalid_fields", "params", "are not valid for this method"],
+  [RPC.session_not_found]: ["not_found"],
+  [-32020]: ["invalid_fields", "headers", "must agree with the body"],
+  [-32021]: ["invalid_fields", "capabilities", "lack one that is needed"],
+  [RPC.unsupported_version]: ["invalid_fields", "protocol_version", "is not supported"],
+};
+
+/** The error of a message that was refused; its texts are ours, and repeat nothing. */
+export function refusal(rpc_code: number): ServiceError {
+  const [code, field, why] = REFUSALS[rpc_code] ?? ["internal" as const];
+  return field && why ? invalidFields({ [field]: why }) : new ServiceError(code);
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  [RPC.method_not_found]: "Method not found.",
+  [RPC.session_not_found]: "Session not found.",
+};
+
+/** Data that the protocol itself demands of some errors. */
+const OF_PROTOCOL = ["supported", "requested", "requiredCapabilities", "envelope", "uri"];
+
+/** A JSON-RPC error with the problem as its data; of the SDK's own `data` what must be there stays. */
+export function rpcError(rpc_code: number, error: ServiceError, data: object = {}) {
+  const kept = Object.entries(data).filter(([name]) => OF_PROTOCOL.includes(name));
+  return {
+    code: rpc_code,
+    message: TITLES[rpc_code] ?? error.message,
+    data: { ...Object.fromEntries(kept), ...problemData(error) },
+  };
+}

@@ -1,0 +1,238 @@
+/** The official SDK's server, made anew for each request, over tools made ready once. */
+
+import {
+  ProtocolError,
+  type Result,
+  Server,
+  type ServerContext,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from "@modelcontextprotocol/server";
+import type { Context } from "../../routers/context.ts";
+import { isGone, toServiceError } from "../../routers/trpc.ts";
+import type { Cancel, Clock } from "../clock.ts";
+import { failFields, type ServiceError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import type { ClientInfo } from "../model/client.ts";
+import { instructionsFor } from "./instructions.ts";
+import {
+  checkResources,
+  PROMPT_LIST,
+  promptNamed,
+  RESOURCE_LIST,
+  readResource,
+  TEMPLATE_LIST,
+} from "./resources.ts";
+import { rpcCodeOf, rpcError, toolFailure, toolResult } from "./result.ts";
+import type { Seal } from "./seal.ts";
+import type { Tool, Tools } from "./tools.ts";
+
+/** One request, and what came of it. */
+export interface McpCall {
+  readonly ctx: Context;
+  readonly key_id: string;
+  /** True: spec 2026-07-28 or later; false: the versions that begin with `initialize`. */
+  readonly modern: boolean;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly client: ClientInfo | null;
+  /** Settles with the handler; undefined when the SDK answered by itself. */
+  work?: Promise<unknown>;
+  error: ServiceError | null;
+  /** True: it only waited, which has no activity entry (interface.md §4 Activity log 2). */
+  only_waited: boolean;
+}
+
+interface McpServersOptions {
+  readonly tools: Tools;
+  readonly version: string;
+  readonly clock: Clock;
+  /** Seals what a client sends back to go on waiting. */
+  readonly rounds: Seal;
+  /** Told of an error that nobody expected. */
+  readonly report: (error: ServiceError, tool: string) => void;
+}
+
+type Handle = (call: McpCall, extra: ServerContext) => Promise<object>;
+
+/** The revision that needs no session. */
+export const NEW_ERA = "2026-07-28";
+
+/** Seconds that a client may keep a list which changes with a new version of Relay alone. */
+const LIST_TTL = 300;
+
+export type McpServers = ReturnType<typeof createMcpServers>;
+
+/** Makes the server of one request; only the handler of its method is put in. */
+export function createMcpServers(options: McpServersOptions) {
+  const { tools, version, clock, report } = options;
+  checkResources(tools);
+  const tool_list = { tools: [...tools.values()].map(({ definition }) => definition) };
+  const instructions = instructionsFor(tools);
+  const keep = { ttlMs: LIST_TTL * 1000, cacheScope: "public" as const };
+  const server_options = {
+    capabilities: { tools: {}, resources: {}, prompts: {} },
+    instructions,
+    supportedProtocolVersions: [...SUPPORTED_PROTOCOL_VERSIONS, NEW_ERA],
+    cacheHints: { "server/discover": keep },
+  };
+  const info = { name: "relay", title: "Relay", version };
+
+  /** Lists have one page, so no cursor is ours. */
+  const list =
+    (whole: object): Handle =>
+    async ({ params, modern }) => {
+      if (params.cursor !== undefined) failFields({ cursor: "is not a cursor of this list" });
+      return modern ? { ...whole, ...keep } : whole;
+    };
+
+  /** Runs a tool, or the call that goes on for it, and tells the client of the time it waits. */
+  const run = async (call: McpCall, extra: ServerContext, tool: Tool, given: Given) => {
+    const ctx = { ...call.ctx, signal: extra.mcpReq.signal };
+    const stop = tool.waits ? tellProgress(clock, extra, given.wait_seconds) : () => {};
+    try {
+      const result = await tool.call(ctx, given);
+      call.only_waited = tool.only_waited(given, result);
+      return result;
+    } catch (error) {
+      call.only_waited = isGone(error) && tool.only_waited(given, null);
+      throw error;
+    } finally {
+      stop();
+    }
+  };
+
+  const callTool: Handle = async (call, extra) => {
+    const { key_id, modern, params } = call;
+    const named = tools.get(params.name as string) ?? failFields({ name: "is not a tool" });
+    const begun = readRound(options.rounds, key_id, params, named, modern);
+    const tool = begun ? tools.get(begun.name)! : named;
+    const given = begun?.arguments ?? argumentsIn(params);
+    const started = clock.now();
+    try {
+      const result = await run(call, extra, tool, given);
+      const next = tool.next(result, given);
+      const wait = given.wait_seconds;
+      const round = (begun?.round ?? 1) + 1;
+      // A wait that ended early did so because the server stops: then the agent should know the id.
+      const waited = typeof wait === "number" && wait > 0 && clock.now() - started > wait - 0.1;
+      if (next && waited && modern && named.rounds && round <= LIMITS.mcp_rounds) {
+        const state: Round = {
+          round,
+          of: named.definition.name,
+          name: next.name,
+          arguments: { ...next.arguments, wait_seconds: wait },
+        };
+        return { resultType: "input_required", requestState: options.rounds.write(key_id, state) };
+      }
+      return toolResult(result, next);
+    } catch (thrown) {
+      if (isGone(thrown)) throw thrown;
+      const error = toServiceError(thrown);
+      call.error = error;
+      if (error.code === "internal") report(error, named.definition.name);
+      return toolFailure(error, modern);
+    }
+  };
+
+  const handlers: Readonly<Record<string, Handle>> = {
+    "tools/list": list(tool_list),
+    "tools/call": callTool,
+    "resources/list": list(RESOURCE_LIST),
+    "resources/templates/list": list(TEMPLATE_LIST),
+    async "resources/read"({ ctx, params }) {
+      const { uri } = params;
+      if (typeof uri !== "string") return failFields({ uri: "must be of type string" });
+      const text = await readResource(tools, ctx, uri);
+      return { contents: [{ uri, mimeType: "application/json", text }] };
+    },
+    "prompts/list": list(PROMPT_LIST),
+    "prompts/get": async ({ params }) =>
+      promptNamed(params.name) ?? failFields({ name: "is not a prompt" }),
+  };
+
+  return {
+    /** Whether a method is one that Relay has, in the era of the call. */
+    has: ({ method, modern }: Pick<McpCall, "method" | "modern">): boolean =>
+      Object.hasOwn(handlers, method) || (modern ? MODERN : LEGACY).has(method),
+
+    create(call: McpCall): Server {
+      const server = new Server(info, server_options);
+      const { method } = call;
+      const handle = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
+      if (!handle) return server;
+      // Not by `setRequestHandler`, which checks by schema what our own schemas check already.
+      server.fallbackRequestHandler = (_, extra) => {
+        const work = handle(call, extra).catch((thrown: unknown) => {
+          if (isGone(thrown)) throw thrown;
+          const error = toServiceError(thrown);
+          call.error = error;
+          if (error.code === "internal") report(error, method);
+          const asked = error.code === "not_found" ? { uri: call.params.uri } : {};
+          const { code, message, data } = rpcError(rpcCodeOf(error), error, asked);
+          throw new ProtocolError(code, message, data);
+        });
+        call.work = work;
+        return work as Promise<Result>;
+      };
+      return server;
+    },
+  };
+}
+
+/** Methods that the SDK itself answers. */
+const MODERN: ReadonlySet<string> = new Set(["server/discover", "subscriptions/listen"]);
+const LEGACY: ReadonlySet<string> = new Set(["initialize", "ping"]);
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** How a client's repeated call goes on, in a seal. */
+interface Round {
+  /** The number of this round; the first call was 1. */
+  readonly round: number;
+  /** The tool that the client calls. */
+  readonly of: string;
+  readonly name: string;
+  readonly arguments: Given;
+}
+
+function argumentsIn({ arguments: given = {} }: Given): Given {
+  const fits = typeof given === "object" && given !== null && !Array.isArray(given);
+  return fits ? (given as Given) : failFields({ arguments: "must be of type object" });
+}
+
+/** The round that a call goes on with; undefined for a first call. */
+function readRound(
+  seal: Seal,
+  key_id: string,
+  { requestState: state }: Given,
+  tool: Tool,
+  modern: boolean,
+): Round | undefined {
+  // The old era knows no such parameter.
+  if (!modern || state === undefined) return undefined;
+  const found = typeof state === "string" ? seal.read(key_id, state) : undefined;
+  const round = found as Round | undefined;
+  return round?.of === tool.definition.name
+    ? round
+    : failFields({ requestState: "is not one of this tool and key" });
+}
+
+/** Notifies a client that asked for it while a call waits. */
+function tellProgress(clock: Clock, { mcpReq }: ServerContext, wait: unknown): Cancel {
+  const progressToken: unknown = mcpReq._meta?.progressToken;
+  if (typeof progressToken !== "string" && typeof progressToken !== "number") return () => {};
+  if (typeof wait !== "number" || wait <= 0) return () => {};
+  let waited = 0;
+  let cancel: Cancel = () => {};
+  const next = () => {
+    cancel = clock.after(LIMITS.mcp_progress_every, () => {
+      waited += LIMITS.mcp_progress_every;
+      const params = { progressToken, progress: waited, total: wait, message: "Waiting" };
+      // A client that is gone ends the call by its signal.
+      mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+      next();
+    });
+  };
+  next();
+  return () => cancel();
+}

@@ -1,0 +1,23 @@
+/** Sessions of the old era: what `initialize` told of the client, kept by the client itself. */
+
+import type { Ids } from "../ids.ts";
+import type { ClientInfo } from "../model/client.ts";
+import type { Seal } from "./seal.ts";
+
+/** A value for `Mcp-Session-Id`; no two are the same (decisions.md, Other routes). */
+export function writeSession(
+  seal: Seal,
+  key_id: string,
+  client: ClientInfo | null,
+  ids: Ids,
+): string {
+  return seal.write(key_id, [client?.name, client?.version, ids.stamp()]);
+}
+
+/** The client of a session, null when it told none; undefined when the session is not ours. */
+export function readSession(seal: Seal, key_id: string, session: string) {
+  const found = seal.read(key_id, session) as [string | null, string | null] | undefined;
+  if (!found) return undefined;
+  const [name, version] = found;
+  return name === null ? null : { name, version: version ?? "" };
+}

@@ -1,0 +1,161 @@
+/** The tools of `/mcp`: every procedure with `mcp` meta, made ready once at start. */
+
+import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
+import { z } from "zod";
+import type { Context } from "../../routers/context.ts";
+import type { NextCall } from "../../routers/tool.ts";
+import { directCall, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
+import { failFields, invalidFields, type ServiceError, UNKNOWN_FIELD } from "../errors.ts";
+import { type JsonSchema, jsonSchema, type ObjectSchema } from "./schema.ts";
+
+export type Tools = ReadonlyMap<string, Tool>;
+
+export interface Tool {
+  /** The entry of `tools/list`. */
+  readonly definition: {
+    readonly name: string;
+    readonly title: string;
+    readonly description: string;
+    readonly inputSchema: ObjectSchema;
+    readonly outputSchema: ObjectSchema;
+    readonly annotations: object;
+  };
+  /** True: it takes `wait_seconds`. */
+  readonly waits: boolean;
+  /** True: it may go on waiting over several rounds. */
+  readonly rounds: boolean;
+  /** Runs it; throws a ServiceError that names fields as the tool does. */
+  call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object>;
+  /** The call that should follow this one, when one should. */
+  next(result: object, given: Readonly<Record<string, unknown>>): NextCall | null;
+  /**
+   * True when the call only waited (interface.md §4 Activity log 2); the result is null when its
+   * client left meanwhile.
+   */
+  only_waited(given: Readonly<Record<string, unknown>>, result: object | null): boolean;
+}
+
+/** The tool's name for the field `wait`: an agent reads no manual to learn the unit. */
+const WAIT = "wait_seconds";
+
+/** What a procedure without a result gives. */
+const DONE = { done: true };
+const DONE_SCHEMA: ObjectSchema = {
+  type: "object",
+  properties: { done: { type: "boolean", const: true } },
+  required: ["done"],
+};
+
+/** All tools, in the order of the routers. Throws when one cannot be made, with its name. */
+export function createTools(router: AnyTRPCRouter): Tools {
+  const tools = new Map<string, Tool>();
+  const procedures = router._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
+  for (const [path, procedure] of Object.entries(procedures)) {
+    const { mcp } = procedure._def.meta as RelayMeta;
+    if (!mcp) continue;
+    try {
+      if (tools.has(mcp.name)) throw new Error("two procedures have this name");
+      tools.set(mcp.name, toTool(procedure));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`${path} cannot be the tool "${mcp.name}": ${why}`, { cause: error });
+    }
+  }
+  return tools;
+}
+
+function toTool(procedure: AnyTRPCProcedure): Tool {
+  const { meta, inputs, output } = procedure._def as unknown as {
+    meta: RelayMeta;
+    inputs: readonly [z.ZodType];
+    output: z.ZodType;
+  };
+  const mcp = meta.mcp!;
+  check(mcp, meta);
+  const [input] = inputs;
+  if (!(input instanceof z.ZodObject)) throw new Error("its input is no object");
+  const inputSchema = argumentsOf(jsonSchema(input, "input"), mcp);
+  const waits = WAIT in inputSchema.properties;
+  const { account_only = [], defaults = {} } = mcp;
+  for (const name of [...account_only, ...Object.keys(defaults)]) {
+    if (!(name in input.shape)) throw new Error(`it has no field ${name}`);
+  }
+  const run = directCall(procedure);
+
+  const inputOf = (given: Readonly<Record<string, unknown>>) => {
+    // Without a prototype, so that a field named `__proto__` is like any other.
+    const data: Record<string, unknown> = Object.assign(Object.create(null), defaults);
+    for (const name of Object.keys(given)) {
+      data[waits && name === WAIT ? "wait" : name] = given[name];
+    }
+    return data;
+  };
+
+  return {
+    definition: {
+      name: mcp.name,
+      title: mcp.title,
+      description: mcp.description,
+      inputSchema,
+      outputSchema: output instanceof z.ZodVoid ? DONE_SCHEMA : jsonSchema(output, "output"),
+      annotations: mcp.annotations,
+    },
+    waits,
+    rounds: mcp.rounds === true,
+    async call(ctx, given) {
+      try {
+        if (waits && "wait" in given) failFields({ wait: UNKNOWN_FIELD });
+        return ((await run(ctx, inputOf(given))) ?? DONE) as object;
+      } catch (error) {
+        throw waits && !("wait" in given) ? renamed(toServiceError(error)) : error;
+      }
+    },
+    next: (result, given) => mcp.next?.(result, given) ?? null,
+    only_waited: (given, result) => meta.only_waited?.(inputOf(given), result) ?? false,
+  };
+}
+
+/** What types cannot promise: meta may be written without them, as `never` or by a cast. */
+function check(
+  { name, title, description, annotations }: NonNullable<RelayMeta["mcp"]>,
+  meta: RelayMeta,
+) {
+  if (!/^[a-z][a-z0-9_]{0,63}$/.test(name)) throw new Error("its name is not lower_case");
+  if (!title?.trim() || !description?.trim()) throw new Error("it has no title or description");
+  for (const hint of [
+    "readOnlyHint",
+    "destructiveHint",
+    "idempotentHint",
+    "openWorldHint",
+  ] as const) {
+    if (typeof annotations?.[hint] !== "boolean") throw new Error(`it has no ${hint}`);
+  }
+  if (meta.access !== "key" && meta.access !== "any") throw new Error("a key may not call it");
+}
+
+/** The input as an agent sees it: no fields of the account's, `wait` with its unit. */
+function argumentsOf(
+  schema: ObjectSchema,
+  { account_only = [], defaults = {} }: NonNullable<RelayMeta["mcp"]>,
+): ObjectSchema {
+  if (WAIT in schema.properties) throw new Error(`a field may not be called ${WAIT}`);
+  const properties = Object.entries(schema.properties)
+    .filter(([name]) => !account_only.includes(name))
+    .map(([name, property]): [string, JsonSchema] => [
+      name === "wait" ? WAIT : name,
+      name in defaults
+        ? { ...property, default: defaults[name], description: `Default ${defaults[name]}` }
+        : property,
+    ]);
+  return { ...schema, properties: Object.fromEntries(properties) };
+}
+
+/** An error with the field `wait` under the name that the tool has for it. */
+function renamed(error: ServiceError): ServiceError {
+  if (!error.fields || !("wait" in error.fields)) return error;
+  return invalidFields(
+    Object.fromEntries(
+      Object.entries(error.fields).map(([name, why]) => [name === "wait" ? WAIT : name, why]),
+    ),
+  );
+}

@@ -1,0 +1,338 @@
+/** `POST /mcp` in both eras: what is served, and what is refused with which error. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createPair } from "../support/client.ts";
+import {
+  CLIENT,
+  callTool,
+  envelope,
+  NEW_ERA,
+  newEra,
+  oldEra,
+  openSession,
+  post,
+} from "../support/mcp.ts";
+import { connect, sendRaw } from "../support/raw.ts";
+import { createTestStore } from "../support/store.ts";
+import { expectProblem, MARK } from "../support/wire.ts";
+
+const { url: database_url } = await createTestStore();
+const app = await startTestApp({ database_url });
+const { person, agent } = await createPair(app.url);
+const old = oldEra(app.url, agent.secret);
+const modern = newEra(app.url, agent.secret);
+
+const LIST = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list" });
+
+test("every version from 2024-11-05 on is negotiated, and one that is not known gets the newest old one [§4 Other mcp]", async () => {
+  for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
+    const params = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT };
+    const { status, body } = await post(
+      app.url,
+      agent.secret,
+      JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
+    );
+    expect([status, body.result.protocolVersion]).toEqual([200, version]);
+    const listed = await old("tools/list", {}, { headers: { "mcp-protocol-version": version } });
+    expect(listed.body.result.tools.length).toBeGreaterThan(8);
+  }
+  const params = { protocolVersion: "1999-01-01", capabilities: {}, clientInfo: CLIENT };
+  expect((await old("initialize", params)).body.result.protocolVersion).toBe("2025-11-25");
+  const discovered = await modern("server/discover");
+  expect(discovered.body.result.supportedVersions).toEqual([NEW_ERA]);
+  // Without the header, as the oldest clients are.
+  expect((await post(app.url, agent.secret, LIST)).body.result.tools.length).toBeGreaterThan(8);
+});
+
+test("both eras list the same tools and call them alike, as JSON when nothing is streamed", async () => {
+  const session = await openSession(app.url, agent.secret);
+  const [one, two] = [await session.rpc("tools/list"), await modern("tools/list")];
+  expect(two.body.result.tools).toEqual(one.body.result.tools);
+  expect(two.body.result).toMatchObject({ ttlMs: 300_000, cacheScope: "public" });
+  for (const rpc of [old, session.rpc, modern]) {
+    const made = await rpc("tools/call", { name: "create_task", arguments: { title: "a" } });
+    expect(made.headers.get("content-type")).toStartWith("application/json");
+    expect(made.headers.get("cache-control")).toBe("no-store");
+    const { structuredContent, content } = made.body.result;
+    expect(structuredContent).toMatchObject({ title: "a", source: "agent" });
+    expect(JSON.parse(content[0].text)).toEqual(structuredContent);
+  }
+});
+
+test("instructions name the tools that an agent needs by itself, in both eras", async () => {
+  const { answer } = await openSession(app.url, agent.secret);
+  const { instructions } = answer.body.result;
+  for (const tool of ["list_tasks", "create_task", "update_task", "ask_question"]) {
+    expect(instructions).toContain(tool);
+  }
+  expect(instructions.length).toBeLessThan(1_200);
+  expect((await modern("server/discover")).body.result.instructions).toBe(instructions);
+});
+
+test("resources are the key's open tasks and pending questions, prompts take the next task", async () => {
+  const { agent } = await createPair(app.url);
+  for (const rpc of [oldEra(app.url, agent.secret), newEra(app.url, agent.secret)]) {
+    const { resources } = (await rpc("resources/list")).body.result;
+    expect(resources.map(({ uri }: any) => uri)).toEqual(["relay://tasks", "relay://questions"]);
+    const task = (await callTool(rpc, "create_task", { title: "open" })).structuredContent;
+    const done = { title: "done", status: "done" };
+    await callTool(rpc, "create_task", done);
+    const asked = (await callTool(rpc, "ask_question", { prompt: "?" })).structuredContent;
+    const read = async (uri: string) => {
+      const { contents } = (await rpc("resources/read", { uri })).body.result;
+      expect(contents).toMatchObject([{ uri, mimeType: "application/json" }]);
+      return JSON.parse(contents[0].text);
+    };
+    const { tasks } = await read("relay://tasks");
+    expect(tasks[0]).toEqual(task);
+    expect(tasks.every(({ title }: any) => title === "open")).toBe(true);
+    expect((await read("relay://questions")).questions[0]).toEqual(asked);
+    const { resourceTemplates } = (await rpc("resources/templates/list")).body.result;
+    expect(resourceTemplates.length).toBe(2);
+    expect(await read(`relay://tasks/${task.id}`)).toEqual(task);
+    expect(await read(`relay://questions/${asked.id}`)).toEqual(asked);
+    for (const uri of ["relay://x", "relay://tasks/", "relay://tasks/tsk_0", "", "http://x"]) {
+      const { error } = (await rpc("resources/read", { uri })).body;
+      expect([uri, error.code, error.data.code]).toEqual([uri, -32602, "not_found"]);
+    }
+    const { prompts } = (await rpc("prompts/list")).body.result;
+    const { messages } = (await rpc("prompts/get", { name: prompts[0].name })).body.result;
+    expect(messages[0].content.text).toContain("list_tasks");
+    const none = (await rpc("prompts/get", { name: MARK })).body.error;
+    expect([none.code, Object.keys(none.data.fields)]).toEqual([-32602, ["name"]]);
+    for (const list of ["tools/list", "resources/list", "prompts/list"]) {
+      expect((await rpc(list, { cursor: "x" })).body.error.data.fields).toHaveProperty("cursor");
+    }
+  }
+});
+
+test("no credential is 401, an account's is 403, and neither reads the body [§5 2] [§5 1]", async () => {
+  for (const [secret, code] of [
+    [null, "unauthorized"],
+    [`mck_${"A".repeat(43)}`, "unauthorized"],
+    [person.token, "forbidden"],
+  ] as const) {
+    for (const body of [LIST, "{", "[]"]) {
+      expectProblem(await post(app.url, secret, body), code);
+    }
+  }
+});
+
+test("other methods are 405, other spellings no route", async () => {
+  for (const method of ["GET", "DELETE", "PUT", "PATCH"]) {
+    const headers = { authorization: `Bearer ${agent.secret}`, accept: "text/event-stream" };
+    const answer = await sendRaw(app.url, method, "/mcp", headers);
+    expectProblem(answer, "method_not_allowed");
+    expect(answer.headers.get("allow")).toBe("POST");
+  }
+  expectProblem(await sendRaw(app.url, "POST", "/mcp/"), "unknown_path");
+});
+
+test("Host and Origin must be ours", async () => {
+  const own = new URL(app.url).host;
+  const public_app = await startTestApp({ env: { PUBLIC_URL: "https://Relay.example/x/" } });
+  const pair = await createPair(public_app.local_url);
+  const send = (url: string, secret: string, headers: Record<string, string>) =>
+    sendRaw(
+      url,
+      "POST",
+      "/mcp",
+      { authorization: `Bearer ${secret}`, "content-type": "application/json", ...headers },
+      LIST,
+    );
+  const local = (headers: Record<string, string>) => send(app.url, agent.secret, headers);
+  const at_public = (headers: Record<string, string>) =>
+    send(public_app.local_url, pair.agent.secret, headers);
+
+  for (const host of [own, "localhost:1", "LOCALHOST", "127.0.0.1", "[::1]:3000"]) {
+    expect([host, (await local({ host })).status]).toEqual([host, 200]);
+    expect([host, (await at_public({ host })).status]).toEqual([host, 200]);
+  }
+  for (const host of ["relay.example", "Relay.Example:443"]) {
+    expect((await at_public({ host })).status).toBe(200);
+    expectProblem(await local({ host }), "forbidden");
+  }
+  for (const host of ["evil.example", "relay.example.evil", "localhost.evil", "127.0.0.1.nip.io"]) {
+    expectProblem(await at_public({ host }), "forbidden");
+  }
+  const host = "relay.example";
+  for (const origin of ["https://relay.example", "http://localhost:6274", "http://[::1]"]) {
+    expect([origin, (await at_public({ host, origin })).status]).toEqual([origin, 200]);
+  }
+  const foreign = ["https://evil.example", "http://relay.example", "https://relay.example:8443"];
+  for (const origin of [...foreign, "null", "", "x", "http://localhost.evil"]) {
+    expectProblem(await at_public({ host, origin }), "forbidden");
+  }
+});
+
+test("a body that is not JSON is a parse error after the credential, larger ones are refused before it", async () => {
+  for (const body of ["", "{", "nope", '{"jsonrpc":"2.0"', "[".repeat(100_000)]) {
+    const answer = await post(app.url, agent.secret, body);
+    expect([answer.status, answer.body.error?.code]).toEqual([400, -32700]);
+    expect([answer.body.id, answer.body.error.data.code]).toEqual([null, "invalid_json"]);
+  }
+  const bytes = new Uint8Array([0x7b, 0xff, 0x7d]);
+  expect((await post(app.url, agent.secret, bytes)).body.error.code).toBe(-32700);
+  const large = `{"x":"${"x".repeat(10 * 1024 * 1024)}"}`;
+  expectProblem(await post(app.url, agent.secret, large), "body_too_large");
+  expectProblem(await post(app.url, null, large), "body_too_large");
+  const headers = { "content-type": "text/plain" };
+  expectProblem(await post(app.url, agent.secret, LIST, { headers }), "unsupported_media_type");
+});
+
+test("half a body does nothing, and the server goes on", async () => {
+  const connection = await connect(app.url);
+  const head = [
+    "POST /mcp HTTP/1.1",
+    "host: 127.0.0.1",
+    `authorization: Bearer ${agent.secret}`,
+    "content-type: application/json",
+    "content-length: 500",
+  ];
+  connection.write(`${head.join("\r\n")}\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"tools/ca`);
+  connection.end();
+  expect((await old("ping")).status).toBe(200);
+});
+
+test("what is no single JSON-RPC request or notification is refused, batches too", async () => {
+  const request = JSON.parse(LIST);
+  const bodies: unknown[] = [
+    [],
+    [request],
+    [request, request],
+    null,
+    1,
+    "x",
+    {},
+    { ...request, jsonrpc: "1.0" },
+    { ...request, id: null },
+    { ...request, id: 1.5 },
+    { ...request, id: {} },
+    { ...request, method: 1 },
+    { ...request, params: [1] },
+    { jsonrpc: "2.0", id: 1, result: {} },
+    { jsonrpc: "2.0", id: 1, error: { code: 1, message: MARK } },
+  ];
+  for (const body of bodies) {
+    const text = JSON.stringify(body);
+    const answer = await post(app.url, agent.secret, text);
+    expect([text, answer.status, answer.body.error?.code]).toEqual([text, 400, -32600]);
+    expect(answer.body.error.data).toMatchObject({ code: "invalid_fields", fields: {} });
+    expect(answer.text).not.toContain(MARK);
+  }
+});
+
+test("unknown methods are -32601: 404 in the new era, and in the old one not, where it ends a session", async () => {
+  for (const method of ["nope", "tools/nope", "", MARK, "constructor", "logging/setLevel"]) {
+    const one = await old(method);
+    expect([method, one.status, one.body.error.code]).toEqual([method, 200, -32601]);
+    const two = await modern(method);
+    expect([method, two.status, two.body.error.code]).toEqual([method, 404, -32601]);
+    for (const { text, body } of [one, two]) {
+      expect(text).not.toContain(MARK);
+      expect(body.error.data.code).toBe("unknown_path");
+    }
+  }
+  expect((await modern("ping")).status).toBe(404);
+  expect((await modern("initialize")).status).toBe(404);
+});
+
+test("bad protocol versions and headers that disagree with the body are 400", async () => {
+  for (const version of ["1.0", "2024-11-05x", "-1"]) {
+    const headers = { "mcp-protocol-version": version };
+    const { status, body } = await old("ping", {}, { headers });
+    expect([version, status, body.error.code]).toEqual([version, 400, -32022]);
+    expect(body.error.data.supported).toContain("2024-11-05");
+  }
+  // What sorts after the new version counts as newer.
+  for (const version of [MARK, "latest", "9999-01-01"]) {
+    const headers = { "mcp-protocol-version": version };
+    const { status, body, text } = await old("ping", {}, { headers });
+    expect([version, status, body.error.code]).toEqual([version, 400, -32602]);
+    expect(text).not.toContain(MARK);
+  }
+  // The new version without what each of its requests carries.
+  const bare = await old("ping", {}, { headers: { "mcp-protocol-version": NEW_ERA } });
+  expect([bare.status, bare.body.error.code]).toEqual([400, -32602]);
+  const future = { "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
+  const headers = { "mcp-protocol-version": "2099-01-01" };
+  const unknown = await modern("tools/list", { _meta: future }, { headers });
+  expect([unknown.status, unknown.body.error.code]).toEqual([400, -32022]);
+  expect(unknown.body.error.data).toMatchObject({ supported: [NEW_ERA], code: "invalid_fields" });
+  const disagreeing = [
+    { "mcp-method": "tools/call" },
+    { "mcp-method": "" },
+    { "mcp-protocol-version": "2025-11-25" },
+    { "mcp-protocol-version": "" },
+  ];
+  for (const headers of disagreeing as Record<string, string>[]) {
+    const { status, body } = await modern("tools/list", {}, { headers });
+    expect([headers, status, body.error.code]).toEqual([headers, 400, -32020]);
+    expect(body.error.data).toMatchObject({ code: "invalid_fields" });
+  }
+  const call = { name: MARK };
+  const other = await modern("tools/call", call, { headers: { "mcp-name": "list_tasks" } });
+  expect([other.status, other.body.error.code]).toEqual([400, -32020]);
+  expect(other.text).not.toContain(MARK);
+  const broken = { ...envelope(), "io.modelcontextprotocol/clientCapabilities": 1 };
+  const malformed = await modern("tools/list", { _meta: broken });
+  expect([malformed.status, malformed.body.error.code]).toEqual([400, -32602]);
+});
+
+test("a session is good for its key alone; a bad one is 404, so that the client starts again", async () => {
+  const { id, rpc } = await openSession(app.url, agent.secret);
+  expect((await rpc("ping")).status).toBe(200);
+  const { agent: foreign } = await createPair(app.url);
+  const [payload, mark] = id.split(".") as [string, string];
+  const other = Buffer.from(JSON.stringify(["evil", "1", "x"])).toString("base64url");
+  const bad = ["x", "", ".", "a.b", `${other}.${mark}`, `${payload}.${mark.slice(1)}x`, `${id}.x`];
+  for (const session of [...bad, `${payload}.${mark.slice(0, -1)}`, payload, MARK]) {
+    if (session === "") continue;
+    const headers = { "mcp-session-id": session };
+    const { status, body, text } = await old("tools/list", {}, { headers });
+    expect([session, status, body.error.code]).toEqual([session, 404, -32001]);
+    expect(body.error.data.code).toBe("not_found");
+    expect(text).not.toContain(MARK);
+    // A new one can be begun with it.
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: CLIENT };
+    expect((await old("initialize", params, { headers })).status).toBe(200);
+  }
+  const theirs = oldEra(app.url, foreign.secret);
+  const answer = await theirs("ping", {}, { headers: { "mcp-session-id": id } });
+  expect([answer.status, answer.body.error.code]).toEqual([404, -32001]);
+  // What was sealed for another purpose is no session.
+  const asked = await callTool(newEra(app.url, foreign.secret), "ask_question", {
+    prompt: "?",
+    wait_seconds: 1,
+  });
+  const state = { "mcp-session-id": asked.requestState };
+  expect((await theirs("ping", {}, { headers: state })).status).toBe(404);
+});
+
+test("a session is known in every process, and after a restart", async () => {
+  const { id } = await openSession(app.url, agent.secret);
+  const second = await startTestApp({ database_url });
+  const there = oldEra(second.url, agent.secret);
+  expect((await there("ping", {}, { headers: { "mcp-session-id": id } })).status).toBe(200);
+});
+
+test("notifications are taken with 202, whatever they are", async () => {
+  const { rpc } = await openSession(app.url, agent.secret);
+  for (const method of ["notifications/initialized", "notifications/cancelled", "nope"]) {
+    const note = JSON.stringify({ jsonrpc: "2.0", method, params: { requestId: 1 } });
+    const answer = await post(app.url, agent.secret, note);
+    expect([answer.status, answer.text]).toEqual([202, ""]);
+    const headers = { "mcp-protocol-version": NEW_ERA, "mcp-method": method };
+    expect((await post(app.url, agent.secret, note, { headers })).status).toBe(202);
+  }
+  expect((await rpc("ping")).status).toBe(200);
+});
+
+test("a deleted key is refused at once [§5 4]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { rpc } = await openSession(app.url, agent.secret);
+  await person.send(`DELETE /v1/keys/${agent.key.id}`);
+  expectProblem(await rpc("tools/list"), "unauthorized");
+  expectProblem(await newEra(app.url, agent.secret)("tools/list"), "unauthorized");
+});

@@ -1,0 +1,247 @@
+/** Waiting over MCP: how a call sleeps, tells of it, goes on in rounds, and ends. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createAgent, createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { callTool, newEra, oldEra, openSession, outwait, post, type Rpc } from "../support/mcp.ts";
+import { createTestStore } from "../support/store.ts";
+import { until } from "../support/until.ts";
+import { expectProblem, MARK } from "../support/wire.ts";
+
+const clock = createTestClock();
+const { url: database_url } = await createTestStore();
+const app = await startTestApp({ clock, database_url });
+const asleep = (count: number) => until(() => app.waits.count() === count);
+
+const ERAS: readonly [string, (url: string, secret: string) => Rpc][] = [
+  ["old", oldEra],
+  ["new", newEra],
+];
+
+for (const [era, open] of ERAS) {
+  test(`a wait that ends pending says the next call, and that call gets the answer (${era} era) [§4 Wait 1] [§4 Wait 3]`, async () => {
+    const { person, agent } = await createPair(app.url);
+    const rpc = open(app.url, agent.secret);
+    const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
+    const given = { question_id: asked.id, wait_seconds: 50 };
+    const first = callTool(rpc, "get_question", given);
+    await outwait(app, clock, 50);
+    const { structuredContent, content } = await first;
+    expect(structuredContent.status).toBe("pending");
+    const [, name, args] = /call (\w+) with (\{.*\})\.$/.exec(content[1].text)!;
+    expect([name, JSON.parse(args!)]).toEqual(["get_question", given]);
+    const second = callTool(rpc, name!, JSON.parse(args!));
+    await asleep(1);
+    await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
+    const answered = await second;
+    expect(answered.structuredContent.answer).toBe("Yes");
+    expect(answered.content.length).toBe(1);
+  });
+
+  test(`progress comes every 10 seconds to who asked for it and takes a stream (${era} era)`, async () => {
+    const { person, agent } = await createPair(app.url);
+    const rpc = open(app.url, agent.secret);
+    const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
+    const params = { name: "get_question", arguments: { question_id: asked.id, wait_seconds: 50 } };
+    const wait = (more: object, headers = {}) =>
+      rpc("tools/call", { ...params, ...more }, { headers });
+    const token = { _meta: { progressToken: MARK } };
+    const calls = [wait(token), wait({})];
+    if (era === "old") calls.push(wait(token, { accept: "application/json" }));
+    await asleep(calls.length);
+    for (let i = 0; i < 3; i++) await clock.advance(10);
+    await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
+    const [told, ...quiet] = await Promise.all(calls);
+    expect(told!.headers.get("content-type")).toBe("text/event-stream");
+    expect(told!.notes.map(({ params }) => params)).toEqual(
+      [10, 20, 30].map((progress) => ({
+        progressToken: MARK,
+        progress,
+        total: 50,
+        message: "Waiting",
+      })),
+    );
+    for (const { headers } of quiet) {
+      expect(headers.get("content-type")).toStartWith("application/json");
+    }
+    for (const { body } of [told!, ...quiet]) {
+      expect(body.result.structuredContent.answer).toBe("Yes");
+    }
+    // Nothing is left to tick.
+    const before = clock.pending();
+    await clock.advance(10);
+    expect(clock.pending()).toBeLessThanOrEqual(before);
+  });
+
+  test(`32 calls wait at once, with REST's; the next is too_many_waits (${era} era) [§4 Wait 4] [§8 waiting requests]`, async () => {
+    const { person, agent } = await createPair(app.url);
+    const rpc = open(app.url, agent.secret);
+    const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
+    const given = { question_id: asked.id, wait_seconds: 50 };
+    const held = Array.from({ length: 31 }, () => callTool(rpc, "get_question", given));
+    const rest = agent.send(`GET /v1/questions/${asked.id}?wait=50`);
+    await asleep(32);
+    const full = await callTool(rpc, "get_question", given);
+    expect([full.isError, full.content[0].text]).toEqual([
+      true,
+      "too_many_waits: Too many requests are waiting.\nTry again in 1 seconds.",
+    ]);
+    const over = await callTool(rpc, "ask_question", { prompt: "?", wait_seconds: 1 });
+    expect(over.isError).toBe(true);
+    expect((await person.send("GET /v1/questions")).body.questions.length).toBe(1);
+    await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
+    for (const { structuredContent } of await Promise.all(held)) {
+      expect(structuredContent.status).toBe("answered");
+    }
+    expect((await rest).body.status).toBe("answered");
+    expect(app.waits.count()).toBe(0);
+  });
+
+  test(`a deleted key ends its waiting calls with 401 (${era} era) [§5 4]`, async () => {
+    const { person, agent } = await createPair(app.url);
+    const rpc = open(app.url, agent.secret);
+    const args = { prompt: "?", wait_seconds: 50 };
+    const wait = rpc("tools/call", { name: "ask_question", arguments: args });
+    await asleep(1);
+    await person.send(`DELETE /v1/keys/${agent.key.id}`);
+    expectProblem(await wait, "unauthorized");
+  });
+
+  test(`200 waiting calls that lose their clients leave nothing behind (${era} era) [§4 Wait 4]`, async () => {
+    const { person } = await createPair(app.url);
+    const gone = new AbortController();
+    const calls: Promise<unknown>[] = [];
+    const before = clock.pending();
+    for (let i = 0; i < 10; i++) {
+      const { secret } = await createAgent(app.url, person);
+      const rpc = open(app.url, secret);
+      for (let j = 0; j < 20; j++) {
+        const args = { prompt: "?", wait_seconds: 50 };
+        const more = j % 2 === 0 ? {} : { _meta: { progressToken: 1 } };
+        const params = { name: "ask_question", arguments: args, ...more };
+        calls.push(rpc("tools/call", params, { signal: gone.signal }).catch(() => {}));
+      }
+    }
+    await asleep(200);
+    await clock.advance(10);
+    gone.abort();
+    await Promise.all(calls);
+    await asleep(0);
+    await clock.advance(1);
+    await until(() => clock.pending() <= before);
+  });
+}
+
+test("a cancelled request of a session stops waiting, and only that one", async () => {
+  const { agent } = await createPair(app.url);
+  const [one, two] = [
+    await openSession(app.url, agent.secret),
+    await openSession(app.url, agent.secret),
+  ];
+  const params = { name: "ask_question", arguments: { prompt: "?", wait_seconds: 50 } };
+  const calls = [one, two].map(({ rpc }) => rpc("tools/call", params, { id: 7 }));
+  await asleep(2);
+  const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } };
+  const headers = { "mcp-session-id": one.id };
+  expect((await post(app.url, agent.secret, JSON.stringify(cancel), { headers })).status).toBe(202);
+  await asleep(1);
+  expect((await calls[0]!).status).toBe(499);
+  await outwait(app, clock, 50);
+  expect((await calls[1]!).body.result.structuredContent.status).toBe("pending");
+});
+
+test("only what was sealed for this key and tool goes on, and it goes on with its own question", async () => {
+  const { person, agent } = await createPair(app.url);
+  const rpc = newEra(app.url, agent.secret);
+  const args = { prompt: "?", wait_seconds: 5 };
+  const first = callTool(rpc, "ask_question", args);
+  await outwait(app, clock, 5);
+  const { requestState, resultType } = await first;
+  expect(resultType).toBe("input_required");
+  const [payload, mark] = requestState.split(".");
+  const round = JSON.parse(Buffer.from(payload, "base64url").toString());
+  const forged = Buffer.from(JSON.stringify({ ...round, round: -100 })).toString("base64url");
+  const { agent: stranger } = await createPair(app.url);
+  const refused = async (from: Rpc, name: string, state: unknown) => {
+    const { body } = await from("tools/call", { name, arguments: args, requestState: state });
+    expect([name, state, body.error?.code]).toEqual([name, state, -32602]);
+    expect(body.error.data.fields).toHaveProperty("requestState");
+  };
+  for (const state of ["", "x", MARK, `${forged}.${mark}`, payload, `${payload}.`]) {
+    await refused(rpc, "ask_question", state);
+  }
+  await refused(newEra(app.url, stranger.secret), "ask_question", requestState);
+  await refused(rpc, "get_question", requestState);
+  await refused(rpc, "list_tasks", requestState);
+  const { id } = await openSession(app.url, agent.secret);
+  await refused(rpc, "ask_question", id);
+  // Nothing was asked by any of these, nor is by the one that is right, whatever it says.
+  const { body } = await person.send("GET /v1/questions");
+  expect(body.questions.length).toBe(1);
+  await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "Yes" });
+  const other = { prompt: "another", wait_seconds: 1 };
+  const result = await callTool(rpc, "ask_question", other, { requestState });
+  expect(result.structuredContent).toMatchObject({ prompt: "?", answer: "Yes" });
+  // The old era knows no rounds.
+  const old = callTool(oldEra(app.url, agent.secret), "ask_question", args, { requestState: "x" });
+  await outwait(app, clock, 5);
+  expect((await old).structuredContent.status).toBe("pending");
+});
+
+test("rounds go on in any process of the same store", async () => {
+  const { person, agent } = await createPair(app.url);
+  const args = { prompt: "?", wait_seconds: 5 };
+  const first = callTool(newEra(app.url, agent.secret), "ask_question", args);
+  await outwait(app, clock, 5);
+  const { requestState } = await first;
+  const { body } = await person.send("GET /v1/questions");
+  await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "Yes" });
+  const there = await startTestApp({ clock, database_url });
+  const rpc = newEra(there.url, agent.secret);
+  const result = await callTool(rpc, "ask_question", args, { requestState });
+  expect(result.structuredContent.answer).toBe("Yes");
+});
+
+test("at a stop a waiting call ends with the question as it is, in both eras", async () => {
+  const stopping = await startTestApp({ clock });
+  const { agent } = await createPair(stopping.url);
+  const args = { prompt: "?", wait_seconds: 50 };
+  const calls = ERAS.map(([, open]) =>
+    callTool(open(stopping.url, agent.secret), "ask_question", args),
+  );
+  await until(() => stopping.waits.count() === 2);
+  // A place is taken before the sleep begins.
+  await until(async () => (await agent.send("GET /v1/questions")).body.questions.length === 2);
+  await stopping.stop();
+  for (const { structuredContent } of await Promise.all(calls)) {
+    expect(structuredContent.status).toBe("pending");
+  }
+});
+
+test("no secret, title, prompt, answer or name of a client is in any log line", async () => {
+  const quiet = await startTestApp({ clock });
+  const { person, agent } = await createPair(quiet.url);
+  const { rpc: session, id } = await openSession(quiet.url, agent.secret, {
+    name: MARK,
+    version: MARK,
+  });
+  for (const rpc of [session, newEra(quiet.url, agent.secret, { name: MARK, version: MARK })]) {
+    const { structuredContent: task } = await callTool(rpc, "create_task", { title: MARK });
+    await callTool(rpc, "update_task", { task_id: task.id, status_note: MARK });
+    await callTool(rpc, "create_task", { title: "", [MARK]: MARK });
+    const asked = { prompt: MARK, kind: "text" };
+    const { structuredContent: question } = await callTool(rpc, "ask_question", asked);
+    await person.send(`POST /v1/questions/${question.id}/answer`, { answer: MARK });
+    await callTool(rpc, "get_question", { question_id: question.id });
+    await rpc("tools/call", { name: MARK });
+    await rpc(MARK, { [MARK]: MARK });
+    await rpc("resources/read", { uri: MARK });
+    await post(quiet.url, agent.secret, `{"${MARK}`);
+    await rpc("ping", {}, { headers: { "mcp-session-id": MARK } });
+  }
+  const log = quiet.lines.join("");
+  expect(log).toContain("POST /mcp");
+  for (const text of [MARK, agent.secret, person.token, id]) expect(log).not.toContain(text);
+  for (const line of quiet.lines) expect(line).not.toContain('"level":"error"');
+});

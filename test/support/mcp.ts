@@ -1,0 +1,167 @@
+/** MCP messages as plain HTTP, in both eras, for tests that look at every byte of an answer. */
+
+import type { App } from "../../src/app.ts";
+import type { ActivityEntry } from "../../src/model/activity.ts";
+import type { Agent, Person } from "./client.ts";
+import type { TestClock } from "./clock.ts";
+import { until } from "./until.ts";
+
+export interface McpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The JSON-RPC response; null when there is none. */
+  readonly body: any;
+  /** Notifications that came before it. */
+  readonly notes: any[];
+  readonly text: string;
+}
+
+interface McpOptions {
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+  readonly id?: string | number;
+}
+
+interface Pair {
+  readonly person: Person;
+  readonly agent: Agent;
+}
+
+export const CLIENT = { name: "test-client", version: "1.2.3" };
+export const NEW_ERA = "2026-07-28";
+
+/** What every request of the new era carries. */
+export const envelope = (client: object | null = CLIENT) => ({
+  "io.modelcontextprotocol/protocolVersion": NEW_ERA,
+  "io.modelcontextprotocol/clientCapabilities": {},
+  ...(client && { "io.modelcontextprotocol/clientInfo": client }),
+});
+
+/** Posts a body as it is. */
+export async function post(
+  url: string,
+  credential: string | null,
+  body: string | Uint8Array<ArrayBuffer>,
+  { headers, signal }: McpOptions = {},
+): Promise<McpAnswer> {
+  const response = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      ...(credential !== null && { authorization: `Bearer ${credential}` }),
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body,
+    ...(signal && { signal }),
+  });
+  const text = await response.text();
+  const streamed = response.headers.get("content-type")?.startsWith("text/event-stream");
+  const frames = streamed
+    ? text
+        .split("\n\n")
+        .map((frame) => /^data: (.+)$/m.exec(frame)?.[1])
+        .filter((data) => data !== undefined)
+        .map((data) => JSON.parse(data))
+    : [];
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: streamed ? (frames.find((frame) => "id" in frame) ?? null) : text && JSON.parse(text),
+    notes: frames.filter((frame) => !("id" in frame)),
+    text,
+  };
+}
+
+export type Rpc = ReturnType<typeof oldEra>;
+
+/** Requests of the old era, without a session unless a header names one. */
+export const oldEra =
+  (url: string, credential: string) =>
+  (method: string, params?: object, options: McpOptions = {}): Promise<McpAnswer> =>
+    post(
+      url,
+      credential,
+      JSON.stringify({ jsonrpc: "2.0", id: options.id ?? 1, method, ...(params && { params }) }),
+      { ...options, headers: { "mcp-protocol-version": "2025-11-25", ...options.headers } },
+    );
+
+/** Requests of the new era. */
+export const newEra =
+  (url: string, credential: string, client: object | null = CLIENT) =>
+  (method: string, params: any = {}, options: McpOptions = {}): Promise<McpAnswer> => {
+    const name = params.name ?? params.uri;
+    const full = { ...params, _meta: { ...envelope(client), ...params._meta } };
+    return post(
+      url,
+      credential,
+      JSON.stringify({ jsonrpc: "2.0", id: options.id ?? 1, method, params: full }),
+      {
+        ...options,
+        headers: {
+          "mcp-protocol-version": NEW_ERA,
+          "mcp-method": method,
+          ...(typeof name === "string" && { "mcp-name": encodeURI(name) }),
+          ...options.headers,
+        },
+      },
+    );
+  };
+
+/** Begins a session; its id, and a caller that sends it. */
+export async function openSession(url: string, credential: string, client: object = CLIENT) {
+  const send = oldEra(url, credential);
+  const answer = await send("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: client,
+  });
+  const id = answer.headers.get("mcp-session-id")!;
+  const rpc: Rpc = (method, params, options = {}) =>
+    send(method, params, { ...options, headers: { "mcp-session-id": id, ...options.headers } });
+  return { id, answer, rpc };
+}
+
+/** Calls a tool; gives its result. */
+export async function callTool(rpc: Rpc, name: string, args: object = {}, more: object = {}) {
+  const { body } = await rpc("tools/call", { name, arguments: args, ...more });
+  if (!body.result) throw new Error(`no result: ${JSON.stringify(body)}`);
+  return body.result;
+}
+
+/**
+ * Moves time until the one request that waits has ended. An ask-and-wait has its place before it
+ * has its timer, so one step may come too early.
+ */
+export async function outwait(
+  { waits }: Pick<App, "waits">,
+  clock: TestClock,
+  seconds: number,
+): Promise<void> {
+  await until(() => waits.count() === 1);
+  await until(async () => {
+    await clock.advance(seconds);
+    return waits.count() === 0;
+  });
+}
+
+/**
+ * Gives the entries of a key's activity log since the last call, oldest first. It sends a request of
+ * its own after them: what is not there by then never comes.
+ */
+export function activityReader(clock: TestClock, { person, agent }: Pair) {
+  let seen = 0;
+  return async (): Promise<ActivityEntry[]> => {
+    await clock.advance(0.001);
+    const at = clock.now();
+    await agent.send("GET /v1/tasks/last-one");
+    await clock.advance(0.1);
+    const all = await until(async () => {
+      const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
+      return body.items[0]?.at === at && (body.items.reverse() as ActivityEntry[]);
+    });
+    const fresh = all.slice(seen, -1);
+    seen = all.length;
+    return fresh;
+  };
+}
