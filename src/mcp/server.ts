@@ -225,6 +225,7 @@ function tellProgress(clock: Clock, { mcpReq }: ServerContext, wait: unknown): C
   let waited = 0;
   let cancel: Cancel = () => {};
   const next = () => {
+    if (waited + LIMITS.mcp_progress_every > wait) return;
     cancel = clock.after(LIMITS.mcp_progress_every, () => {
       waited += LIMITS.mcp_progress_every;
       const params = { progressToken, progress: waited, total: wait, message: "Waiting" };
