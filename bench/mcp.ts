@@ -1,0 +1,290 @@
+/**
+ * `bun run bench:mcp`: what MCP costs beside REST, in processor time of the same server in the same
+ * run, and what a thousand agents that wait cost in memory. The ratios hardly depend on the machine.
+ */
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openLoad, requestOf } from "./load.ts";
+import { startRelay } from "./process.ts";
+
+const CONNECTIONS = 32;
+const ROUNDS = 5;
+/** Seconds of one turn, and of the one before that is not counted. */
+const TURN = 1.2;
+const WARM_UP = 1;
+/** Agents that wait at once, and the keys that they share out. */
+const WAITERS = 1_000;
+const KEYS_PER_ACCOUNT = 100;
+/** Milliseconds for the server to come to rest before its memory is read. */
+const SETTLE = 1_000;
+/** Clock ticks of a second in `/proc`. */
+const TICKS = 100;
+/** Bytes of a page in `/proc`. */
+const PAGE = 4_096;
+const NEW_ERA = "2026-07-28";
+
+const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
+
+/** Seconds of processor time that the process has used. */
+function cpuOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+}
+
+/** Kilobytes of memory that are in use. */
+function memoryOf(pid: number): number {
+  return (Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * PAGE) / 1024;
+}
+
+const children: Bun.Subprocess[] = [];
+let server = await startRelay(folder, children);
+
+async function stopRelay(): Promise<void> {
+  const child = children.pop();
+  child?.kill();
+  await child?.exited;
+}
+
+async function send<Body>(line: string, body?: object, credential?: string): Promise<Body> {
+  const [method, path] = line.split(" ") as [string, string];
+  const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    method,
+    headers: {
+      ...(body && { "content-type": "application/json" }),
+      ...(credential && { authorization: `Bearer ${credential}` }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${line}: ${response.status}`);
+  return (await response.json()) as Body;
+}
+
+const times = <T>(n: number, make: (i: number) => T): T[] =>
+  Array.from({ length: n }, (_, i) => make(i));
+
+async function createKeys(count: number): Promise<{ token: string; secret: string }[]> {
+  const accounts = times(Math.ceil(count / KEYS_PER_ACCOUNT), () =>
+    send<{ token: string }>("POST /v1/accounts", {}),
+  );
+  const tokens = (await Promise.all(accounts)).map(({ token }) => token);
+  return Promise.all(
+    times(count, async (i) => {
+      const token = tokens[Math.floor(i / KEYS_PER_ACCOUNT)]!;
+      const { secret } = await send<{ secret: string }>("POST /v1/keys", { label: "Bench" }, token);
+      return { token, secret };
+    }),
+  );
+}
+
+type Era = "old" | "new";
+
+/** The bytes of an MCP request, as the official clients send it. */
+function rpcOf(era: Era, secret: string, method: string, params: object, session = ""): Uint8Array {
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": NEW_ERA,
+    "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0.0" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params: era === "new" ? { ...params, _meta: meta } : params,
+  });
+  const name = "name" in params ? String(params.name) : undefined;
+  const head = [
+    "POST /mcp HTTP/1.1",
+    "host: 127.0.0.1",
+    `authorization: Bearer ${secret}`,
+    "content-type: application/json",
+    "accept: application/json, text/event-stream",
+    `mcp-protocol-version: ${era === "new" ? NEW_ERA : "2025-11-25"}`,
+    ...(era === "new" ? [`mcp-method: ${method}`] : []),
+    ...(era === "new" && name ? [`mcp-name: ${name}`] : []),
+    ...(session ? [`mcp-session-id: ${session}`] : []),
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+async function openSession(secret: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${server.port}/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "bench", version: "1.0.0" },
+      },
+    }),
+  });
+  return response.headers.get("mcp-session-id")!;
+}
+
+type Load = Awaited<ReturnType<typeof openLoad>>;
+
+/** Microseconds of processor time of one request. */
+async function costOf(load: Load): Promise<{ cpu_us: number; rate: number }> {
+  const before = cpuOf(server.pid);
+  const { count, seconds } = await load.run(TURN);
+  return { cpu_us: ((cpuOf(server.pid) - before) * 1e6) / count, rate: count / seconds };
+}
+
+const median = (of: readonly number[]) => [...of].sort((a, b) => a - b)[of.length >> 1]!;
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+/** Measures the loads in turns and prints each beside the first one, which is REST's. */
+async function compare(what: string, loads: Readonly<Record<string, Load>>): Promise<void> {
+  for (const load of Object.values(loads)) await load.run(WARM_UP);
+  const empty = () => Object.fromEntries(Object.keys(loads).map((name) => [name, [] as number[]]));
+  const costs = empty();
+  const rates = empty();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, load] of Object.entries(loads)) {
+      const { cpu_us, rate } = await costOf(load);
+      costs[name]!.push(cpu_us);
+      rates[name]!.push(rate);
+    }
+  }
+  for (const load of Object.values(loads)) load.close();
+  const first = median(Object.values(costs)[0]!);
+  for (const [name, all] of Object.entries(costs)) {
+    const cpu = median(all);
+    const per_second = Math.round(median(rates[name]!)).toLocaleString("en");
+    const cells = [cpu.toFixed(0).padStart(7), (cpu / first).toFixed(2).padStart(8)];
+    print(`${what.padEnd(16)}${name.padEnd(14)}${cells.join("")}${per_second.padStart(12)}`);
+  }
+}
+
+async function benchCalls(): Promise<void> {
+  const keys = await createKeys(CONNECTIONS);
+  const sessions = await Promise.all(keys.map(({ secret }) => openSession(secret)));
+  const TASK = { title: "Release version 2", description: "Build, test and publish." };
+  const tasks = await Promise.all(
+    keys.map(({ secret }) => send<{ id: string }>("POST /v1/tasks", TASK, secret)),
+  );
+  const open = (status: number, make: (i: number) => Uint8Array) =>
+    openLoad({ port: server.port, status, requests: keys.map((_, i) => [make(i)]) });
+  const rpc = (era: Era, method: string, params: (i: number) => object) =>
+    open(200, (i) =>
+      rpcOf(era, keys[i]!.secret, method, params(i), era === "old" ? sessions[i]! : ""),
+    );
+  const both = async (method: string, params: (i: number) => object) => ({
+    "MCP, new era": await rpc("new", method, params),
+    "MCP, old era": await rpc("old", method, params),
+  });
+
+  print(`${"".padEnd(30)} CPU µs   of REST   requests/s`);
+  await compare("create a task", {
+    REST: await open(201, (i) =>
+      requestOf("POST /v1/tasks", { credential: keys[i]!.secret, body: JSON.stringify(TASK) }),
+    ),
+    ...(await both("tools/call", () => ({ name: "create_task", arguments: TASK }))),
+  });
+  await compare("read a task", {
+    REST: await open(200, (i) =>
+      requestOf(`GET /v1/tasks/${tasks[i]!.id}`, { credential: keys[i]!.secret }),
+    ),
+    ...(await both("tools/call", (i) => ({
+      name: "get_task",
+      arguments: { task_id: tasks[i]!.id },
+    }))),
+  });
+  await compare("tools/list", await both("tools/list", () => ({})));
+}
+
+/** A thousand agents ask and wait, each on a connection of its own; all are answered, or all go. */
+async function benchWaits(era: Era): Promise<void> {
+  const agents = await createKeys(WAITERS);
+  const connect = async () => {
+    const answers: Promise<number>[] = [];
+    const sockets: Bun.Socket[] = [];
+    for (const { secret } of agents) {
+      const params = {
+        name: "ask_question",
+        arguments: { prompt: "Go on?", wait_seconds: 50 },
+      };
+      const { promise, resolve } = Promise.withResolvers<number>();
+      answers.push(promise);
+      const socket = await Bun.connect({
+        hostname: "127.0.0.1",
+        port: server.port,
+        socket: {
+          data(_, chunk) {
+            if (chunk.includes("answered")) resolve(performance.now());
+          },
+        },
+      });
+      socket.write(rpcOf(era, secret, "tools/call", params));
+      sockets.push(socket);
+    }
+    return { answers, end: () => sockets.forEach((socket) => void socket.end()) };
+  };
+  const tokens = [...new Set(agents.map(({ token }) => token))];
+  const pending = async () =>
+    (
+      await Promise.all(
+        tokens.map((token) =>
+          send<{ questions: { id: string }[] }>("GET /v1/questions", undefined, token),
+        ),
+      )
+    ).map(({ questions }, i) => questions.map(({ id }) => ({ id, token: tokens[i]! })));
+  const asked = async (count: number) => {
+    for (;;) {
+      const found = (await pending()).flat();
+      if (found.length >= count) return found;
+      await Bun.sleep(50);
+    }
+  };
+
+  const answerAll = (open: readonly { id: string; token: string }[]) =>
+    Promise.all(
+      open.map(({ id, token }) =>
+        send(`POST /v1/questions/${id}/answer`, { answer: "Yes" }, token),
+      ),
+    );
+
+  const before = memoryOf(server.pid);
+  const first = await connect();
+  const questions = await asked(WAITERS);
+  await Bun.sleep(SETTLE);
+  const held = memoryOf(server.pid);
+  const from = performance.now();
+  await answerAll(questions);
+  const last = Math.max(...(await Promise.all(first.answers))) - from;
+  first.end();
+  // The same again, and gone instead of answered: what a leak would add, each turn adds.
+  const after: string[] = [];
+  for (let turn = 0; turn < 4; turn++) {
+    const again = await connect();
+    const open = await asked(WAITERS);
+    again.end();
+    await Bun.sleep(SETTLE);
+    after.push((memoryOf(server.pid) / 1024).toFixed(0));
+    await answerAll(open);
+  }
+  const each = ((held - before) / WAITERS).toFixed(1);
+  print(`${WAITERS} agents waiting, ${era} era: ${each} KB each; all had their answers in`);
+  print(`  ${last.toFixed(0)} ms; MB after each further thousand that left: ${after.join(", ")}`);
+}
+
+try {
+  await benchCalls();
+  print("");
+  for (const era of ["new", "old"] as const) {
+    await stopRelay();
+    server = await startRelay(folder, children);
+    await benchWaits(era);
+  }
+} finally {
+  await stopRelay();
+  rmSync(folder, { recursive: true, force: true });
+}
