@@ -263,7 +263,7 @@ async function benchWaits(era: Era): Promise<void> {
   first.end();
   // The same again, and gone instead of answered: what a leak would add, each turn adds.
   const after: string[] = [];
-  for (let turn = 0; turn < 4; turn++) {
+  for (let turn = 0; turn < 8; turn++) {
     const again = await connect();
     const open = await asked(WAITERS);
     again.end();

@@ -1,9 +1,10 @@
 /** README's configuration table is the one in the code. */
 
 import { expect, test } from "bun:test";
+import { appRouter } from "../../routers/index.ts";
 import { CONFIG, ConfigError, readConfig } from "../../src/config.ts";
 import { startTestApp } from "../support/app.ts";
-import { client } from "../support/client.ts";
+import { client, createPair } from "../support/client.ts";
 import { until } from "../support/until.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -40,6 +41,37 @@ test.if(Bun.which("curl") !== null)("the tour works as it stands in README", asy
   await until(() => output().includes('"answer":"Yes"'));
   // The stream runs beside the commands, so what it shows of them is a matter of luck.
   for (const part of ['"title":"Ship it"', "Deploy now?"]) expect(output()).toContain(part);
+});
+
+test("the files that README gives MCP clients reach the endpoint with the key", async () => {
+  const app = await startTestApp();
+  const { agent } = await createPair(app.url);
+  const readme = await Bun.file(new URL("README.md", root)).text();
+  const [, part = ""] = /## Agents over MCP\n(.+?)\n## /s.exec(readme) ?? [];
+  const files = [...part.matchAll(/```json\n(.+?)```/gs)].map(([, text]) => JSON.parse(text!));
+  const [cursor, code] = files;
+  expect([files.length, code.servers.relay.type, code.inputs[0].id]).toEqual([
+    2,
+    "http",
+    "relay-key",
+  ]);
+  for (const { url, headers } of [cursor.mcpServers.relay, code.servers.relay]) {
+    const authorization = headers.Authorization.replace(
+      /\$\{(env:RELAY_KEY|input:relay-key)\}/,
+      agent.secret,
+    );
+    const answer = await fetch(url.replace("http://127.0.0.1:3000", app.url), {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+    });
+    expect(answer.status).toBe(200);
+  }
+  // Every tool is told of.
+  const names = Object.values(appRouter._def.procedures as unknown as Record<string, any>)
+    .map((procedure) => procedure._def.meta.mcp?.name)
+    .filter((name) => name !== undefined);
+  for (const name of names) expect(part).toContain(`\`${name}\``);
 });
 
 /** What a stream has given so far. */
