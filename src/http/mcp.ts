@@ -60,11 +60,15 @@ export function createMcp(options: McpOptions): Handler {
     const transport = new Exchange({ modern: call.modern, streams });
     const id = call.modern ? null : cancelId(request, body.id);
     if (id === null) return transport.serve(servers.create(call), body, request);
-    running.set(id, () => void transport.close());
-    const answer = await transport.serve(servers.create(call), body, request);
-    const done = () => running.delete(id);
-    void (call.work ?? Promise.resolve()).then(done, done);
-    return answer;
+    const stop = () => void transport.close();
+    // Of two requests with one id, the later one.
+    const done = () => running.get(id) === stop && running.delete(id);
+    running.set(id, stop);
+    try {
+      return await transport.serve(servers.create(call), body, request);
+    } finally {
+      void (call.work ?? Promise.resolve()).then(done, done);
+    }
   };
 
   /** The SDK's handler of the new era, for messages that need a longer look. */

@@ -261,15 +261,58 @@ async function callRaw(era: string, name: string, fixed: object, json: string) {
 test("wait_seconds is bounded as wait is, under its own name", async () => {
   for (const value of [51, -1, 1.5, "5", null, true]) {
     for (const [, rpc] of eras) {
-      const result = await callTool(rpc, "get_question", { question_id: "x", wait_seconds: value });
-      expect(problemOf(result)).toMatchObject({
-        code: "invalid_fields",
-        detail: "Invalid fields: wait_seconds.",
-      });
+      for (const [name, args] of [
+        ["ask_question", { prompt: "?" }],
+        ["get_question", { question_id: "x" }],
+        ["read_inbox", {}],
+      ] as const) {
+        const result = await callTool(rpc, name, { ...args, wait_seconds: value });
+        expect(problemOf(result)).toMatchObject({
+          code: "invalid_fields",
+          detail: "Invalid fields: wait_seconds.",
+        });
+      }
     }
   }
   const named = await callTool(modern, "ask_question", { prompt: "p", wait: 1 });
   expect(problemOf(named).fields).toEqual({ wait: "is not a field of this request" });
+});
+
+test("what a tool that reads cannot take names its field, and does nothing [§7 422]", async () => {
+  await person.send("POST /v1/tasks", { title: "unread", key_id: agent.key.id });
+  const bad: Record<string, Record<string, unknown[]>> = {
+    read_inbox: {
+      limit: [0, 101, 1.5, "5", null, []],
+      peek: ["true", 1, null],
+      ack: ["\0", "\ud800", 1, null],
+      [MARK]: [1],
+    },
+    list_tasks: {
+      status: ["todo", [], ["todo", "x"], null],
+      priority: ["low", [1]],
+      limit: [0, 501, "5"],
+      cursor: ["x", 1, null],
+      key_id: [agent.key.id],
+    },
+    list_questions: { status: ["pending", []], task_id: ["\0", 1], key_id: [agent.key.id] },
+    list_agents: { key_id: [agent.key.id] },
+    get_task: { task_id: ["\0", "\udc00", 1, null] },
+    cancel_question: { question_id: ["\0", 1, null] },
+  };
+  for (const [name, fields] of Object.entries(bad)) {
+    for (const [field, values] of Object.entries(fields)) {
+      for (const value of values) {
+        for (const [, rpc] of eras) {
+          const { code, fields: named } = problemOf(await callTool(rpc, name, { [field]: value }));
+          const shown = field === MARK ? "unknown" : field;
+          expect([name, field, value, code]).toEqual([name, field, value, "invalid_fields"]);
+          expect(named).toHaveProperty(shown);
+        }
+      }
+    }
+  }
+  const { items } = (await agent.send("GET /v1/inbox?peek=true")).body;
+  expect(items.at(-1).task.title).toBe("unread");
 });
 
 test("arguments of another kind, and a name that is no tool, are invalid params", async () => {
