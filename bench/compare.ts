@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import type { Load } from "./load.ts";
 
-const ROUNDS = 5;
+export const ROUNDS = 5;
 /** Seconds of one turn, and of the one before that is not counted. */
 const TURN = 1.2;
 export const WARM_UP = 1;
@@ -24,7 +24,7 @@ export interface Side {
   close(): void;
 }
 
-interface Measured {
+export interface Measured {
   readonly rate: number;
   readonly cpu_us: number;
   readonly p50: number;

@@ -6,34 +6,21 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { count, type Measured, measure, ROUNDS, WARM_UP } from "./compare.ts";
 import { openLoad, requestOf } from "./load.ts";
-import { startRelay } from "./process.ts";
+import { startRelay, times } from "./process.ts";
 
 const CONNECTIONS = 32;
-const ROUNDS = 5;
-/** Seconds of one turn, and of the one before that is not counted. */
-const TURN = 1.2;
-const WARM_UP = 1;
 /** Agents that wait at once, and the keys that they share out. */
 const WAITERS = 1_000;
 const KEYS_PER_ACCOUNT = 100;
 /** Milliseconds for the server to come to rest before its memory is read. */
 const SETTLE = 1_000;
-/** Clock ticks of a second in `/proc`. */
-const TICKS = 100;
 /** Bytes of a page in `/proc`. */
 const PAGE = 4_096;
 const NEW_ERA = "2026-07-28";
 
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
-
-/** Seconds of processor time that the process has used. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS;
-}
 
 /** Kilobytes of memory that are in use. */
 function memoryOf(pid: number): number {
@@ -63,16 +50,13 @@ async function send<Body>(line: string, body?: object, credential?: string): Pro
   return (await response.json()) as Body;
 }
 
-const times = <T>(n: number, make: (i: number) => T): T[] =>
-  Array.from({ length: n }, (_, i) => make(i));
-
-async function createKeys(count: number): Promise<{ token: string; secret: string }[]> {
-  const accounts = times(Math.ceil(count / KEYS_PER_ACCOUNT), () =>
+async function createKeys(n: number): Promise<{ token: string; secret: string }[]> {
+  const accounts = times(Math.ceil(n / KEYS_PER_ACCOUNT), () =>
     send<{ token: string }>("POST /v1/accounts", {}),
   );
   const tokens = (await Promise.all(accounts)).map(({ token }) => token);
   return Promise.all(
-    times(count, async (i) => {
+    times(n, async (i) => {
       const token = tokens[Math.floor(i / KEYS_PER_ACCOUNT)]!;
       const { secret } = await send<{ secret: string }>("POST /v1/keys", { label: "Bench" }, token);
       return { token, secret };
@@ -131,36 +115,28 @@ async function openSession(secret: string): Promise<string> {
 
 type Load = Awaited<ReturnType<typeof openLoad>>;
 
-/** Microseconds of processor time of one request. */
-async function costOf(load: Load): Promise<{ cpu_us: number; rate: number }> {
-  const before = cpuOf(server.pid);
-  const { count, seconds } = await load.run(TURN);
-  return { cpu_us: ((cpuOf(server.pid) - before) * 1e6) / count, rate: count / seconds };
-}
-
 const median = (of: readonly number[]) => [...of].sort((a, b) => a - b)[of.length >> 1]!;
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 /** Measures the loads in turns and prints each beside the first one, which is REST's. */
 async function compare(what: string, loads: Readonly<Record<string, Load>>): Promise<void> {
-  for (const load of Object.values(loads)) await load.run(WARM_UP);
-  const empty = () => Object.fromEntries(Object.keys(loads).map((name) => [name, [] as number[]]));
-  const costs = empty();
-  const rates = empty();
+  const sides = Object.entries(loads).map(([name, load]) => ({
+    name,
+    side: { ...load, pid: server.pid },
+    measured: [] as Measured[],
+  }));
+  for (const { side } of sides) await side.run(WARM_UP);
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, load] of Object.entries(loads)) {
-      const { cpu_us, rate } = await costOf(load);
-      costs[name]!.push(cpu_us);
-      rates[name]!.push(rate);
-    }
+    for (const { side, measured } of sides) measured.push(await measure(side));
   }
-  for (const load of Object.values(loads)) load.close();
-  const first = median(Object.values(costs)[0]!);
-  for (const [name, all] of Object.entries(costs)) {
-    const cpu = median(all);
-    const per_second = Math.round(median(rates[name]!)).toLocaleString("en");
+  for (const { side } of sides) side.close();
+  const cpuOf = (measured: readonly Measured[]) => median(measured.map(({ cpu_us }) => cpu_us));
+  const first = cpuOf(sides[0]!.measured);
+  for (const { name, measured } of sides) {
+    const cpu = cpuOf(measured);
     const cells = [cpu.toFixed(0).padStart(7), (cpu / first).toFixed(2).padStart(8)];
-    print(`${what.padEnd(16)}${name.padEnd(14)}${cells.join("")}${per_second.padStart(12)}`);
+    const per_second = count(median(measured.map(({ rate }) => rate))).padStart(12);
+    print(`${what.padEnd(16)}${name.padEnd(14)}${cells.join("")}${per_second}`);
   }
 }
 
@@ -237,10 +213,10 @@ async function benchWaits(era: Era): Promise<void> {
         ),
       )
     ).map(({ questions }, i) => questions.map(({ id }) => ({ id, token: tokens[i]! })));
-  const asked = async (count: number) => {
+  const asked = async (n: number) => {
     for (;;) {
       const found = (await pending()).flat();
-      if (found.length >= count) return found;
+      if (found.length >= n) return found;
       await Bun.sleep(50);
     }
   };
