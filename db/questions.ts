@@ -115,11 +115,12 @@ interface QuestionFilter {
   readonly task_id: string | null;
   /** Questions past this time (seconds) are not pending. */
   readonly now: number;
+  readonly limit: number;
 }
 
 const lists = new Map<string, (values: Record<string, unknown>) => Statement<QuestionRow>>();
 
-/** The newest questions that match, at most 100 (interface.md §4 Questions, List). */
+/** The newest questions that match (interface.md §4 Questions, List). */
 export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
   const statuses = QUESTION_STATUSES.filter((status) => filter.statuses.includes(status));
   const shape = [filter.scope, filter.task_id !== null, ...statuses].join(" ");
@@ -128,7 +129,12 @@ export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
     list = buildList(filter.scope, filter.task_id !== null, statuses);
     lists.set(shape, list);
   }
-  return list({ owner: filter.owner, task_id: filter.task_id, now: filter.now });
+  return list({
+    owner: filter.owner,
+    task_id: filter.task_id,
+    now: filter.now,
+    limit: filter.limit,
+  });
 }
 
 function buildList(
@@ -137,7 +143,7 @@ function buildList(
   statuses: readonly Question["status"][],
 ) {
   const owner = sql.identifier(scope === "key" ? "key_id" : "account_id");
-  const limit = sql.raw(String(LIMITS.question_list));
+  const limit = p("limit");
   const conditions = [sql`${owner} = ${p("owner")}`, ofLiveKey("questions")];
   if (of_task) conditions.push(sql`task_id = ${p("task_id")}`);
   const range = (status: string) => {

@@ -51,8 +51,9 @@ export const inbox = router({
         name: "read_inbox",
         title: "Read the inbox",
         description:
-          "Read what came for you, oldest first: tasks that the person made, changed or deleted, answers to your questions, and messages. Call it when you start and between steps. Send `peek` true and, as `ack`, the id of the last item you handled: that one and all older ones become read, and nothing is lost if a result does not reach you. Without `peek` the items become read at once. With nothing else to do, wait for the next item with `wait_seconds`.",
+          "Read what came for you, oldest first, 10 at a time: tasks that the person made, changed or deleted, answers to your questions, and messages. Call it when you start and between steps. Send `peek` true and, as `ack`, the id of the last item you handled: that one and all older ones become read, and nothing is lost if a result does not reach you. Without `peek` the items become read at once. With nothing else to do, wait for the next item with `wait_seconds`.",
         annotations: hints({}),
+        defaults: { limit: 10 },
         next: readOn,
       },
     })

@@ -50,9 +50,10 @@ export const questions = router({
         name: "list_questions",
         title: "List questions",
         description:
-          "List your questions, newest first; the pending ones unless `status` says otherwise. Call it to find a question whose id you lost, or answers that came while you were away (`status`: answered).",
+          'List your questions, newest first, 20 at a time; the pending ones unless `status` says otherwise. Call it to find a question whose id you lost, or answers that came while you were away (`status`: ["answered"]).',
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
+        defaults: { limit: 20 },
       },
     })
     .input(
@@ -64,6 +65,12 @@ export const questions = router({
           .optional(),
         key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
         task_id: Id.meta({ description: "Only questions about this task" }).optional(),
+        limit: z
+          .int()
+          .min(1)
+          .max(LIMITS.question_list)
+          .meta({ description: `Default ${LIMITS.question_list}` })
+          .optional(),
       }),
     )
     .output(z.object({ questions: z.array(Question) }))

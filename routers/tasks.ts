@@ -4,10 +4,19 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
 import { Id } from "../src/model/text.ts";
-import { hints } from "./tool.ts";
+import { hints, type NextCall } from "./tool.ts";
 import { anyone, keyIdRule, router } from "./trpc.ts";
 
 const tags = ["Tasks"];
+
+/** A list that goes on. */
+function nextPage(
+  { next_cursor: cursor }: { readonly next_cursor: string | null },
+  given: Readonly<Record<string, unknown>>,
+): NextCall | null {
+  if (cursor === null) return null;
+  return { why: "There are more. To read on", name: "list_tasks", arguments: { ...given, cursor } };
+}
 
 export const tasks = router({
   list: anyone
@@ -26,10 +35,11 @@ export const tasks = router({
         name: "list_tasks",
         title: "List tasks",
         description:
-          "List your tasks, the last updated first, 20 at a time. Call it when you start, to find what the person left for you (`status`: todo) and what you left unfinished (in_progress).",
+          'List your tasks, the last updated first, 20 at a time. Call it when you start, to find what the person left for you (`status`: ["todo"]) and what you left unfinished (["in_progress"]).',
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },
+        next: nextPage,
       },
     })
     .input(
@@ -109,7 +119,8 @@ export const tasks = router({
         title: "Change a task",
         description:
           "Change a task; fields you leave out stay as they are. Call it at each step with `progress` (0 to 100) and `status_note` (one short line on what you do now), and at the end with `status` done, or cancelled when you give up.",
-        annotations: hints({ destroys: true, repeatable: true }),
+        // Not destructive: a client would ask the person at every progress note.
+        annotations: hints({ repeatable: true }),
       },
     })
     .input(TaskPatch.extend({ task_id: Id }))

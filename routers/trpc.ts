@@ -115,7 +115,7 @@ function reasonOf(issue: core.$ZodIssue): string {
     case "invalid_type":
       return issue.message.endsWith("received undefined")
         ? "is required"
-        : `must be of type ${issue.expected}`;
+        : `must be of type ${issue.expected === "int" ? "integer" : issue.expected}`;
     case "invalid_value":
       return `must be one of ${issue.values.join(", ")}`;
     case "too_small":
@@ -131,8 +131,10 @@ function reasonOf(issue: core.$ZodIssue): string {
   }
 }
 
-const unitOf = ({ origin }: core.$ZodIssueTooSmall | core.$ZodIssueTooBig): string =>
-  origin === "array" ? " items" : "";
+function unitOf(issue: core.$ZodIssueTooSmall | core.$ZodIssueTooBig): string {
+  if (issue.origin !== "array") return "";
+  return (issue.code === "too_small" ? issue.minimum : issue.maximum) === 1 ? " item" : " items";
+}
 
 /** The parts of a built procedure: a base's middleware, the input's, the output's, the resolver's. */
 interface Built {

@@ -149,7 +149,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   const mcp = createMcp({
     tools,
     createContext,
-    checkSource: createSourceCheck({ public_url: () => url, origins }),
+    foreignSource: createSourceCheck({ public_url: () => url, origins }),
     recordClient: usage.recordClient,
     signer,
     clock,

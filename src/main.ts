@@ -20,7 +20,7 @@ try {
 
   log.info("started", { version: VERSION, url: app.url });
   process.stdout.write(
-    `Relay ${VERSION} is listening at ${app.url}\n` +
+    `Relay ${VERSION} is listening at ${app.url}${config.PUBLIC_URL === undefined ? "" : ` (here at ${app.local_url})`}\n` +
       `Next: create an account with  curl -X POST ${app.url}/v1/accounts\n`,
   );
 

@@ -26,8 +26,8 @@ import type { Visit } from "./visit.ts";
 interface McpOptions {
   readonly tools: Tools;
   readonly createContext: CreateContext;
-  /** Throws `403 forbidden` for a request that does not name this server. */
-  readonly checkSource: (request: Request) => void;
+  /** A `403 forbidden` for a request that does not name this server; null for any other. */
+  readonly foreignSource: (request: Request) => ServiceError | null;
   readonly recordClient: (usage: KeyUsage, client: ClientInfo) => Promise<void> | undefined;
   readonly signer: Signer;
   readonly clock: Clock;
@@ -93,15 +93,18 @@ export function createMcp(options: McpOptions): Handler {
       }
       return response;
     }
-    call.error = refusal(error.code);
+    // So the SDK answers parameters that its own schemas refuse.
+    const code = error.code === RPC.internal ? RPC.invalid_params : error.code;
+    call.error = refusal(code);
     // To a client of the old era a 404 means that its session is gone.
-    const status = !call.modern ? 200 : error.code === RPC.method_not_found ? 404 : 400;
-    return refused(status, answer.id, rpcError(error.code, call.error, error.data), visit);
+    const status = !call.modern ? 200 : code === RPC.method_not_found ? 404 : 400;
+    return refused(status, answer.id, rpcError(code, call.error, error.data), visit);
   };
 
   const serve = async (call: McpCall, message: Message, body: JSONRPCRequest, visit: Visit) => {
     const answer = await (message.checked ? exchange : look)(call, body, visit.request);
-    if (answer === null) return new Response(null, { status: 499 });
+    // Its client went, or cancelled it: then it takes an empty 202 for the end without a complaint.
+    if (answer === null) return new Response(null, { status: 202, headers: headersOf(visit) });
     if (!(answer instanceof Response)) return render(call, answer, visit);
     // The SDK took it for a notification, so it is not what it looked like.
     if (answer.status === 202) {
@@ -124,7 +127,8 @@ export function createMcp(options: McpOptions): Handler {
   };
 
   return async (request, visit) => {
-    options.checkSource(request);
+    const foreign = options.foreignSource(request);
+    if (foreign) return refuseSource(foreign, visit);
     // Text that is none is refused only after the credential (decisions.md, Errors).
     const text = await readText(request).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "invalid_json") return error;
@@ -187,6 +191,16 @@ export function createMcp(options: McpOptions): Handler {
     void (call.work ?? Promise.resolve()).then(settled, settled);
     return response;
   };
+
+  /** The person sees that their agent is refused: the address is likely the wrong one. */
+  async function refuseSource(error: ServiceError, visit: Visit): Promise<never> {
+    const ctx = await createContext(visit, null, false).catch(() => null);
+    if (ctx?.caller?.kind === "key") {
+      visit.charge();
+      visit.ended({ action: REFUSED, host: ctx.host, error }, { client: null });
+    }
+    throw error;
+  }
 
   function recordAll({ recorded, usage }: RequestContext, client: ClientInfo | null) {
     const client_recorded = usage && client ? recordClient(usage, client) : undefined;

@@ -1,6 +1,7 @@
 /** Whether a request to `/mcp` names us: against pages that reach us under a name of their own. */
 
-import { fail } from "../errors.ts";
+import { isIP } from "node:net";
+import { ServiceError } from "../errors.ts";
 
 interface SourceOptions {
   /** The address shown to clients; known once the server listens. */
@@ -11,31 +12,35 @@ interface SourceOptions {
 
 /**
  * A check of `Host`, which must be the public one or loopback, and of `Origin`, which must be one of
- * those, one that is allowed, or none (decisions.md, Other routes). Throws `403 forbidden`.
+ * those, one that is allowed, or none (decisions.md, Other routes). Gives `403 forbidden` or null.
  */
 export function createSourceCheck({ public_url, origins }: SourceOptions) {
   let ours: { readonly hostname: string; readonly origin: string } | undefined;
 
-  return ({ headers }: Request): void => {
+  return ({ headers }: Request): ServiceError | null => {
     if (!ours) {
       const { hostname, origin } = new URL(public_url());
       ours = { hostname, origin };
     }
     const host = hostnameOf(headers.get("host") ?? "");
-    if (host !== ours.hostname && !LOOPBACK.has(host)) {
-      fail("forbidden", { detail: "The Host header does not name this server." });
+    if (host !== ours.hostname && !isLoopback(host)) {
+      return new ServiceError("forbidden", {
+        detail: "The Host header does not name this server.",
+      });
     }
     const origin = headers.get("origin");
-    if (origin === null || origin === ours.origin || origins.includes(origin)) return;
-    if (!URL.canParse(origin) || !LOOPBACK.has(new URL(origin).hostname)) {
-      fail("forbidden", { detail: "The Origin header is not an allowed one." });
-    }
+    if (origin === null || origin === ours.origin || origins.includes(origin)) return null;
+    const { origin: own = null, hostname = "" } = URL.parse(origin) ?? {};
+    if (own === origin && isLoopback(hostname)) return null;
+    return new ServiceError("forbidden", { detail: "The Origin header is not an allowed one." });
   };
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."));
 
-/** A host without its port, as URLs write it. */
+/** A host without its port, as URLs write it; empty for what is none. */
 function hostnameOf(host: string): string {
-  return host.replace(/:\d*$/, "").toLowerCase();
+  if (/[/?#@\\\s]/.test(host)) return "";
+  return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "") ?? "";
 }

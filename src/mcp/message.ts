@@ -13,6 +13,8 @@ import type { Seal } from "./seal.ts";
 import { NEW_ERA } from "./server.ts";
 import { readSession } from "./session.ts";
 
+const VERSIONS: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, NEW_ERA];
+
 type Params = Readonly<Record<string, unknown>>;
 
 /** A message that is taken. */
@@ -53,6 +55,9 @@ export function readMessage(
   const version = headers.get("mcp-protocol-version");
   const method = headers.get("mcp-method");
   const name = headers.get("mcp-name");
+  if (isObject(body) && body.params !== undefined && !isObject(body.params)) {
+    return refuseMessage(RPC.invalid_params, 400);
+  }
   if (isPlain(body)) {
     const { params = {} } = body;
     const claimed = (params._meta as Params | undefined)?.[PROTOCOL_VERSION_META_KEY];
@@ -71,14 +76,20 @@ export function readMessage(
     ...(method !== null && { mcpMethodHeader: method }),
     ...(name !== null && { mcpNameHeader: name }),
   });
-  if (found.kind === "reject") return refuseMessage(found.code, found.httpStatus, found.data);
+  if (found.kind === "reject") {
+    // What sorts after the new version it takes for a newer one, whose parameters it misses.
+    if (found.code === RPC.invalid_params && version !== null && !VERSIONS.includes(version)) {
+      return refuseMessage(RPC.unsupported_version, 400, { supported: VERSIONS });
+    }
+    return refuseMessage(found.code, found.httpStatus, found.data);
+  }
   if (found.kind === "modern") return modernMessage(found.messageKind, body, false);
   // Relay sends no requests, so a response answers none; batches are refused.
   if (found.reason === "batch" || found.reason === "response") {
     return refuseMessage(RPC.invalid_request, 400);
   }
-  if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
-    return refuseMessage(RPC.unsupported_version, 400, { supported: SUPPORTED_PROTOCOL_VERSIONS });
+  if (version !== null && !VERSIONS.includes(version)) {
+    return refuseMessage(RPC.unsupported_version, 400, { supported: VERSIONS });
   }
   return legacyMessage(headers, body, key_id, sessions);
 }

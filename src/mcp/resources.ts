@@ -1,7 +1,8 @@
 /** Resources and prompts: what a person picks in their client, beside what the agent calls. */
 
 import type { Context } from "../../routers/context.ts";
-import { fail } from "../errors.ts";
+import { toServiceError } from "../../routers/trpc.ts";
+import { fail, invalidFields } from "../errors.ts";
 import type { Tools } from "./tools.ts";
 
 const mimeType = "application/json";
@@ -13,7 +14,7 @@ const RESOURCES = [
       uri: "relay://tasks",
       name: "open-tasks",
       title: "Open tasks",
-      description: "Your tasks that are to do or in progress, the last updated first.",
+      description: "The 20 last updated of your tasks that are to do or in progress.",
       mimeType,
     },
     tool: "list_tasks",
@@ -24,7 +25,7 @@ const RESOURCES = [
       uri: "relay://questions",
       name: "pending-questions",
       title: "Pending questions",
-      description: "Your questions that the person has not answered yet.",
+      description: "Your newest 20 questions that the person has not answered yet.",
       mimeType,
     },
     tool: "list_questions",
@@ -67,7 +68,15 @@ export async function readResource(tools: Tools, ctx: Context, uri: string): Pro
   for (const { shown, tool, field } of TEMPLATES) {
     const start = shown.uriTemplate.slice(0, shown.uriTemplate.indexOf("{"));
     const id = uri.startsWith(start) ? uri.slice(start.length) : "";
-    if (id !== "") return JSON.stringify(await tools.get(tool)!.call(ctx, { [field]: id }));
+    if (id === "") continue;
+    const found = await tools
+      .get(tool)!
+      .call(ctx, { [field]: id })
+      .catch((error: unknown) => {
+        const { fields } = toServiceError(error);
+        throw fields && field in fields ? invalidFields({ uri: fields[field]! }) : error;
+      });
+    return JSON.stringify(found);
   }
   return fail("not_found");
 }
@@ -91,7 +100,7 @@ export const PROMPT_LIST = { prompts: [NEXT_TASK] };
 export function promptNamed(name: unknown) {
   if (name !== NEXT_TASK.name) return undefined;
   const text =
-    "Call list_tasks with status todo and take the task with the highest priority, the oldest one of several. Say which one it is, set it in_progress, and work on it until it is done, with progress and status_note kept current by update_task. Ask me with ask_question where only I can decide. If nothing is to do, say so.";
+    'Call list_tasks with status ["todo"], and priority ["urgent"] first, then ["high"], ["medium"] and ["low"], until there are some; take the oldest one. Say which one it is, set it in_progress, and work on it until it is done, with progress and status_note kept current by update_task. Ask me with ask_question where only I can decide. If nothing is to do, say so.';
   return {
     description: NEXT_TASK.description,
     messages: [{ role: "user" as const, content: { type: "text" as const, text } }],

@@ -41,8 +41,7 @@ export function toolResult(value: object, next: NextCall | null) {
 export function toolFailure(error: ServiceError, modern: boolean) {
   const data = problemData(error);
   const reasons = Object.entries(error.fields ?? {}).map(([name, why]) => `${name} ${why}.`);
-  const again =
-    error.retry_after === undefined ? [] : [`Try again in ${error.retry_after} seconds.`];
+  const again = error.retry_after === undefined ? [] : [`Try again in ${error.retry_after} s.`];
   const text = [`${error.code}: ${error.message}`, ...reasons, ...again].join("\n");
   return {
     isError: true,

@@ -1,5 +1,6 @@
 /** The official SDK's server, made anew for each request, over tools made ready once. */
 
+import { createHash } from "node:crypto";
 import {
   ProtocolError,
   type Result,
@@ -104,9 +105,10 @@ export function createMcpServers(options: McpServersOptions) {
   const callTool: Handle = async (call, extra) => {
     const { key_id, modern, params } = call;
     const named = tools.get(params.name as string) ?? failFields({ name: "is not a tool" });
-    const begun = readRound(options.rounds, key_id, params, named, modern);
+    const asked = argumentsIn(params);
+    const begun = readRound(options.rounds, { key_id, params, asked, modern, tool: named });
     const tool = begun ? tools.get(begun.name)! : named;
-    const given = begun?.arguments ?? argumentsIn(params);
+    const given = begun?.arguments ?? asked;
     const started = clock.now();
     try {
       const result = await run(call, extra, tool, given);
@@ -119,6 +121,7 @@ export function createMcpServers(options: McpServersOptions) {
         const state: Round = {
           round,
           of: named.definition.name,
+          asked: digestOf(asked),
           name: next.name,
           arguments: { ...next.arguments, wait_seconds: wait },
         };
@@ -189,10 +192,19 @@ type Given = Readonly<Record<string, unknown>>;
 interface Round {
   /** The number of this round; the first call was 1. */
   readonly round: number;
-  /** The tool that the client calls. */
+  /** The tool that the client calls, and a digest of the arguments that it calls it with. */
   readonly of: string;
+  readonly asked: string;
   readonly name: string;
   readonly arguments: Given;
+}
+
+interface RoundOptions {
+  readonly key_id: string;
+  readonly params: Given;
+  readonly asked: Given;
+  readonly modern: boolean;
+  readonly tool: Tool;
 }
 
 function argumentsIn({ arguments: given = {} }: Given): Given {
@@ -201,20 +213,24 @@ function argumentsIn({ arguments: given = {} }: Given): Given {
 }
 
 /** The round that a call goes on with; undefined for a first call. */
-function readRound(
-  seal: Seal,
-  key_id: string,
-  { requestState: state }: Given,
-  tool: Tool,
-  modern: boolean,
-): Round | undefined {
+function readRound(seal: Seal, { key_id, params, asked, modern, tool }: RoundOptions) {
+  const { requestState: state } = params;
   // The old era knows no such parameter.
   if (!modern || state === undefined) return undefined;
   const found = typeof state === "string" ? seal.read(key_id, state) : undefined;
   const round = found as Round | undefined;
-  return round?.of === tool.definition.name
+  return round?.of === tool.definition.name && round.asked === digestOf(asked)
     ? round
-    : failFields({ requestState: "is not one of this tool and key" });
+    : failFields({ requestState: "is not one of this tool, arguments and key" });
+}
+
+/** The same for the same arguments, in whatever order a client has them. */
+function digestOf(given: Given): string {
+  const sorted = (_: string, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  return createHash("sha256").update(JSON.stringify(given, sorted)).digest("base64url");
 }
 
 /** Notifies a client that asked for it while a call waits. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Context } from "../../routers/context.ts";
 import type { NextCall } from "../../routers/tool.ts";
 import { directCall, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
-import { failFields, invalidFields, type ServiceError, UNKNOWN_FIELD } from "../errors.ts";
+import { invalidFields, type ServiceError } from "../errors.ts";
 import { type JsonSchema, jsonSchema, type ObjectSchema } from "./schema.ts";
 
 export type Tools = ReadonlyMap<string, Tool>;
@@ -37,6 +37,10 @@ export interface Tool {
 
 /** The tool's name for the field `wait`: an agent reads no manual to learn the unit. */
 const WAIT = "wait_seconds";
+
+/** A name that no field has, for a `wait` that an agent sent. */
+const OTHER_WAIT = "wait_";
+const TOOL_NAMES: Readonly<Record<string, string>> = { wait: WAIT, [OTHER_WAIT]: "wait" };
 
 /** What a procedure without a result gives. */
 const DONE = { done: true };
@@ -86,7 +90,9 @@ function toTool(procedure: AnyTRPCProcedure): Tool {
     // Without a prototype, so that a field named `__proto__` is like any other.
     const data: Record<string, unknown> = Object.assign(Object.create(null), defaults);
     for (const name of Object.keys(given)) {
-      data[waits && name === WAIT ? "wait" : name] = given[name];
+      // The tool has `wait` under another name, so one that is sent is unknown.
+      if (waits && name === "wait") data[OTHER_WAIT] = given[name];
+      else data[waits && name === WAIT ? "wait" : name] = given[name];
     }
     return data;
   };
@@ -104,10 +110,9 @@ function toTool(procedure: AnyTRPCProcedure): Tool {
     rounds: mcp.rounds === true,
     async call(ctx, given) {
       try {
-        if (waits && "wait" in given) failFields({ wait: UNKNOWN_FIELD });
         return ((await run(ctx, inputOf(given))) ?? DONE) as object;
       } catch (error) {
-        throw waits && !("wait" in given) ? renamed(toServiceError(error)) : error;
+        throw waits ? renamed(toServiceError(error)) : error;
       }
     },
     next: (result, given) => mcp.next?.(result, given) ?? null,
@@ -152,10 +157,10 @@ function argumentsOf(
 
 /** An error with the field `wait` under the name that the tool has for it. */
 function renamed(error: ServiceError): ServiceError {
-  if (!error.fields || !("wait" in error.fields)) return error;
+  if (!error.fields || !Object.keys(TOOL_NAMES).some((name) => name in error.fields!)) return error;
   return invalidFields(
     Object.fromEntries(
-      Object.entries(error.fields).map(([name, why]) => [name === "wait" ? WAIT : name, why]),
+      Object.entries(error.fields).map(([name, why]) => [TOOL_NAMES[name] ?? name, why]),
     ),
   );
 }

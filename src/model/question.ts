@@ -31,7 +31,7 @@ export type Question = z.infer<typeof Question>;
 /** Ask body. `options: null` and `task_id: null` mean absent (decisions.md, Null). */
 export const QuestionInput = z.strictObject({
   prompt: text({ max: LIMITS.prompt }),
-  kind: QuestionKind.exactOptional(),
+  kind: QuestionKind.exactOptional().meta({ description: "`confirm` when absent" }),
   options: z
     .array(text({ max: LIMITS.option_label }))
     .min(LIMITS.options_min)

@@ -40,9 +40,12 @@ export type Task = z.infer<typeof Task>;
 export const TaskInput = z.strictObject({
   title: Title,
   description: Description.exactOptional(),
-  status: TaskStatus.exactOptional(),
-  priority: TaskPriority.exactOptional(),
-  notify: z.boolean().exactOptional(),
+  status: TaskStatus.exactOptional().meta({ description: "A new task: `todo` when absent" }),
+  priority: TaskPriority.exactOptional().meta({ description: "A new task: `medium` when absent" }),
+  notify: z.boolean().exactOptional().meta({
+    description:
+      "Whether the person's devices show an agent's changes as notifications; a new task: true when absent",
+  }),
 });
 export type TaskInput = z.infer<typeof TaskInput>;
 

@@ -52,6 +52,7 @@ interface ListQuery {
   readonly key_id?: string | undefined;
   readonly task_id?: string | undefined;
   readonly status?: readonly Question["status"][] | undefined;
+  readonly limit?: number | undefined;
 }
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
@@ -258,6 +259,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           task_id: query.task_id ?? null,
           // The same moment: what expires between the two would be in neither state.
           now,
+          limit: query.limit ?? LIMITS.question_list,
         }),
       );
       return rows.map((row) => row.question);

@@ -2,6 +2,7 @@
 
 import type { KeyUsage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { KeyCaller } from "../model/caller.ts";
@@ -18,8 +19,12 @@ export function createUsage({ keys, clock, log }: UsageOptions) {
   const quietly = (work: Promise<unknown>): Promise<void> =>
     work.then(
       () => {},
-      // The request itself must not fail for this; a store that is away fails it anyway.
-      (error: unknown) => log.warn("use of a key not recorded", describeError(error)),
+      (error: unknown) => {
+        // The request itself must not fail for this; a store that is away fails it anyway. And a
+        // key that is deleted meanwhile needs no record.
+        if (error instanceof ServiceError && error.status < 500) return;
+        log.warn("use of a key not recorded", describeError(error));
+      },
     );
   const hosts = createPacer({ clock, every: LIMITS.last_host_every, write: keys.setHost, quietly });
   const clients = createPacer({

@@ -76,6 +76,7 @@ test("what is refused before the method is read is POST /mcp [§4 Activity log a
   await old("tools/list", {}, { headers: { "mcp-protocol-version": "1.0" } });
   await modern("tools/list", {}, { headers: { "mcp-method": "ping" } });
   await modern("tools/list", { _meta: { "io.modelcontextprotocol/clientCapabilities": 1 } });
+  await old("tools/list", {}, { headers: { origin: "https://evil.example" } });
   const recorded = await actions();
   expect(recorded).toEqual([
     ["POST /mcp", "invalid_json"],
@@ -86,6 +87,7 @@ test("what is refused before the method is read is POST /mcp [§4 Activity log a
     ["POST /mcp", "invalid_fields"],
     ["POST /mcp", "invalid_fields"],
     ["POST /mcp", "invalid_fields"],
+    ["POST /mcp", "forbidden"],
   ]);
 });
 
@@ -93,7 +95,7 @@ test("no entry: another credential, a refusal before it, a notification [§4 Act
   const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   await post(app.url, null, list);
   await post(app.url, person.token, list);
-  await post(app.url, agent.secret, list, { headers: { origin: "https://evil.example" } });
+  await post(app.url, person.token, list, { headers: { origin: "https://evil.example" } });
   await post(app.url, agent.secret, list, { headers: { "content-type": "text/plain" } });
   await post(app.url, agent.secret, "x".repeat(300_000));
   const note = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });

@@ -145,7 +145,8 @@ test("Host and Origin must be ours", async () => {
   const at_public = (headers: Record<string, string>) =>
     send(public_app.local_url, pair.agent.secret, headers);
 
-  for (const host of [own, "localhost:1", "LOCALHOST", "127.0.0.1", "[::1]:3000"]) {
+  const loopback = ["localhost:1", "LOCALHOST", "localhost.", "127.0.0.1", "127.0.0.2"];
+  for (const host of [own, ...loopback, "[::1]:3000", "[0:0:0:0:0:0:0:1]"]) {
     expect([host, (await local({ host })).status]).toEqual([host, 200]);
     expect([host, (await at_public({ host })).status]).toEqual([host, 200]);
   }
@@ -153,7 +154,10 @@ test("Host and Origin must be ours", async () => {
     expect((await at_public({ host })).status).toBe(200);
     expectProblem(await local({ host }), "forbidden");
   }
-  for (const host of ["evil.example", "relay.example.evil", "localhost.evil", "127.0.0.1.nip.io"]) {
+  for (const host of [
+    ...["evil.example", "relay.example.evil", "localhost.evil", "127.0.0.1.nip.io"],
+    ...["evil.example@localhost", "localhost/x", "localhost#evil", "127.evil", "[::2]"],
+  ]) {
     expectProblem(await at_public({ host }), "forbidden");
   }
   const host = "relay.example";
@@ -161,7 +165,10 @@ test("Host and Origin must be ours", async () => {
     expect([origin, (await at_public({ host, origin })).status]).toEqual([origin, 200]);
   }
   const foreign = ["https://evil.example", "http://relay.example", "https://relay.example:8443"];
-  for (const origin of [...foreign, "null", "", "x", "http://localhost.evil"]) {
+  for (const origin of [
+    ...[...foreign, "null", "", "x", "http://localhost.evil"],
+    ...["http://evil.example@localhost", "http://localhost/", "chrome-extension://localhost"],
+  ]) {
     expectProblem(await at_public({ host, origin }), "forbidden");
   }
 });
@@ -210,7 +217,6 @@ test("what is no single JSON-RPC request or notification is refused, batches too
     { ...request, id: 1.5 },
     { ...request, id: {} },
     { ...request, method: 1 },
-    { ...request, params: [1] },
     { jsonrpc: "2.0", id: 1, result: {} },
     { jsonrpc: "2.0", id: 1, error: { code: 1, message: MARK } },
   ];
@@ -220,6 +226,29 @@ test("what is no single JSON-RPC request or notification is refused, batches too
     expect([text, answer.status, answer.body.error?.code]).toEqual([text, 400, -32600]);
     expect(answer.body.error.data).toMatchObject({ code: "invalid_fields", fields: {} });
     expect(answer.text).not.toContain(MARK);
+  }
+  for (const params of [[1], null, "x", 1]) {
+    const answer = await post(app.url, agent.secret, JSON.stringify({ ...request, params }));
+    expect([params, answer.status, answer.body.error.code]).toEqual([params, 400, -32602]);
+    expect(Object.keys(answer.body.error.data.fields)).toEqual(["params"]);
+  }
+});
+
+test("an initialize that is not one is the client's fault, not ours", async () => {
+  const clientInfo = { name: "c", version: "1" };
+  const whole = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+  expect((await old("initialize", whole)).body.result.protocolVersion).toBe("2025-06-18");
+  for (const change of [
+    { protocolVersion: undefined },
+    { protocolVersion: 5 },
+    { clientInfo: { name: "c" } },
+    { capabilities: [] },
+    { capabilities: { roots: 5 } },
+  ]) {
+    const { status, body } = await old("initialize", { ...whole, ...change });
+    expect([change, status, body.error?.code]).toEqual([change, 200, -32602]);
+    expect(body.error.data).toMatchObject({ code: "invalid_fields", status: 422 });
+    expect(Object.keys(body.error.data.fields)).toEqual(["params"]);
   }
 });
 
@@ -249,7 +278,7 @@ test("bad protocol versions and headers that disagree with the body are 400", as
   for (const version of [MARK, "latest", "9999-01-01"]) {
     const headers = { "mcp-protocol-version": version };
     const { status, body, text } = await old("ping", {}, { headers });
-    expect([version, status, body.error.code]).toEqual([version, 400, -32602]);
+    expect([version, status, body.error.code]).toEqual([version, 400, -32022]);
     expect(text).not.toContain(MARK);
   }
   // The new version without what each of its requests carries.

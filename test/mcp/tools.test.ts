@@ -83,7 +83,10 @@ test("every procedure with meta is a tool, with all that a client shows", () => 
       maximum: 50,
     });
   }
-  expect(toolNamed("list_tasks").inputSchema.properties.limit).toMatchObject({ default: 20 });
+  const limits = ["list_tasks", "list_questions", "read_inbox"].map(
+    (name) => toolNamed(name).inputSchema.properties.limit.default,
+  );
+  expect(limits).toEqual([20, 20, 10]);
 });
 
 test("reads are marked as such, and what ends or overwrites something as destructive", () => {
@@ -97,7 +100,7 @@ test("reads are marked as such, and what ends or overwrites something as destruc
     "list_agents",
   ]);
   expect(marked("openWorldHint")).toEqual(["ask_question", "send_message"]);
-  expect(marked("destructiveHint")).toEqual(["update_task", "delete_task", "cancel_question"]);
+  expect(marked("destructiveHint")).toEqual(["delete_task", "cancel_question"]);
 });
 
 for (const [era, rpc] of eras) {
@@ -164,6 +167,10 @@ test("list_tasks gives 20 unless told otherwise, and goes on by its cursor", asy
   expect(first.tasks.length).toBe(20);
   const rest = await callTool(rpc, "list_tasks", { cursor: first.next_cursor });
   expect(rest.structuredContent.tasks.length).toBe(3);
+  const [, more] = (await callTool(rpc, "list_tasks", { limit: 1 })).content;
+  expect(more.text).toMatch(
+    /^There are more\. To read on, call list_tasks with \{"limit":1,"cursor":/,
+  );
   const all = await callTool(rpc, "list_tasks", { limit: 500 });
   expect(all.structuredContent.tasks.length).toBe(23);
 });
@@ -276,6 +283,10 @@ test("wait_seconds is bounded as wait is, under its own name", async () => {
   }
   const named = await callTool(modern, "ask_question", { prompt: "p", wait: 1 });
   expect(problemOf(named).fields).toEqual({ wait: "is not a field of this request" });
+  const several = await callTool(modern, "read_inbox", { wait: 5, wait_seconds: 60, limit: "x" });
+  expect(Object.keys(problemOf(several).fields).sort()).toEqual(["limit", "wait", "wait_seconds"]);
+  const { body } = await old("resources/read", { uri: "relay://tasks/\0" });
+  expect(Object.keys(body.error.data.fields)).toEqual(["uri"]);
 });
 
 test("what a tool that reads cannot take names its field, and does nothing [§7 422]", async () => {

@@ -189,6 +189,7 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   // What names nothing of the caller's is `404`, which the credentials test is about.
   "tasks.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.list status": listText("pending", "answered", "expired", "cancelled"),
+  "questions.list limit": integerText(1, 100),
   "questions.list key_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.list task_id": { bad: ["\0", `${MARK}\0`], good: [] },
   "questions.ask wait": questionWait,
