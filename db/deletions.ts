@@ -1,6 +1,6 @@
 /** Removes the rows of deleted keys and accounts, a few at a time (interface.md §4 Keys). */
 
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
@@ -17,16 +17,20 @@ const deadAccount = statement(
 );
 
 /** Up to `limit` rows of `owner` in a table that has an index on the owner. */
-const some = (table: string, owner: "key_id" | "account_id") =>
+const some = (table: string, owner: "key_id" | "account_id", which: SQL = sql`true`) =>
   statement(
     sql
       .raw(`delete from ${table} where rowid in (select rowid from ${table} where ${owner} = `)
-      .append(sql`${p("owner")} limit ${p("limit")})`),
+      .append(sql`${p("owner")} and ${which} limit ${p("limit")})`),
   );
+
+/** A registration goes once its `end` push was sent or has expired (push.md). */
+const ended = sql`not exists (select 1 from pushes where token = push_token and kind = 'end')`;
 
 /** What belongs to a key and to an account, besides keys; the events go with their retention. */
 const OF_KEY = [
-  some("live_activities", "key_id"),
+  some("live_activities", "key_id", ended),
+  some("push_records", "key_id"),
   some("idempotency", "key_id"),
   some("items", "key_id"),
   some("questions", "key_id"),
@@ -34,7 +38,10 @@ const OF_KEY = [
   some("activity_blocks", "key_id"),
 ];
 const OF_ACCOUNT = [
-  some("live_activities", "account_id"),
+  some("live_activities", "account_id", ended),
+  some("push_records", "account_id"),
+  // Those with a copy of the token tell the devices of the deletion.
+  some("pushes", "account_id", sql`token is null`),
   some("idempotency", "account_id"),
   some("devices", "account_id"),
 ];

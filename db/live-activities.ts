@@ -16,14 +16,17 @@ const at = sql.param(p("now"), live_activities.updated_at);
 /**
  * Registers, or replaces the token of a registration, unless the task or the device is not the
  * account's, the task is not in progress, or the setting is off: what ends meanwhile leaves no row.
+ * A token that was told to end stays ended.
  * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now` (a timestamp).
  */
 export const putActivity = statement(
-  sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at)
-    select account_id, ${p("device_id")}, id, key_id, ${p("push_token")}, ${at}, ${at} from tasks
+  sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, stamp)
+    select account_id, ${p("device_id")}, id, key_id, ${p("push_token")}, ${at}, ${at}, ${at} / 1000 + 1 from tasks
     where ${ownTask} and status = 'in_progress' and ${ownDevice}
       and exists (select 1 from accounts where id = ${p("account_id")} and live_activities and deleted_at is null)
-    on conflict (account_id, device_id, task_id) do update set push_token = excluded.push_token, updated_at = excluded.updated_at`,
+    on conflict (account_id, device_id, task_id) do update set push_token = excluded.push_token,
+      updated_at = excluded.updated_at, stamp = max(live_activities.stamp, excluded.stamp),
+      ended_at = case when live_activities.push_token = excluded.push_token then ended_at end`,
 );
 
 /** Placeholders `account_id`, `device_id`, `task_id`. */
@@ -41,7 +44,8 @@ export const activityGrounds = statement(
   { gives: "row" },
 );
 
-// The ends: each stands in the batch of the change that is the reason, after it.
+// The ends while pushes are off, and those of devices: each stands in the batch of its reason, after
+// it. While pushes are on, db/activity-ends.ts has their place.
 
 /** Of a task that the same batch changed. Placeholders `stamp_id`, `stamp`. */
 export const endActivitiesOfTask = statement(

@@ -6,6 +6,7 @@ import { deleteStep } from "../db/deletions.ts";
 import { forgetRepeats } from "../db/idempotency.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
+import { expirePushes, prunePushRecords } from "../db/push-records.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import { appRouter } from "../routers/index.ts";
@@ -36,6 +37,7 @@ import { createRunner } from "./jobs/runner.ts";
 import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { createTools } from "./mcp/tools.ts";
+import { connectPushServices, createSender } from "./push/sender.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
@@ -46,6 +48,8 @@ import { createDevices } from "./services/devices.ts";
 import { createInbox } from "./services/inbox.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
+import { createPushPlans } from "./services/push-plans.ts";
+import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createUsage } from "./services/usage.ts";
@@ -68,6 +72,7 @@ const DRAIN = 10;
 export async function startApp({ config, clock, ids, log }: AppDeps) {
   const tools = createTools(appRouter);
   const check = await loadAttestationCheck(config);
+  const push_services = await connectPushServices(config, clock);
   const store = await openStore(
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
     systemClock,
@@ -79,9 +84,13 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaitRoom({ feed, clock });
   const auth = createAuth({ store });
+  const sender = createSender({ config, services: push_services, store, clock, ids, log });
+  const wakeSender = sender.wake;
   const deps: ServiceDeps = {
     store,
-    commit: createCommit({ store, feed, clock }),
+    commit: createCommit({ store, feed, clock, wakeSender }),
+    pushPlans: createPushPlans({ environments: sender.environments, clock }),
+    wakeSender,
     waits,
     clock,
     ids,
@@ -104,6 +113,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     questions: createQuestions({ ...deps, keys }),
     inbox: createInbox({ ...deps, keys, tasks }),
     liveActivities: createLiveActivities(deps),
+    pushStatus: createPushStatus({ store, health: sender.health }),
     activity: createActivity({ ...deps, keys }),
   };
   const activity_log = createActivityLog({ store, clock, ids, log });
@@ -121,6 +131,8 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       forgetRepeats: (before, limit) => forgetRepeats(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
       deleteStep: (limit) => deleteStep(store, limit),
+      expirePushes: (now, limit) => expirePushes(store, now, limit),
+      prunePushRecords: (before, limit) => prunePushRecords(store, before, limit),
     }),
     clock,
     log,
@@ -202,6 +214,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   const url = (config.PUBLIC_URL ?? server.url.origin).replace(/\/$/, "");
   openapi = JSON.stringify(createDocument({ router: appRouter, version: VERSION, base_url: url }));
   runner.start();
+  sender.start();
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
@@ -210,7 +223,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     const drained = server.stop();
     streams.close();
     waits.close();
-    await Promise.all([runner.stop(), usage.stop()]);
+    await Promise.all([runner.stop(), usage.stop(), sender.stop()]);
     const cut = systemClock.after(DRAIN, () => void server.stop(true));
     await drained;
     cut();
@@ -229,6 +242,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     waits,
     streams,
     jobs: { settled: runner.settled },
+    sender,
     /** Ends gracefully; a second call waits for the first. */
     stop: (): Promise<void> => (stopping ??= stop()),
   };

@@ -10,6 +10,20 @@ const url = (pattern: RegExp, says: string) =>
 const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
+const apnsId = z
+  .string()
+  .regex(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits")
+  .optional();
+const apnsUrl = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && new URL(value).origin === value,
+    "must be an https origin such as https://127.0.0.1:2197",
+  )
+  .refine((value) => value.startsWith("https:"), "must be an https origin")
+  .optional();
+const apnsKey = z.string().min(1).optional();
+
 /** Each variable with its schema and default; `doc` is its row in README. */
 export const CONFIG = {
   HOST: { doc: "Address to listen on", schema: z.string().min(1).default("127.0.0.1") },
@@ -95,6 +109,37 @@ export const CONFIG = {
       .transform(Number)
       .default(30),
   },
+  APNS_TEAM_ID: {
+    doc: "Apple's id of your team; pushes are off while it is unset",
+    schema: apnsId,
+  },
+  APNS_BUNDLE_ID: {
+    doc: "Bundle id of the app; needed for pushes",
+    schema: z
+      .string()
+      .regex(/^[A-Za-z0-9.-]{1,155}$/, "must be a bundle id")
+      .optional(),
+  },
+  APNS_PRODUCTION_KEY_ID: { doc: "Id of the key for production devices", schema: apnsId },
+  APNS_PRODUCTION_KEY: {
+    doc: "That key (`.p8`): PEM text, or a file's path; without it production devices get no push",
+    schema: apnsKey,
+  },
+  APNS_SANDBOX_KEY_ID: { doc: "Id of the key for sandbox devices", schema: apnsId },
+  APNS_SANDBOX_KEY: {
+    doc: "That key: PEM text, or a file's path; without it sandbox devices get no push",
+    schema: apnsKey,
+  },
+  APNS_PRODUCTION_URL: { doc: "Push service for production; Apple's when unset", schema: apnsUrl },
+  APNS_SANDBOX_URL: { doc: "Push service for the sandbox; Apple's when unset", schema: apnsUrl },
+  APNS_CA_FILE: {
+    doc: "PEM file with the CA to trust instead, when the push service is a stand-in",
+    schema: z.string().min(1).optional(),
+  },
+  PUSH_CONTENT: {
+    doc: "`generic`: pushes carry no title, prompt or note; the app fetches them",
+    schema: z.enum(["full", "generic"], "must be full or generic").default("full"),
+  },
   LOG_LEVEL: {
     doc: `Least severe level that is logged: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
     schema: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
@@ -130,5 +175,25 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (config.ATTEST === "required" && config.ATTEST_APP_ID === undefined) {
     throw new ConfigError("ATTEST_APP_ID: is needed when ATTEST is required");
   }
+  checkPushes(config);
   return config;
+}
+
+/** Pushes are configured whole or not at all, and a key comes with its id. */
+function checkPushes(config: Config): void {
+  const needs = (name: keyof Config, because: keyof Config) => {
+    if (config[because] !== undefined && config[name] === undefined) {
+      throw new ConfigError(`${name}: is needed when ${because} is set`);
+    }
+  };
+  needs("APNS_BUNDLE_ID", "APNS_TEAM_ID");
+  for (const name of ["APNS_PRODUCTION", "APNS_SANDBOX"] as const) {
+    needs(`${name}_KEY_ID`, `${name}_KEY`);
+    needs(`${name}_KEY`, `${name}_KEY_ID`);
+    needs(`${name}_KEY`, `${name}_URL`);
+    needs("APNS_TEAM_ID", `${name}_KEY`);
+  }
+  needs("APNS_TEAM_ID", "APNS_BUNDLE_ID");
+  needs("APNS_TEAM_ID", "APNS_CA_FILE");
+  if (config.APNS_SANDBOX_KEY === undefined) needs("APNS_PRODUCTION_KEY", "APNS_TEAM_ID");
 }

@@ -15,6 +15,8 @@ export interface Ids {
   challenge(): string;
   /** A value no other change has: marks the row a write batch changed (see db/store.ts). */
   stamp(): string;
+  /** At least 0 and below 1: what back-off is spread by. */
+  jitter(): number;
 }
 
 export function createIds(clock: Clock): Ids {
@@ -41,6 +43,7 @@ export function createIds(clock: Clock): Ids {
     secret: (prefix) => `${prefix}_${randomBytes(32).toString("base64url")}`,
     challenge: () => randomBytes(32).toString("base64url"),
     stamp: () => `${process_part}${(++changes).toString(36)}`,
+    jitter: () => randomBytes(4).readUInt32BE() / 2 ** 32,
   };
 }
 

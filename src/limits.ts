@@ -104,3 +104,52 @@ export const RATES = {
   /** Attestation challenges for one address. */
   challenges: { quota: 20, window: 3_600 },
 } as const satisfies Record<string, Rate>;
+
+/** The numbers of pushes; seconds unless the name says otherwise (push.md). */
+export const PUSH = {
+  payload_bytes: 4_096,
+  /** Ids in the `clear` of one push. */
+  clear_ids: 50,
+  /** How long a push may still arrive after it was due. */
+  alert_life: 86_400,
+  silent_life: 600,
+  widget_life: 600,
+  /** Until an activity counts as stale, which is also when its pushes expire. */
+  activity_life: 900,
+  /** An `end` is tried as long as an activity can live. */
+  end_life: 28_800,
+  /** How long a finished activity stays on the screen. */
+  dismissal: 600,
+  /** At least so long between two of the same kind. */
+  update_every: 5,
+  widget_every: 60,
+  passive_every: 10,
+  /** Silent pushes of one device that only say that something changed. */
+  silent_per_hour: 3,
+  /** How long a `clear` waits for company; it may be 2. */
+  clear_wait: 1.5,
+  /** Until another process may send what this one claimed: longer than two time limits. */
+  lease: 15,
+  /** Until a request without an answer is given up. */
+  time_limit: 5,
+  /** Requests under way at once, over all environments; Bun itself allows 256. */
+  in_flight: 200,
+  poll_every: 1,
+  /** Back-off begins with it and doubles: after a lost connection, up to `lost_backoff_most`. */
+  lost_backoff: 1,
+  lost_backoff_most: 60,
+  /** After `TooManyRequests`, for the token, up to `token_backoff_most`. */
+  token_backoff: 30,
+  token_backoff_most: 3_600,
+  /** After an error of the service; a question is tried so many times sooner. */
+  server_backoff: 900,
+  sooner_tries: 2,
+  /** Tokens whose back-off is kept in memory. */
+  held_tokens: 10_000,
+  /** How long a stop waits for what is under way. */
+  stop_wait: 10,
+  record_days: 7,
+  /** Age at which a provider token is renewed, and the least time between two that Apple asks for. */
+  provider_token_age: 2_700,
+  provider_token_gap: 1_200,
+} as const;

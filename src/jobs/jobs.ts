@@ -1,6 +1,6 @@
 /** The jobs of the service. */
 
-import { LIMITS, RATES } from "../limits.ts";
+import { LIMITS, PUSH, RATES } from "../limits.ts";
 import type { Inbox } from "../services/inbox.ts";
 import type { Questions } from "../services/questions.ts";
 import type { Tasks } from "../services/tasks.ts";
@@ -23,11 +23,15 @@ interface JobDeps {
   readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
   readonly deleteStep: (limit: number) => Promise<boolean>;
+  /** Drops up to `limit` pushes that are expired at `now`; gives their number. */
+  readonly expirePushes: (now: number, limit: number) => Promise<number>;
+  readonly prunePushRecords: (before: number, limit: number) => Promise<number>;
 }
 
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, outbox, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, forgetRepeats } = deps;
+  const { expirePushes, prunePushRecords } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -83,6 +87,18 @@ export function createJobs(deps: JobDeps): Job[] {
       every: 300,
       run: async ({ now, limit }) => ({
         more: (await pruneCreations(now - RATES.accounts.window, limit)) === limit,
+      }),
+    },
+    {
+      name: "expire pushes",
+      every: 10,
+      run: async ({ now, limit }) => ({ more: (await expirePushes(now, limit)) === limit }),
+    },
+    {
+      name: "prune push records",
+      every: 60,
+      run: async ({ now, limit }) => ({
+        more: (await prunePushRecords(now - PUSH.record_days * 86_400, limit)) === limit,
       }),
     },
     {

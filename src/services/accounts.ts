@@ -14,7 +14,6 @@ import {
   type Lately,
 } from "../../db/creations.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
-import { endActivitiesOfAccount, endActivitiesSwitchedOff } from "../../db/live-activities.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { RATES } from "../limits.ts";
@@ -34,6 +33,7 @@ interface AccountsDeps extends ServiceDeps {
 
 export function createAccounts(deps: AccountsDeps) {
   const { store, commit, clock, ids, signer, settings, attestations } = deps;
+  const { pushPlans, wakeSender } = deps;
 
   /** The address itself is not stored; what a clock wrote that was set back since does not count. */
   const lately = (address: string): Lately => {
@@ -92,9 +92,11 @@ export function createAccounts(deps: AccountsDeps) {
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
       const { account_id } = caller;
       await store.write([
+        ...pushPlans.beforeSetting(account_id, patch.settings.live_activities),
         updateSettings({ id: account_id, ...patch.settings }),
-        endActivitiesSwitchedOff({ account_id }),
+        ...pushPlans.afterSetting(account_id),
       ]);
+      wakeSender();
       return read(caller);
     },
 
@@ -139,8 +141,8 @@ export function createAccounts(deps: AccountsDeps) {
             stamp_id: account_id,
             stamp: change_id,
           }),
-          endActivitiesOfAccount({ stamp_id: account_id, stamp: change_id }),
         ],
+        pushes: pushPlans.ofDeletion(account_id, stamp),
         events: [
           { stamp, event: { name: "account.deleted", account_id, subject: account_id, data: {} } },
         ],

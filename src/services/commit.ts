@@ -15,6 +15,8 @@ export interface Change {
   readonly events: readonly { readonly event: ServiceEvent; readonly stamp: Stamp }[];
   /** The key whose inbox the change touches: `inbox.updated` follows the events. */
   readonly inbox?: Inbox | null;
+  /** Pushes that follow from it; the sender is woken when there are any. */
+  readonly pushes?: readonly Statement[];
   /** Written last: what removes the rows that the events are guarded by. */
   readonly removals?: readonly Statement[];
 }
@@ -32,10 +34,12 @@ interface CommitOptions {
   readonly store: Store;
   readonly feed: Feed;
   readonly clock: Clock;
+  /** Pushes were planned. */
+  readonly wakeSender: () => void;
 }
 
-export function createCommit({ store, feed, clock }: CommitOptions): Commit {
-  return async ({ statements, events, inbox = null, removals = [] }) => {
+export function createCommit({ store, feed, clock, wakeSender }: CommitOptions): Commit {
+  return async ({ statements, events, inbox = null, pushes = [], removals = [] }) => {
     const now = clock.now();
     const rows = events.map(({ event, stamp }) => {
       const data = JSON.stringify(event.data);
@@ -43,7 +47,7 @@ export function createCommit({ store, feed, clock }: CommitOptions): Commit {
     });
     const inserts = rows.map((row) => row.statement);
     if (inbox) inserts.push(inboxEventStatement(inbox.key_id, inbox.stamp, now));
-    const results = await store.write([...statements, ...inserts, ...removals]);
+    const results = await store.write([...statements, ...inserts, ...pushes, ...removals]);
     const committed: StoredEvent[] = [];
     rows.forEach(({ event, data }, i) => {
       const { changes, row_id } = results[statements.length + i]!;
@@ -57,6 +61,9 @@ export function createCommit({ store, feed, clock }: CommitOptions): Commit {
       if (row) committed.push({ ...event, seq: row[0] as number, data: row[1] as string });
     }
     feed.committed(committed);
+    const from = statements.length + inserts.length;
+    const planned = results.slice(from, from + pushes.length);
+    if (planned.some(({ changes }) => changes > 0)) wakeSender();
     return results[0]!.changes > 0;
   };
 }

@@ -7,10 +7,14 @@ import type { Ids } from "../ids.ts";
 import type { Caller } from "../model/caller.ts";
 import type { Signer } from "../signer.ts";
 import type { Commit } from "./commit.ts";
+import type { PushPlans } from "./push-plans.ts";
 
 export interface ServiceDeps {
   readonly store: Store;
   readonly commit: Commit;
+  readonly pushPlans: PushPlans;
+  /** For a change that planned pushes outside of {@link Commit}. */
+  readonly wakeSender: () => void;
   readonly waits: WaitRoom;
   readonly clock: Clock;
   readonly ids: Ids;

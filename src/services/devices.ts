@@ -2,6 +2,7 @@
 
 import { deleteDevice, putDevice, releaseTokens, trimDevices } from "../../db/devices.ts";
 import { endActivitiesOfMissingDevices, endActivitiesOfToken } from "../../db/live-activities.ts";
+import { dropOfMissingDevices, dropOfToken } from "../../db/pushes.ts";
 import { fail } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Device, type DeviceInput, toDevice } from "../model/device.ts";
@@ -21,12 +22,14 @@ export function createDevices({
       const device = toDevice(id, input, clock.now());
       const results = await store.write([
         endActivitiesOfToken({ apns_token: device.apns_token, account_id, id }),
+        dropOfToken({ apns_token: device.apns_token, account_id, id }),
         releaseTokens({ apns_token: device.apns_token, account_id, id }),
         putDevice({ ...device, account_id }),
         trimDevices({ account_id }),
         endActivitiesOfMissingDevices({ account_id }),
+        dropOfMissingDevices({ account_id }),
       ]);
-      const ms = results[2]!.rows[0]?.[0];
+      const ms = results[3]!.rows[0]?.[0];
       if (typeof ms !== "number") fail("unauthorized");
       return { ...device, updated_at: ms / 1000 };
     },
@@ -37,6 +40,7 @@ export function createDevices({
       const [result] = await store.write([
         deleteDevice({ account_id, id }),
         endActivitiesOfMissingDevices({ account_id }),
+        dropOfMissingDevices({ account_id }),
       ]);
       if (result!.changes > 0) return;
       await assertLive(caller);

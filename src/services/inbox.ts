@@ -66,7 +66,7 @@ type InboxDeps = ServiceDeps & {
 };
 
 export function createInbox(deps: InboxDeps) {
-  const { store, commit, waits, clock, ids, assertLive, keys, tasks } = deps;
+  const { store, commit, waits, clock, ids, assertLive, keys, tasks, pushPlans } = deps;
   const repeats = createOnce(deps);
 
   const unreadOf = async (key_id: string): Promise<number> => {
@@ -212,6 +212,7 @@ export function createInbox(deps: InboxDeps) {
         ],
         events: [],
         inbox: { account_id, key_id, stamp },
+        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, stamp) : [],
       });
       if (!happened) {
         const meanwhile = await replay();

@@ -10,7 +10,6 @@ import {
   updateHost,
   updateLabel,
 } from "../../db/keys.ts";
-import { endActivitiesOfKey } from "../../db/live-activities.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
@@ -25,7 +24,7 @@ export type Keys = ReturnType<typeof createKeys>;
 
 type Row = ReturnType<typeof keyById> extends Statement<infer R> ? R : never;
 
-export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDeps) {
+export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }: ServiceDeps) {
   const find = async (caller: Caller, id: string): Promise<Row> => {
     const [row] = await store.read(keyById({ id, account_id: caller.account_id }));
     if (row) return row;
@@ -49,15 +48,18 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
         key.last_host === before.last_host &&
         isSameClient(key.last_client, before.last_client);
       if (same) return before;
+      const { account_id } = caller;
       const change_id = ids.stamp();
+      const stamp = { table: "keys", id, change_id } as const;
       const happened = await commit({
         statements: [update({ id, ...fields, change_id, old_change_id: row.change_id })],
+        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, stamp) : [],
         events: [
           {
-            stamp: { table: "keys", id, change_id },
+            stamp,
             event: {
               name: "key.updated",
-              account_id: caller.account_id,
+              account_id,
               subject: id,
               data: { key },
             },
@@ -99,6 +101,7 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
         counts: { todo: 0, in_progress: 0, done: 0, cancelled: 0 },
       };
       const { counts, ...columns } = key;
+      const stamp = { table: "keys", id: key.id, change_id } as const;
       const happened = await commit({
         statements: [
           insertKey({
@@ -113,9 +116,10 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
             deleted_at: null,
           }),
         ],
+        pushes: pushPlans.ofAccountChange(account_id, stamp),
         events: [
           {
-            stamp: { table: "keys", id: key.id, change_id },
+            stamp,
             event: { name: "key.created", account_id, subject: key.id, data: { key } },
           },
         ],
@@ -148,14 +152,13 @@ export function createKeys({ store, commit, clock, ids, assertLive }: ServiceDep
     async remove(caller: AccountCaller, id: string): Promise<void> {
       const { account_id } = caller;
       const change_id = ids.stamp();
+      const stamp = { table: "keys", id, change_id } as const;
       const happened = await commit({
-        statements: [
-          deleteKey({ id, account_id, deleted_at: clock.now(), change_id }),
-          endActivitiesOfKey({ stamp_id: id, stamp: change_id }),
-        ],
+        statements: [deleteKey({ id, account_id, deleted_at: clock.now(), change_id })],
+        pushes: pushPlans.ofDeletion(account_id, stamp),
         events: [
           {
-            stamp: { table: "keys", id, change_id },
+            stamp,
             event: { name: "key.deleted", account_id, subject: id, data: { key_id: id } },
           },
         ],

@@ -1,6 +1,7 @@
 /** Live-activity registrations: register and remove (interface.md §4 Live activities). */
 
 import { activityGrounds, deleteActivity, putActivity } from "../../db/live-activities.ts";
+import { dropOfActivity } from "../../db/pushes.ts";
 import { fail } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
@@ -9,7 +10,9 @@ import type { ServiceDeps } from "./deps.ts";
 
 export type LiveActivities = ReturnType<typeof createLiveActivities>;
 
-export function createLiveActivities({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
+type LiveActivitiesDeps = Pick<ServiceDeps, "store" | "clock" | "pushPlans" | "wakeSender">;
+
+export function createLiveActivities({ store, clock, pushPlans, wakeSender }: LiveActivitiesDeps) {
   /** Whether a registration may stand now; `404` when task or device is not the account's. */
   const mayStand = async (
     { account_id }: AccountCaller,
@@ -25,15 +28,17 @@ export function createLiveActivities({ store, clock }: Pick<ServiceDeps, "store"
   return {
     /**
      * Keeps the newest token of the task's activity on the device. A task that is not in progress,
-     * or a setting that is off, leaves nothing (push.md, Live activity life).
+     * or a setting that is off, leaves nothing, and an `end` goes out (push.md, Live activity life).
      */
     put: (caller: AccountCaller, { push_token, ...name }: LiveActivityInput): Promise<void> =>
       untilDecided(async () => {
         const { account_id } = caller;
-        const token = push_token.toLowerCase();
+        const registered = { ...name, account_id, push_token: push_token.toLowerCase() };
         const [result] = await store.write([
-          putActivity({ ...name, account_id, push_token: token, now: clock.now() }),
+          putActivity({ ...registered, now: clock.now() }),
+          ...pushPlans.ofRegistration(registered),
         ]);
+        wakeSender();
         // What refused it may have passed meanwhile: then it is tried again.
         return result!.changes > 0 || !(await mayStand(caller, name)) || undefined;
       }).then(() => {}),
@@ -41,7 +46,10 @@ export function createLiveActivities({ store, clock }: Pick<ServiceDeps, "store"
     /** Also fine when the device has none registered (§4 Live activities 3). */
     async remove(caller: AccountCaller, name: LiveActivityName): Promise<void> {
       const { account_id } = caller;
-      const [result] = await store.write([deleteActivity({ ...name, account_id })]);
+      const [result] = await store.write([
+        deleteActivity({ ...name, account_id }),
+        dropOfActivity({ ...name, account_id }),
+      ]);
       if (result!.changes === 0) await mayStand(caller, name);
     },
   };

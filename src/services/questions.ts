@@ -56,7 +56,7 @@ interface ListQuery {
 }
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, commit, waits, clock, ids, assertLive, keys } = deps;
+  const { store, commit, waits, clock, ids, assertLive, keys, pushPlans } = deps;
   const notices = createNotices(deps);
   const repeats = createOnce(deps);
 
@@ -99,6 +99,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         ...also(stamp),
       ],
       inbox: told.inbox,
+      pushes: pushPlans.ofQuestion(account_id, next, stamp),
       events: [
         {
           stamp,
@@ -204,6 +205,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
               insertQuestion({ ...question, account_id, change_id, once_id: once?.id ?? null }),
               ...repeats.done(once, caller, stamp),
             ],
+            pushes: pushPlans.ofQuestion(account_id, question, stamp),
             events: [
               {
                 stamp,

@@ -1,6 +1,5 @@
 /** Tasks: create, read, list, change, delete (interface.md §4 Tasks). */
 
-import { endActivitiesOfTask } from "../../db/live-activities.ts";
 import { finishWithTask, pendingOfTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
 import {
@@ -29,6 +28,7 @@ import {
   type TaskInput,
   type TaskPatch,
 } from "../model/task.ts";
+import type { TaskChange } from "../push/plan.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -52,13 +52,16 @@ interface CreateOptions {
   readonly once: Once | null;
 }
 
+/** Whom a change is told to follows from who made it. */
+type Told = Pick<TaskChange, "changes" | "by">;
+
 interface ReadOptions {
   /** False for HEAD, which has no effect: the task is not marked as seen. */
   readonly effects: boolean;
 }
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, commit, clock, ids, assertLive, keys } = deps;
+  const { store, commit, clock, ids, assertLive, keys, pushPlans } = deps;
   const notices = createNotices(deps);
   const repeats = createOnce(deps);
 
@@ -69,31 +72,25 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     return fail("not_found");
   };
 
-  /** A task that leaves `in_progress` ends its live activities (§4 Live activities). */
-  const endActivities = ({ task }: TaskRow, change_id: string): Statement[] =>
-    task.status === "in_progress"
-      ? [endActivitiesOfTask({ stamp_id: task.id, stamp: change_id })]
-      : [];
-
   /**
-   * Writes the new state if the row is as it was read; gives whether it was. `told` names the
-   * changes that the key is to find in its inbox.
+   * Writes the new state if the row is as it was read; gives whether it was. `changes` are those
+   * that the key finds in its inbox, or the devices of the person get to know; `seen_at` is none.
    */
-  const replace = (row: TaskRow, task: Task, told: readonly string[] = []): Promise<boolean> => {
+  const replace = (row: TaskRow, task: Task, told: Told | null = null): Promise<boolean> => {
     const change_id = ids.stamp();
     const stamp = { table: "tasks", id: task.id, change_id } as const;
     const { account_id } = row;
     const { id: task_id, key_id } = task;
-    const notice = { type: "task.updated", key_id, account_id, task_id, changes: told } as const;
-    const { statements, inbox } = notices.tell(stamp, told.length > 0 ? notice : null);
+    const changes = told?.changes ?? [];
+    const notice = { type: "task.updated", key_id, account_id, task_id, changes } as const;
+    const { statements, inbox } = notices.tell(stamp, told?.by === "account" ? notice : null);
     return commit({
-      statements: [
-        updateTask({ ...task, change_id, old_change_id: row.change_id }),
-        ...(task.status === "in_progress" ? [] : endActivities(row, change_id)),
-        ...statements,
-      ],
+      statements: [updateTask({ ...task, change_id, old_change_id: row.change_id }), ...statements],
       events: [{ stamp, event: taskEvent("task.updated", account_id, task) }],
       inbox,
+      pushes: told
+        ? pushPlans.ofTask(account_id, { before: row.task, after: task, ...told }, stamp)
+        : [],
     });
   };
 
@@ -128,9 +125,9 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
   /**
    * Deletes the task of the row, and ends its pending questions, unless either changed since; gives
-   * whether it did (§3 Question). `told`: the key finds it in its inbox.
+   * whether it did (§3 Question). The key finds in its inbox what the account did.
    */
-  const end = async (row: TaskRow, { told }: { readonly told: boolean }): Promise<boolean> => {
+  const end = async (row: TaskRow, by: TaskChange["by"]): Promise<boolean> => {
     const { account_id, change_id: old_change_id, task } = row;
     const { id, key_id } = task;
     const pending = await store.read(pendingOfTask({ task_id: id }));
@@ -152,15 +149,20 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       task_id: id,
       last_task: task,
     } as const;
-    const { statements, inbox } = notices.tell(stamp, told ? notice : null);
+    const { statements, inbox } = notices.tell(stamp, by === "account" ? notice : null);
     return commit({
       statements: [
         stampDoomedTask({ id, change_id, old_change_id, known }),
         ...follow_ups,
-        ...endActivities(row, change_id),
         ...statements,
       ],
       inbox,
+      pushes: pushPlans.ofTask(
+        account_id,
+        { before: task, after: null, changes: [], by },
+        stamp,
+        ended.map(({ question }) => question.id),
+      ),
       events: [
         {
           stamp,
@@ -223,6 +225,11 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         ],
         events: [{ stamp, event: taskEvent("task.created", account_id, task) }],
         inbox: told.inbox,
+        pushes: pushPlans.ofTask(
+          account_id,
+          { before: null, after: task, changes: ["created"], by: caller.kind },
+          stamp,
+        ),
       });
       if (happened) return task;
       const meanwhile = await replay();
@@ -291,13 +298,12 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         if (changed.length === 0) return row.task;
         const by_key = caller.kind === "key";
         const next = by_key ? markSeen(task, now) : task;
-        return (await replace(row, next, by_key ? [] : changed)) ? next : undefined;
+        return (await replace(row, next, { changes: changed, by: caller.kind })) ? next : undefined;
       }),
 
     /** Its pending questions end with it (§3 Question). */
     async remove(caller: Caller, id: string): Promise<void> {
-      const told = caller.kind === "account";
-      await untilDecided(async () => (await end(await find(caller, id), { told })) || undefined);
+      await untilDecided(async () => (await end(await find(caller, id), caller.kind)) || undefined);
     },
 
     /**
@@ -307,7 +313,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     async expireFinished(before: number, limit: number): Promise<number> {
       const rows = await store.read(finishedTasks({ before, limit }));
       // One that changed meanwhile is looked at anew in a later pass.
-      await Promise.all(rows.map((row) => end(row, { told: false })));
+      await Promise.all(rows.map((row) => end(row, "server")));
       return rows.length;
     },
   };

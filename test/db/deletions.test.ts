@@ -50,6 +50,8 @@ const KEPT = {
   questions: 5,
   devices: 1,
   live_activities: 0,
+  pushes: 0,
+  push_records: 0,
   items: 2,
   idempotency: 3,
   // The entries of its fifteen requests.
@@ -74,10 +76,22 @@ async function fill(url: string) {
   return { person, agent, second };
 }
 
-/** Live activities go with the deletion itself: what stands for leftovers is put in afterwards. */
+/**
+ * Live activities and pushes go with the deletion itself: what stands for leftovers is put in
+ * afterwards. A push with a copy of a token, and its live activity, wait until it is sent.
+ */
 async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
-  const leftovers = sql`insert into live_activities select account_id, 'dev_x', id, key_id, 'ab', 0, 0 from tasks`;
-  await store.write([statement(leftovers)({})]);
+  const leftovers = [
+    "live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at) select account_id, 'dev_x', id, key_id, 'ab', 0, 0 from tasks",
+    "live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at) select account_id, 'dev_y', id, key_id, 'cd', 0, 0 from tasks group by account_id",
+    "push_records (apns_id, account_id, device_id, key_id, kind, about, environment, outcome, attempts, created_at, done_at) select id, account_id, 'dev_x', key_id, 'task', id, 'sandbox', 'sent', 1, 0, 0 from tasks",
+  ];
+  for (const token of ["null", "'cd'"]) {
+    leftovers.push(
+      `pushes (account_id, device_id, kind, subject, environment, token, parts, urgency, due_at, expires_at, created_at) select account_id, id, 'end', coalesce(${token}, ''), 'sandbox', ${token}, '[]', 1, 0, 0, 0 from devices`,
+    );
+  }
+  await store.write(leftovers.map((text) => statement(sql.raw(`insert into ${text}`))({})));
 }
 
 test("a deletion is finished from wherever it was cut off, and touches nothing else [§4 Keys removed in steps]", async () => {
@@ -104,7 +118,7 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   const first = await open(url);
   await leaveActivities(first);
   const full = await first.counts();
-  expect(full).toMatchObject({ tasks: 36, live_activities: 36, keys: 4, accounts: 2 });
+  expect(full).toMatchObject({ tasks: 36, live_activities: 38, keys: 4, accounts: 2, pushes: 4 });
   for (const [table, count] of Object.entries(full))
     expect([table, count > 0]).toEqual([table, true]);
   await first.store.close();
@@ -125,7 +139,10 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   const { store, counts } = await open(url);
   expect(await counts()).toEqual({
     ...KEPT,
-    live_activities: 9,
+    live_activities: 11,
+    // Two of the account that stays, and the one that waits to be sent.
+    pushes: 3,
+    push_records: 9,
   });
   await store.close();
   expect((await kept.agent.send("GET /v1/tasks")).body.tasks.length).toBe(9);

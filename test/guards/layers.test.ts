@@ -11,13 +11,28 @@ const ALLOWED: Record<string, readonly string[]> = {
   model: ["leaf"],
   db: ["model", "leaf"],
   events: ["model", "leaf"],
-  services: ["model", "db", "events", "auth types", "leaf"],
+  push: ["model", "db", "leaf"],
+  services: ["model", "db", "events", "push", "auth types", "leaf"],
   auth: ["model", "db", "leaf"],
   routers: ["model", "services types", "leaf"],
   mcp: ["routers", "events", "model", "leaf"],
   http: ["mcp", "routers", "auth", "events", "model", "leaf"],
   jobs: ["services types", "leaf"],
-  root: ["db", "routers", "auth", "events", "http", "mcp", "jobs", "services", "model", "leaf"],
+  root: [
+    ...[
+      "db",
+      "routers",
+      "auth",
+      "events",
+      "push",
+      "http",
+      "mcp",
+      "jobs",
+      "services",
+      "model",
+      "leaf",
+    ],
+  ],
 };
 
 /** Packages that only these layers may import. */
@@ -26,6 +41,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^@trpc\/server/, ["routers", "http", "mcp types", "leaf types"]],
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
+  [/^apns2/, ["push"]],
   [/^trpc-to-openapi/, ["routers types", "http"]],
 ];
 

@@ -112,6 +112,13 @@ test("a value that cannot be used is named, and never shown", () => {
     ATTEST: ["on", "secret"],
     ATTEST_APP_ID: ["com.example.app", "A1B2C3D4E5", "a1b2c3d4e5.app", "A1B2C3D4E5.a b"],
     TASK_RETENTION_DAYS: ["-1", "1.5", "ever"],
+    APNS_TEAM_ID: ["secret one", "a-secret"],
+    APNS_BUNDLE_ID: ["secret bundle", "com.example/secret"],
+    APNS_PRODUCTION_KEY_ID: ["a secret"],
+    APNS_SANDBOX_KEY_ID: ["-secret"],
+    APNS_PRODUCTION_URL: ["http://127.0.0.1:1", "https://secret/path", "secret"],
+    APNS_SANDBOX_URL: ["http://127.0.0.1:1", "https://user:secret@host"],
+    PUSH_CONTENT: ["secret"],
     LOG_LEVEL: ["secret"],
   };
   for (const [name, values] of Object.entries(bad)) {

@@ -18,11 +18,13 @@ interface AppOptions {
   /** A new store when absent. */
   readonly database_url?: string;
   readonly env?: Record<string, string>;
+  /** In the place of the one of chance, for exact back-off: at least 0 and below 1. */
+  readonly jitter?: () => number;
 }
 
 /** Starts it. Called at the top of a file it stops with the file, inside a test with that test. */
 export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
-  const { clock = systemClock, database_url, env } = options;
+  const { clock = systemClock, database_url, env, jitter } = options;
   const lines: string[] = [];
   const config = readConfig({
     PORT: "0",
@@ -32,7 +34,8 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     ...env,
   });
   const log = createLog(config.LOG_LEVEL, (line) => lines.push(line));
-  const app = await startApp({ config, clock, ids: createIds(clock), log });
+  const ids = { ...createIds(clock), ...(jitter && { jitter }) };
+  const app = await startApp({ config, clock, ids, log });
   afterAll(() => app.stop());
   return { ...app, lines };
 }

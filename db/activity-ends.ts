@@ -1,0 +1,105 @@
+/** Ends live activities in the batch of the reason: marked, with an `end` push that copies the token. */
+
+import { type SQL, sql } from "drizzle-orm";
+import { PUSH } from "../src/limits.ts";
+import { ofLiveKey } from "./keys.ts";
+import { stamped } from "./outbox.ts";
+import { live_activities } from "./schema.ts";
+import { statement } from "./statement.ts";
+import type { Statement } from "./store.ts";
+
+const p = sql.placeholder;
+const now = sql.param(p("now"), live_activities.updated_at);
+const ms = (seconds: number) => sql.raw(String(seconds * 1000));
+const configured = sql`in (select value from json_each(${p("environments")}))`;
+
+const END_COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
+
+const ending = (reason: SQL) => [
+  // What would start or change them is pointless; one that is under way is not repeated either.
+  statement(sql`delete from pushes where kind in ('start', 'update') and ${reason}`),
+  statement(
+    sql`insert into pushes (${END_COLUMNS})
+      select account_id, device_id, 'end', task_id || ' ' || updated_at, key_id, task_id,
+        (select apns_environment from devices v where v.account_id = live_activities.account_id and v.id = device_id),
+        push_token, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
+      from live_activities where ended_at is null and ${reason}
+        and (select apns_environment from devices v where v.account_id = live_activities.account_id and v.id = device_id) ${configured}
+      on conflict do nothing`,
+  ),
+  statement(sql`update live_activities set ended_at = ${now} where ended_at is null and ${reason}`),
+  // Without a way to send an `end`, there is nothing to wait for.
+  statement(
+    sql`delete from live_activities where ended_at is not null and ${reason}
+      and not exists (select 1 from pushes where token = push_token and kind = 'end')`,
+  ),
+];
+
+const ENDS = {
+  tasks: ending(sql`task_id = ${p("stamp_id")} and ${stamped("tasks")}`),
+  keys: ending(sql`key_id = ${p("stamp_id")} and ${stamped("keys")}`),
+  accounts: ending(sql`account_id = ${p("stamp_id")} and ${stamped("accounts")}`),
+};
+const ENDS_OF_SETTING = ending(
+  sql`account_id = ${p("account_id")} and exists (select 1 from accounts where id = ${p("account_id")} and not live_activities)`,
+);
+
+interface EndRow {
+  readonly now: number;
+  /** JSON list of the environments that are configured. */
+  readonly environments: string;
+}
+
+/** The live activities of a task, key or account that the same batch changed. */
+export function endActivities(
+  table: keyof typeof ENDS,
+  row: EndRow & { readonly stamp_id: string; readonly stamp: string },
+): Statement[] {
+  return ENDS[table].map((end) => end({ ...row }));
+}
+
+/** Those of an account whose setting is off. */
+export function endActivitiesOff(row: EndRow & { readonly account_id: string }): Statement[] {
+  return ENDS_OF_SETTING.map((end) => end({ ...row }));
+}
+
+const ownDevice = sql`v.account_id = ${p("account_id")} and v.id = ${p("device_id")}`;
+
+const standing = sql`(t.status = 'in_progress' and exists (select 1 from accounts where id = ${p("account_id")} and live_activities))`;
+
+/**
+ * A token for an activity that may not stand: it is told to end (push.md, Live activity life).
+ * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now`, `environments`.
+ */
+export const endUnwanted = statement(
+  sql`insert into pushes (${END_COLUMNS})
+    select v.account_id, v.id, 'end', t.id || ' ' || ${now} || ' ' || ${p("push_token")}, t.key_id, t.id, v.apns_environment,
+      ${p("push_token")}, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
+    from devices v join (select * from tasks where id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}) t
+    where ${ownDevice} and v.apns_environment ${configured} and not ${standing}
+      and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
+      and not exists (select 1 from pushes where token = ${p("push_token")} and kind = 'end')
+    on conflict do nothing`,
+);
+
+/**
+ * A registration that came after the task had changed since its start was sent: the device is
+ * brought up to date. Placeholders as {@link endUnwanted}.
+ */
+export const updateLate = statement(
+  sql`insert into pushes (${END_COLUMNS})
+    select l.account_id, l.device_id, 'update', l.task_id, l.key_id, l.task_id, v.apns_environment, null, '[]', 1, ${now}, ${now} + ${ms(PUSH.activity_life)}, ${now}
+    from live_activities l join devices v on v.account_id = l.account_id and v.id = l.device_id
+      join tasks t on t.id = l.task_id
+      join (select max(at) as at from (
+        select max(tried_at) as at from push_records where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and about = ${p("task_id")}
+        union all select tried_at from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and subject = ${p("task_id")})) s
+    where l.account_id = ${p("account_id")} and l.device_id = ${p("device_id")} and l.task_id = ${p("task_id")} and l.ended_at is null
+      and v.apns_environment ${configured}
+      and (t.updated_at > s.at or exists (select 1 from questions q where q.task_id = t.id
+        and (q.created_at > s.at or q.answered_at > s.at or (q.status in ('expired', 'cancelled') and q.expires_at > s.at))))
+    on conflict (account_id, device_id, kind, subject) do update set
+      due_at = case when lease is not null or attempts > 0 then pushes.due_at else min(pushes.due_at, excluded.due_at) end,
+      more = case when lease is null then null else coalesce(pushes.more, '[]') end,
+      expires_at = max(pushes.expires_at, excluded.expires_at)`,
+);

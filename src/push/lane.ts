@@ -1,0 +1,278 @@
+/**
+ * Sends what is due in one environment: claims rows by lease, renders them from the state of the
+ * moment, and does what each answer asks for (push.md, Answers of the push service).
+ */
+
+import {
+  type ClaimedPush,
+  claimDue,
+  claimedPushes,
+  nextDue,
+  pendingCounts,
+  stampActivities,
+} from "../../db/push-queue.ts";
+import type { Statement, Store } from "../../db/store.ts";
+import { type Cancel, type Clock, systemClock } from "../clock.ts";
+import type { Ids } from "../ids.ts";
+import { PUSH } from "../limits.ts";
+import { describeError, type Log } from "../log.ts";
+import type { Environment, LaneHealth } from "../model/push.ts";
+import { type Answer, type Delay, grown, judge } from "./answers.ts";
+import type { Apns } from "./apns.ts";
+import { assess } from "./assess.ts";
+import { drop, forgetToken, putOff, succeed } from "./outcomes.ts";
+
+interface LaneOptions {
+  readonly environment: Environment;
+  readonly apns: Apns;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** False: no title, prompt or note. */
+  readonly full: boolean;
+  /** Requests that may be under way at once. */
+  readonly in_flight: number;
+}
+
+/** Different reasons that are counted; what comes beyond is `other`. */
+const REASONS = 100;
+
+export function createLane(options: LaneOptions) {
+  const { environment, apns, store, clock, ids, log, full, in_flight } = options;
+  const flights = new Set<Promise<void>>();
+  const abort = new AbortController();
+  const counts: Record<string, number> = Object.create(null);
+  /** Tokens that the service told to slow down: until when, and how often in a row. */
+  const held = new Map<string, { readonly until: number; readonly times: number }>();
+  let state: LaneHealth["state"] = "open";
+  let reason: string | null = null;
+  let since = clock.now();
+  let pauses = 0;
+  let resume: Cancel | undefined;
+  let timer: Cancel | undefined;
+  let running: Promise<void> | undefined;
+  let again = false;
+  let stopping = false;
+
+  const count = (name: string) => {
+    const known = name in counts || Object.keys(counts).length < REASONS;
+    const slot = known ? name : "other";
+    counts[slot] = (counts[slot] ?? 0) + 1;
+  };
+
+  const become = (next: LaneHealth["state"], why: string | null) => {
+    state = next;
+    reason = why;
+    since = clock.now();
+  };
+
+  const after = ({ least, spread }: Delay) => clock.now() + least + ids.jitter() * spread;
+
+  const stopLane = (why: string) => {
+    if (state === "stopped") return;
+    resume?.();
+    become("stopped", why);
+    log.error("push lane stopped", { environment, reason: why });
+  };
+
+  const pauseLane = (why: string, least: number, base: number) => {
+    if (state !== "open") return;
+    const spread = base === 0 ? 0 : grown(base, ++pauses, PUSH.lost_backoff_most);
+    become("paused", why);
+    log.warn("push lane paused", { environment, reason: why });
+    resume = clock.after(Math.max(0.001, after({ least, spread }) - clock.now()), () => {
+      become("open", null);
+      run();
+    });
+  };
+
+  const holdToken = (token: string, least: number): number => {
+    const times = (held.get(token)?.times ?? 0) + 1;
+    const spread = grown(PUSH.token_backoff, times, PUSH.token_backoff_most);
+    const until = after({ least, spread });
+    held.delete(token);
+    if (held.size >= PUSH.held_tokens) held.delete(held.keys().next().value!);
+    held.set(token, { until, times });
+    return until;
+  };
+
+  /** Ends one round of a claimed row; tried again while its lease lasts and the store is away. */
+  const settle = async ({ push }: ClaimedPush, statements: readonly Statement[]): Promise<void> => {
+    const until = (push.tried_at ?? clock.now()) + PUSH.lease;
+    for (;;) {
+      try {
+        await store.write(statements);
+        return;
+      } catch (error) {
+        // Then the lease runs out, and the row is sent once more.
+        log.warn("push not settled", describeError(error));
+        if (stopping || clock.now() + PUSH.poll_every >= until) return;
+        await new Promise<void>((next) => clock.after(PUSH.poll_every, next));
+      }
+    }
+  };
+
+  const note = (event: string, { push }: ClaimedPush, why: string) => {
+    const { kind, device_id, apns_id } = push;
+    log.warn(event, { environment, kind, device_id, apns_id, reason: why });
+  };
+
+  /** What the answer asks for, as the statements that end this round. */
+  const obey = (claimed: ClaimedPush, token: string, answer: Answer): Statement[] => {
+    const verdict = judge(answer, claimed.push);
+    const reason =
+      answer.kind === "ok" ? "ok" : answer.kind === "lost" ? answer.code : answer.reason;
+    const now = clock.now();
+    count(reason);
+    switch (verdict.do) {
+      case "finish":
+        pauses = 0;
+        held.delete(token);
+        return succeed({ claimed, now }, token);
+      case "forget_token":
+        return forgetToken({ claimed, now }, { token, since: verdict.since, reason });
+      case "drop":
+        note(verdict.fault ? "push configuration at fault" : "push refused", claimed, reason);
+        return drop({ claimed, now, outcome: "refused", reason });
+      case "give_up":
+        return drop({ claimed, now, outcome: "unclear", reason });
+      case "hold_token":
+        return putOff({ claimed, now, due_at: holdToken(token, verdict.least) });
+      case "again":
+        return putOff({ claimed, now, due_at: after(verdict.delay) });
+      case "pause_lane":
+        pauseLane(reason, verdict.least, verdict.base);
+        return putOff({ claimed, now, due_at: now });
+      case "stop_lane":
+        stopLane(reason);
+        return putOff({ claimed, now, due_at: now });
+      case "renew":
+        // The newest token counts as expired too, and another one must wait.
+        pauseLane(reason, Math.max(1, apns.provider.renewableAt() - now), 0);
+        return putOff({ claimed, now, due_at: now });
+    }
+  };
+
+  const fly = async (claimed: ClaimedPush, pending: ReadonlyMap<string, number>) => {
+    const now = clock.now();
+    const assessment = assess(claimed, { now, pending, full });
+    if (assessment.is === "elsewhere") {
+      const { environment } = assessment;
+      return settle(claimed, putOff({ claimed, now, due_at: now, tried: false, environment }));
+    }
+    if (assessment.is !== "ready") {
+      const { is: outcome } = assessment;
+      const tried = outcome === "unclear";
+      return settle(claimed, drop({ claimed, now, outcome, reason: null, tried }));
+    }
+    const { token, rendered } = assessment;
+    const until = held.get(token)?.until ?? 0;
+    if (until > now || state !== "open") {
+      const due_at = Math.max(until, now);
+      return settle(claimed, putOff({ claimed, now, due_at, tried: false }));
+    }
+    const request = { ...rendered, token, apns_id: claimed.push.apns_id };
+    let answer = await apns.send(request, abort.signal);
+    const first = judge(answer, claimed.push);
+    if (first.do === "renew" && apns.provider.renew(first.provider_token)) {
+      count("ExpiredProviderToken");
+      answer = await apns.send(request, abort.signal);
+    }
+    return settle(claimed, obey(claimed, token, answer));
+  };
+
+  const launch = (claimed: ClaimedPush, pending: ReadonlyMap<string, number>) => {
+    const flight = fly(claimed, pending)
+      .catch((error: unknown) => log.error("push failed", describeError(error)))
+      .finally(() => {
+        flights.delete(flight);
+        run();
+      });
+    flights.add(flight);
+  };
+
+  const claim = async (limit: number): Promise<number> => {
+    const lease = ids.stamp();
+    const now = clock.now();
+    await store.write([
+      claimDue({ lease, environment, now, until: now + PUSH.lease, limit }),
+      stampActivities({ lease, now }),
+    ]);
+    const claimed = await store.read(claimedPushes({ lease }));
+    const shown = claimed.filter(({ push }) => ["start", "update", "end"].includes(push.kind));
+    const tasks = shown.map(({ push }) => push.task_id);
+    const counted =
+      tasks.length > 0
+        ? await store.read(pendingCounts({ ids: JSON.stringify(tasks), now: clock.now() }))
+        : [];
+    const pending = new Map(counted as [string, number][]);
+    for (const one of claimed) launch(one, pending);
+    return claimed.length;
+  };
+
+  const arm = (seconds: number) => {
+    timer?.();
+    timer = clock.after(Math.max(0.001, seconds), run);
+  };
+
+  const pass = async () => {
+    for (;;) {
+      again = false;
+      const room = in_flight - flights.size;
+      // What is under way calls again when it ends, and a pause when it is over.
+      if (stopping || state !== "open" || room <= 0) return;
+      const [row] = await store.read(nextDue({ environment }));
+      const due = row?.[0] === null || row === undefined ? null : (row[0] as number) / 1000;
+      const now = clock.now();
+      if (due === null || due > now || (await claim(room)) === 0) {
+        if (again) continue;
+        arm(due !== null && due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
+        return;
+      }
+    }
+  };
+
+  function run(): void {
+    if (stopping) return;
+    again = true;
+    running ??= pass()
+      .catch((error: unknown) => {
+        log.warn("pushes not claimed", describeError(error));
+        arm(PUSH.poll_every);
+      })
+      .finally(() => {
+        running = undefined;
+        if (again) run();
+      });
+  }
+
+  return {
+    /** Something may have fallen due. */
+    run,
+
+    /** Resolves when nothing is under way. */
+    async settled(): Promise<void> {
+      while (running || flights.size > 0) await Promise.all([running, ...flights]);
+    },
+
+    /** Finishes what is under way, for some seconds at most, and gives the leases back. */
+    async stop(): Promise<void> {
+      stopping = true;
+      timer?.();
+      resume?.();
+      const cut = systemClock.after(PUSH.stop_wait, () => abort.abort());
+      while (running || flights.size > 0) await Promise.all([running, ...flights]);
+      cut();
+    },
+
+    health: (): LaneHealth => ({
+      environment,
+      state,
+      reason,
+      since,
+      in_flight: flights.size,
+      counts: { ...counts },
+    }),
+  };
+}

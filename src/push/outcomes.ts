@@ -1,0 +1,100 @@
+/** How one round of a claimed push ends, as the statements of one batch. */
+
+import {
+  type ClaimedPush,
+  clearLate,
+  dropActivity,
+  dropDone,
+  dropEndedActivity,
+  goOn,
+  INVALID_TOKEN,
+  putBack,
+  retryUpdate,
+} from "../../db/push-queue.ts";
+import { addRecord } from "../../db/push-records.ts";
+import type { Statement } from "../../db/store.ts";
+import type { Environment, PushRecord } from "../model/push.ts";
+import { describePush, leftBy } from "./assess.ts";
+
+interface Ending {
+  readonly claimed: ClaimedPush;
+  readonly now: number;
+}
+
+const nameOf = ({ push: { seq, lease } }: ClaimedPush) => ({ seq, lease });
+
+interface PutBack extends Ending {
+  readonly due_at: number;
+  /** False: no request was made. */
+  readonly tried?: boolean;
+  readonly environment?: Environment;
+}
+
+/** It is tried again from `due_at` on. */
+export function putOff({ claimed, due_at, tried = true, environment }: PutBack): Statement[] {
+  const to = environment ?? claimed.push.environment;
+  return [putBack({ ...nameOf(claimed), due_at, tried: tried ? 1 : 0, environment: to })];
+}
+
+interface Recorded extends Ending {
+  readonly outcome: PushRecord["outcome"];
+  readonly reason: string | null;
+  readonly tried?: boolean;
+}
+
+const recordOf = ({ claimed: { push }, now, outcome, reason, tried = true }: Recorded) => {
+  const attempts = push.attempts - (tried ? 0 : 1);
+  return addRecord({
+    ...push,
+    ...describePush(push),
+    outcome,
+    reason,
+    attempts,
+    tried_at: attempts > 0 ? push.tried_at : null,
+    done_at: now,
+  });
+};
+
+/** It goes, or goes on with what came meanwhile and what it had no room for. */
+const leave = ({ claimed, now }: Ending, left: readonly string[] = []) => [
+  goOn({ ...nameOf(claimed), now, rest: JSON.stringify(left) }),
+  dropDone(nameOf(claimed)),
+];
+
+/** It is done with, for another reason than success. */
+export function drop(ending: Recorded): Statement[] {
+  return [recordOf(ending), ...leave(ending)];
+}
+
+/** It was accepted; what ended meanwhile is cleared again. */
+export function succeed({ claimed, now }: Ending, token: string): Statement[] {
+  const { push } = claimed;
+  const ending = { claimed, now, outcome: "sent", reason: null } as const;
+  const statements = [recordOf(ending), ...leave(ending, leftBy(push))];
+  if (push.kind === "end") statements.push(dropEndedActivity({ ...push, token }));
+  if (push.kind === "question" || push.kind === "task") {
+    const { about } = describePush(push);
+    statements.push(clearLate({ ...push, about, token, now }));
+  }
+  return statements;
+}
+
+/** `since`: epoch seconds; null when the service did not say since when the token is invalid. */
+export function forgetToken(
+  { claimed, now }: Ending,
+  { token, since, reason }: { token: string; since: number | null; reason: string },
+): Statement[] {
+  const { push } = claimed;
+  const values = { ...push, id: push.device_id, token, since: since ?? now, due_at: now };
+  const ending = { claimed, now, outcome: "invalid_token", reason } as const;
+  return [recordOf(ending), ...forget(push, values), ...leave(ending)];
+}
+
+/** With a newer token by now it is tried again. */
+function forget({ kind, token }: ClaimedPush["push"], values: Record<string, unknown>) {
+  if (kind === "end") return [dropActivity(values)];
+  if (kind === "update") return [dropActivity(values), retryUpdate(values)];
+  // A copy is of an account that is gone.
+  if (token !== null) return [];
+  return [INVALID_TOKEN.forget[kind](values), INVALID_TOKEN.retry[kind](values)];
+}

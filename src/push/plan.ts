@@ -1,0 +1,40 @@
+/** Which pushes a change of a task wants (push.md, What a change sends), pure. */
+
+import type { Task } from "../model/task.ts";
+
+export interface TaskChange {
+  /** Null: the task is new. */
+  readonly before: Task | null;
+  /** Null: the task goes. */
+  readonly after: Task | null;
+  /** Names of the changed fields; `created` for a new task. */
+  readonly changes: readonly string[];
+  /** `server`: its retention ended. */
+  readonly by: "account" | "key" | "server";
+}
+
+interface TaskPushes {
+  /** `visible` for the person; `passive` without a sound and in its own time. */
+  readonly device: "visible" | "passive" | "silent";
+  readonly widget: boolean;
+  readonly activity: "start" | "update" | "end" | null;
+}
+
+/** Changes that alert at once; any other one of a task is passive. */
+const ALERTING = ["created", "status"];
+
+export function isAlerting(changes: readonly string[]): boolean {
+  return changes.some((name) => ALERTING.includes(name));
+}
+
+export function planTask({ before, after, changes, by }: TaskChange): TaskPushes {
+  const was = before?.status === "in_progress";
+  const is = after?.status === "in_progress";
+  const visible = after !== null && by === "key" && after.notify;
+  return {
+    device: visible ? (isAlerting(changes) ? "visible" : "passive") : "silent",
+    // The numbers of tasks by status are what a widget shows.
+    widget: before?.status !== after?.status,
+    activity: is ? (was ? "update" : "start") : was ? "end" : null,
+  };
+}

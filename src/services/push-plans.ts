@@ -1,0 +1,128 @@
+/** Plans the pushes of a change, as statements of its batch (push.md, What a change sends). */
+
+import {
+  endActivities,
+  endActivitiesOff,
+  endUnwanted,
+  updateLate,
+} from "../../db/activity-ends.ts";
+import {
+  endActivitiesOfAccount,
+  endActivitiesOfKey,
+  endActivitiesOfTask,
+  endActivitiesSwitchedOff,
+} from "../../db/live-activities.ts";
+import type { Stamp } from "../../db/outbox.ts";
+import { planDeletion, planPush, planSettingPush, planUpdate } from "../../db/pushes.ts";
+import type { Statement } from "../../db/store.ts";
+import type { Clock } from "../clock.ts";
+import type { Environment } from "../model/push.ts";
+import type { Question } from "../model/question.ts";
+import { planTask, type TaskChange } from "../push/plan.ts";
+
+export type PushPlans = ReturnType<typeof createPushPlans>;
+
+type StampOf<Table extends Stamp["table"]> = Stamp & { readonly table: Table };
+
+interface PushPlansOptions {
+  /** Those that have a sender; none: pushes are off, no row is made. */
+  readonly environments: readonly Environment[];
+  readonly clock: Clock;
+}
+
+export function createPushPlans({ environments, clock }: PushPlansOptions) {
+  const on = environments.length > 0;
+  const list = JSON.stringify(environments);
+  const of = (account_id: string) => ({ account_id, environments: list, now: clock.now() });
+  const stampOf = ({ id, change_id }: Stamp) => ({ stamp_id: id, stamp: change_id });
+
+  return {
+    /** `ended`: pending questions that go with the task. */
+    ofTask(
+      account_id: string,
+      change: TaskChange,
+      stamp: StampOf<"tasks">,
+      ended: readonly string[] = [],
+    ): Statement[] {
+      const task = change.after ?? change.before;
+      if (!task) return [];
+      const wants = planTask(change);
+      if (!on) return wants.activity === "end" ? [endActivitiesOfTask(stampOf(stamp))] : [];
+      const { id: task_id, key_id } = task;
+      const base = { ...of(account_id), key_id };
+      const parts = change.changes;
+      const about = { ...base, subject: task_id, task_id, parts };
+      const cleared = change.after === null ? [task_id, ...ended] : [];
+      const statements = [
+        wants.device === "silent"
+          ? planPush("silent", { ...base, parts: cleared }, stamp)
+          : planPush(wants.device, about, stamp),
+      ];
+      if (wants.widget) statements.push(planPush("widget", base, stamp));
+      if (wants.activity === "start") statements.push(planPush("start", about, stamp));
+      if (wants.activity === "update") statements.push(planUpdate(about, stamp));
+      if (wants.activity === "end") {
+        statements.push(...endActivities("tasks", { ...base, ...stampOf(stamp) }));
+      }
+      return statements;
+    },
+
+    /** An agent asks, or a question leaves `pending`. */
+    ofQuestion(account_id: string, question: Question, stamp: StampOf<"questions">): Statement[] {
+      if (!on) return [];
+      const { id, key_id, task_id, expires_at, status } = question;
+      const base = { ...of(account_id), key_id };
+      const asked = status === "pending";
+      const statements = [
+        asked
+          ? planPush("question", { ...base, subject: id, question_id: id, expires_at }, stamp)
+          : planPush("silent", { ...base, parts: [id] }, stamp),
+      ];
+      if (task_id !== null) {
+        statements.push(planUpdate({ ...base, task_id, parts: asked ? ["question"] : [] }, stamp));
+      }
+      return statements;
+    },
+
+    /** The account makes or changes something else: its devices look for themselves. */
+    ofAccountChange(account_id: string, stamp: StampOf<"keys" | "items">): Statement[] {
+      return on ? [planPush("silent", of(account_id), stamp)] : [];
+    },
+
+    /** Stands before the statement that changes the setting. */
+    beforeSetting(account_id: string, live_activities: boolean): Statement[] {
+      return on ? [planSettingPush(of(account_id), live_activities)] : [];
+    },
+
+    /** Stands after it. */
+    afterSetting(account_id: string): Statement[] {
+      return on ? endActivitiesOff(of(account_id)) : [endActivitiesSwitchedOff({ account_id })];
+    },
+
+    /** Stands after the tombstone of a key or account. */
+    ofDeletion(account_id: string, stamp: StampOf<"keys" | "accounts">): Statement[] {
+      const { table } = stamp;
+      if (!on) {
+        const end = table === "keys" ? endActivitiesOfKey : endActivitiesOfAccount;
+        return [end(stampOf(stamp))];
+      }
+      const base = of(account_id);
+      return [
+        ...endActivities(table, { ...base, ...stampOf(stamp) }),
+        ...planDeletion(base, stamp),
+      ];
+    },
+
+    /** Stands after the statement that registers a live activity. */
+    ofRegistration(registered: {
+      readonly account_id: string;
+      readonly device_id: string;
+      readonly task_id: string;
+      readonly push_token: string;
+    }): Statement[] {
+      if (!on) return [];
+      const values = { ...of(registered.account_id), ...registered };
+      return [endUnwanted(values), updateLate(values)];
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/** How pushes are switched on, and that they cost nothing while they are off. */
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { ConfigError, readConfig } from "../../src/config.ts";
+import { startTestApp } from "../support/app.ts";
+import { startApple } from "../support/apple.ts";
+import { createTask } from "../support/client.ts";
+import { createPushWorld } from "../support/push-world.ts";
+import { tempFolder } from "../support/temp.ts";
+
+test("a combination that cannot work is refused by the variable that is missing", () => {
+  const team = { APNS_TEAM_ID: "TEAM", APNS_BUNDLE_ID: "com.example" };
+  const key = { APNS_PRODUCTION_KEY_ID: "KEY", APNS_PRODUCTION_KEY: "secret" };
+  for (const [env, name] of [
+    [{ APNS_TEAM_ID: "TEAM" }, "APNS_BUNDLE_ID"],
+    [{ APNS_BUNDLE_ID: "com.example" }, "APNS_TEAM_ID"],
+    [team, "APNS_PRODUCTION_KEY"],
+    [key, "APNS_TEAM_ID"],
+    [{ ...team, APNS_PRODUCTION_KEY: "secret" }, "APNS_PRODUCTION_KEY_ID"],
+    [{ ...team, APNS_SANDBOX_KEY_ID: "KEY" }, "APNS_SANDBOX_KEY"],
+    [{ ...team, ...key, APNS_SANDBOX_URL: "https://127.0.0.1:1" }, "APNS_SANDBOX_KEY"],
+    [{ APNS_CA_FILE: "ca.pem" }, "APNS_TEAM_ID"],
+  ] as const) {
+    const read = () => readConfig(env as Record<string, string>);
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(`^${name}: is needed`));
+    expect(read).not.toThrow("secret");
+  }
+  expect(() => readConfig({ ...team, ...key })).not.toThrow();
+});
+
+test("a key or CA that is none stops the start, and is not shown", async () => {
+  const apple = await startApple();
+  const good = apple.env("SANDBOX");
+  const junk = join(tempFolder(), "junk.pem");
+  await Bun.write(junk, "secret");
+  for (const [env, name] of [
+    [{ APNS_SANDBOX_KEY: "secret" }, "APNS_SANDBOX_KEY"],
+    [{ APNS_SANDBOX_KEY: junk }, "APNS_SANDBOX_KEY"],
+    [{ APNS_CA_FILE: junk }, "APNS_CA_FILE"],
+    [{ APNS_CA_FILE: "/nowhere/secret" }, "APNS_CA_FILE"],
+  ] as const) {
+    const start = startTestApp({ env: { ...good, ...env } });
+    const error = await start.then(
+      () => null,
+      (thrown: Error) => thrown,
+    );
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error!.message).toStartWith(`${name}: `);
+    expect(error!.message).not.toContain("secret");
+  }
+});
+
+test("the key may be a file", async () => {
+  const apple = await startApple();
+  const file = join(tempFolder(), "key.p8");
+  await Bun.write(file, apple.key);
+  const app = await startTestApp({
+    env: { ...apple.env("PRODUCTION"), APNS_PRODUCTION_KEY: file },
+  });
+  expect(app.sender.environments).toEqual(["production"]);
+});
+
+test("without configuration it says so once, makes no row and sends nothing", async () => {
+  const world = await createPushWorld({
+    env: {
+      APNS_TEAM_ID: "",
+      APNS_BUNDLE_ID: "",
+      APNS_SANDBOX_KEY_ID: "",
+      APNS_SANDBOX_KEY: "",
+      APNS_SANDBOX_URL: "",
+      APNS_CA_FILE: "",
+    },
+  });
+  const { agent, person, phones } = await world.people("a");
+  const task = await createTask(agent.send, { title: "t", status: "in_progress" });
+  const body = { device_id: phones[0]!.id, push_token: "ab" };
+  await person.send(`PUT /v1/tasks/${task.id}/live-activity`, body);
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
+  await world.advance(10);
+  expect(world.app.lines.filter((line) => line.includes("pushes are off")).length).toBe(1);
+  expect(await world.rows("select * from pushes")).toEqual([]);
+  expect(await world.rows("select * from live_activities")).toEqual([]);
+  expect(world.apple.received).toEqual([]);
+  expect(await world.app.services.pushStatus.read(10)).toEqual({
+    lanes: [],
+    queues: [],
+    records: [],
+  });
+});
+
+test("an environment without a key gets no row; both work at once, each with its own key", async () => {
+  const [production, sandbox] = await Promise.all([startApple(), startApple()]);
+  const one = await createPushWorld();
+  const { person } = await one.people();
+  await one.phone(person, "p", { apns_environment: "production" });
+  await one.settle();
+  expect(await one.rows("select * from pushes")).toEqual([]);
+  expect(await one.take()).toEqual([]);
+
+  const world = await createPushWorld({
+    env: { ...production.env("PRODUCTION"), ...sandbox.env("SANDBOX") },
+  });
+  production.setNow(world.clock.now);
+  sandbox.setNow(world.clock.now);
+  const two = await world.people();
+  const phone = await world.phone(two.person, "p", { apns_environment: "production" });
+  const pad = await world.phone(two.person, "s", { apns_environment: "sandbox" });
+  await two.person.send("POST /v1/keys", { label: "x" });
+  await world.settle();
+  expect(production.delivered.map(({ token }) => token)).toEqual([phone.apns_token]);
+  expect(sandbox.delivered.map(({ token }) => token)).toEqual([pad.apns_token]);
+  expect([...production.faults, ...sandbox.faults]).toEqual([]);
+
+  // Registered anew for the other environment, what waits goes there with the new token's key.
+  await two.person.send(`PATCH /v1/keys/${two.agent.key.id}`, { label: "w" });
+  await two.person.send(`PATCH /v1/keys/${two.agent.key.id}`, { label: "v" });
+  await world.settle();
+  await two.person.send(`PATCH /v1/keys/${two.agent.key.id}`, { label: "z" });
+  const moved = { ...phone, apns_environment: "sandbox" };
+  const { id, ...fields } = moved;
+  const device = { platform: "ios", model: "m", os_version: "1", app_version: "1", ...fields };
+  expect((await two.person.send(`PUT /v1/devices/${id}`, device)).status).toBe(200);
+  production.forget();
+  sandbox.forget();
+  await world.skip(3_600);
+  await world.advance(2);
+  expect(production.received).toEqual([]);
+  expect(sandbox.delivered.map(({ token }) => token)).toContain(phone.apns_token);
+});

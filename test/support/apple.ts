@@ -1,0 +1,230 @@
+/**
+ * A stand-in for Apple's push service: HTTP/2 over TLS with a CA of its own. It checks what Apple
+ * checks, and misbehaves as a test tells it to.
+ */
+
+import { afterAll } from "bun:test";
+import { generateKeyPairSync } from "node:crypto";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
+import { BUNDLE, check, type Received, read, TEAM } from "./apple-checks.ts";
+import { tempFolder } from "./temp.ts";
+import { createAuthority, type Identity } from "./tls.ts";
+
+/** How a request is treated; `undefined`: checked, accepted and answered with 200. */
+export type Behaviour =
+  | undefined
+  | {
+      readonly status: number;
+      readonly reason: string;
+      /** Seconds, as in our clock. */
+      readonly timestamp?: number;
+      readonly retry_after?: number;
+    }
+  /** Never answered; `accept` counts it as delivered all the same. */
+  | { readonly hang: true; readonly accept?: boolean }
+  /** Accepted or not, the stream is reset instead of an answer. */
+  | { readonly reset: true; readonly accept?: boolean }
+  /** Accepted or not, the socket is destroyed instead of an answer. */
+  | { readonly drop: true; readonly accept?: boolean }
+  /** Answered, then GOAWAY: what is under way finishes. */
+  | { readonly goaway: "graceful" }
+  /** GOAWAY that names a stream before this one as the last, or an error; then the socket ends. */
+  | { readonly goaway: "partial" | "error" };
+
+export interface AppleOptions {
+  /** Time as the service sees it, in seconds. */
+  readonly now?: () => number;
+  /** Milliseconds until each answer. */
+  readonly delay?: number;
+  readonly max_streams?: number;
+  /** A certificate of another CA than the one it tells of. */
+  readonly untrusted?: boolean;
+}
+
+let authority: ReturnType<typeof createAuthority> | undefined;
+
+/** Starts it on a free port; it stops with the file, or with the test that called. */
+export async function startApple(options: AppleOptions = {}) {
+  const { max_streams = 1_000 } = options;
+  let now = options.now ?? (() => Date.now() / 1000);
+  authority ??= createAuthority();
+  const { ca, issue } = await authority;
+  const identity: Identity = options.untrusted
+    ? await (await createAuthority()).issue()
+    : await issue();
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const key_id = `K${Buffer.from(crypto.getRandomValues(new Uint8Array(5)))
+    .toString("hex")
+    .toUpperCase()}`.slice(0, 10);
+
+  const ca_file = join(tempFolder(), "ca.pem");
+  await Bun.write(ca_file, ca);
+
+  const received: Received[] = [];
+  const delivered: Received[] = [];
+  const faults: string[] = [];
+  const sockets = new Set<Socket>();
+  const sessions = new Map<Http2Session, number>();
+  let delay = options.delay ?? 0;
+  let behave: (request: Received) => Behaviour = () => undefined;
+  let swallow = false;
+  let open_streams = 0;
+  let most_streams = 0;
+  let session_count = 0;
+  let port = 0;
+  let server: Http2SecureServer;
+
+  const respond = (stream: ServerHttp2Stream, status: number, headers: object, body?: object) => {
+    if (stream.destroyed || stream.closed) return;
+    stream.respond({ ":status": status, ...headers }, { endStream: body === undefined });
+    if (body) stream.end(JSON.stringify(body));
+  };
+
+  const answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: Buffer) => {
+    const request = read(headers, body, sessions.get(stream.session!) ?? 0, now());
+    received.push(request);
+    const plan = behave(request);
+    const apns_id = { "apns-id": request.apns_id };
+    const accept = () => {
+      delivered.push(request);
+    };
+    if (plan && "status" in plan) {
+      const { status, reason, timestamp, retry_after } = plan;
+      const extra = retry_after === undefined ? {} : { "retry-after": String(retry_after) };
+      return respond(
+        stream,
+        status,
+        { ...apns_id, ...extra },
+        {
+          reason,
+          ...(timestamp !== undefined && { timestamp: Math.round(timestamp * 1000) }),
+        },
+      );
+    }
+    if (plan && "accept" in plan && plan.accept) accept();
+    if (plan && "hang" in plan) return;
+    if (plan && "reset" in plan) return stream.destroy(new Error("reset"));
+    if (plan && "drop" in plan) {
+      for (const socket of sockets) socket.destroy();
+      return;
+    }
+    if (plan && "goaway" in plan && plan.goaway !== "graceful") {
+      const { session } = stream;
+      session?.goaway(plan.goaway === "error" ? 2 : 0, plan.goaway === "partial" ? 1 : undefined);
+      return void setTimeout(() => session?.destroy(), 5);
+    }
+    const refusal = check(request, body, { headers, key_id, publicKey, now: now() });
+    if (refusal) {
+      faults.push(`${refusal.reason} for ${request.type} ${JSON.stringify(request.payload)}`);
+      return respond(stream, refusal.status, apns_id, { reason: refusal.reason });
+    }
+    accept();
+    respond(stream, 200, apns_id);
+    if (plan && "goaway" in plan) stream.session?.close();
+  };
+
+  const listen = () =>
+    new Promise<void>((resolve) => {
+      server = createSecureServer({
+        ...identity,
+        settings: { maxConcurrentStreams: max_streams },
+      });
+      server.on("secureConnection", (socket: Socket) => {
+        sockets.add(socket);
+        socket.on("close", () => sockets.delete(socket));
+      });
+      server.on("session", (session) => {
+        sessions.set(session, ++session_count);
+        session.on("error", () => {});
+        session.on("close", () => sessions.delete(session));
+      });
+      server.on("sessionError", () => {});
+      server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+        open_streams++;
+        most_streams = Math.max(most_streams, open_streams);
+        stream.on("error", () => {});
+        stream.on("close", () => open_streams--);
+        if (swallow) return;
+        const chunks: Buffer[] = [];
+        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+        stream.on("end", () => {
+          const finish = () => answer(stream, headers, Buffer.concat(chunks));
+          if (delay > 0) setTimeout(finish, delay);
+          else finish();
+        });
+      });
+      server.listen(port, "127.0.0.1", () => {
+        port = (server.address() as AddressInfo).port;
+        resolve();
+      });
+    });
+
+  const stop = async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const session of sessions.keys()) session.destroy();
+    for (const socket of sockets) socket.destroy();
+    await Promise.race([closed, Bun.sleep(200)]);
+  };
+
+  await listen();
+  afterAll(stop);
+
+  return {
+    url: `https://127.0.0.1:${port}`,
+    /** PEM of the CA to trust. */
+    ca,
+    key_id,
+    key: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+    /** Every request that came in whole. */
+    received,
+    /** Those that count as delivered, repetitions included. */
+    delivered,
+    /** What Apple would have refused. */
+    faults,
+    sessions: () => session_count,
+    /** The most streams that were open at once. */
+    mostStreams: () => most_streams,
+    /** How each request is treated from now on. */
+    behave(next: (request: Received) => Behaviour): void {
+      behave = next;
+    },
+    /** Time as it sees it from now on. */
+    setNow(next: () => number): void {
+      now = next;
+    },
+    /** Milliseconds until each answer from now on. */
+    setDelay(ms: number): void {
+      delay = ms;
+    },
+    /** True: takes everything and never says anything, on every connection. */
+    swallow(on: boolean): void {
+      swallow = on;
+    },
+    forget(): void {
+      received.length = 0;
+      delivered.length = 0;
+    },
+    stop,
+    /** Again on the same port. */
+    start: listen,
+    /** The variables of an environment that is served by this one. */
+    env(environment: "PRODUCTION" | "SANDBOX"): Record<string, string> {
+      return {
+        APNS_TEAM_ID: TEAM,
+        APNS_BUNDLE_ID: BUNDLE,
+        APNS_CA_FILE: ca_file,
+        [`APNS_${environment}_KEY_ID`]: key_id,
+        [`APNS_${environment}_KEY`]: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+        [`APNS_${environment}_URL`]: `https://127.0.0.1:${port}`,
+      };
+    },
+  };
+}
