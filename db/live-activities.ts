@@ -21,7 +21,7 @@ const at = sql.param(p("now"), live_activities.updated_at);
  */
 export const putActivity = statement(
   sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, stamp)
-    select account_id, ${p("device_id")}, id, key_id, ${p("push_token")}, ${at}, ${at}, ${at} / 1000 + 1 from tasks
+    select account_id, ${p("device_id")}, id, key_id, ${p("push_token")}, ${at}, ${at}, cast(${at} / 1000 as integer) + 1 from tasks
     where ${ownTask} and status = 'in_progress' and ${ownDevice}
       and exists (select 1 from accounts where id = ${p("account_id")} and live_activities and deleted_at is null)
     on conflict (account_id, device_id, task_id) do update set push_token = excluded.push_token,

@@ -49,7 +49,7 @@ export const claimDue = statement(
 
 /** Moves the `timestamp` on of each live activity that the claimed pushes are about. */
 export const stampActivities = statement(
-  sql`update live_activities set stamp = max(stamp + 1, ${now} / 1000) where rowid in (
+  sql`update live_activities set stamp = max(stamp + 1, cast(${now} / 1000 as integer)) where rowid in (
     select l.rowid from pushes q join live_activities l on l.account_id = q.account_id and l.device_id = q.device_id and l.task_id = q.task_id
     where q.lease = ${p("lease")} and q.kind in ('update', 'end'))`,
 );
@@ -177,12 +177,19 @@ export const putBack = statement(
     where ${mine}`,
 );
 
-/** Puts it back if the device has a token for it still, which is then a newer one. */
-const putBackIf = (column: string) =>
-  statement(
-    sql`update pushes set lease = null, unclear = 0, parts = ${together}, more = null, due_at = ${at("due_at")}
-      where ${mine} and token is null and exists (select 1 from devices v where v.account_id = pushes.account_id and v.id = device_id and v.${sql.identifier(column)} is not null)`,
+const set_back = sql`lease = null, unclear = 0, parts = ${together}, more = null`;
+
+/**
+ * Puts it back if the device has a token for it still: a newer one, for `due_at`, or the same one
+ * that was registered again, for `later` (timestamps).
+ */
+const putBackIf = (column: string) => {
+  const now_token = sql`(select v.${sql.identifier(column)} from devices v where v.account_id = pushes.account_id and v.id = device_id)`;
+  return statement(
+    sql`update pushes set ${set_back}, due_at = case when ${now_token} = ${p("token")} then ${at("later")} else ${at("due_at")} end
+      where ${mine} and token is null and ${now_token} is not null`,
   );
+};
 
 /**
  * Takes the token back, unless it is another one by now, of another environment, or was registered
@@ -210,11 +217,13 @@ const perKind = <T>(make: (column: string) => T) =>
 /** What an invalid device token means, in this order, before {@link dropDone}. */
 export const INVALID_TOKEN = { forget: perKind(forget), retry: perKind(putBackIf) };
 
-/** Puts an update back if its live activity has another token by now. As {@link dropDone}. */
+const live_token = sql`(select l.push_token from live_activities l where l.account_id = pushes.account_id
+  and l.device_id = pushes.device_id and l.task_id = pushes.task_id and l.ended_at is null)`;
+
+/** As the ones above, for an update of a live activity. */
 export const retryUpdate = statement(
-  sql`update pushes set lease = null, unclear = 0, parts = ${together}, more = null, due_at = ${at("due_at")}
-    where ${mine} and exists (select 1 from live_activities l where l.account_id = pushes.account_id
-      and l.device_id = pushes.device_id and l.task_id = pushes.task_id and l.push_token <> ${p("token")} and l.ended_at is null)`,
+  sql`update pushes set ${set_back}, due_at = case when ${live_token} = ${p("token")} then ${at("later")} else ${at("due_at")} end
+    where ${mine} and ${live_token} is not null`,
 );
 
 /** A live activity's token that is invalid or has ended. Placeholders as forget, by task. */

@@ -138,6 +138,8 @@ export const PUSH = {
   /** Back-off begins with it and doubles: after a lost connection, up to `lost_backoff_most`. */
   lost_backoff: 1,
   lost_backoff_most: 60,
+  /** A pause of a lane grows to so many times its first length. */
+  pause_growth: 60,
   /** After `TooManyRequests`, for the token, up to `token_backoff_most`. */
   token_backoff: 30,
   token_backoff_most: 3_600,

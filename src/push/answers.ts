@@ -32,7 +32,7 @@ export interface Delay {
 
 export type Verdict =
   | { readonly do: "finish" }
-  | { readonly do: "forget_token"; readonly since: number | null }
+  | { readonly do: "forget_token"; readonly since: number | null; readonly delay: Delay }
   /** `fault`: of the configuration, rather than of this push. */
   | { readonly do: "drop"; readonly fault: boolean }
   | { readonly do: "give_up" }
@@ -56,19 +56,20 @@ export function judge(
   answer: Answer,
   { kind, attempts }: { readonly kind: PushKind; readonly attempts: number },
 ): Verdict {
+  const soon = { least: 0, spread: grown(PUSH.lost_backoff, attempts, PUSH.lost_backoff_most) };
   if (answer.kind === "ok") return { do: "finish" };
   if (answer.kind === "lost") {
     if (answer.fate === "unconnected")
       return { do: "pause_lane", least: 0, base: PUSH.lost_backoff };
     // A start that may have arrived is not repeated: a double would be seen.
     if (kind === "start" && answer.fate === "unclear") return { do: "give_up" };
-    const spread = grown(PUSH.lost_backoff, attempts, PUSH.lost_backoff_most);
-    return { do: "again", delay: { least: 0, spread } };
+    return { do: "again", delay: soon };
   }
   const { status, reason, timestamp, retry_after, provider_token } = answer;
   const least = retry_after ?? 0;
-  if (status === 410 || reason === "BadDeviceToken")
-    return { do: "forget_token", since: timestamp };
+  if (status === 410 || reason === "BadDeviceToken") {
+    return { do: "forget_token", since: timestamp, delay: soon };
+  }
   if (FAULTS.includes(reason)) return { do: "drop", fault: true };
   if (status === 403) {
     return reason === "ExpiredProviderToken"

@@ -78,7 +78,7 @@ export function createLane(options: LaneOptions) {
 
   const pauseLane = (why: string, least: number, base: number) => {
     if (state !== "open") return;
-    const spread = base === 0 ? 0 : grown(base, ++pauses, PUSH.lost_backoff_most);
+    const spread = base === 0 ? 0 : grown(base, ++pauses, base * PUSH.pause_growth);
     become("paused", why);
     log.warn("push lane paused", { environment, reason: why });
     resume = clock.after(Math.max(0.001, after({ least, spread }) - clock.now()), () => {
@@ -131,7 +131,10 @@ export function createLane(options: LaneOptions) {
         held.delete(token);
         return succeed({ claimed, now }, token);
       case "forget_token":
-        return forgetToken({ claimed, now }, { token, since: verdict.since, reason });
+        return forgetToken(
+          { claimed, now },
+          { token, since: verdict.since, later: after(verdict.delay), reason },
+        );
       case "drop":
         note(verdict.fault ? "push configuration at fault" : "push refused", claimed, reason);
         return drop({ claimed, now, outcome: "refused", reason });

@@ -79,13 +79,22 @@ export function succeed({ claimed, now }: Ending, token: string): Statement[] {
   return statements;
 }
 
-/** `since`: epoch seconds; null when the service did not say since when the token is invalid. */
+interface Forgotten {
+  readonly token: string;
+  /** Since when it is invalid, in epoch seconds; null when the service did not say. */
+  readonly since: number | null;
+  /** When to try the same token again, if it was registered after that. */
+  readonly later: number;
+  readonly reason: string;
+}
+
+/** The service knows the token no more: neither do we, unless it was registered since. */
 export function forgetToken(
   { claimed, now }: Ending,
-  { token, since, reason }: { token: string; since: number | null; reason: string },
+  { token, since, later, reason }: Forgotten,
 ): Statement[] {
   const { push } = claimed;
-  const values = { ...push, id: push.device_id, token, since: since ?? now, due_at: now };
+  const values = { ...push, token, since: since ?? now, due_at: now, later };
   const ending = { claimed, now, outcome: "invalid_token", reason } as const;
   return [recordOf(ending), ...forget(push, values), ...leave(ending)];
 }

@@ -79,6 +79,7 @@ export async function startApple(options: AppleOptions = {}) {
   let open_streams = 0;
   let most_streams = 0;
   let session_count = 0;
+  let last_jwt = "";
   let port = 0;
   let server: Http2SecureServer;
 
@@ -91,6 +92,7 @@ export async function startApple(options: AppleOptions = {}) {
   const answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: Buffer) => {
     const request = read(headers, body, sessions.get(stream.session!) ?? 0, now());
     received.push(request);
+    last_jwt = request.jwt;
     const plan = behave(request);
     const apns_id = { "apns-id": request.apns_id };
     const accept = () => {
@@ -187,6 +189,8 @@ export async function startApple(options: AppleOptions = {}) {
     received,
     /** Those that count as delivered, repetitions included. */
     delivered,
+    /** The provider token of the last request. */
+    lastJwt: () => last_jwt,
     /** What Apple would have refused. */
     faults,
     sessions: () => session_count,

@@ -1,0 +1,328 @@
+/** What each answer of the push service leads to (push.md, Answers of the push service). */
+
+import { afterEach, expect, test } from "bun:test";
+import type { Behaviour } from "../support/apple.ts";
+import { ask, createTask } from "../support/client.ts";
+import { createPushWorld, type Phone } from "../support/push-world.ts";
+
+const world = await createPushWorld();
+const { apple, advance } = world;
+
+afterEach(() => {
+  apple.behave(() => undefined);
+  expect(apple.faults.splice(0)).toEqual([]);
+});
+
+/** A person with one phone whose setting up has been told. */
+async function people() {
+  const made = await world.people("a");
+  await advance(61);
+  await made.told();
+  apple.forget();
+  const phone = made.phones[0]!;
+  return {
+    ...made,
+    phone,
+    /** Kind, outcome, reason and attempts of the phone's newest records, the last one first. */
+    async records(count: number) {
+      const { records: all } = await world.app.services.pushStatus.read(100);
+      const mine = all.filter(({ device_id }) => device_id === phone.id).slice(0, count);
+      return mine.map(({ kind, outcome, reason, attempts }) => [kind, outcome, reason, attempts]);
+    },
+    /** Kinds of the pushes that wait for the phone. */
+    queued: async () =>
+      (
+        await world.rows(`select kind from pushes where device_id = '${phone.id}' order by seq`)
+      ).flat(),
+  };
+}
+
+const tokensOf = async (device_id: string) =>
+  (
+    await world.rows(
+      `select apns_token, push_to_start_token, widget_push_token from devices where id = '${device_id}'`,
+    )
+  )[0];
+
+const counted = () => world.app.sender.health()[0]!.counts;
+
+/** The answers to the phone's pushes, one after another; then all is well. */
+const answers = ({ apns_token }: Phone, ...list: Behaviour[]) => {
+  apple.behave(({ token }) => (token === apns_token ? list.shift() : undefined));
+};
+
+/** Seconds after which each request for the token came, from the first one on. */
+const waits = (token: string) => {
+  const times = apple.received.filter((one) => one.token === token).map(({ time }) => time);
+  return times.map((time) => Math.round(time - times[0]!));
+};
+
+test("200: the row goes, and an outcome record without content stays", async () => {
+  const { agent, phone, records, queued } = await people();
+  const { id } = await ask(agent.send, { prompt: "Secret prompt?" });
+  await world.settle();
+  expect(await queued()).toEqual([]);
+  expect(await records(1)).toEqual([["question", "sent", null, 1]]);
+  const { records: kept } = await world.app.services.pushStatus.read(1);
+  expect(kept[0]).toMatchObject({ device_id: phone.id, environment: "sandbox" });
+  const [row] = await world.rows("select * from push_records order by seq desc limit 1");
+  expect(row!.join(" ")).toContain(id);
+  for (const secret of ["Secret", phone.apns_token]) expect(row!.join(" ")).not.toContain(secret);
+});
+
+test("410 and BadDeviceToken take back the token that was used, and no other [§4 Devices 4]", async () => {
+  for (const [status, reason] of [
+    [410, "Unregistered"],
+    [410, "ExpiredToken"],
+    [400, "BadDeviceToken"],
+  ] as const) {
+    const { agent, phone, records, queued } = await people();
+    const answer = { status, reason, ...(status === 410 && { timestamp: world.clock.now() }) };
+    const refuse = (token: string) =>
+      apple.behave((one) => (one.token === token ? answer : undefined));
+    const all = [phone.apns_token, phone.push_to_start_token, phone.widget_push_token];
+
+    refuse(phone.apns_token);
+    await ask(agent.send);
+    await world.settle();
+    expect(await tokensOf(phone.id)).toEqual([null, all[1]!, all[2]!]);
+    expect(await records(1)).toEqual([["question", "invalid_token", reason, 1]]);
+
+    refuse(phone.push_to_start_token);
+    await createTask(agent.send, { title: "t", status: "in_progress" });
+    await world.settle();
+    expect(await tokensOf(phone.id)).toEqual([null, null, all[2]!]);
+
+    refuse(phone.widget_push_token);
+    await createTask(agent.send);
+    await advance(60);
+    expect(await tokensOf(phone.id)).toEqual([null, null, null]);
+    expect(await queued()).toEqual([]);
+  }
+});
+
+test("a device registered anew while the 410 is under way keeps its token, and gets the push", async () => {
+  const { agent, person, phone, records } = await people();
+  const { id, ...tokens } = phone;
+  const device = { platform: "ios", model: "m", os_version: "1", app_version: "1" };
+  const put = (fields: object) =>
+    person.send(`PUT /v1/devices/${id}`, { ...device, apns_environment: "sandbox", ...fields });
+  const gone = (timestamp: number) => ({ status: 410, reason: "Unregistered", timestamp });
+
+  // With another token.
+  apple.setDelay(100);
+  apple.behave(({ token }) => (token === phone.apns_token ? gone(world.clock.now()) : undefined));
+  await ask(agent.send, { prompt: "one" });
+  const renewed = `${phone.apns_token}ff`;
+  await put({ ...tokens, apns_token: renewed });
+  await world.settle();
+  expect((await tokensOf(id))![0]).toBe(renewed);
+  expect(apple.delivered.map(({ token }) => token)).toEqual([renewed]);
+  expect(await records(1)).toEqual([["question", "sent", null, 2]]);
+
+  // With the same one, after the service found it invalid.
+  apple.forget();
+  const before = world.clock.now();
+  await advance(10);
+  answers({ ...phone, apns_token: renewed }, gone(before));
+  await ask(agent.send, { prompt: "two" });
+  await put({ ...tokens, apns_token: renewed });
+  await advance(5);
+  apple.setDelay(0);
+  expect((await tokensOf(id))![0]).toBe(renewed);
+  expect(apple.received.map(({ token }) => token)).toEqual([renewed, renewed]);
+  expect(apple.delivered.length).toBe(1);
+});
+
+test("410 for a live activity takes its registration, unless it has another token by now", async () => {
+  const { agent, person, phone, queued } = await people();
+  const shown = () => world.rows("select push_token from live_activities");
+  const { id } = await createTask(agent.send, { title: "t", status: "in_progress" });
+  const put = (push_token: string) =>
+    person.send(`PUT /v1/tasks/${id}/live-activity`, { device_id: phone.id, push_token });
+  await put("aa01");
+  await advance(1);
+  apple.behave(({ token }) =>
+    token === "aa01"
+      ? { status: 410, reason: "Unregistered", timestamp: world.clock.now() }
+      : undefined,
+  );
+  apple.setDelay(100);
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 1 });
+  await put("aa02");
+  await advance(6);
+  apple.setDelay(0);
+  expect(await shown()).toEqual([["aa02"]]);
+  const last = apple.delivered.filter(({ token }) => token === "aa02").at(-1)!;
+  expect(last.payload.aps["content-state"].progress).toBe(1);
+
+  apple.behave(({ token }) =>
+    token === "aa02" ? { status: 400, reason: "BadDeviceToken" } : undefined,
+  );
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 2 });
+  await advance(6);
+  expect(await shown()).toEqual([]);
+  expect(await queued()).toEqual([]);
+});
+
+test("a fault of the configuration is logged and counted; the token stays, and nothing is repeated", async () => {
+  const { agent, phone, records } = await people();
+  const faults = [
+    [400, "DeviceTokenNotForTopic"],
+    [400, "BadTopic"],
+    [400, "TopicDisallowed"],
+    [400, "MissingTopic"],
+    [400, "InvalidPushType"],
+    [403, "Forbidden"],
+  ] as const;
+  for (const [status, reason] of faults) {
+    answers(phone, { status, reason });
+    await ask(agent.send, { prompt: "secret" });
+    await advance(5);
+    expect(await records(1)).toEqual([["question", "refused", reason, 1]]);
+    expect(counted()[reason]).toBe(1);
+    const logged = world.app.lines.filter((line) => line.includes(reason));
+    expect(logged.length).toBe(1);
+    expect(logged[0]).toContain("push configuration at fault");
+    expect(logged[0]).not.toContain(phone.apns_token);
+  }
+  expect(waits(phone.apns_token).length).toBe(faults.length);
+  expect((await tokensOf(phone.id))![0]).toBe(phone.apns_token);
+  expect(world.app.sender.health()[0]!.state).toBe("open");
+});
+
+test("413 and other 4xx are dropped, logged and counted", async () => {
+  const { agent, records, phone } = await people();
+  for (const [status, reason] of [
+    [413, "PayloadTooLarge"],
+    [400, "BadMessageId"],
+    [404, "BadPath"],
+    [405, "MethodNotAllowed"],
+    [418, "Teapot"],
+  ] as const) {
+    answers(phone, { status, reason });
+    await ask(agent.send, { prompt: "secret" });
+    await advance(5);
+    expect(await records(1)).toEqual([["question", "refused", reason, 1]]);
+    expect(counted()[reason]).toBe(1);
+    expect(world.app.lines.filter((line) => line.includes(reason)).length).toBe(1);
+  }
+  expect(waits(phone.apns_token).length).toBe(5);
+});
+
+test("429 TooManyRequests: that token waits 30 s, doubling, and Retry-After is obeyed", async () => {
+  const { agent, person, phone, queued } = await people();
+  const other = await world.phone(person, "b");
+  const busy = { status: 429, reason: "TooManyRequests" };
+  let left: Behaviour[] = [busy, busy, { ...busy, retry_after: 500 }];
+  apple.behave(({ token }) => (token === phone.apns_token ? left.shift() : undefined));
+  await ask(agent.send, { prompt: "one" });
+  await advance(10);
+  // What else is for that token waits with it; other tokens do not.
+  await ask(agent.send, { prompt: "two" });
+  await world.settle();
+  expect(apple.received.filter(({ token }) => token === phone.apns_token).length).toBe(1);
+  expect(apple.delivered.filter(({ token }) => token === other.apns_token).length).toBe(2);
+  await advance(18);
+  expect(waits(phone.apns_token).length).toBe(1);
+  await advance(3);
+  const first_wait = waits(phone.apns_token)[1]!;
+  expect(first_wait).toBeGreaterThanOrEqual(30);
+  expect(first_wait).toBeLessThanOrEqual(31);
+  left = left.slice(0, 1);
+  await advance(700, 5);
+  const texts = apple.delivered
+    .filter(({ token }) => token === phone.apns_token)
+    .map(({ payload }) => payload.aps.alert.body);
+  expect(texts.sort()).toEqual(["one", "two"]);
+  expect(await queued()).toEqual([]);
+});
+
+test("Retry-After is the least that a token waits", async () => {
+  const { agent, phone, records } = await people();
+  const busy = { status: 429, reason: "TooManyRequests" };
+  answers(phone, busy, busy, busy, { ...busy, retry_after: 1_000 });
+  await ask(agent.send, { prompt: "one", expires_in: 86_400 });
+  await advance(1_800, 1);
+  const [, one, two, three, four] = waits(phone.apns_token) as number[];
+  const steps = [one!, two! - one!, three! - two!, four! - three!];
+  // The whole spread, since chance stands at its most: 30, 60, 120, then 1,000 and 240.
+  for (const [i, wait] of [30, 60, 120, 1_240].entries()) {
+    expect(steps[i]!).toBeGreaterThanOrEqual(wait);
+    expect(steps[i]!).toBeLessThanOrEqual(wait + 2);
+  }
+  expect(await records(1)).toEqual([["question", "sent", null, 5]]);
+});
+
+test("5xx: 15 minutes, and a question twice sooner", async () => {
+  const { agent, phone } = await people();
+  const down = { status: 503, reason: "ServiceUnavailable" };
+  answers(phone, down, down, down, { status: 500, reason: "InternalServerError" });
+  await ask(agent.send, { prompt: "one", expires_in: 86_400 });
+  await world.settle();
+  await advance(5_000, 5);
+  const times = waits(phone.apns_token);
+  expect(times.length).toBe(5);
+  const steps = times.slice(1).map((time, i) => time - times[i]!);
+  for (const [i, wait] of [30, 60, 1_800, 1_800].entries()) {
+    expect(steps[i]!).toBeGreaterThanOrEqual(wait);
+    expect(steps[i]!).toBeLessThanOrEqual(wait + 6);
+  }
+  const mine = apple.received.filter(({ token }) => token === phone.apns_token);
+  expect(new Set(mine.map(({ apns_id }) => apns_id)).size).toBe(1);
+
+  apple.forget();
+  answers(phone, down);
+  const task = await createTask(agent.send);
+  await advance(890, 5);
+  const tries = () => apple.received.filter(({ collapse_id }) => collapse_id === task.id).length;
+  expect(tries()).toBe(1);
+  await advance(920, 5);
+  expect(tries()).toBe(2);
+});
+
+test("a push that cannot be sent ends with its own expiry", async () => {
+  const { agent, person, records, queued } = await people();
+  apple.behave(() => ({ status: 503, reason: "Shutdown" }));
+  await ask(agent.send, { prompt: "one", expires_in: 60 });
+  await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "x" });
+  await advance(59);
+  expect((await queued()).length).toBe(2);
+  await advance(15);
+  expect(await queued()).toEqual(["silent"]);
+  await advance(600, 5);
+  expect(await queued()).toEqual([]);
+  const kept = await records(2);
+  expect(kept.map(([kind, outcome]) => [kind, outcome]).sort()).toEqual([
+    ["clear", "expired"],
+    ["question", "expired"],
+  ]);
+});
+
+test("what is late is not sent when its question has ended, and is cleared again when it was", async () => {
+  const { agent, person, phone, told, records } = await people();
+  // Refused for now; answered meanwhile: never sent.
+  answers(phone, { status: 503, reason: "Shutdown" });
+  const first = await ask(agent.send, { prompt: "one" });
+  await world.settle();
+  await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "Yes" });
+  await advance(100);
+  expect(await told()).toEqual([`a: clear ${first.id}`]);
+  expect((await records(9)).map(([kind, outcome]) => [kind, outcome])).toContainEqual([
+    "question",
+    "pointless",
+  ]);
+
+  // Under way while it is answered, and slow: the clear may have overtaken it.
+  apple.setDelay(150);
+  const second = await ask(agent.send, { prompt: "two" });
+  await person.send(`POST /v1/questions/${second.id}/answer`, { answer: "Yes" });
+  await world.settle();
+  apple.setDelay(0);
+  await advance(4);
+  const lines = apple.delivered
+    .filter(({ token }) => token === phone.apns_token)
+    .map(({ type, payload }) => [type, payload.relay.clear ?? payload.relay.question_id]);
+  expect(lines[0]).toEqual(["alert", second.id]);
+  expect(lines.at(-1)).toEqual(["background", [second.id]]);
+});

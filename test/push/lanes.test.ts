@@ -1,0 +1,138 @@
+/** Answers that concern all pushes of an environment: provider tokens, and a lane that stops. */
+
+import { expect, test } from "bun:test";
+import { ask, createTask } from "../support/client.ts";
+import { createPushWorld } from "../support/push-world.ts";
+
+const EXPIRED = { status: 403, reason: "ExpiredProviderToken" };
+const questionsOf = async (send: Parameters<typeof ask>[0], count: number) => {
+  for (let i = 0; i < count; i++) await ask(send, { prompt: `q${i}`, expires_in: 86_400 });
+};
+
+test("200 requests refused at once for an expired provider token lead to one new one", async () => {
+  const world = await createPushWorld();
+  const { apple } = world;
+  const { person, agent } = await world.people();
+  for (let i = 0; i < 20; i++) await world.phone(person, `p${i}`, { push_to_start_token: null });
+  await world.settle();
+  await world.advance(61);
+  await createTask(agent.send);
+  await world.settle();
+  apple.forget();
+  const first = apple.lastJwt();
+  apple.setDelay(300);
+  let most = 0;
+  apple.behave(({ jwt }) => {
+    most = Math.max(most, world.app.sender.health()[0]!.in_flight);
+    return jwt === first ? EXPIRED : undefined;
+  });
+  await questionsOf(agent.send, 10);
+  await world.settle();
+  expect(most).toBe(200);
+  const tokens = new Set(apple.received.map(({ jwt }) => jwt));
+  expect(apple.received.filter(({ jwt }) => jwt === first).length).toBe(200);
+  expect(tokens.size).toBe(2);
+  expect(apple.received.length).toBe(400);
+  expect(apple.delivered.length).toBe(200);
+  expect(new Set(apple.delivered.map(({ apns_id }) => apns_id)).size).toBe(200);
+});
+
+test("a new provider token is made at most once in 20 minutes; the lane waits, then goes on", async () => {
+  const world = await createPushWorld();
+  const { apple } = world;
+  const { agent } = await world.people("a");
+  await world.settle();
+  apple.forget();
+  apple.behave(() => EXPIRED);
+  await questionsOf(agent.send, 2);
+  await world.settle();
+  const seen = () => new Set(apple.received.map(({ jwt }) => jwt)).size;
+  expect(seen()).toBe(2);
+  expect(world.app.sender.health()[0]).toMatchObject({ state: "paused", reason: EXPIRED.reason });
+  const so_far = apple.received.length;
+  await world.advance(1_190, 10);
+  expect(apple.received.length).toBe(so_far);
+  apple.behave(() => undefined);
+  await world.advance(20, 1);
+  expect(world.app.sender.health()[0]!.state).toBe("open");
+  expect(apple.delivered.filter(({ type }) => type === "alert").length).toBe(2);
+});
+
+test("a provider token is used for 45 minutes, and renewed before the hour is over", async () => {
+  const world = await createPushWorld();
+  const { apple, clock } = world;
+  const { agent } = await world.people("a");
+  await world.settle();
+  apple.forget();
+  const from = clock.now();
+  for (let i = 0; i < 19; i++) {
+    await questionsOf(agent.send, 1);
+    await world.settle();
+    await world.skip(600);
+  }
+  const uses = new Map<string, number[]>();
+  for (const { jwt, time } of apple.received) {
+    uses.set(jwt, [...(uses.get(jwt) ?? []), time - from]);
+  }
+  expect(uses.size).toBe(4);
+  for (const times of uses.values()) expect(times.at(-1)! - times[0]!).toBeLessThan(3_600);
+  expect(apple.faults).toEqual([]);
+});
+
+test("another 403 stops the lane: rows wait until they expire, and health says why", async () => {
+  const world = await createPushWorld();
+  const { apple } = world;
+  const { agent } = await world.people("a");
+  await world.settle();
+  apple.forget();
+  apple.behave(() => ({ status: 403, reason: "InvalidProviderToken" }));
+  await ask(agent.send, { prompt: "one", expires_in: 120 });
+  await world.settle();
+  await ask(agent.send, { prompt: "two", expires_in: 86_400 });
+  await world.advance(100);
+  expect(apple.received.length).toBe(1);
+  const status = await world.app.services.pushStatus.read(5);
+  expect(status.lanes[0]).toMatchObject({
+    environment: "sandbox",
+    state: "stopped",
+    reason: "InvalidProviderToken",
+  });
+  expect(status.lanes[0]!.counts).toMatchObject({ InvalidProviderToken: 1 });
+  expect(status.queues).toMatchObject([{ environment: "sandbox", rows: 2 }]);
+  const told = world.app.lines.filter((line) => line.includes("push lane stopped"));
+  expect(told.length).toBe(1);
+  await world.advance(35);
+  const [first] = (await world.app.services.pushStatus.read(1)).records;
+  expect(first).toMatchObject({ kind: "question", outcome: "expired", attempts: 1 });
+  // Another process with another configuration may go on.
+  apple.behave(() => undefined);
+  const other = await world.start();
+  await other.sender.settled();
+  const texts = apple.delivered.filter(({ type }) => type === "alert");
+  expect(texts.map(({ payload }) => payload.aps.alert.body)).toEqual(["two"]);
+});
+
+test("429 TooManyProviderTokenUpdates keeps the provider token and pauses the lane", async () => {
+  const world = await createPushWorld();
+  const { apple } = world;
+  const { agent } = await world.people("a");
+  await world.settle();
+  apple.forget();
+  let times = 0;
+  apple.behave(() =>
+    times++ < 2 ? { status: 429, reason: "TooManyProviderTokenUpdates" } : undefined,
+  );
+  await ask(agent.send, { prompt: "one" });
+  await world.settle();
+  await ask(agent.send, { prompt: "two" });
+  await world.advance(29);
+  expect(apple.received.length).toBe(1);
+  expect(world.app.sender.health()[0]).toMatchObject({
+    state: "paused",
+    reason: "TooManyProviderTokenUpdates",
+  });
+  await world.advance(200);
+  expect(apple.delivered.filter(({ type }) => type === "alert").length).toBe(2);
+  expect(new Set(apple.received.map(({ jwt }) => jwt)).size).toBe(1);
+  expect(world.app.sender.health()[0]!.state).toBe("open");
+});
