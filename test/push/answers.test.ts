@@ -4,6 +4,7 @@ import { afterEach, expect, test } from "bun:test";
 import type { Behaviour } from "../support/apple.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld, type Phone } from "../support/push-world.ts";
+import { until } from "../support/until.ts";
 
 const world = await createPushWorld();
 const { apple, advance } = world;
@@ -230,7 +231,7 @@ test("429 TooManyRequests: that token waits 30 s, doubling, and Retry-After is o
   expect(first_wait).toBeGreaterThanOrEqual(30);
   expect(first_wait).toBeLessThanOrEqual(31);
   left = left.slice(0, 1);
-  await advance(700, 5);
+  await advance(700, 20);
   const texts = apple.delivered
     .filter(({ token }) => token === phone.apns_token)
     .map(({ payload }) => payload.aps.alert.body);
@@ -243,13 +244,13 @@ test("Retry-After is the least that a token waits", async () => {
   const busy = { status: 429, reason: "TooManyRequests" };
   answers(phone, busy, busy, busy, { ...busy, retry_after: 1_000 });
   await ask(agent.send, { prompt: "one", expires_in: 86_400 });
-  await advance(1_800, 1);
+  await advance(1_600, 8);
   const [, one, two, three, four] = waits(phone.apns_token) as number[];
   const steps = [one!, two! - one!, three! - two!, four! - three!];
   // The whole spread, since chance stands at its most: 30, 60, 120, then 1,000 and 240.
   for (const [i, wait] of [30, 60, 120, 1_240].entries()) {
     expect(steps[i]!).toBeGreaterThanOrEqual(wait);
-    expect(steps[i]!).toBeLessThanOrEqual(wait + 2);
+    expect(steps[i]!).toBeLessThanOrEqual(wait + 10);
   }
   expect(await records(1)).toEqual([["question", "sent", null, 5]]);
 });
@@ -260,13 +261,13 @@ test("5xx: 15 minutes, and a question twice sooner", async () => {
   answers(phone, down, down, down, { status: 500, reason: "InternalServerError" });
   await ask(agent.send, { prompt: "one", expires_in: 86_400 });
   await world.settle();
-  await advance(5_000, 5);
+  await advance(3_800, 20);
   const times = waits(phone.apns_token);
   expect(times.length).toBe(5);
   const steps = times.slice(1).map((time, i) => time - times[i]!);
   for (const [i, wait] of [30, 60, 1_800, 1_800].entries()) {
     expect(steps[i]!).toBeGreaterThanOrEqual(wait);
-    expect(steps[i]!).toBeLessThanOrEqual(wait + 6);
+    expect(steps[i]!).toBeLessThanOrEqual(wait + 22);
   }
   const mine = apple.received.filter(({ token }) => token === phone.apns_token);
   expect(new Set(mine.map(({ apns_id }) => apns_id)).size).toBe(1);
@@ -274,10 +275,10 @@ test("5xx: 15 minutes, and a question twice sooner", async () => {
   apple.forget();
   answers(phone, down);
   const task = await createTask(agent.send);
-  await advance(890, 5);
+  await advance(880, 20);
   const tries = () => apple.received.filter(({ collapse_id }) => collapse_id === task.id).length;
   expect(tries()).toBe(1);
-  await advance(920, 5);
+  await advance(960, 20);
   expect(tries()).toBe(2);
 });
 
@@ -290,7 +291,7 @@ test("a push that cannot be sent ends with its own expiry", async () => {
   expect((await queued()).length).toBe(2);
   await advance(15);
   expect(await queued()).toEqual(["silent"]);
-  await advance(600, 5);
+  await advance(620, 20);
   expect(await queued()).toEqual([]);
   const kept = await records(2);
   expect(kept.map(([kind, outcome]) => [kind, outcome]).sort()).toEqual([
@@ -316,6 +317,7 @@ test("what is late is not sent when its question has ended, and is cleared again
   // Under way while it is answered, and slow: the clear may have overtaken it.
   apple.setDelay(150);
   const second = await ask(agent.send, { prompt: "two" });
+  await until(() => apple.openStreams() > 0);
   await person.send(`POST /v1/questions/${second.id}/answer`, { answer: "Yes" });
   await world.settle();
   apple.setDelay(0);

@@ -39,6 +39,13 @@ export type Behaviour =
   /** GOAWAY that names a stream before this one as the last, or an error; then the socket ends. */
   | { readonly goaway: "partial" | "error" };
 
+interface Incoming {
+  readonly stream: ServerHttp2Stream;
+  readonly session: Http2Session;
+  readonly id: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
 export interface AppleOptions {
   /** Time as the service sees it, in seconds. */
   readonly now?: () => number;
@@ -72,13 +79,16 @@ export async function startApple(options: AppleOptions = {}) {
   const delivered: Received[] = [];
   const faults: string[] = [];
   const sockets = new Set<Socket>();
-  const sessions = new Map<Http2Session, number>();
+  const sessions = new Set<Http2Session>();
+  const numbers = new WeakMap<Http2Session, number>();
   let delay = options.delay ?? 0;
   let behave: (request: Received) => Behaviour = () => undefined;
-  let swallow = false;
+  const swallowing = new Set<Http2Session>();
   let open_streams = 0;
   let most_streams = 0;
   let session_count = 0;
+  /** The last stream that a GOAWAY named. */
+  const left_out = new WeakMap<Http2Session, number>();
   let last_jwt = "";
   let port = 0;
   let server: Http2SecureServer;
@@ -89,8 +99,10 @@ export async function startApple(options: AppleOptions = {}) {
     if (body) stream.end(JSON.stringify(body));
   };
 
-  const answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: Buffer) => {
-    const request = read(headers, body, sessions.get(stream.session!) ?? 0, now());
+  const answer = ({ stream, session, id, headers }: Incoming, body: Buffer) => {
+    // What a GOAWAY left out is not looked at.
+    if (id > (left_out.get(session) ?? Number.POSITIVE_INFINITY)) return;
+    const request = read(headers, body, numbers.get(session) ?? 0, now());
     received.push(request);
     last_jwt = request.jwt;
     const plan = behave(request);
@@ -119,9 +131,11 @@ export async function startApple(options: AppleOptions = {}) {
       return;
     }
     if (plan && "goaway" in plan && plan.goaway !== "graceful") {
-      const { session } = stream;
-      session?.goaway(plan.goaway === "error" ? 2 : 0, plan.goaway === "partial" ? 1 : undefined);
-      return void setTimeout(() => session?.destroy(), 5);
+      if (plan.goaway === "partial") {
+        left_out.set(session, id - 2);
+        session.goaway(0, id - 2);
+      } else session.goaway(2);
+      return void setTimeout(() => session.destroy(), 5);
     }
     const refusal = check(request, body, { headers, key_id, publicKey, now: now() });
     if (refusal) {
@@ -130,7 +144,7 @@ export async function startApple(options: AppleOptions = {}) {
     }
     accept();
     respond(stream, 200, apns_id);
-    if (plan && "goaway" in plan) stream.session?.close();
+    if (plan && "goaway" in plan) session.close();
   };
 
   const listen = () =>
@@ -144,7 +158,8 @@ export async function startApple(options: AppleOptions = {}) {
         socket.on("close", () => sockets.delete(socket));
       });
       server.on("session", (session) => {
-        sessions.set(session, ++session_count);
+        sessions.add(session);
+        numbers.set(session, ++session_count);
         session.on("error", () => {});
         session.on("close", () => sessions.delete(session));
       });
@@ -154,11 +169,13 @@ export async function startApple(options: AppleOptions = {}) {
         most_streams = Math.max(most_streams, open_streams);
         stream.on("error", () => {});
         stream.on("close", () => open_streams--);
-        if (swallow) return;
+        const session = stream.session!;
+        if (swallowing.has(session)) return;
+        const incoming = { stream, session, id: stream.id!, headers };
         const chunks: Buffer[] = [];
         stream.on("data", (chunk: Buffer) => chunks.push(chunk));
         stream.on("end", () => {
-          const finish = () => answer(stream, headers, Buffer.concat(chunks));
+          const finish = () => answer(incoming, Buffer.concat(chunks));
           if (delay > 0) setTimeout(finish, delay);
           else finish();
         });
@@ -171,7 +188,7 @@ export async function startApple(options: AppleOptions = {}) {
 
   const stop = async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const session of sessions.keys()) session.destroy();
+    for (const session of sessions) session.destroy();
     for (const socket of sockets) socket.destroy();
     await Promise.race([closed, Bun.sleep(200)]);
   };
@@ -194,6 +211,7 @@ export async function startApple(options: AppleOptions = {}) {
     /** What Apple would have refused. */
     faults,
     sessions: () => session_count,
+    openStreams: () => open_streams,
     /** The most streams that were open at once. */
     mostStreams: () => most_streams,
     /** How each request is treated from now on. */
@@ -208,9 +226,9 @@ export async function startApple(options: AppleOptions = {}) {
     setDelay(ms: number): void {
       delay = ms;
     },
-    /** True: takes everything and never says anything, on every connection. */
-    swallow(on: boolean): void {
-      swallow = on;
+    /** The connections that are open take everything from now on, and never say anything. */
+    swallow(): void {
+      for (const session of sessions) swallowing.add(session);
     },
     forget(): void {
       received.length = 0;

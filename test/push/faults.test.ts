@@ -1,0 +1,153 @@
+/** Connections and streams that fail: nothing is lost, and what is repeated is the same push. */
+
+import { expect, test } from "bun:test";
+import type { AppleOptions, Behaviour } from "../support/apple.ts";
+import { ask, createTask } from "../support/client.ts";
+import { createPushWorld } from "../support/push-world.ts";
+
+const PHONES = 20;
+
+/** A person with twenty phones, whose setting up has been told. */
+async function crowd(apple_options: AppleOptions = {}) {
+  const world = await createPushWorld({ apple: apple_options });
+  const { person, agent } = await world.people();
+  const phones = [];
+  for (let i = 0; i < PHONES; i++) phones.push(await world.phone(person, `p${i}`));
+  await world.settle();
+  await world.advance(61);
+  world.apple.forget();
+  return { world, apple: world.apple, person, agent, phones };
+}
+
+type Crowd = Awaited<ReturnType<typeof crowd>>;
+
+/**
+ * Lets the back-off pass. A request that hangs is never settled, so time then goes on all the same;
+ * without one, no request is given up for the slowness of the machine.
+ */
+async function pass({ world }: Pick<Crowd, "world">, hangs: boolean) {
+  for (let i = 0; i < 24; i++) {
+    if (hangs) await Bun.sleep(15);
+    else await world.settle();
+    await world.clock.advance(1);
+  }
+  await world.settle();
+}
+
+/** Asks three questions; gives how many alerts were delivered twice. */
+async function askThree(made: Crowd, { hangs = false } = {}) {
+  const { world, apple, agent } = made;
+  for (const prompt of ["one", "two", "three"]) await ask(agent.send, { prompt });
+  await pass(made, hangs);
+  const alerts = apple.delivered.filter(({ type }) => type === "alert");
+  const times = new Map<string, number>();
+  const ids = new Map<string, Set<string>>();
+  for (const { token, collapse_id, apns_id } of alerts) {
+    const name = `${token} ${collapse_id}`;
+    times.set(name, (times.get(name) ?? 0) + 1);
+    ids.set(name, (ids.get(name) ?? new Set()).add(apns_id));
+  }
+  // None is lost, and a repetition is known by its apns-id and collapse id.
+  expect(times.size).toBe(3 * PHONES);
+  expect(Math.max(...[...ids.values()].map((set) => set.size))).toBe(1);
+  expect(await world.rows("select * from pushes where kind = 'question'")).toEqual([]);
+  expect(world.app.sender.health()[0]).toMatchObject({ state: "open", in_flight: 0 });
+  return { doubles: alerts.length - times.size };
+}
+
+/** The twentieth, thirtieth, fortieth request is treated so. */
+const sometimes = (behaviour: Behaviour) => {
+  let count = 0;
+  return () => ([20, 30, 40].includes(++count) ? behaviour : undefined);
+};
+
+const STREAMS: [string, NonNullable<Behaviour>, { doubles: boolean }][] = [
+  ["a stream that hangs before acceptance", { hang: true }, { doubles: false }],
+  ["a stream that hangs after acceptance", { hang: true, accept: true }, { doubles: true }],
+  ["a stream reset before acceptance", { reset: true }, { doubles: false }],
+  ["a stream reset after acceptance", { reset: true, accept: true }, { doubles: true }],
+  ["a socket dropped before acceptance", { drop: true }, { doubles: false }],
+  ["a socket dropped after acceptance", { drop: true, accept: true }, { doubles: true }],
+  ["GOAWAY, graceful", { goaway: "graceful" }, { doubles: false }],
+  ["GOAWAY, partial", { goaway: "partial" }, { doubles: false }],
+  ["GOAWAY with an error", { goaway: "error" }, { doubles: false }],
+];
+
+for (const [name, behaviour, { doubles }] of STREAMS) {
+  test(`${name}: every alert arrives`, async () => {
+    const made = await crowd({ delay: 5 });
+    made.apple.behave(sometimes(behaviour));
+    const result = await askThree(made, { hangs: "hang" in behaviour });
+    if (doubles) expect(result.doubles).toBeGreaterThan(0);
+  });
+
+  test(`${name}: no live activity is started twice`, async () => {
+    const { world, apple, agent } = await crowd({ delay: 5 });
+    const starts = () => apple.delivered.filter(({ payload }) => payload.aps.event === "start");
+    let count = 0;
+    apple.behave(({ payload }) =>
+      payload.aps.event === "start" && [5, 10, 15].includes(++count) ? behaviour : undefined,
+    );
+    await createTask(agent.send, { title: "t", status: "in_progress", notify: false });
+    await pass({ world }, "hang" in behaviour);
+    const told = starts().map(({ token }) => token);
+    expect(new Set(told).size).toBe(told.length);
+    expect(await world.rows("select * from pushes where kind = 'start'")).toEqual([]);
+    // What is not known to have arrived is on record so.
+    const { records } = await world.app.services.pushStatus.read(100);
+    const outcomes = records.filter(({ kind }) => kind === "start").map(({ outcome }) => outcome);
+    expect(outcomes.length).toBe(PHONES);
+    const sent = outcomes.filter((outcome) => outcome === "sent").length;
+    expect(sent + outcomes.filter((outcome) => outcome === "unclear").length).toBe(PHONES);
+    expect(sent).toBeLessThanOrEqual(told.length);
+  });
+}
+
+test("slow answers: all arrive, and none twice", async () => {
+  const made = await crowd({ delay: 200 });
+  expect(await askThree(made)).toEqual({ doubles: 0 });
+});
+
+test("a connection that swallows everything is left for another one", async () => {
+  const made = await crowd();
+  const before = made.apple.sessions();
+  made.apple.swallow();
+  await askThree(made, { hangs: true });
+  expect(made.apple.sessions()).toBeGreaterThan(before);
+});
+
+test("a restart of the service: the lane pauses, says why, and goes on", async () => {
+  const made = await crowd();
+  await made.apple.stop();
+  await ask(made.agent.send, { prompt: "zero" });
+  await made.world.settle();
+  expect(made.world.app.sender.health()[0]).toMatchObject({
+    state: "paused",
+    reason: "ECONNREFUSED",
+  });
+  await made.apple.start();
+  await made.world.advance(3);
+  made.apple.forget();
+  await askThree(made);
+});
+
+test("an untrusted certificate: nothing is sent, nothing is lost", async () => {
+  const world = await createPushWorld({ apple: { untrusted: true } });
+  const { agent } = await world.people("a");
+  await ask(agent.send, { prompt: "one" });
+  await world.advance(30);
+  expect(world.apple.received).toEqual([]);
+  const [lane] = world.app.sender.health();
+  expect(lane!.state).toBe("paused");
+  expect(lane!.reason).toMatch(/UNABLE_TO_VERIFY|CERT/);
+  expect(await world.rows("select kind from pushes where kind = 'question'")).toEqual([
+    ["question"],
+  ]);
+});
+
+for (const max_streams of [1, 2, 10, 100, 1_000]) {
+  test(`a service that allows ${max_streams} streams: all arrive, and none twice`, async () => {
+    const made = await crowd({ max_streams, delay: 5 });
+    expect(await askThree(made)).toEqual({ doubles: 0 });
+  });
+}
