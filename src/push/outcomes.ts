@@ -55,11 +55,19 @@ const recordOf = ({ claimed: { push }, now, outcome, reason, tried = true }: Rec
   });
 };
 
-/** It goes, or goes on with what came meanwhile and what it had no room for. */
-const leave = ({ claimed, now }: Ending, left: readonly string[] = []) => [
-  goOn({ ...nameOf(claimed), now, rest: JSON.stringify(left) }),
-  dropDone(nameOf(claimed)),
-];
+/**
+ * It goes, or goes on with what came meanwhile and what it had no room for. With an `end` goes its
+ * registration, however it ended.
+ */
+function leave({ claimed, now }: Ending, left: readonly string[] = []): Statement[] {
+  const { push } = claimed;
+  const statements = [
+    goOn({ ...nameOf(claimed), now, rest: JSON.stringify(left) }),
+    dropDone(nameOf(claimed)),
+  ];
+  if (push.kind === "end") statements.push(dropEndedActivity(push));
+  return statements;
+}
 
 /** It is done with, for another reason than success. */
 export function drop(ending: Recorded): Statement[] {
@@ -71,7 +79,6 @@ export function succeed({ claimed, now }: Ending, token: string): Statement[] {
   const { push } = claimed;
   const ending = { claimed, now, outcome: "sent", reason: null } as const;
   const statements = [recordOf(ending), ...leave(ending, leftBy(push))];
-  if (push.kind === "end") statements.push(dropEndedActivity({ ...push, token }));
   if (push.kind === "question" || push.kind === "task") {
     const { about } = describePush(push);
     statements.push(clearLate({ ...push, about, token, now }));
@@ -101,7 +108,8 @@ export function forgetToken(
 
 /** With a newer token by now it is tried again. */
 function forget({ kind, token }: ClaimedPush["push"], values: Record<string, unknown>) {
-  if (kind === "end") return [dropActivity(values)];
+  // Its registration goes with it.
+  if (kind === "end") return [];
   if (kind === "update") return [dropActivity(values), retryUpdate(values)];
   // A copy is of an account that is gone.
   if (token !== null) return [];

@@ -24,7 +24,7 @@ interface Options {
 const owners = new Map<string, string>();
 
 /** A push token that no other device has; pushes to it are told under the name. */
-function newToken(name = ""): string {
+export function newToken(name = ""): string {
   const token = (owners.size + 1).toString(16).padStart(8, "0");
   owners.set(token, name);
   return token;
