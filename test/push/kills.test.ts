@@ -1,0 +1,162 @@
+/** Two processes send what is due while one after the other is killed: nothing due is lost. */
+
+import { afterAll, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openStore } from "../../db/open.ts";
+import { statement } from "../../db/statement.ts";
+import { systemClock } from "../../src/clock.ts";
+import { startApple } from "../support/apple.ts";
+import { client, createAgent, createPerson, DEVICE } from "../support/client.ts";
+import { type RelayProcess, startProcess } from "../support/process.ts";
+import { newToken } from "../support/push-world.ts";
+import { createTestStore } from "../support/store.ts";
+
+const ROUNDS = 20;
+const PHONES = 3;
+
+test("kill -9 in mid-send, 20 rounds: every push due arrives, and no start is doubled", async () => {
+  const apple = await startApple({ delay: 25 });
+  const { url: database_url } = await createTestStore();
+  const env = { ...apple.env("SANDBOX"), DATABASE_URL: database_url, LOG_LEVEL: "debug" };
+  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  afterAll(() => store.close());
+  const count = async (table: string, where = "true") => {
+    const query = statement(sql.raw(`select count(*) from ${table} where ${where}`), {
+      gives: "rows",
+    });
+    return (await store.read(query({})))[0]![0] as number;
+  };
+  const pair = (await Promise.all([startProcess(env), startProcess(env)])) as RelayProcess[];
+  const logs: (() => string)[] = pair.map(({ log }) => log);
+  const person = await createPerson(pair[0]!.url);
+  const phones: { id: string; token: string }[] = [];
+  for (let i = 0; i < PHONES; i++) {
+    const phone = { id: `dev_${crypto.randomUUID()}`, token: newToken() };
+    phones.push(phone);
+    const tokens = {
+      apns_token: phone.token,
+      push_to_start_token: newToken(),
+      widget_push_token: newToken(),
+    };
+    await person.send(`PUT /v1/devices/${phone.id}`, { ...DEVICE, ...tokens });
+  }
+
+  const asked: string[] = [];
+  const cleared: string[] = [];
+  const tasks: string[] = [];
+  const ended: string[] = [];
+  let kills_in_send = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const doomed = round % 2;
+    // A new agent, as one may only have 20 questions pending; its requests go to both.
+    const agent = await createAgent(pair[1 - doomed]!.url, person, `agent ${round}`);
+    const act = async ({ url }: RelayProcess) => {
+      const [work, live] = [client(url, agent.secret), client(url, person.token)];
+      const task = await work("POST /v1/tasks", { title: "SECRET task", status: "in_progress" });
+      tasks.push(task.body.id);
+      const question = await work("POST /v1/questions", { prompt: "SECRET prompt" });
+      asked.push(question.body.id);
+      const shown: string[] = [];
+      for (const { id: device_id } of phones) {
+        const push_token = newToken();
+        await live(`PUT /v1/tasks/${task.body.id}/live-activity`, { device_id, push_token });
+        shown.push(push_token);
+      }
+      await work(`PATCH /v1/tasks/${task.body.id}`, { status_note: "SECRET note" });
+      const answer = { answer: "Yes" };
+      const { status } = await live(`POST /v1/questions/${question.body.id}/answer`, answer);
+      if (status === 200) {
+        // Answered at once, its alert may have been pointless.
+        asked.splice(asked.indexOf(question.body.id), 1);
+        cleared.push(question.body.id);
+      }
+      const last = await work("POST /v1/questions", { prompt: "SECRET prompt" });
+      asked.push(last.body.id);
+      const done = await work(`PATCH /v1/tasks/${task.body.id}`, { status: "done" });
+      if (done.status === 200) ended.push(...shown);
+    };
+    const acts = pair.map((relay) => act(relay).catch(() => {}));
+    await Bun.sleep(20 + 8 * round);
+    if (apple.openStreams() > 0) kills_in_send++;
+    pair[doomed]!.kill("SIGKILL");
+    await Promise.all([...acts, pair[doomed]!.exited]);
+    pair[doomed] = await startProcess(env);
+    logs.push(pair[doomed]!.log);
+  }
+  expect(kills_in_send).toBeGreaterThan(ROUNDS / 4);
+
+  // The leases of the killed run out. What only says that something changed may take an hour.
+  const waiting = () =>
+    count("pushes", "kind not in ('silent', 'widget') or parts <> '[]' or lease is not null");
+  const end = performance.now() + 90_000;
+  while ((await waiting()) > 0 && performance.now() < end) await Bun.sleep(200);
+  expect(await waiting()).toBe(0);
+
+  const alerts = apple.delivered.filter(({ type }) => type === "alert");
+  const has = (token: string, id: string) =>
+    alerts.some((one) => one.token === token && one.collapse_id === id);
+  const clears = apple.delivered.filter(({ payload }) => payload.relay.clear);
+  for (const { token } of phones) {
+    expect(asked.filter((id) => !has(token, id))).toEqual([]);
+    expect(tasks.filter((id) => !has(token, id))).toEqual([]);
+    const gone = clears
+      .filter((one) => one.token === token)
+      .flatMap(({ payload }) => payload.relay.clear);
+    expect(cleared.filter((id) => !gone.includes(id))).toEqual([]);
+  }
+  const ends = apple.delivered.filter(({ payload }) => payload.aps.event === "end");
+  expect(ended.filter((token) => !ends.some((one) => one.token === token))).toEqual([]);
+  expect([tasks.length, asked.length, cleared.length, ended.length].map((n) => n > 10)).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+
+  const starts = apple.delivered
+    .filter(({ payload }) => payload.aps.event === "start")
+    .map(({ token, payload }) => `${token} ${payload.relay.task_id}`);
+  expect(new Set(starts).size).toBe(starts.length);
+  expect(starts.length).toBeGreaterThan(tasks.length);
+  // What was repeated is known by its apns-id.
+  const ids = new Map<string, Set<string>>();
+  for (const { token, collapse_id, apns_id, payload } of alerts) {
+    if (!payload.relay.question_id) continue;
+    const name = `${token} ${collapse_id}`;
+    ids.set(name, (ids.get(name) ?? new Set()).add(apns_id));
+  }
+  expect([...ids.values()].filter((set) => set.size > 1)).toEqual([]);
+  expect(apple.faults).toEqual([]);
+  const log = logs.map((read) => read()).join("");
+  expect(log).toContain("request");
+  for (const secret of ["SECRET", ...phones.map(({ token }) => token)]) {
+    expect(log).not.toContain(secret);
+  }
+}, 180_000);
+
+test("at a stop what is under way is finished, and the rest is left to others", async () => {
+  const apple = await startApple({ delay: 300 });
+  const { url: database_url } = await createTestStore();
+  const env = { ...apple.env("SANDBOX"), DATABASE_URL: database_url };
+  const relay = await startProcess(env);
+  const person = await createPerson(relay.url);
+  for (let i = 0; i < 5; i++) {
+    const body = { ...DEVICE, apns_token: newToken() };
+    await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, body);
+  }
+  const agent = await createAgent(relay.url, person);
+  await agent.send("POST /v1/questions", { prompt: "Go?" });
+  relay.kill("SIGTERM");
+  expect(await relay.exited).toBe(0);
+  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  afterAll(() => store.close());
+  const leased = sql`select count(*) from pushes where lease is not null`;
+  expect(await store.read(statement(leased, { gives: "rows" })({}))).toEqual([[0]]);
+  const alerts = () => apple.delivered.filter(({ type }) => type === "alert");
+  const next = await startProcess(env);
+  const end = performance.now() + 20_000;
+  while (alerts().length < 5 && performance.now() < end) await Bun.sleep(50);
+  expect(new Set(alerts().map(({ token }) => token)).size).toBe(5);
+  expect(alerts().length).toBe(5);
+  next.kill();
+}, 60_000);
