@@ -49,7 +49,7 @@ const KINDS = [
 
 try {
   const servers = [
-    await startRelay(join(folder, "without"), children, ["--preload", WITHOUT]),
+    await startRelay(join(folder, "without"), children, { options: ["--preload", WITHOUT] }),
     await startRelay(join(folder, "with"), children),
   ];
   const agents = await Promise.all(servers.map(createAgents));

@@ -5,11 +5,14 @@ import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** Relay as people run it, on a store in `folder`; the process is added to `children`. */
+/**
+ * Relay as people run it, on a store in `folder` and with more variables in `env`; `options` are
+ * Bun's. The process is added to `children`.
+ */
 export async function startRelay(
   folder: string,
   children: Bun.Subprocess[],
-  options: readonly string[] = [],
+  { env = {}, options = [] }: { env?: Record<string, string>; options?: readonly string[] } = {},
 ) {
   const child = Bun.spawn([process.execPath, ...options, MAIN], {
     env: {
@@ -18,6 +21,7 @@ export async function startRelay(
       DATABASE_URL: `file:${join(folder, "relay.db")}`,
       RATE_LIMITS: "off",
       LOG_LEVEL: "warn",
+      ...env,
     },
     stdio: ["ignore", "pipe", "inherit"],
   });

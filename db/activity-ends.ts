@@ -37,7 +37,9 @@ const ending = (reason: SQL) => [
 
 const ENDS = {
   tasks: ending(sql`task_id = ${p("stamp_id")} and ${stamped("tasks")}`),
-  keys: ending(sql`key_id = ${p("stamp_id")} and ${stamped("keys")}`),
+  keys: ending(
+    sql`account_id = ${p("account_id")} and key_id = ${p("stamp_id")} and ${stamped("keys")}`,
+  ),
   accounts: ending(sql`account_id = ${p("stamp_id")} and ${stamped("accounts")}`),
 };
 const ENDS_OF_SETTING = ending(
@@ -45,6 +47,7 @@ const ENDS_OF_SETTING = ending(
 );
 
 interface EndRow {
+  readonly account_id: string;
   readonly now: number;
   /** JSON list of the environments that are configured. */
   readonly environments: string;
@@ -59,7 +62,7 @@ export function endActivities(
 }
 
 /** Those of an account whose setting is off. */
-export function endActivitiesOff(row: EndRow & { readonly account_id: string }): Statement[] {
+export function endActivitiesOff(row: EndRow): Statement[] {
   return ENDS_OF_SETTING.map((end) => end({ ...row }));
 }
 

@@ -47,11 +47,15 @@ export const claimDue = statement(
     where seq in (select seq from (${due(0)} union all ${due(1)} union all ${due(2)}) limit ${p("limit")})`,
 );
 
+/** Those that a claim leased: with its end of the lease, the index on what is due finds them. */
+const leased = (q: SQL) =>
+  sql`${q}.environment = ${p("environment")} and ${q}.urgency in (0, 1, 2) and ${q}.due_at = ${at("until")} and ${q}.lease = ${p("lease")}`;
+
 /** Moves the `timestamp` on of each live activity that the claimed pushes are about. */
 export const stampActivities = statement(
   sql`update live_activities set stamp = max(stamp + 1, cast(${now} / 1000 as integer)) where rowid in (
     select l.rowid from pushes q join live_activities l on l.account_id = q.account_id and l.device_id = q.device_id and l.task_id = q.task_id
-    where q.lease = ${p("lease")} and q.kind in ('update', 'end'))`,
+    where ${leased(sql`q`)} and q.kind in ('update', 'end'))`,
 );
 
 /** A claimed push beside all that it is rendered from; what is not there has null fields. */
@@ -112,7 +116,7 @@ const claimed = qb
       eq(live_activities.task_id, pushes.task_id),
     ),
   )
-  .where(eq(pushes.lease, p("lease")))
+  .where(leased(sql`pushes`))
   .orderBy(pushes.urgency, pushes.seq);
 
 type Nullable<T> = { [Name in keyof T]: T[Name] | null };
@@ -129,7 +133,7 @@ export interface ClaimedPush {
   readonly activity: Part<"activity">;
 }
 
-/** Placeholder `lease`. */
+/** Placeholders as {@link claimDue}. */
 export const claimedPushes = select(
   claimed as unknown as Parameters<typeof select<ClaimedPush>>[0],
 );

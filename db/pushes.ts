@@ -224,7 +224,7 @@ const clearOfAccount = statement(
     ${ofDevices("apns_token")} and ${stamped("accounts")} ${MERGED}`,
 );
 const dropOfKey = statement(
-  sql`delete from pushes where key_id = ${p("stamp_id")} and kind not in ('silent', 'widget', 'end') and ${stamped("keys")}`,
+  sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("stamp_id")} and kind not in ('silent', 'widget', 'end') and ${stamped("keys")}`,
 );
 const dropOfAccount = statement(
   sql`delete from pushes where account_id = ${p("stamp_id")} and kind not in ('silent', 'end') and ${stamped("accounts")}`,

@@ -313,9 +313,7 @@ export const pushes = sqliteTable(
     uniqueIndex("pushes_subject").on(t.account_id, t.device_id, t.kind, t.subject),
     index("pushes_due").on(t.environment, t.urgency, t.due_at),
     index("pushes_expiry").on(t.expires_at),
-    index("pushes_task").on(t.task_id).where(sql`task_id is not null`),
-    index("pushes_key").on(t.key_id).where(sql`key_id is not null`),
-    index("pushes_lease").on(t.lease).where(sql`lease is not null`),
+    index("pushes_activity").on(t.task_id).where(sql`kind in ('start', 'update')`),
     index("pushes_token").on(t.token).where(sql`token is not null`),
   ],
 );
@@ -341,7 +339,6 @@ export const push_records = sqliteTable(
     done_at: timestamp().notNull(),
   },
   (t) => [
-    uniqueIndex("push_records_id").on(t.apns_id),
     index("push_records_pace").on(t.account_id, t.device_id, t.kind, t.about, t.tried_at),
     index("push_records_key").on(t.key_id).where(sql`key_id is not null`),
     index("push_records_old").on(t.done_at),

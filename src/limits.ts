@@ -134,6 +134,10 @@ export const PUSH = {
   time_limit: 5,
   /** Requests under way at once, over all environments; Bun itself allows 256. */
   in_flight: 200,
+  /** Rows claimed in one batch: few, so that requests get their turn between two. */
+  claim: 50,
+  /** What ends within it is written together. */
+  beat: 0.01,
   poll_every: 1,
   /** Back-off begins with it and doubles: after a lost connection, up to `lost_backoff_most`. */
   lost_backoff: 1,

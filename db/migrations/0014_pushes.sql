@@ -15,7 +15,6 @@ CREATE TABLE `push_records` (
 	`done_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `push_records_id` ON `push_records` (`apns_id`);--> statement-breakpoint
 CREATE INDEX `push_records_pace` ON `push_records` (`account_id`,`device_id`,`kind`,`about`,`tried_at`);--> statement-breakpoint
 CREATE INDEX `push_records_key` ON `push_records` (`key_id`) WHERE key_id is not null;--> statement-breakpoint
 CREATE INDEX `push_records_old` ON `push_records` (`done_at`);--> statement-breakpoint
@@ -46,9 +45,7 @@ CREATE TABLE `pushes` (
 CREATE UNIQUE INDEX `pushes_subject` ON `pushes` (`account_id`,`device_id`,`kind`,`subject`);--> statement-breakpoint
 CREATE INDEX `pushes_due` ON `pushes` (`environment`,`urgency`,`due_at`);--> statement-breakpoint
 CREATE INDEX `pushes_expiry` ON `pushes` (`expires_at`);--> statement-breakpoint
-CREATE INDEX `pushes_task` ON `pushes` (`task_id`) WHERE task_id is not null;--> statement-breakpoint
-CREATE INDEX `pushes_key` ON `pushes` (`key_id`) WHERE key_id is not null;--> statement-breakpoint
-CREATE INDEX `pushes_lease` ON `pushes` (`lease`) WHERE lease is not null;--> statement-breakpoint
+CREATE INDEX `pushes_activity` ON `pushes` (`task_id`) WHERE kind in ('start', 'update');--> statement-breakpoint
 CREATE INDEX `pushes_token` ON `pushes` (`token`) WHERE token is not null;--> statement-breakpoint
 ALTER TABLE `live_activities` ADD `ended_at` integer;--> statement-breakpoint
 ALTER TABLE `live_activities` ADD `stamp` integer DEFAULT 0 NOT NULL;

@@ -18,7 +18,7 @@ import { PUSH } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { Environment, LaneHealth } from "../model/push.ts";
 import { type Answer, type Delay, grown, judge } from "./answers.ts";
-import type { Apns } from "./apns.ts";
+import type { Apns, PushRequest } from "./apns.ts";
 import { assess } from "./assess.ts";
 import { drop, forgetToken, putOff, succeed } from "./outcomes.ts";
 
@@ -40,7 +40,10 @@ const REASONS = 100;
 
 export function createLane(options: LaneOptions) {
   const { environment, apns, store, clock, ids, log, full, in_flight } = options;
+  /** Claimed rows that are not settled. */
   const flights = new Set<Promise<void>>();
+  let under_way = 0;
+  let next_beat: Promise<void> | undefined;
   const abort = new AbortController();
   const counts: Record<string, number> = Object.create(null);
   /** Tokens that the service told to slow down: until when, and how often in a row. */
@@ -97,9 +100,22 @@ export function createLane(options: LaneOptions) {
     return until;
   };
 
+  /** Resolves a moment later, for all that wait: their writes and the next claim share a commit. */
+  const beat = (): Promise<void> => {
+    next_beat ??= new Promise((resolve) => {
+      systemClock.after(PUSH.beat, () => {
+        next_beat = undefined;
+        resolve();
+        run();
+      });
+    });
+    return next_beat;
+  };
+
   /** Ends one round of a claimed row; tried again while its lease lasts and the store is away. */
   const settle = async ({ push }: ClaimedPush, statements: readonly Statement[]): Promise<void> => {
     const until = (push.tried_at ?? clock.now()) + PUSH.lease;
+    await beat();
     for (;;) {
       try {
         await store.write(statements);
@@ -176,13 +192,18 @@ export function createLane(options: LaneOptions) {
       return settle(claimed, putOff({ claimed, now, due_at, tried: false }));
     }
     const request = { ...rendered, token, apns_id: claimed.push.apns_id };
-    let answer = await apns.send(request, abort.signal);
-    const first = judge(answer, claimed.push);
-    if (first.do === "renew" && apns.provider.renew(first.provider_token)) {
-      count("ExpiredProviderToken");
-      answer = await apns.send(request, abort.signal);
-    }
+    under_way++;
+    const answer = await send(request, claimed).finally(() => under_way--);
     return settle(claimed, obey(claimed, token, answer));
+  };
+
+  /** Once more with another provider token, where that one is said to be expired. */
+  const send = async (request: PushRequest, { push }: ClaimedPush): Promise<Answer> => {
+    const answer = await apns.send(request, abort.signal);
+    const verdict = judge(answer, push);
+    if (verdict.do !== "renew" || !apns.provider.renew(verdict.provider_token)) return answer;
+    count("ExpiredProviderToken");
+    return apns.send(request, abort.signal);
   };
 
   const launch = (claimed: ClaimedPush, pending: ReadonlyMap<string, number>) => {
@@ -198,11 +219,9 @@ export function createLane(options: LaneOptions) {
   const claim = async (limit: number): Promise<number> => {
     const lease = ids.stamp();
     const now = clock.now();
-    await store.write([
-      claimDue({ lease, environment, now, until: now + PUSH.lease, limit }),
-      stampActivities({ lease, now }),
-    ]);
-    const claimed = await store.read(claimedPushes({ lease }));
+    const values = { lease, environment, now, until: now + PUSH.lease, limit };
+    await store.write([claimDue(values), stampActivities(values)]);
+    const claimed = await store.read(claimedPushes(values));
     const shown = claimed.filter(({ push }) => ["start", "update", "end"].includes(push.kind));
     const tasks = shown.map(({ push }) => push.task_id);
     const counted =
@@ -222,13 +241,13 @@ export function createLane(options: LaneOptions) {
   const pass = async () => {
     for (;;) {
       again = false;
-      const room = in_flight - flights.size;
+      const room = in_flight - under_way;
       // What is under way calls again when it ends, and a pause when it is over.
       if (stopping || state !== "open" || room <= 0) return;
       const [row] = await store.read(nextDue({ environment }));
       const due = row?.[0] === null || row === undefined ? null : (row[0] as number) / 1000;
       const now = clock.now();
-      if (due === null || due > now || (await claim(room)) === 0) {
+      if (due === null || due > now || (await claim(Math.min(room, PUSH.claim))) === 0) {
         if (again) continue;
         arm(due !== null && due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
         return;
@@ -274,7 +293,7 @@ export function createLane(options: LaneOptions) {
       state,
       reason,
       since,
-      in_flight: flights.size,
+      in_flight: under_way,
       counts: { ...counts },
     }),
   };

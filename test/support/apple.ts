@@ -131,6 +131,7 @@ export async function startApple(options: AppleOptions = {}) {
       return;
     }
     if (plan && "goaway" in plan && plan.goaway !== "graceful") {
+      if (session.destroyed) return;
       if (plan.goaway === "partial") {
         left_out.set(session, id - 2);
         session.goaway(0, id - 2);
