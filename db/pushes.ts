@@ -247,10 +247,14 @@ export const dropOfMissingDevices = statement(
     and device_id not in (select id from devices where account_id = ${p("account_id")})`,
 );
 
-/** Pushes of the registrations that are about to lose this `apns_token` (as endActivitiesOfToken). */
+/**
+ * Pushes of the registrations that are about to lose this `apns_token` (as endActivitiesOfToken);
+ * what tells of the deletion of an account is sent all the same.
+ */
 export const dropOfToken = statement(
   sql`delete from pushes where (account_id, device_id) in (
-      select account_id, id from devices where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")}))
+      select account_id, id from devices where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")})
+        and account_id in (select id from accounts where deleted_at is null))
     and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
 );
 

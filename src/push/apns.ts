@@ -55,6 +55,7 @@ export function createApns(options: ApnsOptions) {
     host: new URL(url).host,
     keepAlive: false,
   });
+  const under_way = new Set<AbortController>();
   let connection = 1;
   let answered_at = 0;
 
@@ -80,8 +81,13 @@ export function createApns(options: ApnsOptions) {
   return {
     provider,
 
-    /** One request; never throws. `stop` gives it up. */
-    async send(push: PushRequest, stop: AbortSignal): Promise<Answer> {
+    /** Gives up what is under way. */
+    abort(): void {
+      for (const controller of under_way) controller.abort();
+    },
+
+    /** One request; never throws. */
+    async send(push: PushRequest): Promise<Answer> {
       const { token, type, topic, priority, expiration, collapse_id, payload, apns_id } = push;
       const provider_token = provider.current();
       const notification = new Notification(token, {
@@ -95,19 +101,20 @@ export function createApns(options: ApnsOptions) {
       });
       const from = performance.now();
       const on_connection = connection;
-      const limit = new AbortController();
-      const cancel = clock.after(PUSH.time_limit, () => limit.abort());
+      const controller = new AbortController();
+      under_way.add(controller);
+      let late = false;
+      const cancel = clock.after(PUSH.time_limit, () => {
+        late = true;
+        controller.abort();
+      });
       let retry_after: number | null = null;
       // A view of the client with a transport of its own: apns2 passes on neither id nor headers.
       const one = Object.assign(Object.create(client) as object, {
         _getSigningToken: () => provider_token,
         client: {
           async request(request: Parameters<typeof post>[0]) {
-            const { response, text } = await post(
-              request,
-              apns_id,
-              AbortSignal.any([limit.signal, stop]),
-            );
+            const { response, text } = await post(request, apns_id, controller.signal);
             retry_after = seconds(response.headers.get("retry-after"));
             return { statusCode: response.status, body: { json: async () => JSON.parse(text) } };
           },
@@ -119,7 +126,6 @@ export function createApns(options: ApnsOptions) {
       } catch (error) {
         if (!(error instanceof ApnsError)) {
           // A connection that has swallowed everything since is dead, and another one is opened.
-          const late = limit.signal.aborted;
           if (late && answered_at < from && on_connection === connection) connection++;
           const code = late ? "time-out" : codeOf(error);
           const fate = UNCONNECTED.test(code)
@@ -140,6 +146,7 @@ export function createApns(options: ApnsOptions) {
           provider_token,
         };
       } finally {
+        under_way.delete(controller);
         cancel();
       }
     },

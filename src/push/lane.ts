@@ -44,7 +44,6 @@ export function createLane(options: LaneOptions) {
   const flights = new Set<Promise<void>>();
   let under_way = 0;
   let next_beat: Promise<void> | undefined;
-  const abort = new AbortController();
   const counts: Record<string, number> = Object.create(null);
   /** Tokens that the service told to slow down: until when, and how often in a row. */
   const held = new Map<string, { readonly until: number; readonly times: number }>();
@@ -199,11 +198,11 @@ export function createLane(options: LaneOptions) {
 
   /** Once more with another provider token, where that one is said to be expired. */
   const send = async (request: PushRequest, { push }: ClaimedPush): Promise<Answer> => {
-    const answer = await apns.send(request, abort.signal);
+    const answer = await apns.send(request);
     const verdict = judge(answer, push);
     if (verdict.do !== "renew" || !apns.provider.renew(verdict.provider_token)) return answer;
     count("ExpiredProviderToken");
-    return apns.send(request, abort.signal);
+    return apns.send(request);
   };
 
   const launch = (claimed: ClaimedPush, pending: ReadonlyMap<string, number>) => {
@@ -283,7 +282,7 @@ export function createLane(options: LaneOptions) {
       stopping = true;
       timer?.();
       resume?.();
-      const cut = systemClock.after(PUSH.stop_wait, () => abort.abort());
+      const cut = systemClock.after(PUSH.stop_wait, apns.abort);
       while (running || flights.size > 0) await Promise.all([running, ...flights]);
       cut();
     },
