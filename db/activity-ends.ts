@@ -16,8 +16,6 @@ const configured = sql`in (select value from json_each(${p("environments")}))`;
 const END_COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
 
 const ending = (reason: SQL) => [
-  // What would start or change them is pointless; one that is under way is not repeated either.
-  statement(sql`delete from pushes where kind in ('start', 'update') and ${reason}`),
   statement(
     sql`insert into pushes (${END_COLUMNS})
       select account_id, device_id, 'end', task_id || ' ' || updated_at, key_id, task_id,

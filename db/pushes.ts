@@ -88,10 +88,8 @@ const ofDevices = (token: string) =>
     where account_id = ${p("account_id")} and ${sql.identifier(token)} is not null) d
     where d.apns_environment in (select value from json_each(${p("environments")}))`;
 
-/** What starts an activity only: the setting, and none that is shown already. */
-const mayStart = sql`and exists (select 1 from accounts where id = ${p("account_id")} and live_activities)
-  and not exists (select 1 from live_activities l where l.account_id = d.account_id and l.device_id = d.device_id
-    and l.task_id = ${p("task_id")} and l.ended_at is null)`;
+/** With the setting off none is planned; what else stands against it is looked at when it is sent. */
+const mayStart = sql`and exists (select 1 from accounts where id = ${p("account_id")} and live_activities)`;
 
 function paceOf(kind: DeviceKind): SQL {
   if (kind === "passive") return PACE.passive(sql`${p("subject")}`);

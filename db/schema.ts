@@ -313,7 +313,6 @@ export const pushes = sqliteTable(
     uniqueIndex("pushes_subject").on(t.account_id, t.device_id, t.kind, t.subject),
     index("pushes_due").on(t.environment, t.urgency, t.due_at),
     index("pushes_expiry").on(t.expires_at),
-    index("pushes_activity").on(t.task_id).where(sql`kind in ('start', 'update')`),
     index("pushes_token").on(t.token).where(sql`token is not null`),
   ],
 );

@@ -45,7 +45,6 @@ CREATE TABLE `pushes` (
 CREATE UNIQUE INDEX `pushes_subject` ON `pushes` (`account_id`,`device_id`,`kind`,`subject`);--> statement-breakpoint
 CREATE INDEX `pushes_due` ON `pushes` (`environment`,`urgency`,`due_at`);--> statement-breakpoint
 CREATE INDEX `pushes_expiry` ON `pushes` (`expires_at`);--> statement-breakpoint
-CREATE INDEX `pushes_activity` ON `pushes` (`task_id`) WHERE kind in ('start', 'update');--> statement-breakpoint
 CREATE INDEX `pushes_token` ON `pushes` (`token`) WHERE token is not null;--> statement-breakpoint
 ALTER TABLE `live_activities` ADD `ended_at` integer;--> statement-breakpoint
 ALTER TABLE `live_activities` ADD `stamp` integer DEFAULT 0 NOT NULL;

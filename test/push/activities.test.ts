@@ -101,6 +101,8 @@ test("nothing starts with the setting off, or where the task is shown already", 
   const task = await createTask(agent.send, working);
   expect(await activities()).toEqual([]);
   // Switched on, the next spell counts.
+  const about = `about = '${task.id}' and kind = 'start'`;
+  expect(await world.rows(`select * from push_records where ${about}`)).toEqual([]);
   await person.send("PATCH /v1/account", { settings: { live_activities: true } });
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 2 });
   expect(await activities()).toEqual([]);

@@ -212,7 +212,11 @@ test("the deletion of a key clears what it showed, and drops what it had queued"
   await advance(3);
   await told();
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 5 });
+  const mine = `account_id = '${person.account.id}'`;
+  const queued = () => world.rows(`select kind from pushes where ${mine} and kind = 'task'`);
+  expect((await queued()).length).toBe(2);
   await person.send(`DELETE /v1/keys/${agent.key.id}`);
+  expect(await queued()).toEqual([]);
   await advance(70);
   const clear = `clear ${[task.id, question.id].sort().join(" ")}`;
   expect(await told()).toEqual([`a: ${clear}`, "a: widget", `b: ${clear}`, "b: widget"]);

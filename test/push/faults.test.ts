@@ -110,7 +110,11 @@ test("slow answers: all arrive, and none twice", async () => {
 
 test("a connection that swallows everything is left for another one", async () => {
   const made = await crowd();
+  await ask(made.agent.send, { prompt: "zero" });
+  await made.world.settle();
+  made.apple.forget();
   const before = made.apple.sessions();
+  expect(before).toBe(1);
   made.apple.swallow();
   await askThree(made, { hangs: true });
   expect(made.apple.sessions()).toBeGreaterThan(before);
