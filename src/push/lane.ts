@@ -43,7 +43,7 @@ export function createLane(options: LaneOptions) {
   /** Claimed rows that are not settled. */
   const flights = new Set<Promise<void>>();
   let under_way = 0;
-  let next_beat: Promise<void> | undefined;
+  let next_beat: PromiseWithResolvers<void> | undefined;
   const counts: Record<string, number> = Object.create(null);
   /** Tokens that the service told to slow down: until when, and how often in a row. */
   const held = new Map<string, { readonly until: number; readonly times: number }>();
@@ -101,14 +101,19 @@ export function createLane(options: LaneOptions) {
 
   /** Resolves a moment later, for all that wait: their writes and the next claim share a commit. */
   const beat = (): Promise<void> => {
-    next_beat ??= new Promise((resolve) => {
-      systemClock.after(PUSH.beat, () => {
-        next_beat = undefined;
-        resolve();
-        run();
-      });
-    });
-    return next_beat;
+    // At a stop nothing else may keep the process alive until then.
+    if (stopping) return Promise.resolve();
+    if (!next_beat) {
+      next_beat = Promise.withResolvers();
+      systemClock.after(PUSH.beat, strike);
+    }
+    return next_beat.promise;
+  };
+
+  const strike = () => {
+    next_beat?.resolve();
+    next_beat = undefined;
+    run();
   };
 
   /** Ends one round of a claimed row; tried again while its lease lasts and the store is away. */
@@ -282,6 +287,7 @@ export function createLane(options: LaneOptions) {
       stopping = true;
       timer?.();
       resume?.();
+      strike();
       const cut = systemClock.after(PUSH.stop_wait, apns.abort);
       while (running || flights.size > 0) await Promise.all([running, ...flights]);
       cut();
