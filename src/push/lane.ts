@@ -20,6 +20,7 @@ import type { Environment, LaneHealth } from "../model/push.ts";
 import { type Answer, type Delay, grown, judge } from "./answers.ts";
 import type { Apns, PushRequest } from "./apns.ts";
 import { assess } from "./assess.ts";
+import { createHolds } from "./holds.ts";
 import { drop, forgetToken, putOff, succeed } from "./outcomes.ts";
 
 interface LaneOptions {
@@ -45,8 +46,6 @@ export function createLane(options: LaneOptions) {
   let under_way = 0;
   let next_beat: PromiseWithResolvers<void> | undefined;
   const counts: Record<string, number> = Object.create(null);
-  /** Tokens that the service told to slow down: until when, and how often in a row. */
-  const held = new Map<string, { readonly until: number; readonly times: number }>();
   let state: LaneHealth["state"] = "open";
   let reason: string | null = null;
   let since = clock.now();
@@ -71,6 +70,8 @@ export function createLane(options: LaneOptions) {
 
   const after = ({ least, spread }: Delay) => clock.now() + least + ids.jitter() * spread;
 
+  const holds = createHolds(after);
+
   const stopLane = (why: string) => {
     if (state === "stopped") return;
     resume?.();
@@ -87,16 +88,6 @@ export function createLane(options: LaneOptions) {
       become("open", null);
       run();
     });
-  };
-
-  const holdToken = (token: string, least: number): number => {
-    const times = (held.get(token)?.times ?? 0) + 1;
-    const spread = grown(PUSH.token_backoff, times, PUSH.token_backoff_most);
-    const until = after({ least, spread });
-    held.delete(token);
-    if (held.size >= PUSH.held_tokens) held.delete(held.keys().next().value!);
-    held.set(token, { until, times });
-    return until;
   };
 
   /** Resolves a moment later, for all that wait: their writes and the next claim share a commit. */
@@ -148,7 +139,7 @@ export function createLane(options: LaneOptions) {
     switch (verdict.do) {
       case "finish":
         pauses = 0;
-        held.delete(token);
+        holds.release(token);
         return succeed({ claimed, now }, token);
       case "forget_token":
         return forgetToken(
@@ -161,7 +152,7 @@ export function createLane(options: LaneOptions) {
       case "give_up":
         return drop({ claimed, now, outcome: "unclear", reason });
       case "hold_token":
-        return putOff({ claimed, now, due_at: holdToken(token, verdict.least) });
+        return putOff({ claimed, now, due_at: holds.hold(token, verdict.least) });
       case "again":
         return putOff({ claimed, now, due_at: after(verdict.delay) });
       case "pause_lane":
@@ -190,7 +181,7 @@ export function createLane(options: LaneOptions) {
       return settle(claimed, drop({ claimed, now, outcome, reason: null, tried }));
     }
     const { token, rendered } = assessment;
-    const until = held.get(token)?.until ?? 0;
+    const until = holds.until(token);
     if (until > now || state !== "open") {
       const due_at = Math.max(until, now);
       return settle(claimed, putOff({ claimed, now, due_at, tried: false }));
