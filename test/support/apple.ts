@@ -89,6 +89,8 @@ export async function startApple(options: AppleOptions = {}) {
   let session_count = 0;
   /** The last stream that a GOAWAY named. */
   const left_out = new WeakMap<Http2Session, number>();
+  let gathering = 0;
+  const gathered: (() => void)[] = [];
   let last_jwt = "";
   let port = 0;
   let server: Http2SecureServer;
@@ -177,7 +179,13 @@ export async function startApple(options: AppleOptions = {}) {
         stream.on("data", (chunk: Buffer) => chunks.push(chunk));
         stream.on("end", () => {
           const finish = () => answer(incoming, Buffer.concat(chunks));
-          if (delay > 0) setTimeout(finish, delay);
+          if (gathering > 0) {
+            gathered.push(finish);
+            if (gathered.length === gathering) {
+              gathering = 0;
+              for (const one of gathered.splice(0)) one();
+            }
+          } else if (delay > 0) setTimeout(finish, delay);
           else finish();
         });
       });
@@ -226,6 +234,10 @@ export async function startApple(options: AppleOptions = {}) {
     /** Milliseconds until each answer from now on. */
     setDelay(ms: number): void {
       delay = ms;
+    },
+    /** Answers none until so many requests wait, and then all of them. */
+    gather(count: number): void {
+      gathering = count;
     },
     /** The connections that are open take everything from now on, and never say anything. */
     swallow(): void {
