@@ -27,9 +27,9 @@ test("each clause is listed once", () => {
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
 });
 
-test("each clause that is built is cited by a test", async () => {
+test("each clause is cited by a test", async () => {
   const cited = await citations();
-  const missing = CLAUSES.filter(({ id, later }) => !later && !cited.has(id));
+  const missing = CLAUSES.filter(({ id }) => !cited.has(id));
   expect(missing).toEqual([]);
 });
 
