@@ -1,11 +1,32 @@
 /** Queries on devices; a device is known by its account and id together. */
 
-import { sql } from "drizzle-orm";
+import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
-import { devices } from "./schema.ts";
-import { insertWhere, statement } from "./statement.ts";
+import { accounts, devices } from "./schema.ts";
+import { insertWhere, qb, select, statement } from "./statement.ts";
 
 const p = sql.placeholder;
+
+/** Placeholder `account_id`: its devices, the last registered first; none once it is deleted. */
+export const devicesOfAccount = select(
+  qb
+    .select({
+      id: devices.id,
+      platform: devices.platform,
+      model: devices.model,
+      os_version: devices.os_version,
+      app_version: devices.app_version,
+      apns_environment: devices.apns_environment,
+      apns_token: devices.apns_token,
+      push_to_start_token: devices.push_to_start_token,
+      widget_push_token: devices.widget_push_token,
+      updated_at: devices.updated_at,
+    })
+    .from(devices)
+    .innerJoin(accounts, and(eq(accounts.id, devices.account_id), isNull(accounts.deleted_at)))
+    .where(eq(devices.account_id, p("account_id")))
+    .orderBy(desc(devices.updated_at), desc(devices.id)),
+);
 
 /** Takes every token from another registration that holds this `apns_token` (§4 Devices 3). */
 export const releaseTokens = statement(

@@ -8,6 +8,19 @@ import { account, router } from "./trpc.ts";
 const tags = ["Devices"];
 
 export const devices = router({
+  list: account
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/devices",
+        tags,
+        summary: "List the devices, the last registered first",
+      },
+    })
+    .input(z.strictObject({}))
+    .output(z.object({ devices: z.array(Device) }))
+    .query(async ({ ctx }) => ({ devices: await ctx.services.devices.list(ctx.caller) })),
+
   put: account
     .meta({
       openapi: {

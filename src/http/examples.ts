@@ -166,6 +166,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: {},
     response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
   },
+  "GET /v1/devices": { response: { devices: [device] } },
   "PUT /v1/devices/{device_id}": { request: registration, response: device },
   "GET /v1/keys": { response: { keys: [key] } },
   "POST /v1/keys": {

@@ -1,6 +1,12 @@
 /** Devices: register, replace, remove (interface.md §4 Devices). */
 
-import { deleteDevice, putDevice, releaseTokens, trimDevices } from "../../db/devices.ts";
+import {
+  deleteDevice,
+  devicesOfAccount,
+  putDevice,
+  releaseTokens,
+  trimDevices,
+} from "../../db/devices.ts";
 import { endActivitiesOfMissingDevices, endActivitiesOfToken } from "../../db/live-activities.ts";
 import { dropOfMissingDevices, dropOfToken } from "../../db/pushes.ts";
 import { fail } from "../errors.ts";
@@ -16,6 +22,11 @@ export function createDevices({
   assertLive,
 }: Pick<ServiceDeps, "store" | "clock" | "assertLive">) {
   return {
+    /** The last registered first. */
+    async list(caller: AccountCaller): Promise<Device[]> {
+      return await store.read(devicesOfAccount({ account_id: caller.account_id }));
+    },
+
     /** Creates or replaces; a push token moves here from an older registration (§4 Devices). */
     async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
       const { account_id } = caller;

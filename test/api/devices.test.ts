@@ -40,6 +40,25 @@ test("a PUT creates, then replaces; a token that is missing becomes null [§2 De
   expect(again.body.updated_at).toBeGreaterThan(partial.body.updated_at);
 });
 
+test("the list has the account's own devices, the last registered first", async () => {
+  const { send } = await createPerson(app.url);
+  const stranger = await createPerson(app.url);
+  expect((await send("GET /v1/devices")).body).toEqual({ devices: [] });
+  const ids = [newId(), newId(), newId()];
+  const made: unknown[] = [];
+  for (const id of [...ids, ids[0]]) {
+    await clock.advance(1);
+    made.push((await send(`PUT /v1/devices/${id}`, { ...DEVICE, ...TOKENS })).body);
+  }
+  const [, second, third, again] = made as object[];
+  // A push token belongs to one registration.
+  const list = { devices: [again, { ...third, ...NONE }, { ...second, ...NONE }] };
+  expect((await send("GET /v1/devices")).body).toEqual(list);
+  expect((await stranger.send("GET /v1/devices")).body).toEqual({ devices: [] });
+  await send(`DELETE /v1/devices/${ids[1]}`);
+  expect((await send("GET /v1/devices")).body).toEqual({ devices: list.devices.slice(0, 2) });
+});
+
 test("a DELETE removes it, and is 404 for what is not there [§4 Devices DELETE]", async () => {
   const { send } = await createPerson(app.url);
   const stranger = await createPerson(app.url);

@@ -75,6 +75,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     access: "account",
     actions: { "[§4 Accounts DELETE]": { input: () => ({}), success: 204, ends: true } },
   },
+  "devices.list": {
+    access: "account",
+    actions: { "": { input: () => ({}), success: 200 } },
+  },
   "devices.put": {
     access: "account",
     actions: {

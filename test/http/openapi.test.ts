@@ -192,6 +192,7 @@ test("real answers are of a status and a shape that the document gives [§7 code
   const device = `dev_${crypto.randomUUID()}`;
   await call(person, "PUT /v1/devices/{device_id}", [device], { ...DEVICE, apns_token: "AB" });
   await call(person, "PUT /v1/devices/{device_id}", ["x"], DEVICE);
+  await call(person, "GET /v1/devices");
   await call(person, "DELETE /v1/devices/{device_id}", [device]);
   await call(person, "DELETE /v1/devices/{device_id}", [device]);
 

@@ -20,6 +20,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "PATCH /v1/account": { success: 200, access: "account", body: "required" },
   "DELETE /v1/account": { success: 204, access: "account" },
   "POST /v1/account/token": { success: 200, access: "account", body: "required" },
+  "GET /v1/devices": { success: 200, access: "account" },
   "PUT /v1/devices/{device_id}": { success: 200, access: "account", body: "required" },
   "DELETE /v1/devices/{device_id}": { success: 204, access: "account", errors: [404] },
   "GET /v1/keys": { success: 200, access: "account" },
