@@ -25,6 +25,8 @@ import { createDocs } from "./http/docs.ts";
 import { createHealth } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
 import { createDocument } from "./http/openapi.ts";
+import { createPages } from "./http/pages.ts";
+import { JSON_HEADERS } from "./http/respond.ts";
 import { createRestRoutes } from "./http/rest.ts";
 import { startServer } from "./http/server.ts";
 import { createSourceCheck } from "./http/source.ts";
@@ -178,6 +180,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       log,
       openVisit,
       cors,
+      https: config.PUBLIC_URL?.startsWith("https:") ?? false,
       trpc: createTrpcHandler({ router: appRouter, createContext, log }),
       routes: createRestRoutes({
         router: appRouter,
@@ -193,12 +196,10 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
           },
           ...createDocs(),
           "/mcp": { POST: mcp },
+          ...createPages({ public_url: config.PUBLIC_URL?.replace(/\/$/, "") }),
           "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
           "/v1/openapi.json": {
-            GET: async () =>
-              new Response(openapi, {
-                headers: { "content-type": "application/json", "cache-control": "no-store" },
-              }),
+            GET: async () => new Response(openapi, { headers: JSON_HEADERS }),
           },
         },
       }),

@@ -1,6 +1,7 @@
 /** CORS: which web pages may call, by their origin (decisions.md, General, CORS). */
 
 import type { Route } from "./rest.ts";
+import { API_SECURITY } from "./security.ts";
 
 /** What clients send, besides what a page may always send. */
 const REQUEST_HEADERS = [
@@ -46,6 +47,7 @@ export function createCors(origins: readonly string[]) {
         "access-control-allow-headers": REQUEST_HEADERS,
         "access-control-max-age": String(MAX_AGE),
         "cache-control": "no-store",
+        ...API_SECURITY,
       };
       return async (request) => {
         const origin = request.headers.get("origin");

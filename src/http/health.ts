@@ -1,5 +1,6 @@
 /** `GET /health`: whether the process and its store can be used (decisions.md, Other routes). */
 
+import { JSON_HEADERS } from "./respond.ts";
 import type { Handler } from "./rest.ts";
 
 interface HealthOptions {
@@ -20,8 +21,7 @@ export function createHealth({ probe, version }: HealthOptions): Handler {
     return new Response(JSON.stringify(body), {
       status: ok ? 200 : 503,
       headers: {
-        "content-type": "application/json",
-        "cache-control": "no-store",
+        ...JSON_HEADERS,
         ...(!ok && { "retry-after": "1" }),
       },
     });

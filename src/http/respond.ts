@@ -2,9 +2,11 @@
 
 import type { Quota } from "../auth/limiter.ts";
 import { type ServiceError, toProblem } from "../errors.ts";
+import { API_SECURITY } from "./security.ts";
 
-const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
-const EMPTY_HEADERS = { "cache-control": "no-store" };
+const EMPTY_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
+/** Of every JSON body, never to be stored by a cache. */
+export const JSON_HEADERS = { "content-type": "application/json", ...EMPTY_HEADERS };
 
 /** Headers of success for each state of a limit, made once: a response copies them quickly. */
 const made = new WeakMap<Quota, { readonly json: Headers; readonly empty: Headers }>();
@@ -45,8 +47,8 @@ export function problem(error: ServiceError, headers: Record<string, string> = {
   return new Response(JSON.stringify(toProblem(error)), {
     status: error.status,
     headers: {
+      ...EMPTY_HEADERS,
       "content-type": "application/problem+json",
-      "cache-control": "no-store",
       ...errorHeaders(error),
       ...headers,
     },

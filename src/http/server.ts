@@ -5,6 +5,7 @@ import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Cors } from "./cors.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
+import { HSTS } from "./security.ts";
 import type { OpenVisit, Visit } from "./visit.ts";
 
 interface ServerOptions {
@@ -16,6 +17,8 @@ interface ServerOptions {
   readonly trpc: (visit: Visit, path: string) => Promise<Response>;
   readonly openVisit: OpenVisit;
   readonly cors: Cors;
+  /** True: browsers are told to come by https alone. */
+  readonly https: boolean;
   readonly log: Log;
 }
 
@@ -27,16 +30,19 @@ const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
-  const { hostname, port, routes, trpc, openVisit, cors, log } = options;
+  const { hostname, port, routes, trpc, openVisit, cors, https, log } = options;
+  const secure = https ? withHsts : <R extends Request>(route: Route<R>) => route;
   const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
-    cors.wrap(path, methods, async (request: Request) => {
-      const visit = openVisit(request);
-      try {
-        return await handle(visit, pathOf(request.url));
-      } catch (error) {
-        return refuse(error, visit, log, path);
-      }
-    });
+    secure(
+      cors.wrap(path, methods, async (request: Request) => {
+        const visit = openVisit(request);
+        try {
+          return await handle(visit, pathOf(request.url));
+        } catch (error) {
+          return refuse(error, visit, log, path);
+        }
+      }),
+    );
   const procedures = answer("/trpc", ["GET", "POST"], trpc);
   const unknown = async () => fail("unknown_path");
   const elsewhere = answer("/", [], unknown);
@@ -51,7 +57,9 @@ export function startServer(options: ServerOptions) {
     development: false,
     // Bun would otherwise let a second server take the same port and share its requests.
     reusePort: false,
-    routes: { ...routes },
+    routes: Object.fromEntries(
+      Object.entries(routes).map(([path, route]) => [path, secure(route)]),
+    ),
     fetch(request) {
       const path = pathOf(request.url);
       if (path.startsWith("/trpc/")) return procedures(request);
@@ -59,6 +67,14 @@ export function startServer(options: ServerOptions) {
     },
     error: (error) => renderError(error, log, "http"),
   });
+}
+
+function withHsts<R extends Request>(route: Route<R>): Route<R> {
+  return async (request) => {
+    const response = await route(request);
+    response.headers.set(...HSTS);
+    return response;
+  };
 }
 
 /** What follows the host, which need not be valid. */

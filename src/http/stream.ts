@@ -7,6 +7,7 @@ import type { Feed } from "../events/feed.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { StoredEvent } from "../model/event.ts";
+import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
 interface StreamOptions {
@@ -20,6 +21,7 @@ const HEADERS = {
   "cache-control": "no-store",
   // A proxy that collects the response would hold events back.
   "x-accel-buffering": "no",
+  ...API_SECURITY,
 };
 
 /** Tells the streams that a token has ended; it is no event of the interface. */

@@ -10,6 +10,7 @@ import { describeError, type Log } from "../log.ts";
 import { checkDeclaredSize, readText } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import { errorHeaders } from "./respond.ts";
+import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
 interface TrpcOptions {
@@ -44,7 +45,7 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
         return context;
       },
       responseMeta({ errors, info }) {
-        const headers: Record<string, string> = { "cache-control": "no-store" };
+        const headers: Record<string, string> = { "cache-control": "no-store", ...API_SECURITY };
         for (const error of errors) Object.assign(headers, errorHeaders(toServiceError(error)));
         // Without `info` the request itself was refused, and no call has a status.
         const [refusal] = info ? [] : errors;

@@ -18,6 +18,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   mcp: ["routers", "events", "model", "leaf"],
   http: ["mcp", "routers", "auth", "events", "model", "leaf"],
   jobs: ["services types", "leaf"],
+  // `AppRouter` alone; what runs in the browser shares no code with the server.
+  web: ["routers types"],
   root: [
     ...[
       "db",
@@ -38,8 +40,10 @@ const ALLOWED: Record<string, readonly string[]> = {
 /** Packages that only these layers may import. */
 const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(drizzle-orm|libsql|@libsql\/)/, ["db"]],
-  [/^@trpc\/server/, ["routers", "http", "mcp types", "leaf types"]],
+  [/^@trpc\/server/, ["routers", "http", "mcp types", "leaf types", "web types"]],
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
+  [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react|uqr)(\/|$)/, ["web"]],
+  [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["push"]],
   [/^trpc-to-openapi/, ["routers types", "http"]],
@@ -56,7 +60,7 @@ function layerOf(path: string): string {
 async function imports() {
   const found: { file: string; target: string; types: boolean }[] = [];
   for (const folder of ["src", "routers", "db"]) {
-    for await (const name of new Glob("**/*.ts").scan(root + folder)) {
+    for await (const name of new Glob("**/*.{ts,tsx}").scan(root + folder)) {
       const file = `${folder}/${name}`;
       const text = await Bun.file(root + file).text();
       for (const [, types, from] of text.matchAll(/^import (type )?[^;]*?from "([^"]+)"/gm)) {
@@ -95,14 +99,15 @@ test("the store's and tRPC's packages stay in their layers", async () => {
 
 test("time, chance and the environment are read in their own files alone", async () => {
   const OWN: readonly (readonly [RegExp, readonly string[]])[] = [
-    [/\bDate\.now\(|\bnew Date\(\)/, ["src/clock.ts", "src/log.ts"]],
-    [/\bset(Timeout|Interval)\(/, ["src/clock.ts"]],
-    [/\brandom(UUID|Bytes)\(|Math\.random\(/, ["src/ids.ts"]],
-    [/\bprocess\.env\b/, ["src/main.ts", "src/demo.ts"]],
+    [/\bDate\.now\(|\bnew Date\(\)/, ["src/clock.ts", "src/log.ts", "src/web/clock.ts"]],
+    [/\bset(Timeout|Interval)\(/, ["src/clock.ts", "src/web/clock.ts"]],
+    [/\brandom(UUID|Bytes)\(|Math\.random\(/, ["src/ids.ts", "src/web/clock.ts"]],
+    // The bundle's is a text that it replaces.
+    [/\bprocess\.env\b/, ["src/main.ts", "src/demo.ts", "src/http/bundle.ts"]],
   ];
   const wrong: string[] = [];
   for (const folder of ["src", "routers", "db"]) {
-    for await (const name of new Glob("**/*.ts").scan(root + folder)) {
+    for await (const name of new Glob("**/*.{ts,tsx}").scan(root + folder)) {
       const file = `${folder}/${name}`;
       const text = await Bun.file(root + file).text();
       for (const [pattern, files] of OWN) {

@@ -1,0 +1,149 @@
+/** The web pages: each a document, and what it loads, all from this server (decisions.md, Other routes). */
+
+import { createHash } from "node:crypto";
+import { fail } from "../errors.ts";
+import { type Asset, serveAsset, serveCompressed } from "./asset.ts";
+import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts";
+import type { Handler } from "./rest.ts";
+import { API_SECURITY, PAGE_SECURITY, WORKER_SECURITY } from "./security.ts";
+
+interface PagesOptions {
+  /** What agents reach this server by, when it is known; else the page goes by its own address. */
+  readonly public_url: string | undefined;
+}
+
+/** What the routes answer with, once it is made. */
+interface Built {
+  readonly document: Handler;
+  readonly worker: Handler;
+  readonly manifest: Handler;
+  readonly assets: ReadonlyMap<string, Handler>;
+}
+
+const PAGE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-cache",
+  ...PAGE_SECURITY,
+};
+
+const fixedHeaders = (type: string) => ({
+  "content-type": type,
+  "cache-control": "no-cache",
+  ...API_SECURITY,
+});
+
+/** The same in every app of the process: made at the first request, not at the start. */
+let sources: Promise<Sources> | undefined;
+
+interface Sources {
+  readonly person: Bundle;
+  readonly worker: string;
+  readonly icons: readonly Asset[];
+}
+
+async function readSources(): Promise<Sources> {
+  const [person, worker, ...icons] = await Promise.all([
+    bundlePage("person/main.tsx"),
+    bundleScript("service-worker.ts"),
+    assetOf(`${WEB}icon.svg`, "image/svg+xml"),
+    assetOf(`${WEB}icon-maskable.svg`, "image/svg+xml"),
+  ]);
+  return { person, worker, icons };
+}
+
+/** The routes of the person's page. A fault of making it is a fault of that request alone. */
+export function createPages({ public_url }: PagesOptions): Record<string, { GET: Handler }> {
+  let built: Promise<Built> | undefined;
+  const get = (): Promise<Built> => {
+    sources ??= readSources();
+    built ??= sources.then((made) => build(made, public_url));
+    built.catch(() => {
+      sources = undefined;
+      built = undefined;
+    });
+    return built;
+  };
+  return {
+    "/": { GET: async (request, visit) => (await get()).document(request, visit) },
+    "/sw.js": { GET: async (request, visit) => (await get()).worker(request, visit) },
+    "/manifest.webmanifest": {
+      GET: async (request, visit) => (await get()).manifest(request, visit),
+    },
+    "/assets/{name}": {
+      GET: async (request, visit) => {
+        const { name = "" } = request.params as { name?: string };
+        const serve = (await get()).assets.get(name) ?? fail("unknown_path");
+        return serve(request, visit);
+      },
+    },
+  };
+}
+
+function build({ person, worker, icons }: Sources, public_url: string | undefined): Built {
+  const [icon, maskable] = icons as [Asset, Asset];
+  const all = [...person.assets, ...icons];
+  // What must be there for the page to open without the server; other fonts and chunks come as used.
+  const shell = all.filter(({ name }) => !name.endsWith(".woff2") || name === person.font);
+  const list = JSON.stringify(["./", ...shell.map(({ name }) => `./assets/${name}`)]);
+  const document = documentOf(person, icon.name, public_url);
+  // The worker is another whenever anything that it keeps is.
+  const stamp = createHash("sha256").update(document).digest("hex").slice(0, 12);
+  return {
+    document: serveCompressed(document, PAGE_HEADERS),
+    worker: serveCompressed(`// ${stamp}\nconst SHELL=${list};\n${worker}`, {
+      ...fixedHeaders("text/javascript; charset=utf-8"),
+      ...WORKER_SECURITY,
+    }),
+    manifest: serveCompressed(
+      manifestOf(icon.name, maskable.name),
+      fixedHeaders("application/manifest+json"),
+    ),
+    assets: new Map(all.map((asset) => [asset.name, serveAsset(asset)])),
+  };
+}
+
+// Relative addresses, so that it also works behind a proxy that adds a path.
+function documentOf({ script, style, font }: Bundle, icon: string, public_url?: string): string {
+  const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#faf9f7" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#141513" media="(prefers-color-scheme: dark)">
+<title>Relay</title>
+${url ? `<meta name="relay-url" content="${url}">\n` : ""}<link rel="icon" href="assets/${icon}" type="image/svg+xml">
+<link rel="manifest" href="manifest.webmanifest">
+<link rel="preload" href="assets/${font}" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="assets/${style}">
+<script type="module" src="assets/${script}"></script>
+</head>
+<body>
+<div id="root"></div>
+<noscript>This page needs JavaScript. Everything it does is also at <a href="docs">the HTTP interface</a>.</noscript>
+</body>
+</html>
+`;
+}
+
+function manifestOf(icon: string, maskable: string): string {
+  const shown = (name: string, purpose: string) => ({
+    src: `assets/${name}`,
+    type: "image/svg+xml",
+    sizes: "any",
+    purpose,
+  });
+  return JSON.stringify({
+    name: "Relay",
+    short_name: "Relay",
+    description: "Questions and tasks of your agents.",
+    start_url: "./",
+    scope: "./",
+    display: "standalone",
+    background_color: "#faf9f7",
+    theme_color: "#faf9f7",
+    icons: [shown(icon, "any"), shown(maskable, "maskable")],
+  });
+}

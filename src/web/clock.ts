@@ -1,0 +1,32 @@
+/** Time in the browser, as the server counts it. */
+
+/** Seconds by which the server's clock is ahead of this machine's. */
+let ahead = 0;
+
+/** A machine whose clock is off by more seconds than this is corrected. */
+const TOLERATED = 2;
+
+/** Epoch seconds. */
+export const now = (): number => Date.now() / 1000 + ahead;
+
+/** Takes the `Date` of an answer that just came. */
+export function noteServerTime(date: string | null): void {
+  const server = date === null ? Number.NaN : Date.parse(date) / 1000;
+  const off = server - Date.now() / 1000;
+  if (!Number.isNaN(off)) ahead = Math.abs(off) > TOLERATED ? off : 0;
+}
+
+/** Runs once after so many seconds; the result cancels it. */
+export function after(seconds: number, run: () => void): () => void {
+  const timer = setTimeout(run, seconds * 1000);
+  return () => clearTimeout(timer);
+}
+
+/** Runs every so many seconds until cancelled. */
+export function every(seconds: number, run: () => void): () => void {
+  const timer = setInterval(run, seconds * 1000);
+  return () => clearInterval(timer);
+}
+
+/** So many seconds, a quarter more or less, so that many who wait do not come back at once. */
+export const about = (seconds: number): number => seconds * (0.75 + Math.random() / 2);

@@ -1,0 +1,98 @@
+/** The last requests of an agent: what it called, and how that ended. */
+
+import { History, RotateCw } from "lucide-react";
+import { useEffect } from "react";
+import { every } from "../clock.ts";
+import type { Entry } from "../state/api.ts";
+import { Ago, Badge, Empty, Problem, Skeleton } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import { duration } from "../ui/time.ts";
+import { usePages } from "./pages.ts";
+import { useSession } from "./use-store.ts";
+
+/** Seconds between two looks: the log has no event (interface.md §4 Activity log 5). */
+const EVERY = 10;
+
+export function ActivityLog({ id }: { id: string }) {
+  const { api } = useSession();
+  const { items, fault, busy, has_more, refresh, more } = usePages<Entry>(
+    (cursor) => api.keys.activity.query({ key_id: id, ...(cursor !== null && { cursor }) }),
+    id,
+  );
+  useEffect(
+    () =>
+      every(EVERY, () => {
+        if (!document.hidden) void refresh();
+      }),
+    [refresh],
+  );
+  return (
+    <section aria-label="Activity">
+      <div className="mb-3 flex items-center gap-3">
+        <p className="min-w-0 flex-1 text-faint text-sm">
+          The last 200 requests of the last 7 days. Never what was said in them.
+        </p>
+        <Button look="quiet" onClick={() => void refresh()}>
+          <RotateCw aria-hidden className="size-4" />
+          Refresh
+        </Button>
+      </div>
+      {fault && <Problem>{fault.message}</Problem>}
+      {items === null ? (
+        !fault && <Skeleton label="Loading activity" />
+      ) : items.length === 0 ? (
+        <Empty icon={History} title="Nothing yet">
+          Each request of this agent shows here.
+        </Empty>
+      ) : (
+        <ul className="card divide-y divide-line overflow-hidden">
+          {items.map((entry) => (
+            <li key={entry.id} className="px-4 py-3">
+              <Line entry={entry} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {has_more && (
+        <Button look="quiet" busy={busy} className="mt-3 w-full" onClick={() => void more()}>
+          Show more
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function Line({ entry }: { entry: Entry }) {
+  const { client, host } = entry;
+  return (
+    <>
+      <p className="flex items-start gap-3">
+        <code className="said min-w-0 flex-1 font-mono text-[0.8125rem] leading-6">
+          {entry.action}
+        </code>
+        {entry.status === "error" ? (
+          <Badge tone="danger">{entry.code}</Badge>
+        ) : (
+          <Badge tone="ok">ok</Badge>
+        )}
+      </p>
+      {entry.message !== null && <p className="said text-danger text-sm">{entry.message}</p>}
+      <p className="text-faint text-sm">
+        <Ago at={entry.at} />
+        {` · ${duration(entry.duration_ms)} · ${entry.surface === "mcp" ? "MCP" : "REST"}`}
+        {client && (
+          <>
+            {" · "}
+            <bdi className="said">{`${client.name} ${client.version}`}</bdi>
+          </>
+        )}
+        {host !== null && (
+          <>
+            {" · "}
+            <bdi className="said">{host}</bdi>
+          </>
+        )}
+      </p>
+    </>
+  );
+}

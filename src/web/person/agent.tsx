@@ -1,0 +1,187 @@
+/** One agent: its key, its tasks, what it did last, and what waits in its inbox. */
+
+import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
+import { type FormEvent, type ReactNode, useState } from "react";
+import type { Key } from "../state/api.ts";
+import { Ago, Empty, Facts, Heading, Problem } from "../ui/bits.tsx";
+import { Button, ButtonLink, IconButton } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
+import { Confirm } from "../ui/dialog.tsx";
+import { TextField } from "../ui/field.tsx";
+import { toast } from "../ui/toast.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { ActivityLog } from "./activity.tsx";
+import { Counts, useLastUse } from "./agents.tsx";
+import { Inbox } from "./inbox.tsx";
+import { NewAgent } from "./new-agent.tsx";
+import { go, useRoute } from "./route.ts";
+import { useKey, useSession } from "./use-store.ts";
+
+const PARTS = [
+  ["", "Overview"],
+  ["inbox", "Inbox"],
+  ["activity", "Activity"],
+] as const;
+
+export function AgentView({ id }: { id: string }) {
+  const key = useKey(id);
+  useLastUse();
+  if (id === "new") return <NewAgent />;
+  if (!key) {
+    return (
+      <Empty icon={Bot} title="No such agent">
+        <ButtonLink look="quiet" href="#/agents">
+          To the agents
+        </ButtonLink>
+      </Empty>
+    );
+  }
+  return <Agent agent={key} />;
+}
+
+function Agent({ agent }: { agent: Key }) {
+  const { part } = useRoute();
+  const [renaming, setRenaming] = useState(false);
+  const shown = part ?? "";
+  return (
+    <>
+      <a
+        href="#/agents"
+        className="mb-1 inline-flex min-h-6 items-center gap-1 text-faint text-sm hover:underline"
+      >
+        <ChevronLeft aria-hidden className="size-4" />
+        Agents
+      </a>
+      {renaming ? (
+        <Rename agent={agent} onDone={() => setRenaming(false)} />
+      ) : (
+        <Heading
+          actions={
+            <IconButton label="Rename" onClick={() => setRenaming(true)}>
+              <Pencil aria-hidden className="size-4.5" />
+            </IconButton>
+          }
+        >
+          <bdi dir="auto">{agent.label}</bdi>
+        </Heading>
+      )}
+      <nav aria-label="Parts of the agent" className="mb-5 flex gap-1 border-line border-b">
+        {PARTS.map(([name, title]) => (
+          <a
+            key={name}
+            href={`#/agents/${agent.id}${name && `/${name}`}`}
+            aria-current={name === shown ? "page" : undefined}
+            className={classes(
+              "touch -mb-px inline-flex items-center border-b-2 px-3 font-medium -outline-offset-2",
+              name === shown
+                ? "border-accent text-ink"
+                : "border-transparent text-soft hover:text-ink",
+            )}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      {partOf(shown, agent)}
+    </>
+  );
+}
+
+function partOf(part: string, agent: Key): ReactNode {
+  if (part === "inbox") return <Inbox id={agent.id} />;
+  return part === "activity" ? <ActivityLog id={agent.id} /> : <Overview agent={agent} />;
+}
+
+function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
+  const { api, store } = useSession();
+  const { busy, fault, run } = useAction();
+  const [label, setLabel] = useState(agent.label);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await run(async () =>
+      store.put("keys", await api.keys.update.mutate({ key_id: agent.id, label })),
+    );
+    if (done) onDone();
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="mb-5 space-y-3">
+      <TextField
+        label="Name"
+        name="label"
+        required
+        autoFocus
+        value={label}
+        onChange={({ target }) => setLabel(target.value)}
+        error={fault?.fields.label}
+      />
+      {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+      <div className="flex gap-3">
+        <Button type="submit" look="primary" busy={busy}>
+          Save
+        </Button>
+        <Button onClick={onDone}>Discard</Button>
+      </div>
+    </form>
+  );
+}
+
+function Overview({ agent }: { agent: Key }) {
+  const { api, store } = useSession();
+  const [deleting, setDeleting] = useState(false);
+  const remove = async () => {
+    await api.keys.delete.mutate({ key_id: agent.id });
+    store.drop("keys", agent.id);
+    toast("Agent deleted");
+    go("agents", { replace: true });
+  };
+  const { last_client, last_host, last_used_at } = agent;
+  return (
+    <div className="space-y-4">
+      <section className="card p-5">
+        <h2 className="font-semibold text-base">Tasks</h2>
+        <Counts id={agent.id} />
+        <ButtonLink href={`#/tasks?agent=${agent.id}`} className="mt-5">
+          Show its tasks
+        </ButtonLink>
+      </section>
+      <section className="card p-5">
+        <h2 className="mb-4 font-semibold text-base">Key</h2>
+        <Facts
+          facts={[
+            [
+              "Key",
+              <code
+                key="k"
+                className="font-mono text-[0.8125rem]"
+              >{`${agent.prefix}…${agent.last4}`}</code>,
+            ],
+            ["Created", <Ago key="c" at={agent.created_at} />],
+            ["Last used", last_used_at === null ? "never" : <Ago key="u" at={last_used_at} />],
+            [
+              "Last client",
+              last_client ? (
+                <bdi key="l">{`${last_client.name} ${last_client.version}`}</bdi>
+              ) : (
+                "none"
+              ),
+            ],
+            ["Last host", last_host === null ? "none" : <bdi key="h">{last_host}</bdi>],
+          ]}
+        />
+      </section>
+      <Button look="warning" onClick={() => setDeleting(true)}>
+        <Trash2 aria-hidden className="size-4.5" />
+        Delete agent
+      </Button>
+      <Confirm
+        open={deleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete ${agent.label}?`}
+        action="Delete agent"
+        onConfirm={remove}
+      >
+        Its key stops working at once. Its tasks, questions, inbox and activity are deleted with it.
+      </Confirm>
+    </div>
+  );
+}

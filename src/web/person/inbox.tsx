@@ -1,0 +1,131 @@
+/** What an agent finds in its inbox, and a message into it. */
+
+import { Inbox as InboxIcon, Send } from "lucide-react";
+import { type FormEvent, useEffect, useState } from "react";
+import type { Item } from "../state/api.ts";
+import { Ago, Badge, Empty, Problem, Skeleton } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import { AreaField } from "../ui/field.tsx";
+import { toast } from "../ui/toast.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { usePages } from "./pages.ts";
+import { useSession, useStore } from "./use-store.ts";
+
+export function Inbox({ id }: { id: string }) {
+  const { api, store } = useSession();
+  // A number of its own for each event, so that what is read shows too.
+  const unread = useStore((one) => one.unreadOf(id));
+  const { items, fault, busy, has_more, refresh, more } = usePages<Item>(async (cursor) => {
+    const page = await api.inbox.ofKey.query({ key_id: id, ...(cursor !== null && { cursor }) });
+    store.setUnread(id, page.unread);
+    return page;
+  }, id);
+  useEffect(() => {
+    if (unread !== undefined) void refresh();
+  }, [unread, refresh]);
+  return (
+    <div className="space-y-4">
+      <Message id={id} onSent={() => void refresh()} />
+      {fault && <Problem>{fault.message}</Problem>}
+      {items === null ? (
+        !fault && <Skeleton label="Loading the inbox" />
+      ) : items.length === 0 ? (
+        <Empty icon={InboxIcon} title="The inbox is empty">
+          What you do to the agent's tasks, your answers and messages go here.
+        </Empty>
+      ) : (
+        <ul aria-label="Inbox" className="card divide-y divide-line overflow-hidden">
+          {items.map((item) => (
+            <li key={item.id} className="px-4 py-3.5">
+              <Line item={item} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {has_more && (
+        <Button look="quiet" busy={busy} className="w-full" onClick={() => void more()}>
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Message({ id, onSent }: { id: string; onSent: () => void }) {
+  const { api } = useSession();
+  const { busy, fault, run } = useAction();
+  const [text, setText] = useState("");
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!(await run(() => api.messages.send.mutate({ key_id: id, text })))) return;
+    setText("");
+    toast("Message sent");
+    onSent();
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="card space-y-3 p-4">
+      <AreaField
+        label="Message to the agent"
+        name="message"
+        required
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        error={fault?.fields.text}
+      />
+      {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+      <div className="flex justify-end">
+        <Button type="submit" look="primary" busy={busy} disabled={text.trim() === ""}>
+          <Send aria-hidden className="size-4" />
+          Send message
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const WORDS: Readonly<Record<Item["type"], string>> = {
+  "task.created": "New task",
+  "task.updated": "Task changed",
+  "task.deleted": "Task deleted",
+  "question.answered": "Answer",
+  message: "Message",
+};
+
+function Line({ item }: { item: Item }) {
+  const { task, question, text, from } = item;
+  return (
+    <>
+      <p className="flex items-center gap-2 text-faint text-sm">
+        <span className="min-w-0 flex-1">
+          <span className="font-medium text-soft">{WORDS[item.type]}</span>
+          {" from "}
+          {from.kind === "account" ? "you" : <bdi className="said">{from.label}</bdi>}
+          {", "}
+          <Ago at={item.created_at} />
+        </span>
+        <Badge tone={item.read_at === null ? "accent" : "plain"}>
+          {item.read_at === null ? "Unread" : "Read"}
+        </Badge>
+      </p>
+      {task && (
+        <p dir="auto" className="said mt-0.5">
+          {task.title}
+          {item.changes.length > 0 && (
+            <span className="text-faint text-sm">{` (${item.changes.join(", ")})`}</span>
+          )}
+        </p>
+      )}
+      {question && (
+        <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
+          <span className="line-clamp-2 text-soft">{question.prompt}</span>
+          <span className="font-medium">{question.answer}</span>
+        </p>
+      )}
+      {text !== null && (
+        <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
+          {text}
+        </p>
+      )}
+    </>
+  );
+}

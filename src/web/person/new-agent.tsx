@@ -1,0 +1,95 @@
+/** A new agent: its name, then its key, once, and how its client is told of it. */
+
+import { type FormEvent, useState } from "react";
+import { Heading, Problem } from "../ui/bits.tsx";
+import { Button, ButtonLink } from "../ui/button.tsx";
+import { SelectField, TextField } from "../ui/field.tsx";
+import { Secret, Snippet } from "../ui/secret.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { publicUrl, SET_UPS } from "./set-up.ts";
+import { useSession } from "./use-store.ts";
+
+export function NewAgent() {
+  const [made, setMade] = useState<{ id: string; label: string; secret: string } | null>(null);
+  return made === null ? <Form onMade={setMade} /> : <Made {...made} />;
+}
+
+interface FormProps {
+  readonly onMade: (made: { id: string; label: string; secret: string }) => void;
+}
+
+function Form({ onMade }: FormProps) {
+  const { api, store } = useSession();
+  const { busy, fault, run } = useAction();
+  const [label, setLabel] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      const { key, secret } = await api.keys.create.mutate({ label });
+      store.put("keys", key);
+      onMade({ id: key.id, label: key.label, secret });
+    });
+  };
+  return (
+    <>
+      <Heading>New agent</Heading>
+      <form onSubmit={submit} className="card space-y-5 p-5 sm:p-6">
+        <TextField
+          label="Name"
+          name="label"
+          required
+          value={label}
+          onChange={({ target }) => setLabel(target.value)}
+          hint="What you call it, such as: Claude on the laptop."
+          error={fault?.fields.label}
+        />
+        {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+        <div className="flex flex-wrap gap-3">
+          <Button type="submit" look="primary" busy={busy}>
+            Create key
+          </Button>
+          <ButtonLink href="#/agents">Back</ButtonLink>
+        </div>
+      </form>
+    </>
+  );
+}
+
+function Made({ id, label, secret }: { id: string; label: string; secret: string }) {
+  const [client, setClient] = useState(SET_UPS[0]!.client);
+  const { where, text } = SET_UPS.find((one) => one.client === client)!;
+  return (
+    <>
+      <Heading>
+        The key of <bdi dir="auto">{label}</bdi>
+      </Heading>
+      <div className="card space-y-7 p-5 sm:p-6">
+        <section>
+          <h2 className="font-semibold text-base">Copy it now</h2>
+          <p className="mt-1 mb-3 text-soft">
+            It is shown this once. Whoever has it can act as this agent.
+          </p>
+          <Secret text={secret} name="key" />
+        </section>
+        <section>
+          <h2 className="mb-3 font-semibold text-base">Connect the agent</h2>
+          <div className="space-y-4">
+            <SelectField
+              label="Client"
+              value={client}
+              onChange={({ target }) => setClient(target.value)}
+              options={SET_UPS.map((one) => [one.client, one.client] as const)}
+            />
+            <div>
+              <p className="mb-1.5 text-faint text-sm">{where}</p>
+              <Snippet name={`set-up of ${client}`} text={text(`${publicUrl()}/mcp`, secret)} />
+            </div>
+          </div>
+        </section>
+        <ButtonLink look="primary" href={`#/agents/${id}`}>
+          Done
+        </ButtonLink>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+/** What tells of questions while nobody looks: the title, the app's badge, and notifications. */
+
+import type { Question } from "../state/api.ts";
+import type { Store } from "../state/store.ts";
+import { labelOf } from "./use-store.ts";
+
+const CHOICE = "relay.notify";
+
+export type NoticeState = "on" | "off" | "blocked" | "unsupported";
+
+/** Whether this browser shows notifications of new questions. */
+export function noticeState(): NoticeState {
+  if (!("Notification" in globalThis) || !navigator.serviceWorker) return "unsupported";
+  if (Notification.permission === "denied") return "blocked";
+  const chosen = localStorage.getItem(CHOICE) === "on";
+  return chosen && Notification.permission === "granted" ? "on" : "off";
+}
+
+/** Turns them on, which asks the person, or off. */
+export async function setNotices(on: boolean): Promise<void> {
+  if (on && Notification.permission === "default") await Notification.requestPermission();
+  if (on && Notification.permission === "granted") localStorage.setItem(CHOICE, "on");
+  else localStorage.removeItem(CHOICE);
+}
+
+/** Follows the questions until it is stopped. */
+export function watchQuestions(store: Store): () => void {
+  const known = new Set<string>();
+  let told = 0;
+
+  const stopChanges = store.onChange((kind, id) => {
+    if (kind !== "questions") return;
+    const question = store.all.questions.get(id);
+    if (question?.status !== "pending") {
+      if (known.has(id)) void close(id);
+      return;
+    }
+    if (known.has(id)) return;
+    known.add(id);
+    // What was pending when the page first learned of anything is not new.
+    if (store.knownAt() !== null && !document.hasFocus()) void show(store, question);
+  });
+
+  const count = () => {
+    const pending = store.pending().length;
+    if (pending === told) return;
+    told = pending;
+    document.title = pending > 0 ? `(${pending}) Relay` : "Relay";
+    const badge = pending > 0 ? navigator.setAppBadge?.(pending) : navigator.clearAppBadge?.();
+    badge?.catch(() => null);
+  };
+  for (const { id } of store.pending()) known.add(id);
+  count();
+  const stopCounts = store.subscribe(count);
+
+  const goThere = () => {
+    location.hash = "/questions";
+  };
+  navigator.serviceWorker?.addEventListener("message", goThere);
+
+  return () => {
+    stopChanges();
+    stopCounts();
+    navigator.serviceWorker?.removeEventListener("message", goThere);
+    document.title = "Relay";
+    navigator.clearAppBadge?.().catch(() => null);
+  };
+}
+
+/** Through the worker: on phones there is no other way, and several tabs share one by its tag. */
+async function show(store: Store, { id, key_id, prompt }: Question): Promise<void> {
+  if (noticeState() !== "on") return;
+  const worker = await navigator.serviceWorker.ready;
+  // Restored questions come before the lists tell that they are settled.
+  if (store.all.questions.get(id)?.status !== "pending") return;
+  await worker.showNotification(labelOf(store.all.keys.get(key_id)), { body: prompt, tag: id });
+}
+
+async function close(id: string): Promise<void> {
+  const worker = await navigator.serviceWorker?.getRegistration();
+  for (const shown of (await worker?.getNotifications({ tag: id })) ?? []) shown.close();
+}

@@ -1,0 +1,274 @@
+/** A question that waits: who asks, what, until when, and the ways to answer. */
+
+import { Check, Clock, CornerDownLeft, ListTodo, X } from "lucide-react";
+import { type KeyboardEvent, useState } from "react";
+import { type Fault, faultOf, type Question } from "../state/api.ts";
+import { Ago, Problem } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
+import { left } from "../ui/time.ts";
+import { toast } from "../ui/toast.tsx";
+import { useNow } from "../ui/use-now.ts";
+import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
+
+/** Seconds from which on the time left is shown as short. */
+const SHORT = 60;
+
+interface CardProps {
+  readonly question: Question;
+  /** Moves the focus by so many cards. */
+  readonly step: (by: number) => void;
+}
+
+export function QuestionCard({ question, step }: CardProps) {
+  const { api, store } = useSession();
+  const [sending, setSending] = useState<string | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const over = useNow() >= question.expires_at;
+
+  const answer = async (text: string) => {
+    if (sending !== null || over) return;
+    setSending(text);
+    setFault(null);
+    try {
+      const given = { question_id: question.id, answer: text };
+      store.put("questions", await api.questions.answer.mutate(given));
+      toast("Answer sent");
+    } catch (error) {
+      const why = faultOf(error);
+      if (why.code !== "question_not_pending") return setFault(why);
+      toast(why.message, { bad: true });
+      const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
+      if (found) store.put("questions", found);
+    } finally {
+      setSending(null);
+    }
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target instanceof HTMLTextAreaElement) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const moves: Record<string, number> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
+    const option = optionOf(question, event.key);
+    if (option !== undefined) void answer(option);
+    else if (event.key in moves) step(moves[event.key]!);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    // The keys are a shorter way to what the buttons do, and work while one of them has the focus.
+    <article
+      aria-labelledby={`${question.id}-prompt`}
+      onKeyDown={onKeyDown}
+      className="card relative overflow-hidden p-4 sm:p-5"
+    >
+      <Head question={question} over={over} />
+      <p
+        id={`${question.id}-prompt`}
+        dir="auto"
+        className="said mt-2 overflow-clip whitespace-pre-wrap text-lg leading-snug"
+      >
+        {question.prompt}
+      </p>
+      {question.task_id !== null && <About id={question.task_id} />}
+      <div className="mt-4">
+        {question.kind === "text" ? (
+          <Typed id={question.id} over={over} busy={sending !== null} onSend={answer} />
+        ) : (
+          <Options question={question} over={over} sending={sending} onPick={answer} />
+        )}
+      </div>
+      {fault && (
+        <div className="mt-3">
+          <Problem>{fault.message}</Problem>
+        </div>
+      )}
+      <TimeBar question={question} />
+    </article>
+  );
+}
+
+/** The answer that a key stands for; undefined for none. */
+function optionOf({ kind, options }: Question, pressed: string): string | undefined {
+  const key = pressed.toLowerCase();
+  if (kind === "confirm" && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];
+  return kind === "choice" ? options[Number.parseInt(key, 10) - 1] : undefined;
+}
+
+function Head({ question, over }: { question: Question; over: boolean }) {
+  const key = useKey(question.key_id);
+  const task = useTask(question.task_id ?? "");
+  const seconds = question.expires_at - useNow();
+  const host = task?.host ?? key?.last_host;
+  return (
+    <div className="flex items-start gap-3">
+      <p className="min-w-0 flex-1 text-faint text-sm leading-6">
+        <a
+          href={`#/agents/${question.key_id}`}
+          className="said font-semibold text-[0.9375rem] text-ink hover:underline"
+        >
+          <bdi>{labelOf(key)}</bdi>
+        </a>
+        {host && (
+          <>
+            {" on "}
+            <bdi className="said text-soft">{host}</bdi>
+          </>
+        )}
+        {", "}
+        <Ago at={question.created_at} />
+      </p>
+      <p
+        role="timer"
+        aria-label={over ? "Time is up" : `${left(seconds)} left`}
+        className={classes(
+          "flex shrink-0 items-center gap-1.5 font-medium text-sm tabular-nums leading-6",
+          seconds <= SHORT ? "text-danger" : "text-soft",
+        )}
+      >
+        <Clock aria-hidden className="size-4" />
+        {over ? "Time is up" : left(seconds)}
+      </p>
+    </div>
+  );
+}
+
+/** The task that it is about. */
+function About({ id }: { id: string }) {
+  const task = useTask(id);
+  if (!task) return null;
+  return (
+    <a
+      href={`#/tasks/${id}`}
+      className="mt-2 flex min-h-6 max-w-full items-center gap-1.5 text-soft text-sm hover:underline"
+    >
+      <ListTodo aria-hidden className="size-4 shrink-0" />
+      <bdi dir="auto" className="truncate">
+        {task.title}
+      </bdi>
+    </a>
+  );
+}
+
+const Key = ({ children }: { children: string }) => (
+  <kbd
+    aria-hidden
+    className="absolute right-3 hidden rounded-md border border-current/30 px-1.5 font-mono text-xs leading-5 opacity-80 md:inline"
+  >
+    {children}
+  </kbd>
+);
+
+interface OptionsProps {
+  readonly question: Question;
+  readonly over: boolean;
+  readonly sending: string | null;
+  readonly onPick: (answer: string) => Promise<void>;
+}
+
+function Options({ question: { kind, options }, over, sending, onPick }: OptionsProps) {
+  const confirm = kind === "confirm";
+  return (
+    <div className={confirm ? "grid grid-cols-2 gap-3" : "space-y-2"}>
+      {options.map((option, at) => (
+        <Button
+          key={option}
+          data-answer
+          look={confirm && at === 0 ? "primary" : "plain"}
+          disabled={over}
+          busy={sending === option}
+          className={classes(
+            "relative w-full md:pr-11",
+            confirm && "md:pl-11",
+            !confirm && "justify-start text-left",
+          )}
+          onClick={() => void onPick(option)}
+        >
+          {confirm &&
+            (at === 0 ? (
+              <Check aria-hidden className="size-4.5" />
+            ) : (
+              <X aria-hidden className="size-4.5" />
+            ))}
+          <bdi dir="auto" className="said min-w-0">
+            {option}
+          </bdi>
+          <Key>{confirm ? option.charAt(0) : String(at + 1)}</Key>
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+interface TypedProps {
+  readonly id: string;
+  readonly over: boolean;
+  readonly busy: boolean;
+  readonly onSend: (answer: string) => Promise<void>;
+}
+
+function Typed({ id, over, busy, onSend }: TypedProps) {
+  const [text, setText] = useState("");
+  const send = () => {
+    if (text.trim() !== "") void onSend(text);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <textarea
+        data-answer
+        aria-label="Your answer"
+        aria-describedby={`${id}-keys`}
+        dir="auto"
+        rows={2}
+        value={text}
+        disabled={over}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          send();
+        }}
+        placeholder="Your answer"
+        className="field-sizing-content max-h-80 min-h-18 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base"
+      />
+      <div className="mt-2 flex items-center gap-3">
+        <p id={`${id}-keys`} className="hidden flex-1 text-faint text-sm md:block">
+          Enter sends, Shift and Enter is a new line.
+        </p>
+        <Button
+          type="submit"
+          look="primary"
+          busy={busy}
+          disabled={over || text.trim() === ""}
+          className="ml-auto w-full md:w-auto"
+        >
+          Send
+          <CornerDownLeft aria-hidden className="size-4" />
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** What is left of its time, as a line that gets shorter. */
+function TimeBar({ question: { created_at, expires_at } }: { question: Question }) {
+  const now = useNow();
+  const part = Math.max(0, Math.min(1, (expires_at - now) / (expires_at - created_at)));
+  return (
+    <div aria-hidden className="absolute inset-x-0 bottom-0 h-[3px] bg-sunken">
+      <div
+        className={classes(
+          "h-full origin-left",
+          expires_at - now <= SHORT ? "bg-danger" : "bg-accent/60",
+        )}
+        style={{ transform: `scaleX(${part})` }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+/** Where the person is: in the address behind `#`, so that going back works without the server. */
+
+import { useSyncExternalStore } from "react";
+
+export interface Route {
+  readonly section: "questions" | "tasks" | "agents" | "account";
+  /** Of the task or agent that is open. */
+  readonly id: string | null;
+  /** A part of what is open. */
+  readonly part: string | null;
+  readonly query: URLSearchParams;
+}
+
+const SECTIONS: readonly Route["section"][] = ["questions", "tasks", "agents", "account"];
+
+let parsed: { hash: string; route: Route } | undefined;
+
+function read(): Route {
+  const { hash } = location;
+  if (parsed?.hash !== hash) parsed = { hash, route: parse(hash) };
+  return parsed.route;
+}
+
+function parse(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
+  const [name, id, part] = path.split("/");
+  const section = SECTIONS.find((one) => one === name) ?? "questions";
+  return { section, id: id || null, part: part || null, query: new URLSearchParams(query) };
+}
+
+function subscribe(listener: () => void): () => void {
+  window.addEventListener("hashchange", listener);
+  return () => window.removeEventListener("hashchange", listener);
+}
+
+export function useRoute(): Route {
+  return useSyncExternalStore(subscribe, read);
+}
+
+/** Goes there; `replace` leaves no step to go back to. */
+export function go(to: string, { replace = false } = {}): void {
+  if (replace) {
+    history.replaceState(null, "", `#/${to}`);
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+  } else {
+    location.hash = `/${to}`;
+  }
+}

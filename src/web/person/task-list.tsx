@@ -1,0 +1,100 @@
+/** The rows of tasks. Only those that can be seen are in the page, however many there are. */
+
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { ChevronRight } from "lucide-react";
+import { memo, useLayoutEffect, useRef, useState } from "react";
+import type { Status } from "../state/api.ts";
+import { classes } from "../ui/classes.ts";
+import { TaskRow } from "./task-row.tsx";
+import { STATUS_NAMES } from "./words.ts";
+
+export type Row =
+  | {
+      readonly kind: "group";
+      readonly id: Status;
+      readonly status: Status;
+      readonly count: number;
+      readonly open: boolean;
+    }
+  | { readonly kind: "task"; readonly id: string };
+
+interface TaskListProps {
+  readonly rows: readonly Row[];
+  /** Stays in the address while a task is open. */
+  readonly search: string;
+  readonly onToggle: (status: Status) => void;
+}
+
+/** Height of a row until it is measured, in pixels. */
+const ROW = 78;
+const GROUP = 52;
+
+export function TaskList({ rows, search, onToggle }: TaskListProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    if (list.current) setTop(list.current.getBoundingClientRect().top + window.scrollY);
+  }, []);
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: (at) => (rows[at]?.kind === "group" ? GROUP : ROW),
+    getItemKey: (at) => rows[at]?.id ?? at,
+    overscan: 8,
+    scrollMargin: top,
+  });
+  return (
+    <ul
+      ref={list}
+      aria-label="Tasks"
+      className="relative"
+      style={{ height: virtual.getTotalSize() }}
+    >
+      {virtual.getVirtualItems().map(({ index, key, start }) => {
+        const row = rows[index];
+        if (!row) return null;
+        return (
+          <li
+            key={key}
+            ref={virtual.measureElement}
+            data-index={index}
+            aria-setsize={rows.length}
+            aria-posinset={index + 1}
+            className="absolute inset-x-0 top-0"
+            style={{ transform: `translateY(${start - top}px)` }}
+          >
+            {row.kind === "group" ? (
+              <Group {...row} onToggle={onToggle} />
+            ) : (
+              <TaskRow id={row.id} search={search} />
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+interface GroupProps {
+  readonly status: Status;
+  readonly count: number;
+  readonly open: boolean;
+  readonly onToggle: (status: Status) => void;
+}
+
+const Group = memo(({ status, count, open, onToggle }: GroupProps) => (
+  <h2 className="py-1">
+    <button
+      type="button"
+      aria-expanded={open}
+      onClick={() => onToggle(status)}
+      className="touch flex items-center gap-1.5 rounded-xl pr-3 font-semibold text-faint text-sm hover:text-ink"
+    >
+      <ChevronRight
+        aria-hidden
+        className={classes("size-4 transition-transform", open && "rotate-90")}
+      />
+      {STATUS_NAMES[status]}
+      <span className="font-medium tabular-nums">{count.toLocaleString("en")}</span>
+    </button>
+  </h2>
+));

@@ -1,0 +1,189 @@
+/** One task in full, with what can be done to it. */
+
+import { Check, Pencil, Play, RotateCcw, Trash2, Undo2 } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { Status, Task } from "../state/api.ts";
+import { Ago, Badge, Facts, Problem, ProgressBar } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import { Confirm, Sheet } from "../ui/dialog.tsx";
+import { toast } from "../ui/toast.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { Outcome } from "./questions.tsx";
+import { TaskForm } from "./task-form.tsx";
+import { PriorityBadge } from "./task-row.tsx";
+import { labelOf, useKey, useSession, useStore, useTask } from "./use-store.ts";
+import { STATUS_NAMES } from "./words.ts";
+
+export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const [editing, setEditing] = useState(false);
+  const [deleting, setDeleting] = useState(false);
+  const { api, store } = useSession();
+  // While it slides away it still shows what it showed.
+  const [shown, setShown] = useState(id);
+  useEffect(() => {
+    if (id === null) return;
+    setShown(id);
+    setEditing(false);
+  }, [id]);
+  const task = useTask(shown ?? "");
+  const remove = async () => {
+    await api.tasks.delete.mutate({ task_id: task!.id });
+    store.drop("tasks", task!.id);
+    toast("Task deleted");
+    onClose();
+  };
+  return (
+    <>
+      <Sheet
+        open={id !== null}
+        onClose={onClose}
+        title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
+      >
+        {!task ? (
+          <p className="text-soft">This task is not there, or not any more.</p>
+        ) : editing ? (
+          <TaskForm task={task} onDone={() => setEditing(false)} />
+        ) : (
+          <Details task={task} onEdit={() => setEditing(true)} onDelete={() => setDeleting(true)} />
+        )}
+      </Sheet>
+      <Confirm
+        open={deleting && task !== undefined}
+        onClose={() => setDeleting(false)}
+        title="Delete this task?"
+        action="Delete task"
+        onConfirm={remove}
+      >
+        It is gone for the agent too, and its pending questions are withdrawn.
+      </Confirm>
+    </>
+  );
+}
+
+interface DetailsProps {
+  readonly task: Task;
+  readonly onEdit: () => void;
+  readonly onDelete: () => void;
+}
+
+function Details({ task, onEdit, onDelete }: DetailsProps) {
+  const key = useKey(task.key_id);
+  const questions = useStore((store) => store.all.questions);
+  useStore((store) => store.versions.questions);
+  const about = [...questions.values()].filter(({ task_id }) => task_id === task.id);
+  return (
+    <div className="space-y-6">
+      <div className="flex flex-wrap gap-2">
+        <Badge tone={task.status === "done" ? "ok" : "accent"}>{STATUS_NAMES[task.status]}</Badge>
+        <PriorityBadge priority={task.priority} />
+        {!task.notify && <Badge>Silent</Badge>}
+      </div>
+      {task.status_note !== null && (
+        <p dir="auto" className="said border-accent border-l-2 pl-3 text-base">
+          {task.status_note}
+        </p>
+      )}
+      {task.progress !== null && (
+        <div>
+          <p className="mb-1.5 flex justify-between text-sm text-soft">
+            <span>Progress</span>
+            <span className="tabular-nums">{task.progress} %</span>
+          </p>
+          <ProgressBar value={task.progress} label="Progress" />
+        </div>
+      )}
+      {task.description.trim() !== "" && (
+        <p dir="auto" className="said whitespace-pre-wrap">
+          {task.description}
+        </p>
+      )}
+      <Moves task={task} />
+      <Facts
+        facts={[
+          [
+            "Agent",
+            <a key="a" href={`#/agents/${task.key_id}`} className="text-accent hover:underline">
+              <bdi>{labelOf(key)}</bdi>
+            </a>,
+          ],
+          ["Made by", task.source === "agent" ? "the agent" : "you"],
+          ...(task.host === null ? [] : [["Host", <bdi key="h">{task.host}</bdi>] as const]),
+          ["Created", <Ago key="c" at={task.created_at} />],
+          ["Updated", <Ago key="u" at={task.updated_at} />],
+          ...(task.completed_at === null
+            ? []
+            : [["Finished", <Ago key="f" at={task.completed_at} />] as const]),
+          ["Seen by the agent", task.seen_at ? <Ago key="s" at={task.seen_at} /> : "not yet"],
+        ]}
+      />
+      {about.length > 0 && (
+        <section>
+          <h3 className="mb-2 font-semibold text-faint text-sm">Questions</h3>
+          <ul className="divide-y divide-line rounded-2xl border border-line">
+            {about.map((question) => (
+              <li key={question.id}>
+                <Outcome question={question} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
+        <Button onClick={onEdit}>
+          <Pencil aria-hidden className="size-4" />
+          Edit
+        </Button>
+        <Button look="warning" onClick={onDelete}>
+          <Trash2 aria-hidden className="size-4" />
+          Delete
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** Where a task can go from where it is, the likeliest first. */
+const MOVES: Readonly<Record<Status, readonly (readonly [Status, string, typeof Check])[]>> = {
+  todo: [
+    ["done", "Finish", Check],
+    ["in_progress", "Start", Play],
+    ["cancelled", "Cancel task", Undo2],
+  ],
+  in_progress: [
+    ["done", "Finish", Check],
+    ["cancelled", "Cancel task", Undo2],
+  ],
+  done: [["todo", "Open again", RotateCcw]],
+  cancelled: [["todo", "Open again", RotateCcw]],
+};
+
+function Moves({ task }: { task: Task }) {
+  const { api, store } = useSession();
+  const { busy, fault, run } = useAction();
+  const move = (status: Status) =>
+    run(async () =>
+      store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, status })),
+    );
+  return (
+    <div>
+      <div className="flex flex-wrap gap-3">
+        {MOVES[task.status].map(([status, name, Icon]) => (
+          <Button
+            key={status}
+            look={status === "done" ? "primary" : "plain"}
+            busy={busy}
+            onClick={() => void move(status)}
+          >
+            <Icon aria-hidden className="size-4" />
+            {name}
+          </Button>
+        ))}
+      </div>
+      {fault && (
+        <div className="mt-3">
+          <Problem>{fault.message}</Problem>
+        </div>
+      )}
+    </div>
+  );
+}

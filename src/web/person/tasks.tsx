@@ -1,0 +1,153 @@
+/** Tasks by status, narrowed by agent, status and priority; the filter is part of the address. */
+
+import { CloudOff, ListTodo, Plus, SearchX } from "lucide-react";
+import { useMemo, useState } from "react";
+import type { Priority, Status } from "../state/api.ts";
+import { PRIORITIES, STATUSES } from "../state/order.ts";
+import type { Store } from "../state/store.ts";
+import { Empty, Heading, Skeleton } from "../ui/bits.tsx";
+import { Button, ButtonLink } from "../ui/button.tsx";
+import { Select } from "../ui/field.tsx";
+import { NewTask } from "./new-task.tsx";
+import { go, useRoute } from "./route.ts";
+import { type Row, TaskList } from "./task-list.tsx";
+import { TaskSheet } from "./task-sheet.tsx";
+import { useSession, useStore } from "./use-store.ts";
+import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
+
+interface Filter {
+  readonly agent: string | null;
+  readonly status: Status | null;
+  readonly priority: Priority | null;
+}
+
+function filterOf(query: URLSearchParams): Filter {
+  return {
+    agent: query.get("agent"),
+    status: STATUSES.find((status) => status === query.get("status")) ?? null,
+    priority: PRIORITIES.find((priority) => priority === query.get("priority")) ?? null,
+  };
+}
+
+/** The groups and their tasks, as rows. Groups that are over are closed until they are opened. */
+function rowsOf({ order }: Store, filter: Filter, open: ReadonlySet<Status>): Row[] {
+  const rows: Row[] = [];
+  for (const status of STATUSES) {
+    if (filter.status !== null && filter.status !== status) continue;
+    const list = order.list(status);
+    const fits =
+      filter.agent === null && filter.priority === null
+        ? list
+        : list.filter(
+            ({ key_id, priority }) =>
+              (filter.agent === null || filter.agent === key_id) &&
+              (filter.priority === null || filter.priority === priority),
+          );
+    if (fits.length === 0) continue;
+    const is_open = filter.status === status || open.has(status);
+    rows.push({ kind: "group", id: status, status, count: fits.length, open: is_open });
+    if (is_open) for (const { id } of fits) rows.push({ kind: "task", id });
+  }
+  return rows;
+}
+
+export function TasksView() {
+  const { store } = useSession();
+  const { id, query } = useRoute();
+  const version = useStore(({ order }) => order.version());
+  const known = useStore((one) => one.knownAt() !== null || one.versions.tasks > 0);
+  const offline = useStore((one) => one.link() === "offline");
+  const [open, setOpen] = useState<ReadonlySet<Status>>(new Set(["in_progress", "todo"]));
+  const text = query.toString();
+  const filter = useMemo(() => filterOf(new URLSearchParams(text)), [text]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the order is another with its version.
+  const rows = useMemo(() => rowsOf(store, filter, open), [store, filter, open, version]);
+  const toggle = (status: Status) => {
+    const next = new Set(open);
+    if (!next.delete(status)) next.add(status);
+    setOpen(next);
+  };
+  const back = () => go(text === "" ? "tasks" : `tasks?${text}`);
+  return (
+    <>
+      <Heading
+        actions={
+          <ButtonLink look="primary" href={`#/tasks/new${text && `?${text}`}`}>
+            <Plus aria-hidden className="size-4.5" />
+            New task
+          </ButtonLink>
+        }
+      >
+        Tasks
+      </Heading>
+      <Filters filter={filter} query={query} />
+      {rows.length > 0 ? (
+        <TaskList rows={rows} search={text} onToggle={toggle} />
+      ) : !known ? (
+        offline ? (
+          <Empty icon={CloudOff} title="Nothing is known yet">
+            Tasks are here as soon as the server can be reached.
+          </Empty>
+        ) : (
+          <Skeleton rows={5} label="Loading tasks" />
+        )
+      ) : text === "" ? (
+        <Empty icon={ListTodo} title="No tasks yet">
+          Agents put their work here, and so can you.
+        </Empty>
+      ) : (
+        <Empty icon={SearchX} title="No task is like that">
+          <Button look="quiet" onClick={() => go("tasks")}>
+            Show all tasks
+          </Button>
+        </Empty>
+      )}
+      <NewTask open={id === "new"} agent={filter.agent} onClose={back} />
+      <TaskSheet id={id === "new" ? null : id} onClose={back} />
+    </>
+  );
+}
+
+function Filters({ filter, query }: { filter: Filter; query: URLSearchParams }) {
+  const keys = useStore((store) => store.keys());
+  const set = (name: keyof Filter, value: string) => {
+    const next = new URLSearchParams(query);
+    if (value === "") next.delete(name);
+    else next.set(name, value);
+    const text = next.toString();
+    go(text === "" ? "tasks" : `tasks?${text}`, { replace: true });
+  };
+  return (
+    <div className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-3">
+      <div className="col-span-2 sm:col-span-1">
+        <Select
+          quiet
+          aria-label="Agent"
+          value={filter.agent ?? ""}
+          onChange={({ target }) => set("agent", target.value)}
+          options={[["", "All agents"], ...keys.map(({ id, label }) => [id, label] as const)]}
+        />
+      </div>
+      <Select
+        quiet
+        aria-label="Status"
+        value={filter.status ?? ""}
+        onChange={({ target }) => set("status", target.value)}
+        options={[
+          ["", "Any status"],
+          ...STATUSES.map((status) => [status, STATUS_NAMES[status]] as const),
+        ]}
+      />
+      <Select
+        quiet
+        aria-label="Priority"
+        value={filter.priority ?? ""}
+        onChange={({ target }) => set("priority", target.value)}
+        options={[
+          ["", "Any priority"],
+          ...PRIORITIES.map((priority) => [priority, PRIORITY_NAMES[priority]] as const),
+        ]}
+      />
+    </div>
+  );
+}

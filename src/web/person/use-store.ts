@@ -1,0 +1,26 @@
+/** The session for the views, and what they show of its store. */
+
+import { createContext, useContext, useSyncExternalStore } from "react";
+import type { Key, Task } from "../state/api.ts";
+import type { Session } from "../state/session.ts";
+import type { Store } from "../state/store.ts";
+
+export const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error("there is a session wherever this is shown");
+  return session;
+}
+
+/** What `select` finds, shown anew when it is another; it must find the same while nothing changed. */
+export function useStore<T>(select: (store: Store) => T): T {
+  const { store } = useSession();
+  return useSyncExternalStore(store.subscribe, () => select(store));
+}
+
+export const useKey = (id: string): Key | undefined => useStore(({ all }) => all.keys.get(id));
+export const useTask = (id: string): Task | undefined => useStore(({ all }) => all.tasks.get(id));
+
+/** What an agent is called. */
+export const labelOf = (key: Key | undefined): string => key?.label ?? "An agent";

@@ -1,0 +1,118 @@
+/** The first view: a new account, or a token that the person has. */
+
+import { ArrowRight } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import { createApi } from "../state/api.ts";
+import { type Farewell, lastFarewell, signIn } from "../state/session.ts";
+import { Problem } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import { TextField } from "../ui/field.tsx";
+import { Secret } from "../ui/secret.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { Logo } from "./logo.tsx";
+
+const FAREWELLS: Readonly<Record<Farewell, string | null>> = {
+  never: null,
+  "signed out": "You are signed out. Nothing of the account is left in this browser.",
+  deleted: "The account is deleted, and all that was in it.",
+  refused: "This browser's token is not valid any more, so you were signed out.",
+};
+
+export function Welcome() {
+  const [token, setToken] = useState<string | null>(null);
+  return (
+    <main className="mx-auto flex min-h-dvh max-w-md flex-col justify-center px-5 py-10">
+      <Logo className="size-14" />
+      {token === null ? <Choice onCreated={setToken} /> : <Created token={token} />}
+    </main>
+  );
+}
+
+function Choice({ onCreated }: { onCreated: (token: string) => void }) {
+  const creation = useAction();
+  const farewell = FAREWELLS[lastFarewell()];
+  const create = () =>
+    creation.run(async () => onCreated((await createApi(null).accounts.create.mutate({})).token));
+  return (
+    <>
+      <h1 className="mt-6 font-semibold text-3xl tracking-tight">Relay</h1>
+      <p className="mt-2 text-lg text-soft leading-snug">
+        Your agents ask, you answer. Their tasks in one place, as they happen.
+      </p>
+      {farewell && (
+        <p role="status" className="mt-6 rounded-xl bg-sunken px-4 py-3 text-soft">
+          {farewell}
+        </p>
+      )}
+      <div className="mt-8 space-y-3">
+        <Button
+          look="primary"
+          className="w-full"
+          busy={creation.busy}
+          onClick={() => void create()}
+        >
+          Create account
+        </Button>
+        {creation.fault && <Problem>{creation.fault.message}</Problem>}
+      </div>
+      <div className="my-7 flex items-center gap-4 text-faint text-sm">
+        <span aria-hidden className="h-px flex-1 bg-line" />
+        or
+        <span aria-hidden className="h-px flex-1 bg-line" />
+      </div>
+      <TokenForm />
+    </>
+  );
+}
+
+function TokenForm() {
+  const [text, setText] = useState("");
+  const [wrong, setWrong] = useState(false);
+  const entry = useAction();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const token = text.trim();
+    setWrong(!/^mca_[\w-]+$/.test(token));
+    if (!/^mca_[\w-]+$/.test(token)) return;
+    void entry.run(async () => {
+      await createApi(token).accounts.get.query({});
+      signIn(token);
+    });
+  };
+  return (
+    <form onSubmit={submit} className="space-y-3">
+      <TextField
+        label="I have a token"
+        name="token"
+        type="password"
+        placeholder="mca_…"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        hint="You find it in the app or another browser, under Account."
+        error={wrong ? "is no account token: they begin with mca_" : undefined}
+      />
+      {entry.fault && <Problem>{entry.fault.message}</Problem>}
+      <Button type="submit" className="w-full" busy={entry.busy}>
+        Sign in
+      </Button>
+    </form>
+  );
+}
+
+/** The token is the only way in, so it is shown before anything else. */
+function Created({ token }: { token: string }) {
+  return (
+    <>
+      <h1 className="mt-6 font-semibold text-2xl tracking-tight">Your account is ready</h1>
+      <p className="mt-2 mb-5 text-soft">
+        This token is the only way into it: there is no name and no password. Keep it where you keep
+        passwords. You find it again under Account while you are signed in here.
+      </p>
+      <Secret text={token} name="account token" />
+      <Button look="primary" className="mt-5 w-full" onClick={() => signIn(token)}>
+        Continue
+        <ArrowRight aria-hidden className="size-4.5" />
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+/** The typed client of the server's procedures, and what its errors mean to a person. */
+
+import { createTRPCClient, httpLink, TRPCClientError } from "@trpc/client";
+import type { inferRouterOutputs } from "@trpc/server";
+import type { AppRouter } from "../../../routers/index.ts";
+
+type Outputs = inferRouterOutputs<AppRouter>;
+export type Account = Outputs["accounts"]["get"];
+export type Key = Outputs["keys"]["list"]["keys"][number];
+export type Task = Outputs["tasks"]["get"];
+export type Status = Task["status"];
+export type Priority = Task["priority"];
+export type Question = Outputs["questions"]["get"];
+export type Item = Outputs["messages"]["send"];
+export type Entry = Outputs["keys"]["activity"]["items"][number];
+export type Device = Outputs["devices"]["list"]["devices"][number];
+
+/** An address of this server: the page may be served under a path. */
+export const here = (path: string): string => new URL(path, document.baseURI).href;
+
+export type Api = ReturnType<typeof createApi>;
+
+/** Calls with this token, or with none to create an account. */
+export function createApi(token: string | null) {
+  return createTRPCClient<AppRouter>({
+    links: [
+      httpLink({
+        url: here("trpc"),
+        headers: token === null ? {} : { authorization: `Bearer ${token}` },
+      }),
+    ],
+  });
+}
+
+export interface Fault {
+  /** The server's code, or `offline` when it did not answer. */
+  readonly code: string;
+  /** A sentence for the person. */
+  readonly message: string;
+  /** Why each field was refused. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  offline: "The server cannot be reached. Nothing was changed.",
+  unauthorized: "This token is not valid, or no longer.",
+  not_found: "It is not there any more.",
+  question_not_pending: "This question has been settled already.",
+  rate_limited: "Too many requests. Try again in a moment.",
+  account_creation_off: "This server does not take new accounts.",
+  attestation_required: "On this server, accounts are created in the app. Use a token here.",
+  too_many_keys: "The account has as many agents as it can have.",
+  too_many_tasks: "This agent has as many tasks as it can have.",
+  store_unavailable: "The server cannot reach its data. Try again in a moment.",
+  internal: "Something went wrong on the server.",
+};
+
+/** What went wrong, whatever was thrown. */
+export function faultOf(error: unknown): Fault {
+  const data = error instanceof TRPCClientError ? error.data : null;
+  const code: string = data?.code_name ?? "offline";
+  const fields: Fault["fields"] = data?.fields ?? {};
+  const [first] = Object.entries(fields).map(([name, reason]) => `${name} ${reason}.`);
+  return { code, message: first ?? MESSAGES[code] ?? (error as Error).message, fields };
+}

@@ -1,0 +1,101 @@
+/** What the page last knew, kept in the browser so that it can be shown without the server. */
+
+import { after } from "../clock.ts";
+import type { Account } from "./api.ts";
+import type { Kind, Resources, Store } from "./store.ts";
+
+const NAME = "relay";
+const KINDS: readonly Kind[] = ["keys", "tasks", "questions"];
+/** Seconds between a change and its being kept. */
+const DELAY = 2;
+
+export type Archive = ReturnType<typeof createArchive>;
+
+/** A browser that keeps nothing, as in some private windows, just shows nothing while offline. */
+export function createArchive(store: Store) {
+  const dirty: Record<Kind, Set<string>> = {
+    keys: new Set(),
+    tasks: new Set(),
+    questions: new Set(),
+  };
+  const opened = open().catch(() => null);
+  let cancel: (() => void) | undefined;
+  let closed = false;
+
+  const save = async () => {
+    cancel = undefined;
+    const db = await opened;
+    const account = store.account();
+    if (!db || !account || closed) return;
+    const change = db.transaction([...KINDS, "about"], "readwrite");
+    for (const kind of KINDS) {
+      const table = change.objectStore(kind);
+      for (const id of dirty[kind]) {
+        const value = store.all[kind].get(id);
+        if (value) table.put(value);
+        else table.delete(id);
+      }
+      dirty[kind].clear();
+    }
+    change.objectStore("about").put({ id: "about", account, known_at: store.knownAt() });
+  };
+
+  const unsubscribe = store.onChange((kind, id) => {
+    dirty[kind].add(id);
+    cancel ??= after(DELAY, () => void save());
+  });
+
+  return {
+    /** Puts what was kept into the store. False when that was nothing. */
+    async restore(): Promise<boolean> {
+      const db = await opened;
+      if (!db) return false;
+      const read = db.transaction([...KINDS, "about"], "readonly");
+      const [keys, tasks, questions, about] = await Promise.all(
+        [...KINDS, "about"].map((name) => done(read.objectStore(name).getAll())),
+      );
+      const [kept] = about as { account: Account; known_at: number }[];
+      // The lists of the server may have come first.
+      if (!kept || closed || store.link() === "live") return false;
+      store.restore({
+        ...kept,
+        keys: keys as Resources["keys"][],
+        tasks: tasks as Resources["tasks"][],
+        questions: questions as Resources["questions"][],
+      });
+      return true;
+    },
+
+    /** Keeps everything now, as it is known. */
+    keep: save,
+
+    /** Ends it; `forget` also deletes what was kept. */
+    async close({ forget }: { forget: boolean }): Promise<void> {
+      closed = true;
+      unsubscribe();
+      cancel?.();
+      (await opened)?.close();
+      if (forget) await done(indexedDB.deleteDatabase(NAME)).catch(() => null);
+    },
+  };
+}
+
+async function open(): Promise<IDBDatabase> {
+  const request = indexedDB.open(NAME, 1);
+  request.onupgradeneeded = () => {
+    for (const name of [...KINDS, "about"]) {
+      request.result.createObjectStore(name, { keyPath: "id" });
+    }
+  };
+  const db = await done(request);
+  // Another tab signs out: nothing of this one may be in its way.
+  db.onversionchange = () => db.close();
+  return db;
+}
+
+function done<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}

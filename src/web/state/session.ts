@@ -1,0 +1,88 @@
+/** Who is signed in in this browser: the token, and all that hangs on it. */
+
+import { type Api, createApi } from "./api.ts";
+import { type Archive, createArchive } from "./archive.ts";
+import { createStore, type Store } from "./store.ts";
+import { type Sync, startSync } from "./sync.ts";
+
+export interface Session {
+  readonly token: string;
+  readonly api: Api;
+  readonly store: Store;
+  readonly sync: Sync;
+  readonly archive: Archive;
+}
+
+/** Why nobody is signed in. */
+export type Farewell = "never" | "signed out" | "deleted" | "refused";
+
+const TOKEN = "relay.token";
+
+const listeners = new Set<() => void>();
+let session: Session | null = null;
+let farewell: Farewell = "never";
+
+export const currentSession = (): Session | null => session;
+export const lastFarewell = (): Farewell => farewell;
+
+export function onSession(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function set(next: Session | null): void {
+  session = next;
+  for (const listener of [...listeners]) listener();
+}
+
+function open(token: string): void {
+  const store = createStore();
+  const archive = createArchive(store);
+  const api = createApi(token);
+  const onEnded = (why: "deleted" | "refused") => void leave(why);
+  void archive.restore();
+  set({ token, api, store, archive, sync: startSync({ token, api, store, archive, onEnded }) });
+  // Opens the page without the server; a browser that has none is asked nothing.
+  void navigator.serviceWorker?.register("sw.js").catch(() => null);
+}
+
+/** Keeps the token in this browser and starts. */
+export function signIn(token: string): void {
+  localStorage.setItem(TOKEN, token);
+  open(token);
+}
+
+/** The account has a new token, and this browser goes on with it. */
+export async function renew(token: string): Promise<void> {
+  const old = session;
+  old?.sync.stop();
+  await old?.archive.close({ forget: false });
+  signIn(token);
+}
+
+/** Ends it and removes everything from this browser. */
+export async function leave(why: Farewell): Promise<void> {
+  const old = session;
+  farewell = why;
+  localStorage.clear();
+  location.hash = "";
+  set(null);
+  old?.sync.stop();
+  await old?.archive.close({ forget: true });
+  for (const name of (await globalThis.caches?.keys()) ?? []) await caches.delete(name);
+  for (const worker of (await navigator.serviceWorker?.getRegistrations()) ?? []) {
+    for (const shown of await worker.getNotifications()) shown.close();
+    await worker.unregister();
+  }
+}
+
+/** Starts with what this browser has, and follows its other tabs. */
+export function resume(): void {
+  const token = localStorage.getItem(TOKEN);
+  if (token !== null) open(token);
+  window.addEventListener("storage", ({ key, newValue }) => {
+    // Cleared as a whole, the key is null.
+    if (session && (key === null || (key === TOKEN && newValue === null))) void leave("signed out");
+    else if (key === TOKEN && newValue !== null && newValue !== session?.token) location.reload();
+  });
+}

@@ -1,0 +1,145 @@
+/** Small parts that several views are made of. */
+
+import type { LucideIcon } from "lucide-react";
+import { type ReactNode, useEffect, useRef } from "react";
+import { classes } from "./classes.ts";
+import { ago, fullTime } from "./time.ts";
+import { useNow } from "./use-now.ts";
+
+const TONES = {
+  plain: "bg-sunken text-soft",
+  accent: "bg-accent-soft text-accent",
+  ok: "bg-ok-soft text-ok",
+  warn: "bg-warn-soft text-warn",
+  danger: "bg-danger-soft text-danger",
+} as const;
+export type Tone = keyof typeof TONES;
+
+export function Badge({ tone = "plain", children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span
+      className={classes(
+        "inline-flex shrink-0 items-center gap-1 rounded-full px-2 py-0.5 font-medium text-xs leading-5",
+        TONES[tone],
+      )}
+    >
+      {children}
+    </span>
+  );
+}
+
+interface ProgressProps {
+  readonly value: number;
+  readonly label: string;
+  /** Of the edge of something rather than by itself. */
+  readonly thin?: boolean;
+}
+
+export function ProgressBar({ value, label, thin }: ProgressProps) {
+  return (
+    <div
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={value}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      className={classes("overflow-hidden bg-sunken", thin ? "h-[3px]" : "h-1.5 rounded-full")}
+    >
+      <div
+        className={classes(
+          "h-full origin-left transition-transform duration-300",
+          thin ? "bg-accent/60" : "rounded-full bg-accent",
+        )}
+        style={{ transform: `scaleX(${value / 100})` }}
+      />
+    </div>
+  );
+}
+
+/** How long ago; the full time when it is pointed at. */
+export function Ago({ at }: { at: number }) {
+  const now = useNow(15);
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>
+      {ago(at, now)}
+    </time>
+  );
+}
+
+/** Where there is nothing, and what to do about it. */
+export function Empty({
+  icon: Icon,
+  title,
+  children,
+}: {
+  icon: LucideIcon;
+  title: string;
+  children?: ReactNode;
+}) {
+  return (
+    <div className="flex flex-col items-center px-6 py-14 text-center">
+      <span className="mb-4 flex size-12 items-center justify-center rounded-2xl bg-accent-soft text-accent">
+        <Icon aria-hidden className="size-6" />
+      </span>
+      <h2 className="font-semibold text-base">{title}</h2>
+      <div className="mt-1 max-w-sm text-balance text-soft">{children}</div>
+    </div>
+  );
+}
+
+/** Stands where something is going to be. */
+export function Skeleton({ rows = 3, label }: { rows?: number; label: string }) {
+  return (
+    <div role="status" aria-label={label} className="space-y-3">
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same.
+        <div key={row} className="h-20 animate-pulse rounded-2xl bg-sunken" />
+      ))}
+    </div>
+  );
+}
+
+/** The name of a view. It takes the focus when the person goes there, so that it is read out. */
+export function Heading({ children, actions }: { children: ReactNode; actions?: ReactNode }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (document.activeElement?.closest("nav, main")) {
+      heading.current?.focus({ preventScroll: true });
+    }
+  }, []);
+  return (
+    <div className="mb-5 flex min-h-11 items-center gap-3">
+      <h1
+        ref={heading}
+        tabIndex={-1}
+        className="said min-w-0 flex-1 font-semibold text-2xl leading-tight tracking-tight"
+      >
+        {children}
+      </h1>
+      {actions}
+    </div>
+  );
+}
+
+/** Why something did not work. */
+export function Problem({ children }: { children: ReactNode }) {
+  return (
+    <p role="alert" className="rounded-xl bg-danger-soft px-4 py-3 text-danger">
+      {children}
+    </p>
+  );
+}
+
+/** Name and value pairs. */
+export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2.5">
+      {facts.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-faint">{name}</dt>
+          <dd className="said text-right">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,68 @@
+/** Buttons, and links that look like them. */
+
+import { LoaderCircle } from "lucide-react";
+import type { ComponentProps, ReactNode } from "react";
+import { classes } from "./classes.ts";
+
+const LOOKS = {
+  primary: "bg-accent text-accent-ink hover:bg-accent-strong",
+  plain: "bg-surface text-ink border border-edge/60 hover:bg-sunken",
+  quiet: "text-soft hover:bg-sunken hover:text-ink",
+  warning: "text-danger hover:bg-danger-soft",
+  danger: "bg-danger text-danger-ink hover:bg-danger-strong",
+} as const;
+
+const SHAPE =
+  "touch inline-flex items-center justify-center gap-2 rounded-xl px-4 py-2 font-medium leading-tight transition-colors disabled:opacity-60";
+
+interface ButtonProps extends ComponentProps<"button"> {
+  readonly look?: keyof typeof LOOKS;
+  /** Its work is going on: it can be seen, and not be pressed again. */
+  readonly busy?: boolean;
+}
+
+export function Button({ look = "plain", busy, className, children, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={classes(SHAPE, LOOKS[look], className)}
+      aria-disabled={busy || undefined}
+      onClick={busy ? (event) => event.preventDefault() : rest.onClick}
+    >
+      {busy && <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />}
+      {children}
+    </button>
+  );
+}
+
+/** A button that shows an icon alone; `label` says what it does. */
+export function IconButton({
+  label,
+  children,
+  className,
+  ...rest
+}: ComponentProps<"button"> & { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <button
+      type="button"
+      title={label}
+      aria-label={label}
+      {...rest}
+      className={classes(
+        "touch inline-flex shrink-0 items-center justify-center rounded-xl text-soft transition-colors hover:bg-sunken hover:text-ink",
+        className,
+      )}
+    >
+      {children}
+    </button>
+  );
+}
+
+export function ButtonLink({
+  look = "plain",
+  className,
+  ...rest
+}: ComponentProps<"a"> & { readonly look?: keyof typeof LOOKS }) {
+  return <a {...rest} className={classes(SHAPE, LOOKS[look], className)} />;
+}

@@ -1,0 +1,110 @@
+/** What lies over the page: a sheet with something of its own, and a question before what cannot be undone. */
+
+import { AlertDialog } from "@base-ui/react/alert-dialog";
+import { Dialog } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { type Fault, faultOf } from "../state/api.ts";
+import { Button } from "./button.tsx";
+
+const SHADE =
+  "fixed inset-0 z-30 bg-shade transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0";
+
+interface SheetProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: ReactNode;
+  /** Beside the title. */
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The whole of a phone, the right side of a desk. */
+export function Sheet({ open, onClose, title, actions, children }: SheetProps) {
+  return (
+    <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={SHADE} />
+        <Dialog.Popup className="fixed inset-0 z-40 flex flex-col bg-surface transition-transform duration-200 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full sm:left-auto sm:w-[32rem] sm:border-line sm:border-l sm:shadow-lift">
+          <header className="flex items-start gap-2 border-line border-b py-2 pr-2 pl-5">
+            <Dialog.Title className="said min-w-0 flex-1 self-center py-1.5 font-semibold text-lg leading-snug">
+              {title}
+            </Dialog.Title>
+            {actions}
+            <Dialog.Close
+              aria-label="Close"
+              title="Close"
+              className="touch inline-flex items-center justify-center rounded-xl text-soft hover:bg-sunken hover:text-ink"
+            >
+              <X aria-hidden className="size-5" />
+            </Dialog.Close>
+          </header>
+          <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain p-5 pb-[max(1.25rem,env(safe-area-inset-bottom))]">
+            {children}
+          </div>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+interface ConfirmProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly children: ReactNode;
+  /** What the button says that does it. */
+  readonly action: string;
+  /** Does it; the dialog stays, and tells why, when it fails. */
+  readonly onConfirm: () => Promise<unknown>;
+}
+
+export function Confirm({ open, onClose, title, children, action, onConfirm }: ConfirmProps) {
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const confirm = async () => {
+    setBusy(true);
+    setFault(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (error) {
+      setFault(faultOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <AlertDialog.Root
+      open={open}
+      onOpenChange={(next) => {
+        if (next) return;
+        setFault(null);
+        onClose();
+      }}
+    >
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={SHADE} />
+        <AlertDialog.Popup className="card fixed inset-x-4 bottom-4 z-40 mx-auto max-h-[calc(100dvh-2rem)] max-w-md overflow-y-auto p-6 transition duration-150 data-ending-style:scale-95 data-starting-style:scale-95 data-ending-style:opacity-0 data-starting-style:opacity-0 sm:top-1/2 sm:bottom-auto sm:-translate-y-1/2">
+          <AlertDialog.Title className="said font-semibold text-lg leading-snug">
+            {title}
+          </AlertDialog.Title>
+          <AlertDialog.Description className="mt-2 text-soft" render={<div />}>
+            {children}
+          </AlertDialog.Description>
+          {fault && (
+            <p role="alert" className="mt-4 rounded-xl bg-danger-soft px-4 py-3 text-danger">
+              {fault.message}
+            </p>
+          )}
+          <div className="mt-6 flex flex-wrap justify-end gap-3">
+            <AlertDialog.Close render={<Button>Keep</Button>} />
+            <Button look="danger" busy={busy} onClick={() => void confirm()}>
+              {action}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

@@ -1,0 +1,104 @@
+/** What must be copied as it is: set-up lines and secrets, which also come as a QR code. */
+
+import { Check, Copy, Eye, EyeOff, QrCode } from "lucide-react";
+import { useState } from "react";
+import { after } from "../clock.ts";
+import { Button, IconButton } from "./button.tsx";
+import { classes } from "./classes.ts";
+import type { QrCode as QrImage } from "./qr.ts";
+import { toast } from "./toast.tsx";
+
+/** Seconds that the button says that it did it. */
+const SAID = 2;
+
+function CopyButton({ text, label }: { text: string; label: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      toast("Copied");
+      after(SAID, () => setCopied(false));
+    } catch {
+      toast("The browser does not let this page copy. Select the text instead.", { bad: true });
+    }
+  };
+  return (
+    <IconButton label={label} onClick={() => void copy()}>
+      {copied ? (
+        <Check aria-hidden className="size-4.5 text-ok" />
+      ) : (
+        <Copy aria-hidden className="size-4.5" />
+      )}
+    </IconButton>
+  );
+}
+
+/** Text to copy; `name` says what of. */
+export function Snippet({ text, name }: { text: string; name: string }) {
+  return (
+    <div className="flex items-start gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
+      <pre className="min-w-0 flex-1 whitespace-pre-wrap break-all py-2.5 font-mono text-[0.8125rem] leading-6">
+        {text}
+      </pre>
+      <CopyButton text={text} label={`Copy ${name}`} />
+    </div>
+  );
+}
+
+/** A secret with its QR code; `hidden` until it is asked for. */
+export function Secret({ text, name, hidden }: { text: string; name: string; hidden?: boolean }) {
+  const [shown, setShown] = useState(!hidden);
+  const [code, setCode] = useState<QrImage | null>(null);
+  const toggle = async () => {
+    if (code !== null) return setCode(null);
+    const { qrCode } = await import("./qr.ts");
+    setCode(qrCode(text));
+  };
+  return (
+    <div>
+      <div className="flex items-center gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
+        <code
+          className={classes(
+            "min-w-0 flex-1 break-all py-2 font-mono text-[0.8125rem]",
+            shown ? "select-all" : "select-none text-faint",
+          )}
+        >
+          {shown ? text : `${text.slice(0, 4)}${"•".repeat(16)}`}
+        </code>
+        {hidden && (
+          <IconButton
+            label={shown ? `Hide ${name}` : `Show ${name}`}
+            onClick={() => setShown(!shown)}
+          >
+            {shown ? (
+              <EyeOff aria-hidden className="size-4.5" />
+            ) : (
+              <Eye aria-hidden className="size-4.5" />
+            )}
+          </IconButton>
+        )}
+        <CopyButton text={text} label={`Copy ${name}`} />
+      </div>
+      <Button
+        look="quiet"
+        className="mt-1"
+        aria-expanded={code !== null}
+        onClick={() => void toggle()}
+      >
+        <QrCode aria-hidden className="size-4.5" />
+        {code === null ? "Show QR code" : "Hide QR code"}
+      </Button>
+      {code !== null && (
+        <svg
+          role="img"
+          aria-label={`QR code of ${name}`}
+          viewBox={`0 0 ${code.size} ${code.size}`}
+          className="mt-1 size-56 rounded-xl bg-white p-1"
+        >
+          <path d={code.path} fill="#000" shapeRendering="crispEdges" />
+        </svg>
+      )}
+    </div>
+  );
+}

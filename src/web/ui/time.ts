@@ -1,0 +1,42 @@
+/** Times as people say them. */
+
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hour12: false });
+const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
+const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+
+/** `5 min. ago`; a date once it is more than a week. */
+export function ago(at: number, now: number): string {
+  const passed = Math.max(0, now - at);
+  if (passed < 45) return "just now";
+  if (passed > 7 * 86_400) return date.format(at * 1000);
+  for (const [unit, seconds] of UNITS) {
+    if (passed >= seconds) return relative.format(-Math.floor(passed / seconds), unit);
+  }
+  return relative.format(-1, "minute");
+}
+
+/** What is left, as `1:05`, `2 h 10 min` or `3 d 4 h`. */
+export function left(seconds: number): string {
+  const s = Math.max(0, Math.floor(seconds));
+  if (s >= 86_400) return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3_600)} h`;
+  if (s >= 3_600) return `${Math.floor(s / 3_600)} h ${Math.floor((s % 3_600) / 60)} min`;
+  return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
+}
+
+/** Hours and minutes. */
+export const timeOf = (at: number): string => clock.format(at * 1000);
+
+/** Day and time, to the second. */
+export const fullTime = (at: number): string => full.format(at * 1000);
+
+/** A duration of milliseconds. */
+export function duration(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}

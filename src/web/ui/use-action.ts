@@ -1,0 +1,33 @@
+/** Work that a press starts: going on, done, or failed and why. */
+
+import { useState } from "react";
+import { type Fault, faultOf } from "../state/api.ts";
+
+export interface Action {
+  readonly busy: boolean;
+  readonly fault: Fault | null;
+  /** True when it worked. */
+  run(work: () => Promise<unknown>): Promise<boolean>;
+}
+
+export function useAction(): Action {
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  return {
+    busy,
+    fault,
+    async run(work) {
+      setBusy(true);
+      setFault(null);
+      try {
+        await work();
+        return true;
+      } catch (error) {
+        setFault(faultOf(error));
+        return false;
+      } finally {
+        setBusy(false);
+      }
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/** Agents in the page: keys, what they did, their inboxes. */
+
+import { expect } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { client, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import { openPage, openProfile, PHONE, untilLive, webTest } from "./browser.ts";
+
+const app = await startTestApp();
+
+webTest(
+  "a new agent's secret is shown once, to copy, as a QR code and in set-up lines",
+  async () => {
+    const person = await createPerson(app.url);
+    const context = await openProfile(app.url, { as: person });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const page = await context.newPage();
+    await page.goto(`${app.url}/#/agents`);
+    await page.getByText("No agents yet").waitFor();
+    await page.getByRole("link", { name: "New agent" }).click();
+    await page.getByLabel("Name").fill("Laptop");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("It is shown this once").waitFor();
+    const secret = (await page.locator("code").first().textContent())!;
+    expect(secret).toMatch(/^mck_[\w-]{43}$/);
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await page.getByRole("button", { name: "Copy key" }).click();
+    await page.getByText("Copied").waitFor();
+    expect(await copied()).toBe(secret);
+    // A QR code of so much text has 33 modules a side, and 2 of quiet on each.
+    await page.getByRole("button", { name: "Show QR code" }).click();
+    const code = page.getByRole("img", { name: "QR code of key" });
+    expect(await code.getAttribute("viewBox")).toBe("0 0 33 33");
+    const url = `${app.url}/mcp`;
+    const lines = {
+      "Claude Code": `claude mcp add --transport http relay ${url} --header "Authorization: Bearer ${secret}"`,
+      Codex: `[mcp_servers.relay]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${secret}" }`,
+      Cursor: { mcpServers: { relay: { url, headers: { Authorization: `Bearer ${secret}` } } } },
+      "VS Code": {
+        servers: { relay: { type: "http", url, headers: { Authorization: `Bearer ${secret}` } } },
+      },
+      "Gemini CLI": `gemini mcp add --transport http --header "Authorization: Bearer ${secret}" relay ${url}`,
+    };
+    for (const [name, wanted] of Object.entries(lines)) {
+      await page.getByLabel("Client").selectOption(name);
+      await page.getByRole("button", { name: `Copy set-up of ${name}` }).click();
+      await page.waitForFunction(
+        async (from) => (await navigator.clipboard.readText()) !== from,
+        secret,
+      );
+      const text = await copied();
+      expect(typeof wanted === "string" ? text : JSON.parse(text)).toEqual(wanted);
+    }
+    const send = client(app.url, secret);
+    expect((await send("GET /v1/tasks")).status).toBe(200);
+    await page.getByRole("link", { name: "Done" }).click();
+    await page.getByRole("heading", { name: "Laptop" }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(page.url()).not.toContain("mck_");
+  },
+);
+
+webTest(
+  "the set-up lines name PUBLIC_URL, also where the page is opened by another address",
+  async () => {
+    const behind = await startTestApp({ env: { PUBLIC_URL: "https://relay.example/at" } });
+    const person = await createPerson(behind.local_url);
+    const page = await openPage(behind.local_url, { as: person, at: "#/agents/new" });
+    await page.getByLabel("Name").fill("x");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("relay https://relay.example/at/mcp --header").waitFor();
+  },
+);
+
+webTest(
+  "agents show their counts, client, host, and are renamed and deleted with confirmation",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const page = await openPage(app.url, { as: person, at: "#/agents" });
+    const other = await openPage(app.url, { as: person, at: "#/agents", size: PHONE });
+    const counts = () =>
+      page.locator("li", { hasText: "In progress" }).locator("dd").allInnerTexts();
+    expect(await counts()).toEqual(["0", "0", "0", "0"]);
+    const host = { headers: { "x-agent-host": "studio.local" } };
+    await agent.send("POST /v1/tasks", { title: "t", status: "in_progress" }, host);
+    await createTask(agent.send, { title: "u", status: "done" });
+    await page.getByText("studio.local").waitFor();
+    await page.waitForFunction(
+      () => [...document.querySelectorAll("dd")].map((one) => one.textContent).join() === "1,0,1,0",
+    );
+
+    await page.getByRole("link", { name: "In progress" }).click();
+    await page.getByText(`${agent.key.prefix}…${agent.key.last4}`).waitFor();
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByLabel("Name").fill("Renamed");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Renamed" }).waitFor();
+    await other.getByText("Renamed").waitFor();
+
+    await page.getByRole("link", { name: "Show its tasks" }).click();
+    await page.getByText("t", { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: "Delete agent" }).click();
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByText("Delete Renamed?").waitFor();
+    await dialog.getByRole("button", { name: "Keep" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await agent.send("GET /v1/tasks")).status).toBe(200);
+    await page.getByRole("button", { name: "Delete agent" }).click();
+    await dialog.getByRole("button", { name: "Delete agent" }).click();
+    await page.getByText("No agents yet").waitFor();
+    await other.getByText("No agents yet").waitFor();
+    expect((await agent.send("GET /v1/tasks")).status).toBe(401);
+  },
+);
+
+webTest("the activity of an agent, page by page", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (let i = 0; i < 70; i++) await agent.send("GET /v1/tasks");
+  await agent.send("GET /v1/tasks/x", undefined, { headers: { "x-agent-host": "ci-7" } });
+  const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/activity` });
+  const lines = page.getByRole("region", { name: "Activity" }).locator("li");
+  const failed = lines.filter({ hasText: "GET /v1/tasks/{task_id}" });
+  // It is written a moment after the request.
+  while ((await failed.count()) === 0) await page.getByRole("button", { name: "Refresh" }).click();
+  for (const part of ["not_found", "ci-7", "REST"]) {
+    expect(await failed.textContent()).toContain(part);
+  }
+  expect(await lines.count()).toBe(50);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
+  expect(await lines.count()).toBe(71);
+});
+
+webTest("the inbox shows what the agent has, and takes messages, live", async () => {
+  const { person, agent } = await createPair(app.url);
+  const second = await createAgent(app.url, person, "Second");
+  const at = `#/agents/${agent.key.id}/inbox`;
+  const page = await openPage(app.url, { as: person, at });
+  await page.getByText("The inbox is empty").waitFor();
+  await page.getByLabel("Message to the agent").fill("Hold on\nfor a day");
+  await page.getByRole("button", { name: "Send message" }).click();
+  const items = page.getByRole("list", { name: "Inbox" }).locator("li");
+  await items.filter({ hasText: "Hold on" }).getByText("Unread").waitFor();
+  expect(await page.getByLabel("Message to the agent").inputValue()).toBe("");
+  // From another agent, and from the person elsewhere.
+  await second.send("POST /v1/messages", { key_id: agent.key.id, text: "From next door" });
+  await items.filter({ hasText: "Message from Second" }).getByText("From next door").waitFor();
+  await createTask(person.send, { title: "A gift", key_id: agent.key.id });
+  await items.filter({ hasText: "New task from you" }).getByText("A gift").waitFor();
+  const { body } = await agent.send("GET /v1/inbox");
+  expect(body.items.map(({ text }: { text: string }) => text)).toEqual([
+    "Hold on\nfor a day",
+    "From next door",
+    null,
+  ]);
+  await page.waitForFunction(() => !document.body.textContent.includes("Unread"));
+  expect(await items.filter({ hasText: "Read" }).count()).toBe(3);
+  await untilLive(page);
+});

@@ -1,0 +1,94 @@
+/** A real browser for the tests of the pages: one for each file, a new profile for each person. */
+
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Person } from "../support/client.ts";
+import { STORE_KIND } from "../support/store.ts";
+
+/** Of the system: apt-get install chromium. */
+const path = Bun.which("chromium");
+
+const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
+
+export const PHONE = { width: 390, height: 844 };
+export const DESK = { width: 1440, height: 900 };
+
+/** The store makes no difference to a page, so one kind of it is enough. */
+export const webTest = test.if(path !== null && STORE_KIND === "embedded");
+
+let browser: Promise<Browser> | undefined;
+afterAll(async () => (await browser)?.close());
+
+/** A browser of this file's own. */
+function launch(): Promise<Browser> {
+  browser ??= chromium.launch({ executablePath: path!, args: ARGS });
+  return browser;
+}
+
+interface OpenOptions {
+  /** Who is signed in; nobody when absent. */
+  readonly as?: Pick<Person, "token">;
+  readonly size?: typeof PHONE;
+  readonly scheme?: "light" | "dark";
+  readonly at?: string;
+}
+
+const contexts: BrowserContext[] = [];
+const complaints: string[] = [];
+
+/** What the browser says that a test brings about itself. */
+let expected: RegExp | null = null;
+export function expectComplaints(pattern: RegExp): void {
+  expected = pattern;
+}
+
+afterEach(async () => {
+  for (const context of contexts.splice(0)) await context.close();
+  const found = complaints.splice(0).filter((text) => !expected?.test(text));
+  expected = null;
+  // A breach of the policy is told on the console too.
+  expect(found).toEqual([]);
+});
+
+/** A new profile at the page of this server. */
+export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
+  const { as, size = DESK, scheme = "light" } = options;
+  const context = await (await launch()).newContext({
+    viewport: size,
+    colorScheme: scheme,
+    reducedMotion: "reduce",
+    storageState: {
+      cookies: [],
+      origins: as
+        ? [{ origin: url, localStorage: [{ name: "relay.token", value: as.token }] }]
+        : [],
+    },
+  });
+  context.setDefaultTimeout(20_000);
+  contexts.push(context);
+  context.on("console", (message) => {
+    if (message.type() !== "debug") complaints.push(message.text());
+  });
+  context.on("weberror", (error) => complaints.push(String(error.error())));
+  return context;
+}
+
+/** A page of a new profile; of a person it is live when this returns. */
+export async function openPage(url: string, options: OpenOptions = {}): Promise<Page> {
+  const context = await openProfile(url, options);
+  const page = await context.newPage();
+  await page.goto(`${url}/${options.at ?? ""}`);
+  if (options.as) await untilLive(page);
+  return page;
+}
+
+export async function untilLive(page: Page): Promise<void> {
+  await page.locator("[data-link=live]").waitFor({ state: "attached" });
+}
+
+/** Goes to another place of the page, as a link would. */
+export async function go(page: Page, place: string): Promise<void> {
+  await page.evaluate((hash) => {
+    location.hash = hash;
+  }, `/${place}`);
+}

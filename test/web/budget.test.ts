@@ -1,0 +1,72 @@
+/** What the page is made of: how much, from where, and under which policy. */
+
+import { expect } from "bun:test";
+import { gzipSync } from "node:zlib";
+import { startTestApp } from "../support/app.ts";
+import { createPair } from "../support/client.ts";
+import { expectComplaints, go, openPage, openProfile, untilLive, webTest } from "./browser.ts";
+
+const app = await startTestApp();
+
+/** Bytes of compressed script that the first load may take. */
+const SCRIPT = 150 * 1024;
+
+webTest(
+  "the first load takes at most 150 KB of compressed script, all from this server",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const context = await openProfile(app.url, { as: person });
+    const requests: string[] = [];
+    const scripts = new Map<string, Promise<Buffer>>();
+    context.on("request", (request) => requests.push(request.url()));
+    context.on("response", (response) => {
+      const type = response.headers()["content-type"] ?? "";
+      // The worker gets the same files again, out of the browser's cache.
+      if (type.startsWith("text/javascript") && !scripts.has(response.url())) {
+        scripts.set(response.url(), response.body());
+      }
+    });
+    const page = await context.newPage();
+    await page.goto(app.url);
+    await untilLive(page);
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
+    let total = 0;
+    for (const body of scripts.values()) total += gzipSync(await body).length;
+    expect(total).toBeGreaterThan(50_000);
+    expect(total).toBeLessThan(SCRIPT);
+    for (const place of ["tasks", `agents/${agent.key.id}`, "account"]) await go(page, place);
+    await page.getByRole("button", { name: "Show QR code" }).click();
+    await page.getByRole("img", { name: "QR code" }).waitFor();
+    expect(requests.filter((url) => new URL(url).origin !== app.url)).toEqual([]);
+    expect(requests.filter((url) => url.includes(person.token))).toEqual([]);
+  },
+);
+
+webTest("the policy lets no script in that is not the server's own", async () => {
+  // Each breach is told on the console.
+  expectComplaints(/Content Security Policy/);
+  const { person } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person });
+  const broken = page.evaluate(
+    () =>
+      new Promise<string[]>((resolve) => {
+        const found: string[] = [];
+        document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+          found.push(effectiveDirective);
+          if (found.length === 4) resolve(found.sort());
+        });
+        const script = document.createElement("script");
+        script.textContent = "window.hit = 1";
+        document.body.append(script);
+        const style = document.createElement("style");
+        style.textContent = "body { display: none }";
+        document.body.append(style);
+        const frame = document.createElement("iframe");
+        frame.src = "/docs";
+        document.body.append(frame);
+        fetch("http://127.0.0.1:9/").catch(() => null);
+      }),
+  );
+  expect(await broken).toEqual(["connect-src", "frame-src", "script-src-elem", "style-src-elem"]);
+  expect(await page.evaluate(() => "hit" in window)).toBe(false);
+});

@@ -1,0 +1,134 @@
+/** Text made to break pages is shown as text, and breaks none. */
+
+import { expect } from "bun:test";
+import { mkdir } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createAgent, createPerson, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { DESK, openPage, PHONE, webTest } from "./browser.ts";
+
+const app = await startTestApp();
+
+/** Where to put pictures to look at; nowhere when unset. */
+const PICTURES = process.env.RELAY_TEST_PICTURES;
+
+const TEXTS: Readonly<Record<string, string>> = {
+  html: '<img src=x onerror="window.hit=1"><b>bold</b><script>window.hit=1</script>',
+  link: "javascript:window.hit=1 {{hit}} $\u007Bhit} &lt;i&gt; \" ' ` </textarea></title>",
+  direction: "\u202Egnirts desrever\u202C \u2067אבג\u2069 العربية abc \u202Dx",
+  long: `${"W".repeat(80)}`,
+  emoji:
+    "👩‍👩‍👧‍👦🏳️‍🌈🇨🇭👍🏿 e\u0301\u0323\u0323\u0323 Z\u0351\u036B\u0343\u036A\u0302\u036B\u033D\u034F\u0334\u0319\u0324 \uFEFF\u200B",
+  spaces: "a\t\tb \u00A0\u00A0\u00A0 c\u2003\u2003d",
+};
+
+/** Nothing sticks out of the window, but for what an element around it cuts off. */
+async function fits(page: Page): Promise<void> {
+  const wide = await page.evaluate(() => {
+    const shows = (one: Element): { left: number; right: number } => {
+      let { left, right } = one.getBoundingClientRect();
+      for (let around = one.parentElement; around; around = around.parentElement) {
+        if (getComputedStyle(around).overflowX === "visible") continue;
+        const box = around.getBoundingClientRect();
+        left = Math.max(left, box.left);
+        right = Math.min(right, box.right);
+      }
+      return { left, right };
+    };
+    return [...document.querySelectorAll("body *:not(.sr-only, option)")]
+      .filter((one) => {
+        const { left, right } = shows(one);
+        return right > left && (right > innerWidth + 1 || left < -1);
+      })
+      .map((one) => one.outerHTML.slice(0, 120));
+  });
+  expect(wide).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+}
+
+for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
+  webTest(
+    `titles, prompts, labels and messages of every kind, ${name}`,
+    async () => {
+      const person = await createPerson(app.url);
+      const agents = [];
+      for (const text of Object.values(TEXTS)) {
+        agents.push(await createAgent(app.url, person, [...text].slice(0, 80).join("")));
+      }
+      const [first] = agents;
+      const all = Object.values(TEXTS).join("\n");
+      for (const [at, text] of Object.values(TEXTS).entries()) {
+        const agent = agents[at]!;
+        const title = [...text.repeat(3)].slice(0, 200).join("");
+        const task = await createTask(agent.send, {
+          title,
+          description: all.repeat(3),
+          status: "in_progress",
+          priority: "urgent",
+        });
+        await agent.send(`PATCH /v1/tasks/${task.id}`, {
+          progress: 50,
+          status_note: title.replace(/[\n\t]/g, " "),
+        });
+        await ask(agent.send, { prompt: all, task_id: task.id, expires_in: 60 + at });
+        await ask(agent.send, {
+          prompt: text.repeat(5),
+          kind: "choice",
+          options: [text.slice(0, 80), `b ${text.slice(0, 70)}`, "M".repeat(80)],
+        });
+        const headers = { headers: { "x-agent-host": "h".repeat(253) } };
+        await agent.send("GET /v1/tasks", undefined, headers);
+        const answered = await ask(agent.send, { prompt: text, kind: "text" });
+        await person.send(`POST /v1/questions/${answered.id}/answer`, { answer: all });
+        await person.send("POST /v1/messages", { key_id: first!.key.id, text: all });
+        await person.send(`PATCH /v1/tasks/${task.id}`, { priority: "high" });
+      }
+      const { body } = await first!.send("GET /v1/tasks");
+      const [task] = body.tasks;
+
+      const page = await openPage(app.url, { as: person, size });
+      const views = {
+        questions: "#/questions",
+        tasks: "#/tasks",
+        task: `#/tasks/${task.id}`,
+        agents: "#/agents",
+        agent: `#/agents/${first!.key.id}`,
+        inbox: `#/agents/${first!.key.id}/inbox`,
+        activity: `#/agents/${first!.key.id}/activity`,
+      };
+      for (const [view, place] of Object.entries(views)) {
+        await page.goto(`${app.url}/${place}`);
+        await page.locator("h1, [role=dialog] h2").last().waitFor();
+        await until(async () => (await page.getByLabel(/^Loading/).count()) === 0);
+        await fits(page);
+        if (view === "task") {
+          // What was written is what is there.
+          expect(await page.getByRole("dialog").getByRole("heading").first().textContent()).toBe(
+            task.title,
+          );
+          await page.getByRole("button", { name: "Delete" }).click();
+          await page.getByRole("alertdialog").waitFor();
+          await page.keyboard.press("Escape");
+        }
+        if (PICTURES) {
+          await mkdir(PICTURES, { recursive: true });
+          await page.screenshot({ path: `${PICTURES}/hostile-${view}-${name}.png` });
+        }
+      }
+      await page.goto(`${app.url}/#/questions`);
+      await page.getByText(TEXTS.html!).first().waitFor();
+      // Nothing of it became an element, or ran.
+      expect(await page.locator("main b, main i, main img, main script").count()).toBe(0);
+      expect(await page.evaluate(() => "hit" in window)).toBe(false);
+      // A prompt's own direction ends with it: the name of the agent beside it stays as it was.
+      const wrapped = await page.evaluate(() =>
+        [...document.querySelectorAll("article p[dir=auto]")].every(
+          (one) => getComputedStyle(one).unicodeBidi === "isolate",
+        ),
+      );
+      expect(wrapped).toBe(true);
+    },
+    60_000,
+  );
+}

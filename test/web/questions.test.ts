@@ -1,0 +1,176 @@
+/** Questions in the page: live, answered by tap and by key, and gone when someone else was first. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createAgent, createPair, createTask } from "../support/client.ts";
+import { expectComplaints, openPage, PHONE, webTest } from "./browser.ts";
+
+const app = await startTestApp();
+
+const card = (page: Page, text: string) => page.locator("article", { hasText: text });
+const settled = (page: Page, text: string) =>
+  page.locator("section", { hasText: "Settled" }).locator("li", { hasText: text });
+
+webTest("what an agent asks is there at once, with who, where and until when", async () => {
+  const { person } = await createPair(app.url);
+  const agent = await createAgent(app.url, person, "Release bot");
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  await page.getByText("Nothing waits for you").waitFor();
+  const task = await agent.send(
+    "POST /v1/tasks",
+    { title: "Release" },
+    { headers: { "x-agent-host": "ci-7" } },
+  );
+  const question = { prompt: "Publish it?", task_id: task.body.id, expires_in: 90 };
+  const { id } = await ask(agent.send, question);
+  await card(page, "Publish it?").waitFor();
+  const text = await card(page, "Publish it?").textContent();
+  for (const part of ["Release bot", "ci-7", "Release", "Yes", "No"]) expect(text).toContain(part);
+  const timer = card(page, "Publish it?").getByRole("timer");
+  const first = await timer.textContent();
+  expect(first).toMatch(/^1:(30|2\d)$/);
+  // It runs down by itself.
+  await page.waitForFunction(
+    ([from]) => document.querySelector("[role=timer]")?.textContent !== from,
+    [first],
+  );
+  await card(page, "Publish it?").getByRole("button", { name: "Yes" }).click();
+  await settled(page, "Publish it?").getByText("Answered").waitFor();
+  expect(await card(page, "Publish it?").count()).toBe(0);
+  expect((await agent.send(`GET /v1/questions/${id}`)).body).toMatchObject({
+    status: "answered",
+    answer: "Yes",
+  });
+});
+
+webTest("an answer reaches the agent that waits, a choice and a text too", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person });
+  const choice = agent.send("POST /v1/questions?wait=50", {
+    prompt: "Which?",
+    kind: "choice",
+    options: ["First", "Second", "Third"],
+  });
+  await card(page, "Which?").getByRole("button", { name: "Second" }).click();
+  expect((await choice).body.answer).toBe("Second");
+  const typed = agent.send("POST /v1/questions?wait=50", { prompt: "Why?", kind: "text" });
+  const box = card(page, "Why?").getByRole("textbox");
+  expect(await card(page, "Why?").getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+  await box.fill("Because\nof this");
+  await card(page, "Why?").getByRole("button", { name: "Send" }).click();
+  expect((await typed).body.answer).toBe("Because\nof this");
+  await settled(page, "Why?").getByText("Because").waitFor();
+});
+
+webTest("the keyboard alone answers, and the focus goes on to the next question", async () => {
+  const { person, agent } = await createPair(app.url);
+  const asked = [
+    await ask(agent.send, { prompt: "One?", expires_in: 100 }),
+    await ask(agent.send, {
+      prompt: "Two?",
+      kind: "choice",
+      options: ["a", "b"],
+      expires_in: 200,
+    }),
+    await ask(agent.send, { prompt: "Three?", kind: "text", expires_in: 300 }),
+    await ask(agent.send, { prompt: "Four?", expires_in: 400 }),
+  ];
+  const page = await openPage(app.url, { as: person });
+  await card(page, "Four?").waitFor();
+  const focused = () =>
+    page.evaluate(() => document.activeElement?.closest("article")?.textContent);
+  const gone = (text: string) => card(page, text).waitFor({ state: "detached" });
+  await card(page, "One?").getByRole("button", { name: "Yes" }).focus();
+  // Down and up again, then No.
+  await page.keyboard.press("ArrowDown");
+  expect(await focused()).toContain("Two?");
+  await page.keyboard.press("k");
+  await page.keyboard.press("n");
+  await gone("One?");
+  await page.waitForFunction(() =>
+    document.activeElement?.closest("article")?.textContent.includes("Two?"),
+  );
+  await page.keyboard.press("2");
+  await gone("Two?");
+  await page.waitForFunction(() => document.activeElement instanceof HTMLTextAreaElement);
+  // In the text the keys are text.
+  await page.keyboard.type("yn1");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("k");
+  await page.keyboard.press("Enter");
+  await gone("Three?");
+  await page.waitForFunction(() =>
+    document.activeElement?.closest("article")?.textContent.includes("Four?"),
+  );
+  await page.keyboard.press("Enter");
+  await gone("Four?");
+  const answers: unknown[] = [];
+  for (const { id } of asked) answers.push((await agent.send(`GET /v1/questions/${id}`)).body);
+  expect(answers).toMatchObject([
+    { answer: "No" },
+    { answer: "b" },
+    { answer: "yn1\nk" },
+    { answer: "Yes" },
+  ]);
+});
+
+webTest("two browsers: what one answers disappears from the other by itself", async () => {
+  const { person, agent } = await createPair(app.url);
+  const [desk, phone] = [
+    await openPage(app.url, { as: person }),
+    await openPage(app.url, { as: person, size: PHONE }),
+  ];
+  await ask(agent.send, { prompt: "Who is first?" });
+  for (const page of [desk, phone]) await card(page, "Who is first?").waitFor();
+  await phone.getByRole("button", { name: "No" }).click();
+  for (const page of [desk, phone]) {
+    await settled(page, "Who is first?").getByText("No", { exact: true }).waitFor();
+    expect(await card(page, "Who is first?").count()).toBe(0);
+    expect(await page.title()).toBe("Relay");
+  }
+});
+
+webTest("an answer that comes second says so, and shows how it ended", async () => {
+  expectComplaints(/409/);
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Late?" });
+  const page = await openPage(app.url, { as: person });
+  await card(page, "Late?").waitFor();
+  // The page does not hear of it: its stream is held back, and the answer of another comes first.
+  await page.route("**/trpc/questions.answer", async (route) => {
+    await person.send(`POST /v1/questions/${id}/answer`, { answer: "No" });
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Yes" }).click();
+  await page.getByText("This question has been settled already.").waitFor();
+  await settled(page, "Late?").getByText("No", { exact: true }).waitFor();
+});
+
+webTest("an answer that fails stays to be tried again", async () => {
+  expectComplaints(/ERR_FAILED/);
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Try?", kind: "text" });
+  const page = await openPage(app.url, { as: person });
+  await page.route("**/trpc/questions.answer", (route) => route.abort(), { times: 1 });
+  await card(page, "Try?").getByRole("textbox").fill("words");
+  await page.keyboard.press("Enter");
+  await card(page, "Try?").getByRole("alert").getByText("cannot be reached").waitFor();
+  expect(await card(page, "Try?").getByRole("textbox").inputValue()).toBe("words");
+  await page.keyboard.press("Enter");
+  await settled(page, "Try?").getByText("words").waitFor();
+  expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("words");
+});
+
+webTest("a question that is withdrawn, with its task too, is settled in the page", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person });
+  const task = await createTask(agent.send);
+  const { id } = await ask(agent.send, { prompt: "Mine?" });
+  await ask(agent.send, { prompt: "The task's?", task_id: task.id });
+  for (const text of ["Mine?", "The task's?"]) await card(page, text).waitFor();
+  await agent.send(`DELETE /v1/questions/${id}`);
+  await agent.send(`DELETE /v1/tasks/${task.id}`);
+  for (const text of ["Mine?", "The task's?"])
+    await settled(page, text).getByText("Withdrawn").waitFor();
+});

@@ -1,0 +1,119 @@
+/** An account as a person may have it, for looking at every view. */
+
+import { createAgent, createPerson, createTask, DEVICE, type Person } from "../support/client.ts";
+
+export interface Scene {
+  readonly person: Person;
+  /** Name of a view -> its place. */
+  readonly views: Readonly<Record<string, string>>;
+}
+
+/** Fills a new account at this server. */
+export async function createScene(url: string): Promise<Scene> {
+  const person = await createPerson(url);
+  const laptop = await createAgent(url, person, "Claude on the laptop");
+  const release = await createAgent(url, person, "Release bot");
+  const research = await createAgent(url, person, "Research");
+  const hosts = new Map([
+    [laptop, "studio.local"],
+    [release, "ci-7"],
+    [research, "studio.local"],
+  ]);
+  type Who = typeof laptop;
+  const post = async (who: Who, path: string, body: object) => {
+    const headers = { "x-agent-host": hosts.get(who)! };
+    return (await who.send(`POST ${path as "/"}`, body, { headers })).body;
+  };
+  const task = async (who: Who, body: object, patch?: object) => {
+    const { id } = await post(who, "/v1/tasks", body);
+    if (patch) await who.send(`PATCH /v1/tasks/${id}`, patch);
+    return id as string;
+  };
+  const asked = async (who: Who, body: object, answer?: string) => {
+    const { id } = await post(who, "/v1/questions", body);
+    if (answer) await person.send(`POST /v1/questions/${id}/answer`, { answer });
+  };
+
+  for (const title of ["Write the release notes", "Rename the staging database"]) {
+    await task(release, { title, status: "done" });
+  }
+  await task(laptop, { title: "Try the new compiler", status: "cancelled" });
+  await task(research, { title: "Collect the questions of the interviews", priority: "low" });
+  await task(laptop, { title: "Find out why the nightly import is slow" });
+  await task(release, { title: "Update the changelog", priority: "high" });
+  await task(
+    research,
+    { title: "Compare three vector databases", status: "in_progress" },
+    { progress: 20, status_note: "Reading the benchmarks" },
+  );
+  const billing = await task(
+    laptop,
+    {
+      title: "Move the billing service to the new API",
+      description:
+        "Replace the client. Keep the old one behind a flag until the numbers agree for a week.",
+      status: "in_progress",
+      priority: "high",
+    },
+    { progress: 62, status_note: "Comparing the invoices of October" },
+  );
+  await task(
+    release,
+    { title: "Release version 2.4", status: "in_progress", priority: "urgent" },
+    { progress: 88, status_note: "Waiting for the last checks" },
+  );
+  await createTask(person.send, { title: "Read the feedback of June", key_id: laptop.key.id });
+
+  await asked(
+    research,
+    {
+      prompt: "Which of the two reports shall I send to the team?",
+      kind: "choice",
+      options: ["The short one", "The long one"],
+    },
+    "The short one",
+  );
+  await asked(laptop, { prompt: "May I delete the branches that were merged in May?" }, "Yes");
+  const late = { prompt: "May I merge the dependency updates?" };
+  const { id } = await post(laptop, "/v1/questions", late);
+  await laptop.send(`DELETE /v1/questions/${id}`);
+  await asked(release, {
+    prompt: "All checks are green. Publish version 2.4 now?",
+    expires_in: 300,
+  });
+  await asked(laptop, {
+    prompt: "The October invoices differ in 3 of 1,204 cases, all by rounding. How shall I go on?",
+    kind: "choice",
+    options: ["Round as before", "Use the new rounding", "Stop and wait for me"],
+    task_id: billing,
+    expires_in: 1_800,
+  });
+  await asked(research, {
+    prompt: "What may the database cost a month, roughly?",
+    kind: "text",
+    expires_in: 7_200,
+  });
+
+  await laptop.send("GET /v1/tasks/x");
+  const text = "Please leave the tests of the old client in place for now.";
+  await person.send("POST /v1/messages", { key_id: laptop.key.id, text });
+  const body = { ...DEVICE, apns_token: "aa01" };
+  await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, body);
+
+  const agent = `#/agents/${laptop.key.id}`;
+  return {
+    person,
+    views: {
+      questions: "#/questions",
+      tasks: "#/tasks",
+      task: `#/tasks/${billing}`,
+      "new-task": "#/tasks/new",
+      agents: "#/agents",
+      agent,
+      inbox: `${agent}/inbox`,
+      activity: `${agent}/activity`,
+      "new-agent": "#/agents/new",
+      account: "#/account",
+    },
+  };
+}

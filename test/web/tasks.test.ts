@@ -1,0 +1,179 @@
+/** Tasks in the page: live, changed and filtered, ten thousand of them too. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { createAgent, createPair, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { expectComplaints, go, openPage, PHONE, webTest } from "./browser.ts";
+
+const app = await startTestApp();
+
+const row = (page: Page, text: string) => page.locator("li", { hasText: text });
+const group = (page: Page, name: string) => page.getByRole("button", { name, exact: false });
+const sheet = (page: Page) => page.getByRole("dialog");
+
+/** What the list shows from top to bottom. */
+const titles = (page: Page) => page.locator("li a bdi[dir]").allInnerTexts();
+
+webTest("tasks are there by status, and change while one looks", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  await page.getByText("No tasks yet").waitFor();
+  const todo = await createTask(agent.send, { title: "Later" });
+  const { id } = await createTask(agent.send, { title: "First", status: "in_progress" });
+  await createTask(agent.send, { title: "Sooner", priority: "urgent" });
+  await row(page, "Sooner").getByText("Urgent").waitFor();
+  await row(page, "First").waitFor();
+  await row(page, "Later").waitFor();
+  expect((await titles(page)).filter((text) => text !== "")).toEqual(["First", "Sooner", "Later"]);
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 40, status_note: "Reads the log" });
+  await row(page, "First").getByText("40 %").waitFor();
+  await row(page, "First").getByText("Reads the log").waitFor();
+  const bar = row(page, "First").getByRole("progressbar");
+  expect(await bar.getAttribute("aria-valuenow")).toBe("40");
+  // It moves to what is over, which is closed until one opens it.
+  await agent.send(`PATCH /v1/tasks/${id}`, { status: "done" });
+  await row(page, "First").waitFor({ state: "detached" });
+  await group(page, "Done").click();
+  await row(page, "First").waitFor();
+  await agent.send(`DELETE /v1/tasks/${todo.id}`);
+  await row(page, "Later").waitFor({ state: "detached" });
+});
+
+webTest(
+  "a task is created, edited, finished and deleted, and the other browser sees it",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const page = await openPage(app.url, { as: person, at: "#/tasks" });
+    const other = await openPage(app.url, { as: person, at: "#/tasks", size: PHONE });
+    await page.getByRole("link", { name: "New task" }).click();
+    await sheet(page).getByLabel("Title").fill("Write it down");
+    await sheet(page).getByLabel("Description").fill("All of it.");
+    await sheet(page).getByLabel("Priority").selectOption("high");
+    await sheet(page).getByRole("button", { name: "Create task" }).click();
+    await row(other, "Write it down").getByText("High").waitFor();
+    const { body } = await agent.send("GET /v1/tasks");
+    expect(body.tasks).toMatchObject([
+      { title: "Write it down", description: "All of it.", priority: "high", source: "app" },
+    ]);
+    const [task] = body.tasks;
+
+    // The agent changes it meanwhile: what the person did not touch stays the agent's.
+    await sheet(page).getByRole("button", { name: "Edit" }).click();
+    await sheet(page).getByLabel("Title").fill("Write it up");
+    await agent.send(`PATCH /v1/tasks/${task.id}`, { description: "Some of it.", progress: 10 });
+    await sheet(page).getByLabel("Note").fill("Begun");
+    await sheet(page).getByRole("button", { name: "Save" }).click();
+    await sheet(page).getByText("Some of it.").waitFor();
+    await row(other, "Write it up").getByText("Begun").waitFor();
+    expect((await agent.send(`GET /v1/tasks/${task.id}`)).body).toMatchObject({
+      title: "Write it up",
+      description: "Some of it.",
+      progress: 10,
+      status_note: "Begun",
+    });
+
+    await sheet(page).getByRole("button", { name: "Start" }).click();
+    await sheet(page).getByText("In progress", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await sheet(page).waitFor({ state: "detached" });
+    // One tap in the list.
+    await other.getByRole("button", { name: "Finish: Write it up" }).click();
+    await group(page, "Done").click();
+    await row(page, "Write it up").getByRole("link").click();
+    await sheet(page).getByRole("button", { name: "Open again" }).waitFor();
+    await sheet(page).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete task" }).click();
+    await page.getByText("No tasks yet").waitFor();
+    await other.getByText("No tasks yet").waitFor();
+    expect((await agent.send(`GET /v1/tasks/${task.id}`)).status).toBe(404);
+  },
+);
+
+webTest("what the server refuses is told at its field", async () => {
+  expectComplaints(/422/);
+  const { person, agent } = await createPair(app.url);
+  const { id } = await createTask(agent.send, { title: "Here" });
+  const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
+  await sheet(page).getByRole("button", { name: "Edit" }).click();
+  await sheet(page).getByLabel("Title").fill("x".repeat(201));
+  await sheet(page).getByLabel("Progress").fill("101");
+  await sheet(page).getByRole("button", { name: "Save" }).click();
+  await sheet(page).getByText("This must be at most 200 characters.").waitFor();
+  await sheet(page).getByText("This must be at most 100.").waitFor();
+  expect(await sheet(page).getByLabel("Title").getAttribute("aria-invalid")).toBe("true");
+  // It is deleted meanwhile.
+  await agent.send(`DELETE /v1/tasks/${id}`);
+  await sheet(page).getByText("not any more").waitFor();
+});
+
+webTest(
+  "the filter narrows by agent, status and priority, and is part of the address",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const second = await createAgent(app.url, person, "second");
+    await createTask(agent.send, { title: "a-low", priority: "low" });
+    await createTask(agent.send, { title: "a-high", priority: "high", status: "done" });
+    await createTask(second.send, { title: "b-high", priority: "high" });
+    const page = await openPage(app.url, { as: person, at: "#/tasks" });
+    const shows = (wanted: string[]) =>
+      until(async () => (await titles(page)).filter(Boolean).join() === wanted.join());
+    await shows(["b-high", "a-low"]);
+    await page.getByLabel("Agent").selectOption({ label: "second" });
+    await shows(["b-high"]);
+    await page.getByLabel("Agent").selectOption("");
+    await page.getByLabel("Priority").selectOption("high");
+    await shows(["b-high"]);
+    await page.getByLabel("Status").selectOption("done");
+    await shows(["a-high"]);
+    expect(new URL(page.url()).hash).toBe("#/tasks?priority=high&status=done");
+    await page.reload();
+    await shows(["a-high"]);
+    // A task that is opened and closed leaves it as it was.
+    await row(page, "a-high").getByRole("link").click();
+    await sheet(page).waitFor();
+    await page.keyboard.press("Escape");
+    await sheet(page).waitFor({ state: "detached" });
+    await shows(["a-high"]);
+    await page.getByLabel("Priority").selectOption("urgent");
+    await page.getByText("No task is like that").waitFor();
+    await page.getByRole("button", { name: "Show all tasks" }).click();
+    await shows(["b-high", "a-low"]);
+  },
+);
+
+webTest(
+  "of 10,000 tasks the page holds all and draws those that can be seen",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const count = 10_000;
+    for (let made = 0; made < count; made += 500) {
+      await Promise.all(
+        Array.from({ length: 500 }, (_, at) =>
+          agent.send("POST /v1/tasks", { title: `Task ${made + at}` }),
+        ),
+      );
+    }
+    const page = await openPage(app.url, { as: person, at: "#/tasks" });
+    await group(page, "To do").getByText("10,000").waitFor();
+    const drawn = () => page.locator("main li").count();
+    expect(await drawn()).toBeLessThan(60);
+    await until(async () => {
+      await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+      return (await page.locator("li[aria-posinset='10001'] a").count()) === 1;
+    });
+    expect(await drawn()).toBeLessThan(60);
+    const [first] = (await agent.send("GET /v1/tasks?limit=1")).body.tasks;
+    await agent.send(`PATCH /v1/tasks/${first.id}`, { priority: "urgent", title: "On top" });
+    await page.evaluate(() => window.scrollTo(0, 0));
+    await row(page, "On top").waitFor();
+    expect((await titles(page))[0]).toBe("On top");
+    await go(page, `tasks/${first.id}`);
+    await sheet(page).getByRole("button", { name: "Finish" }).click();
+    await sheet(page).getByRole("button", { name: "Open again" }).waitFor();
+    await page.keyboard.press("Escape");
+    await group(page, "To do").getByText("9,999").waitFor();
+  },
+  60_000,
+);
