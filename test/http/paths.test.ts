@@ -12,7 +12,15 @@ const app = await startTestApp();
 const world = await createWorld(app);
 
 /** Routes that are no procedures. */
-const MORE = ["GET /v1/events", "GET /v1/openapi.json", "GET /health", "GET /docs"];
+const MORE = [
+  "GET /v1/events",
+  "GET /v1/openapi.json",
+  "GET /health",
+  "GET /docs",
+  "GET /",
+  "GET /sw.js",
+  "GET /manifest.webmanifest",
+];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"];
 
 /** Path to the methods it has. */

@@ -103,7 +103,7 @@ function Head({ question, over }: { question: Question; over: boolean }) {
   const host = task?.host ?? key?.last_host;
   return (
     <div className="flex items-start gap-3">
-      <p className="min-w-0 flex-1 text-faint text-sm leading-6">
+      <p className="line-clamp-3 min-w-0 flex-1 text-faint text-sm leading-6">
         <a
           href={`#/agents/${question.key_id}`}
           className="said font-semibold text-[0.9375rem] text-ink hover:underline"
