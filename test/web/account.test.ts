@@ -4,8 +4,9 @@ import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createPerson, DEVICE } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { expectComplaints, openPage, openProfile, untilLive, webTest } from "./browser.ts";
+import { browserTests, expectComplaints, openPage, openProfile, untilLive } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 webTest("settings and devices are changed at the server", async () => {

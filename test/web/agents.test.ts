@@ -3,8 +3,9 @@
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { client, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
-import { openPage, openProfile, PHONE, untilLive, webTest } from "./browser.ts";
+import { browserTests, openPage, openProfile, PHONE, untilLive } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 webTest(

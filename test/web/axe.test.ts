@@ -5,9 +5,10 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { until } from "../support/until.ts";
-import { DESK, expectComplaints, openPage, PHONE, webTest } from "./browser.ts";
+import { browserTests, DESK, expectComplaints, openPage, PHONE } from "./browser.ts";
 import { createScene, type Scene } from "./scene.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 let made: Promise<Scene> | undefined;
 
@@ -76,6 +77,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
         await page.getByRole("alertdialog").waitFor();
         await look("delete agent", page);
         await page.getByRole("button", { name: "Delete agent" }).last().click();
+        await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
         await page.goto(`${app.url}/#/account`);
         await page.getByRole("button", { name: "Show account token" }).click();
         await look("token", page);

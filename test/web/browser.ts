@@ -13,13 +13,8 @@ const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"
 export const PHONE = { width: 390, height: 844 };
 export const DESK = { width: 1440, height: 900 };
 
-/** The store makes no difference to a page, so one kind of it is enough. */
-export const webTest = test.if(path !== null && STORE_KIND === "embedded");
-
 let browser: Promise<Browser> | undefined;
-afterAll(async () => (await browser)?.close());
 
-/** A browser of this file's own. */
 function launch(): Promise<Browser> {
   browser ??= chromium.launch({ executablePath: path!, args: ARGS });
   return browser;
@@ -42,13 +37,25 @@ export function expectComplaints(pattern: RegExp): void {
   expected = pattern;
 }
 
-afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
-  const found = complaints.splice(0).filter((text) => !expected?.test(text));
-  expected = null;
-  // A breach of the policy is told on the console too.
-  expect(found).toEqual([]);
-});
+/**
+ * Called once at the top of a file, it gives the file's `test` and a browser of its own. After each
+ * test whatever the browser complained of fails it; a breach of the policy is told on the console too.
+ */
+export function browserTests() {
+  afterEach(async () => {
+    for (const context of contexts.splice(0)) await context.close();
+    const found = complaints.splice(0).filter((text) => !expected?.test(text));
+    expected = null;
+    expect(found).toEqual([]);
+  });
+  afterAll(async () => {
+    const mine = browser;
+    browser = undefined;
+    await (await mine)?.close();
+  });
+  // The store makes no difference to a page, so one kind of it is enough.
+  return test.if(path !== null && STORE_KIND === "embedded");
+}
 
 /** A new profile at the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {

@@ -4,8 +4,9 @@ import { expect } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { startTestApp } from "../support/app.ts";
 import { createPair } from "../support/client.ts";
-import { expectComplaints, go, openPage, openProfile, untilLive, webTest } from "./browser.ts";
+import { browserTests, expectComplaints, go, openPage, openProfile, untilLive } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 /** Bytes of compressed script that the first load may take. */

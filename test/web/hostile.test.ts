@@ -6,8 +6,9 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { DESK, openPage, PHONE, webTest } from "./browser.ts";
+import { browserTests, DESK, openPage, PHONE } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 /** Where to put pictures to look at; nowhere when unset. */

@@ -5,8 +5,9 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { openPage, openProfile, untilLive, webTest } from "./browser.ts";
+import { browserTests, openPage, openProfile, untilLive } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 const shown = (page: Page) =>

@@ -8,7 +8,9 @@ import { startProcess } from "../support/process.ts";
 import { freePort } from "../support/sqld.ts";
 import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
-import { expectComplaints, go, openPage, PHONE, untilLive, webTest } from "./browser.ts";
+import { browserTests, expectComplaints, go, openPage, PHONE, untilLive } from "./browser.ts";
+
+const webTest = browserTests();
 
 const banner = /Offline\. You see what was known at \d\d:\d\d/;
 

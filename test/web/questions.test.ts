@@ -4,8 +4,9 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
-import { expectComplaints, openPage, PHONE, webTest } from "./browser.ts";
+import { browserTests, expectComplaints, openPage, PHONE } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 const card = (page: Page, text: string) => page.locator("article", { hasText: text });

@@ -5,8 +5,9 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { expectComplaints, go, openPage, PHONE, webTest } from "./browser.ts";
+import { browserTests, expectComplaints, go, openPage, PHONE } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 const row = (page: Page, text: string) => page.locator("li", { hasText: text });

@@ -3,8 +3,9 @@
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { client, createPerson } from "../support/client.ts";
-import { expectComplaints, openPage, PHONE, untilLive, webTest } from "./browser.ts";
+import { browserTests, expectComplaints, openPage, PHONE, untilLive } from "./browser.ts";
 
+const webTest = browserTests();
 const app = await startTestApp();
 
 webTest(
