@@ -19,9 +19,10 @@ try {
   const app = await startApp({ config, clock: systemClock, ids: createIds(systemClock), log });
 
   log.info("started", { version: VERSION, url: app.url });
+  const here = config.PUBLIC_URL === undefined ? "" : ` (here at ${app.local_url})`;
   process.stdout.write(
-    `Relay ${VERSION} is listening at ${app.url}${config.PUBLIC_URL === undefined ? "" : ` (here at ${app.local_url})`}\n` +
-      `Next: create an account with  curl -X POST ${app.url}/v1/accounts\n`,
+    `Relay ${VERSION} is listening at ${app.url}${here}\n` +
+      `Next: open it in a browser, or create an account with  curl -X POST ${app.url}/v1/accounts\n`,
   );
 
   let first_at: number | undefined;

@@ -2,8 +2,15 @@
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { client, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
-import { browserTests, openPage, openProfile, PHONE, untilLive } from "./browser.ts";
+import {
+  ask,
+  client,
+  createAgent,
+  createPair,
+  createPerson,
+  createTask,
+} from "../support/client.ts";
+import { browserTests, go, openPage, openProfile, PHONE, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -84,6 +91,7 @@ webTest(
     const host = { headers: { "x-agent-host": "studio.local" } };
     await agent.send("POST /v1/tasks", { title: "t", status: "in_progress" }, host);
     await createTask(agent.send, { title: "u", status: "done" });
+    await ask(agent.send, { prompt: "Shall I?" });
     await page.getByText("studio.local").waitFor();
     await page.waitForFunction(
       () => [...document.querySelectorAll("dd")].map((one) => one.textContent).join() === "1,0,1,0",
@@ -110,6 +118,14 @@ webTest(
     await dialog.getByRole("button", { name: "Delete agent" }).click();
     await page.getByText("No agents yet").waitFor();
     await other.getByText("No agents yet").waitFor();
+    // No event tells of its tasks and questions (interface.md §6), and they are gone all the same.
+    for (const one of [page, other]) {
+      await go(one, "tasks");
+      await one.getByText("No tasks yet").waitFor();
+      await go(one, "questions");
+      await one.getByText("Nothing waits for you").waitFor();
+      expect(await one.title()).toBe("Relay");
+    }
     expect((await agent.send("GET /v1/tasks")).status).toBe(401);
   },
 );

@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { startTestApp } from "../support/app.ts";
-import { ask, createPair, createTask, type Person } from "../support/client.ts";
+import { ask, createAgent, createPair, createTask, type Person } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
 import { freePort } from "../support/sqld.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -65,10 +65,12 @@ webTest(
     await go(page, "tasks");
     await page.getByText("Before").waitFor();
 
+    const attempt = page.waitForRequest("**/v1/events");
+    await page.getByRole("button", { name: "Try now" }).click();
+    await attempt;
     relay = await startProcess(env);
     const task = await agent.send("POST /v1/tasks", { title: "After", status: "in_progress" });
     expect(task.status).toBe(201);
-    await page.getByRole("button", { name: "Try now" }).click();
     await untilLive(page);
     await page.getByText("After").waitFor();
     expect(await page.getByText(banner).count()).toBe(0);
@@ -98,11 +100,14 @@ webTest(
     const { person, agent } = await createPair(app.url);
     const made: string[] = [];
     for (let i = 0; i < 4; i++) made.push((await createTask(agent.send, { title: `No. ${i}` })).id);
+    const doomed = await createAgent(app.url, person, "Doomed");
+    await createTask(doomed.send, { title: "Its task" });
     const page = await openHeldBack(app.url, person);
     // The lists have been read at the server, and are on their way.
     const { release } = page;
     await agent.send(`DELETE /v1/tasks/${made[0]}`);
     await agent.send(`PATCH /v1/tasks/${made[1]}`, { title: "Changed", status: "in_progress" });
+    await person.send(`DELETE /v1/keys/${doomed.key.id}`);
     await createTask(agent.send, { title: "Added" });
     await page.tab.getByText("Added").waitFor();
     release();
@@ -110,7 +115,7 @@ webTest(
     for (const title of ["Changed", "Added", "No. 2", "No. 3"]) {
       await page.tab.getByText(title, { exact: true }).waitFor();
     }
-    for (const title of ["No. 0", "No. 1"]) {
+    for (const title of ["No. 0", "No. 1", "Its task"]) {
       expect(await page.tab.getByText(title, { exact: true }).count()).toBe(0);
     }
   },

@@ -3,7 +3,7 @@
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { type Device, type Fault, faultOf } from "../state/api.ts";
-import { leave, renew } from "../state/session.ts";
+import { leave, replaceToken } from "../state/session.ts";
 import { Ago, Badge, Facts, Heading, Problem } from "../ui/bits.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
@@ -85,12 +85,11 @@ function Settings() {
 }
 
 function Token() {
-  const { api, token } = useSession();
+  const { token } = useSession();
   const account = useStore((store) => store.account());
   const [replacing, setReplacing] = useState(false);
   const replace = async () => {
-    const made = await api.accounts.replaceToken.mutate({});
-    await renew(made.token);
+    await replaceToken();
     toast("The token is replaced");
   };
   return (

@@ -1,6 +1,6 @@
 /** What the page last knew, kept in the browser so that it can be shown without the server. */
 
-import { after } from "../clock.ts";
+import { after, now } from "../clock.ts";
 import type { Account } from "./api.ts";
 import type { Kind, Resources, Store } from "./store.ts";
 
@@ -37,7 +37,11 @@ export function createArchive(store: Store) {
       }
       dirty[kind].clear();
     }
-    change.objectStore("about").put({ id: "about", account, known_at: store.knownAt() });
+    change.objectStore("about").put({
+      id: "about",
+      account,
+      known_at: store.link() === "live" ? now() : store.knownAt(),
+    });
   };
 
   const unsubscribe = store.onChange((kind, id) => {

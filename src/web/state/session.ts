@@ -39,7 +39,12 @@ function open(token: string): void {
   const store = createStore();
   const archive = createArchive(store);
   const api = createApi(token);
-  const onEnded = (why: "deleted" | "refused") => void leave(why);
+  const onEnded = (why: "deleted" | "refused") => {
+    const kept = localStorage.getItem(TOKEN);
+    // Another tab has replaced the token.
+    if (kept !== null && kept !== token) location.reload();
+    else void leave(why);
+  };
   void archive.restore();
   set({ token, api, store, archive, sync: startSync({ token, api, store, archive, onEnded }) });
   // Opens the page without the server; a browser that has none is asked nothing.
@@ -52,12 +57,19 @@ export function signIn(token: string): void {
   open(token);
 }
 
-/** The account has a new token, and this browser goes on with it. */
-export async function renew(token: string): Promise<void> {
+/** Gets a new token, and goes on with it; with the old one when that fails. */
+export async function replaceToken(): Promise<void> {
   const old = session;
-  old?.sync.stop();
-  await old?.archive.close({ forget: false });
-  signIn(token);
+  if (!old) return;
+  // The end of the old one must not look like the end of the session.
+  old.sync.stop();
+  await old.archive.close({ forget: false });
+  try {
+    signIn((await old.api.accounts.replaceToken.mutate({})).token);
+  } catch (error) {
+    open(old.token);
+    throw error;
+  }
 }
 
 /** Ends it and removes everything from this browser. */

@@ -17,8 +17,8 @@ export interface Resources {
 }
 export type Kind = keyof Resources;
 
-/** Seconds between two looks for changes while the page is hidden, where frames do not come. */
-const HIDDEN_FRAME = 0.25;
+/** Seconds after which a change is told though no frame came: a hidden page draws none. */
+const NO_FRAME = 0.25;
 
 export type Store = ReturnType<typeof createStore>;
 
@@ -35,23 +35,33 @@ export function createStore() {
   let link: Link = "connecting";
   /** When the page last knew everything; null before it did. */
   let known_at: number | null = null;
+  /** Deleted since the last lists: an answer or a list that is still on its way may hold it. */
+  const gone = new Set<string>();
   /** While lists come: what events told of meanwhile, and what the lists held. */
   let loading: { told: Set<string>; listed: Set<string> } | null = null;
 
   const listeners = new Set<() => void>();
   const changes = new Set<(kind: Kind, id: string) => void>();
-  let told = true;
+  let cancel: (() => void) | null = null;
 
   const tell = () => {
-    told = true;
+    cancel?.();
+    cancel = null;
     for (const listener of [...listeners]) listener();
   };
   const changed = () => {
-    if (!told) return;
-    told = false;
-    if (document.hidden) after(HIDDEN_FRAME, tell);
-    else requestAnimationFrame(tell);
+    if (cancel) return;
+    const frame = requestAnimationFrame(tell);
+    const cancel_timer = after(NO_FRAME, tell);
+    cancel = () => {
+      cancelAnimationFrame(frame);
+      cancel_timer();
+    };
   };
+
+  /** Whether it, or the key that it belongs to, was deleted. */
+  const isGone = (value: Key | Task | Question): boolean =>
+    gone.has(value.id) || ("key_id" in value && gone.has(value.key_id));
 
   const put = <K extends Kind>(kind: K, value: Resources[K]) => {
     const map = all[kind] as Map<string, Resources[K]>;
@@ -105,12 +115,13 @@ export function createStore() {
 
     /** What the server answered to a change of one's own, or an event told. */
     put<K extends Kind>(kind: K, value: Resources[K]): void {
+      if (isGone(value)) return;
       loading?.told.add(value.id);
       put(kind, value);
     },
 
     drop(kind: Kind, id: string): void {
-      loading?.told.add(id);
+      gone.add(id);
       if (kind === "keys") dropKey(id);
       else drop(kind, id);
     },
@@ -132,24 +143,31 @@ export function createStore() {
       changed();
     },
 
-    /** What was kept from the last visit. */
+    /** What was kept from the last visit; what is known already is newer. */
     restore(kept: { [K in Kind]: Resources[K][] } & { account: Account; known_at: number }): void {
-      account = kept.account;
-      for (const key of kept.keys) put("keys", key);
-      for (const task of kept.tasks) put("tasks", task);
-      for (const question of kept.questions) put("questions", question);
-      known_at = kept.known_at;
+      account ??= kept.account;
+      const fill = <K extends Kind>(kind: K, values: readonly Resources[K][]) => {
+        for (const value of values) {
+          if (!all[kind].has(value.id) && !isGone(value)) put(kind, value);
+        }
+      };
+      fill("keys", kept.keys);
+      fill("tasks", kept.tasks);
+      fill("questions", kept.questions);
+      known_at ??= kept.known_at;
+      changed();
     },
 
     /** The lists are going to come; an event of meanwhile is newer than they (interface.md §6). */
     beginLoad(): void {
+      gone.clear();
       loading = { told: new Set(), listed: new Set() };
     },
 
     /** A part of a list. */
     listed<K extends Kind>(kind: K, values: readonly Resources[K][]): void {
       for (const value of values) {
-        if (loading?.told.has(value.id)) continue;
+        if (loading?.told.has(value.id) || isGone(value)) continue;
         loading?.listed.add(value.id);
         put(kind, value);
       }
