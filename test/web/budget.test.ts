@@ -71,3 +71,43 @@ webTest("the policy lets no script in that is not the server's own", async () =>
   expect(await broken).toEqual(["connect-src", "frame-src", "script-src-elem", "style-src-elem"]);
   expect(await page.evaluate(() => "hit" in window)).toBe(false);
 });
+
+webTest(
+  "a page of an origin in CORS_ORIGINS may read answers, and none may embed them",
+  async () => {
+    expectComplaints(/CORS|ERR_|Content Security Policy/);
+    const elsewhere = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response("<p>Elsewhere", { headers: { "content-type": "text/html" } }),
+    });
+    try {
+      const { origin } = elsewhere.url;
+      const open = await startTestApp({ env: { CORS_ORIGINS: origin } });
+      const { person } = await createPair(open.url);
+      const page = await openPage(origin);
+      const read = (url: string) =>
+        page.evaluate(
+          ([to, token]) =>
+            fetch(`${to}/v1/account`, { headers: { authorization: `Bearer ${token}` } }).then(
+              ({ status }) => status,
+              () => "refused",
+            ),
+          [url, person.token],
+        );
+      expect([await read(open.url), await read(app.url)]).toEqual([200, "refused"]);
+      const framed = await page.evaluate(async (url) => {
+        const frame = document.createElement("iframe");
+        frame.src = `${url}/`;
+        document.body.append(frame);
+        await new Promise((resolve) => frame.addEventListener("load", resolve));
+        return frame.contentDocument === null;
+      }, open.url);
+      expect(framed).toBe(true);
+      const frame = page.frames().find((one) => one !== page.mainFrame());
+      expect(await frame!.locator("#root").count()).toBe(0);
+    } finally {
+      await elsewhere.stop(true);
+    }
+  },
+);

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, openPage, openProfile, untilLive } from "./browser.ts";
+import { browserTests, go, openPage, openProfile, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -25,8 +25,12 @@ webTest("the title counts the pending questions", async () => {
   await ask(agent.send, { prompt: "Two?" });
   await page.waitForFunction(() => document.title === "(2) Relay");
   await page.getByRole("link", { name: "Questions 2 pending" }).waitFor();
+  // Elsewhere in the page a message says who asks.
+  await go(page, "account");
+  await ask(agent.send, { prompt: "Three?" });
+  await page.getByRole("status").getByText("agent has a question").waitFor();
   await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
-  await page.waitForFunction(() => document.title === "(1) Relay");
+  await page.waitForFunction(() => document.title === "(2) Relay");
 });
 
 webTest("a new question shows a notification, once it is wanted, until it is settled", async () => {

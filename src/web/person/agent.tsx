@@ -132,7 +132,8 @@ function Overview({ agent }: { agent: Key }) {
     await api.keys.delete.mutate({ key_id: agent.id });
     store.drop("keys", agent.id);
     toast("Agent deleted");
-    go("agents", { replace: true });
+    // Unless the person went elsewhere meanwhile.
+    if (location.hash.startsWith(`#/agents/${agent.id}`)) go("agents", { replace: true });
   };
   const { last_client, last_host, last_used_at } = agent;
   return (

@@ -2,9 +2,13 @@
 
 import type { Question } from "../state/api.ts";
 import type { Store } from "../state/store.ts";
+import { toast } from "../ui/toast.tsx";
 import { labelOf } from "./use-store.ts";
 
 const CHOICE = "relay.notify";
+
+/** Where the questions themselves are shown. */
+const QUESTIONS = /^(#\/?|#\/questions.*)?$/;
 
 export type NoticeState = "on" | "off" | "blocked" | "unsupported";
 
@@ -38,7 +42,11 @@ export function watchQuestions(store: Store): () => void {
     if (known.has(id)) return;
     known.add(id);
     // What was pending when the page first learned of anything is not new.
-    if (store.knownAt() !== null && !document.hasFocus()) void show(store, question);
+    if (store.knownAt() === null) return;
+    if (!document.hasFocus()) void show(store, question);
+    else if (!QUESTIONS.test(location.hash)) {
+      toast(`${labelOf(store.all.keys.get(question.key_id))} has a question`);
+    }
   });
 
   const count = () => {

@@ -1,0 +1,76 @@
+/** `/` and what it loads, as files: types, caches, compression, and what the document says. */
+
+import { expect, test } from "bun:test";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { startTestApp } from "../support/app.ts";
+import { sendRaw } from "../support/raw.ts";
+import { expectProblem } from "../support/wire.ts";
+
+const app = await startTestApp();
+const page = await fetch(`${app.url}/`);
+const html = await page.text();
+const assets = [...html.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, path]) => `/${path}`);
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  woff2: "font/woff2",
+};
+
+test("the document is asked for anew each time, and has nothing inline or from elsewhere", () => {
+  const told = ["content-type", "cache-control", "vary"].map((name) => page.headers.get(name));
+  expect(told).toEqual(["text/html; charset=utf-8", "no-cache", "accept-encoding"]);
+  expect(html).not.toMatch(/https?:|<style|style=|<script(?! type="module" src=)/);
+  expect(assets.map((path) => path.replace(/^.*\./, "")).sort()).toEqual([
+    "css",
+    "js",
+    "svg",
+    "woff2",
+  ]);
+});
+
+test("what it loads is kept for ever, and comes compressed where that is taken", async () => {
+  for (const path of assets) {
+    const get = (accepted: string) =>
+      fetch(app.url + path, { headers: { "accept-encoding": accepted }, decompress: false });
+    const plain = await get("identity");
+    const told = ["content-type", "cache-control"].map((name) => plain.headers.get(name));
+    const type = TYPES[path.replace(/^.*\./, "")];
+    expect(told).toEqual([type!, "public, max-age=31536000, immutable"]);
+    const bytes = await plain.bytes();
+    for (const [encoding, unpack] of [
+      ["gzip", gunzipSync],
+      ["br", brotliDecompressSync],
+    ] as const) {
+      const packed = await get(encoding);
+      const is_font = type === "font/woff2";
+      expect(packed.headers.get("content-encoding")).toBe(is_font ? null : encoding);
+      const got = await packed.bytes();
+      expect(Buffer.compare(is_font ? got : unpack(got), bytes)).toBe(0);
+    }
+  }
+});
+
+test("every font that the styles name is there", async () => {
+  const style = await (await fetch(app.url + assets.find((path) => path.endsWith(".css"))!)).text();
+  const fonts = [...style.matchAll(/url\(([^)]+)\)/g)].map(([, name]) => name!);
+  expect(fonts.length).toBeGreaterThan(3);
+  for (const name of fonts) {
+    const { status, headers } = await fetch(`${app.url}/assets/${name}`);
+    expect([name, status, headers.get("content-type")]).toEqual([name, 200, "font/woff2"]);
+  }
+});
+
+test("another name, and another server's path, is no file", async () => {
+  const other = ["/assets/", "/assets", "/assets/main.js", "/assets/..%2fpackage.json", "/sw.js/"];
+  for (const path of other) expectProblem(await sendRaw(app.url, "GET", path), "unknown_path");
+});
+
+test("all processes give the same names, and PUBLIC_URL is told as text", async () => {
+  const url = 'https://relay.example/"><b>&amp;';
+  const behind = await startTestApp({ env: { PUBLIC_URL: url } });
+  const text = await (await fetch(`${behind.local_url}/`)).text();
+  const content = "https://relay.example/&#34;>&#60;b>&#38;amp;";
+  expect(text.replace(`<meta name="relay-url" content="${content}">\n`, "")).toBe(html);
+});
