@@ -49,7 +49,9 @@ webTest(
     const page = await openPage(app.url, { as: person, at: "#/tasks" });
     const other = await openPage(app.url, { as: person, at: "#/tasks", size: PHONE });
     await page.getByRole("link", { name: "New task" }).click();
-    await sheet(page).getByLabel("Title").fill("Write it down");
+    // The form takes the focus.
+    await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "title");
+    await page.keyboard.type("Write it down");
     await sheet(page).getByLabel("Description").fill("All of it.");
     await sheet(page).getByLabel("Priority").selectOption("high");
     await sheet(page).getByRole("button", { name: "Create task" }).click();
@@ -167,7 +169,11 @@ webTest(
     expect(await drawn()).toBeLessThan(60);
     const [first] = (await agent.send("GET /v1/tasks?limit=1")).body.tasks;
     await agent.send(`PATCH /v1/tasks/${first.id}`, { priority: "urgent", title: "On top" });
-    await page.evaluate(() => window.scrollTo(0, 0));
+    // Another place begins at its top.
+    await go(page, "questions");
+    await page.getByRole("heading", { name: "Questions" }).waitFor();
+    await page.waitForFunction(() => window.scrollY === 0);
+    await go(page, "tasks");
     await row(page, "On top").waitFor();
     expect((await titles(page))[0]).toBe("On top");
     await go(page, `tasks/${first.id}`);

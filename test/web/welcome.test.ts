@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { client, createPerson } from "../support/client.ts";
+import { client, createAgent, createPerson } from "../support/client.ts";
 import { browserTests, expectComplaints, openPage, PHONE, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
@@ -63,4 +63,21 @@ webTest("a token that ended signs the browser out", async () => {
   await person.send("POST /v1/account/token", {});
   await page.getByText("is not valid any more").waitFor();
   expect(await page.evaluate(() => localStorage.length)).toBe(0);
+});
+
+webTest("a view that fails says so, and the others go on", async () => {
+  expectComplaints(/broken/);
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { as: person });
+  // As a fault of a view would: the browser gives it something that it cannot show.
+  await page.evaluate(() => {
+    Number.prototype.toLocaleString = () => {
+      throw new Error("broken");
+    };
+  });
+  await createAgent(app.url, person);
+  await page.getByRole("link", { name: "Agents" }).click();
+  await page.getByRole("alert").getByText("This view has a fault").waitFor();
+  await page.getByRole("link", { name: "Account" }).click();
+  await page.getByRole("heading", { name: "Token" }).waitFor();
 });

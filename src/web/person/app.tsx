@@ -3,6 +3,7 @@
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { currentSession, onSession } from "../state/session.ts";
+import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { Toasts } from "../ui/toast.tsx";
 import { AccountView } from "./account.tsx";
@@ -44,6 +45,11 @@ function Signed() {
   const { store } = useSession();
   const route = useRoute();
   useEffect(() => watchQuestions(store), [store]);
+  const { section, id, part } = route;
+  // A task that is opened lies over its list, which stays where it is.
+  const place = section === "agents" ? `${section} ${id} ${part}` : section;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each place begins at its top.
+  useEffect(() => void window.scrollTo(0, 0), [place]);
   return (
     <div className="md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
       <button
@@ -66,7 +72,7 @@ function Signed() {
       <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] md:pb-16">
         <LinkBanner />
         <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
-          {viewOf(route)}
+          <Boundary key={place}>{viewOf(route)}</Boundary>
         </main>
       </div>
     </div>

@@ -3,7 +3,7 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
 import { Button } from "./button.tsx";
 
@@ -14,23 +14,26 @@ interface SheetProps {
   readonly open: boolean;
   readonly onClose: () => void;
   readonly title: ReactNode;
-  /** Beside the title. */
-  readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** The whole of a phone, the right side of a desk. */
-export function Sheet({ open, onClose, title, actions, children }: SheetProps) {
+export function Sheet({ open, onClose, title, children }: SheetProps) {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={SHADE} />
-        <Dialog.Popup className="fixed inset-0 z-40 flex flex-col bg-surface transition-transform duration-200 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full sm:left-auto sm:w-[32rem] sm:border-line sm:border-l sm:shadow-lift">
+        <Dialog.Popup
+          ref={popup}
+          // A form is there to be filled in.
+          initialFocus={() => popup.current?.querySelector<HTMLElement>("form input") ?? true}
+          className="fixed inset-0 z-40 flex flex-col bg-surface transition-transform duration-200 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full sm:left-auto sm:w-[32rem] sm:border-line sm:border-l sm:shadow-lift"
+        >
           <header className="flex items-start gap-2 border-line border-b py-2 pr-2 pl-5">
             <Dialog.Title className="said min-w-0 flex-1 self-center py-1.5 font-semibold text-lg leading-snug">
               {title}
             </Dialog.Title>
-            {actions}
             <Dialog.Close
               aria-label="Close"
               title="Close"
