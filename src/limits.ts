@@ -136,6 +136,8 @@ export const PUSH = {
   in_flight: 200,
   /** Rows claimed in one batch: few, so that requests get their turn between two. */
   claim: 50,
+  /** Requests made in one turn of the event loop. */
+  launch: 4,
   /** What ends within it is written together. */
   beat: 0.01,
   poll_every: 1,
