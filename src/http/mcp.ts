@@ -21,6 +21,7 @@ import { readText } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";
 import { json, problem } from "./respond.ts";
 import { type Handler, logInternal } from "./rest.ts";
+import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
 interface McpOptions {
@@ -227,7 +228,7 @@ function idOf(body: unknown): unknown {
 }
 
 function headersOf(visit: Visit): Record<string, string> {
-  return { "cache-control": "no-store", ...visit.quota()?.headers };
+  return { "cache-control": "no-store", ...API_SECURITY, ...visit.quota()?.headers };
 }
 
 /** A JSON-RPC error in answer to a message that got no further. */

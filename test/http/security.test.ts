@@ -37,6 +37,18 @@ const WORKER = {
 const NAMES = [...Object.keys(PERSON), "strict-transport-security"];
 const HSTS = { "strict-transport-security": "max-age=31536000" };
 
+const ACCEPT = { accept: "application/json, text/event-stream" };
+const INITIALIZE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  },
+});
+
 /** What of the headers is about security. */
 const securityOf = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => NAMES.includes(name)));
@@ -92,6 +104,10 @@ for (const [name, url, more] of [
       [401, "GET", "/trpc/tasks.list?input={}", {}, API],
       [404, "GET", "/trpc/nothing", { credential }, API],
       [413, "POST", "/trpc/tasks.create", { credential, body: large }, API],
+      [200, "POST", "/mcp", { credential, body: INITIALIZE, headers: ACCEPT }, API],
+      [401, "POST", "/mcp", { body: INITIALIZE, headers: ACCEPT }, API],
+      [403, "POST", "/mcp", { credential, headers: { origin: "https://other.example" } }, API],
+      [405, "GET", "/mcp", { credential }, API],
     ];
     for (const [status, method, path, sent, wanted] of cases) {
       const answer = await exchange(url, method, path, sent);
