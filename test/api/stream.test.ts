@@ -100,15 +100,19 @@ test("a reader that is too slow is cut off, and others are not held up [§6 Reco
     `GET /v1/events HTTP/1.1\r\nhost: relay\r\nauthorization: Bearer ${person.token}\r\n\r\n`,
   );
   await until(() => app.streams.count() === 2);
-  const { id } = await createTask(agent.send);
+  const tasks = await Promise.all(Array.from({ length: 40 }, () => createTask(agent.send)));
   let sent = 0;
   // Loopback buffers take some megabytes before the server notices.
-  for (; app.streams.count() === 2 && sent < 3_000; sent++) {
-    const description = `${sent} `.padEnd(9_990, "é");
-    await agent.send(`PATCH /v1/tasks/${id}`, { description });
+  while (app.streams.count() === 2 && sent < 3_000) {
+    await Promise.all(
+      tasks.map(({ id }) => {
+        const description = `${sent++} `.padEnd(9_990, "é");
+        return agent.send(`PATCH /v1/tasks/${id}`, { description });
+      }),
+    );
   }
   expect(app.streams.count()).toBe(1);
-  await quick.names(sent + 1);
+  await quick.names(tasks.length + sent);
   quick.close();
   // The socket is let go of as well, though nothing was read from it.
   slow.resume();
