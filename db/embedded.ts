@@ -1,6 +1,6 @@
 /** The embedded store: a libSQL file through the native binding, with group commit. */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "libsql";
@@ -76,13 +76,14 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
     }
   };
 
-  const lane = createLane((statements) => whenFree(clock, () => commitOf(statements)));
+  const lane = createLane((statements) => whenFree(clock, () => commitOf(statements)), clock);
 
   // Two processes that start at once may both want to switch the journal: hence the retry.
   await whenFree(clock, () => prepare("pragma journal_mode = wal").all());
   db.exec("pragma synchronous = full");
 
   return {
+    kind: "embedded",
     async read(statement) {
       if (closed) throw unavailable("closed");
       let result: WriteResult;
@@ -100,6 +101,8 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
       // Nothing tells one process of another's commit to a file: the feed polls.
     },
     pollEvery: () => POLL_EVERY,
+    stats: lane.stats,
+    walBytes: () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null,
     async close() {
       await lane.close();
       closed = true;

@@ -70,8 +70,11 @@ export const newestRecords = select<PushRecord>(
     .limit(p("limit")),
 );
 
-/** By environment, how many wait, and since when the oldest does. */
+/** By environment, how many of the oldest 10,000 wait, and since when the oldest does. */
 export const queuedPushes = statement(
-  sql`select environment, count(*), min(created_at) from pushes group by environment order by environment`,
+  // While nothing can be sent there may be very many.
+  sql`select environment, count(*), min(created_at)
+    from (select environment, created_at from pushes order by seq limit 10000)
+    group by environment order by environment`,
   { gives: "rows" },
 );

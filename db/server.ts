@@ -59,7 +59,7 @@ export function openServer({ url, auth_token }: ServerOptions, clock: Clock): St
     const batch = statements.map(toClient);
     const results = await asking(() => client.batch(batch, "write"));
     return results.map(toResult);
-  });
+  }, clock);
 
   const openFeed = async (changed: () => void): Promise<void> => {
     const base = http_url
@@ -93,6 +93,7 @@ export function openServer({ url, auth_token }: ServerOptions, clock: Clock): St
   };
 
   return {
+    kind: "server",
     async read(statement) {
       const query = toClient(statement);
       const result = await asking(() => client.execute(query));
@@ -103,6 +104,8 @@ export function openServer({ url, auth_token }: ServerOptions, clock: Clock): St
       void openFeed(changed);
     },
     pollEvery: () => (feed_open ? POLL_WITH_FEED : POLL_WITHOUT_FEED),
+    stats: lane.stats,
+    walBytes: () => null,
     async close() {
       closing.abort();
       await lane.close();

@@ -8,6 +8,7 @@
 
 import type { Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
+import type { Histogram } from "../src/metrics.ts";
 
 /** What a column holds and a parameter may be. A boolean would abort the native binding. */
 export type Cell = string | number | null;
@@ -38,7 +39,20 @@ export interface WriteResult {
   readonly row_id: number;
 }
 
+/** The writes of this process so far. */
+export interface StoreStats {
+  /** Seconds of each commit, and batches that shared it. */
+  readonly durations: Histogram;
+  readonly groups: Histogram;
+  /** Batches that were not written, or may not have been. */
+  readonly failed: number;
+  /** Batches that wait for their turn now. */
+  readonly queued: number;
+}
+
 export interface Store {
+  /** A file, or a libSQL server. */
+  readonly kind: "embedded" | "server";
   /** Runs one query. Throws `503 store_unavailable` when the store cannot be reached. */
   read<Row>(statement: Statement<Row>): Promise<Row[]>;
   /**
@@ -51,6 +65,9 @@ export interface Store {
   watch(changed: () => void): void;
   /** Seconds between polls for events of other processes, while someone listens. */
   pollEvery(): number;
+  stats(): StoreStats;
+  /** Bytes of the write-ahead log beside the file; null where there is none to be seen. */
+  walBytes(): number | null;
   /** Finishes the batches under way, then lets go of the store. */
   close(): Promise<void>;
 }

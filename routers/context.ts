@@ -39,6 +39,8 @@ export interface Visit {
   charge(): void;
   /** Charges one call to a limit of its address; throws `429 rate_limited`. */
   limit(name: "accounts" | "challenges"): Promise<void>;
+  /** Takes note that a call asked to wait: how long it takes says nothing of the server. */
+  waits(): void;
   /** Takes note of a call of the caller's that has ended, for the activity log. */
   ended(call: EndedCall): void;
   /** The client's address, for limits alone: it is neither stored nor logged. */

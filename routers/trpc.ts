@@ -1,6 +1,11 @@
 /** tRPC's set-up: metadata, one procedure base per credential kind, and the shape of errors. */
 
-import { type AnyTRPCProcedure, initTRPC, TRPCError } from "@trpc/server";
+import {
+  type AnyTRPCProcedure,
+  initTRPC,
+  type TRPCDefaultErrorShape,
+  TRPCError,
+} from "@trpc/server";
 import type { OpenApiMeta } from "trpc-to-openapi";
 import { type core, ZodError, type ZodType } from "zod";
 import {
@@ -47,18 +52,18 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly mcp?: ToolMeta;
 }
 
-const t = initTRPC
-  .context<Context>()
-  .meta<OpenApiMeta<RelayMeta>>()
-  .create({
-    isDev: false,
-    errorFormatter({ shape, error }) {
-      const { code, fields } = toServiceError(error);
-      return { ...shape, data: { ...shape.data, code_name: code, ...(fields && { fields }) } };
-    },
-  });
+const t = initTRPC.context<Context>().meta<OpenApiMeta<RelayMeta>>().create({
+  isDev: false,
+  errorFormatter: formatError,
+});
 
 export const router = t.router;
+
+/** What a typed client gets of an error: tRPC's own shape, and the code and fields of ours. */
+export function formatError({ shape, error }: { shape: TRPCDefaultErrorShape; error: TRPCError }) {
+  const { code, fields } = toServiceError(error);
+  return { ...shape, data: { ...shape.data, code_name: code, ...(fields && { fields }) } };
+}
 
 /** The one conversion from whatever a procedure call threw to the error that surfaces render. */
 export function toServiceError(error: unknown): ServiceError {
@@ -184,6 +189,10 @@ interface Ended {
   readonly thrown: unknown;
 }
 
+/** Whether its calls can ask to wait. */
+const mayWait = ({ only_waited, query }: RelayMeta): boolean =>
+  only_waited !== undefined || query?.includes("wait") === true;
+
 /** Tells the activity log of a call, by the name of its route on every surface (§4 Activity log). */
 function tell(
   ctx: Context,
@@ -192,6 +201,7 @@ function tell(
   input: unknown,
 ): void {
   const { access, openapi, only_waited } = meta;
+  if (mayWait(meta) && (input as { wait?: unknown } | null)?.wait) ctx.visit.waits();
   if (access === "none" || !openapi) return;
   const fault = thrown === null ? null : toServiceError(thrown);
   const error = fault && isGone(fault) ? null : fault;
@@ -267,8 +277,8 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
       ended = { result: null, thrown };
       throw toTrpcError(thrown);
     } finally {
-      const input = meta?.only_waited && (await getRawInput().catch(() => null));
-      if (meta) tell(ctx, meta, ended, input ?? {});
+      const input = meta && mayWait(meta) && (await getRawInput().catch(() => null));
+      if (meta) tell(ctx, meta, ended, input || {});
     }
   });
 }

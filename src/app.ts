@@ -19,11 +19,13 @@ import { type Config, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
 import { createAddresses } from "./http/address.ts";
+import { createAdminSurface } from "./http/admin.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
 import { createDocs } from "./http/docs.ts";
 import { createHealth } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
+import { createMonitor } from "./http/monitor.ts";
 import { createDocument } from "./http/openapi.ts";
 import { createPages } from "./http/pages.ts";
 import { JSON_HEADERS } from "./http/respond.ts";
@@ -43,6 +45,7 @@ import { connectPushServices, createSender } from "./push/sender.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
+import { type AdminDeps, createAdmin } from "./services/admin.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createCommit } from "./services/commit.ts";
 import type { ServiceDeps } from "./services/deps.ts";
@@ -50,6 +53,7 @@ import { createDevices } from "./services/devices.ts";
 import { createInbox } from "./services/inbox.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
+import { createMeasures } from "./services/measures.ts";
 import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
@@ -141,15 +145,18 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   });
   const streams = createStreams({ auth, feed, clock });
   const createContext = createContextFactory({ services, recordUse: usage.record });
+  const limiter = createLimiter({ clock, on: config.RATE_LIMITS === "on" });
+  const monitor = createMonitor({ clock, streams, waits });
   const openVisit = createVisits({
     auth,
-    limiter: createLimiter({ clock, on: config.RATE_LIMITS === "on" }),
+    limiter,
     addresses: createAddresses({
       trusted_hops: config.TRUST_PROXY,
       socketOf: (request) => server.requestIP(request)?.address ?? null,
       log,
     }),
     clock,
+    waits: monitor.meter.waits,
     record: activity_log.record,
     creationsOf: services.accounts.creationsOf,
   });
@@ -172,6 +179,30 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     version: VERSION,
   });
 
+  const admin_deps: AdminDeps = {
+    version: VERSION,
+    store,
+    clock,
+    feed,
+    streams,
+    waits,
+    series: monitor.series,
+    processStats: monitor.processStats,
+    requestsInFlight: monitor.meter.inFlight,
+    rateLimited: limiter.refused,
+    activityStats: activity_log.stats,
+    jobStats: runner.stats,
+    pushLanes: sender.health,
+    pushStatus: services.pushStatus,
+  };
+  const admin = createAdmin(admin_deps);
+  const admin_surface = createAdminSurface({
+    token: config.ADMIN_TOKEN,
+    admin,
+    metrics: [...monitor.meter.metrics, ...createMeasures(admin, admin_deps)],
+    log,
+  });
+
   let openapi = "";
   const listen = () =>
     startServer({
@@ -180,8 +211,15 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       log,
       openVisit,
       cors,
+      meter: monitor.meter,
       https: config.PUBLIC_URL?.startsWith("https:") ?? false,
-      trpc: createTrpcHandler({ router: appRouter, createContext, log }),
+      trpc: createTrpcHandler({
+        endpoint: "/trpc",
+        router: appRouter,
+        createContext: (visit) => createContext(visit, null, false),
+        log,
+      }),
+      adminTrpc: admin_surface?.trpc ?? null,
       routes: createRestRoutes({
         router: appRouter,
         createContext,
@@ -195,8 +233,9 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
             GET: (request, visit) => streams.open(visit, () => server.timeout(request, 1)),
           },
           ...createDocs(),
-          "/mcp": { POST: mcp },
           ...createPages({ public_url: config.PUBLIC_URL?.replace(/\/$/, "") }),
+          ...admin_surface?.routes,
+          "/mcp": { POST: mcp },
           "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
           "/v1/openapi.json": {
             GET: async () => new Response(openapi, { headers: JSON_HEADERS }),
@@ -216,6 +255,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   openapi = JSON.stringify(createDocument({ router: appRouter, version: VERSION, base_url: url }));
   runner.start();
   sender.start();
+  monitor.start();
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
@@ -224,6 +264,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     const drained = server.stop();
     streams.close();
     waits.close();
+    monitor.stop();
     await Promise.all([runner.stop(), usage.stop(), sender.stop()]);
     const cut = systemClock.after(DRAIN, () => void server.stop(true));
     await drained;

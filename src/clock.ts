@@ -6,6 +6,8 @@ export type Cancel = () => void;
 export interface Clock {
   /** Unix epoch seconds with millisecond resolution (decisions.md, Timestamps). */
   now(): number;
+  /** Seconds since some moment, for durations: finer than {@link now}, and never set back. */
+  elapsed(): number;
   /** Calls `run` once after `seconds`, never at once. */
   after(seconds: number, run: () => void): Cancel;
 }
@@ -13,6 +15,7 @@ export interface Clock {
 /** The real clock. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now() / 1000,
+  elapsed: () => performance.now() / 1000,
   after(seconds, run) {
     const timer = setTimeout(run, Math.max(0, seconds * 1000));
     timer.unref();

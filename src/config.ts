@@ -59,6 +59,14 @@ export const CONFIG = {
     doc: "Token for the libSQL server, when it wants one",
     schema: z.string().min(1).optional(),
   },
+  ADMIN_TOKEN: {
+    doc: "Opens `/metrics` and `/admin/trpc` to who sends it: at least 32 characters; unset, neither is there",
+    schema: z
+      .string()
+      // What a header can hold behind `Bearer`.
+      .regex(/^[!-~]{32,}$/, "must be at least 32 characters, without spaces, all of them ASCII")
+      .optional(),
+  },
   TRUST_PROXY: {
     doc: "Proxies in front whose `X-Forwarded-For` is believed: how many entries from its right",
     schema: z

@@ -73,6 +73,9 @@ export const LIMITS = {
   challenge_life: 300,
   /** Characters of an `attestation`; a genuine one has some 10,000. */
   attestation: 32_768,
+  /** Accounts of one page of the admin's list. */
+  admin_page: 100,
+  admin_page_default: 50,
   activity_page: 100,
   activity_page_default: 50,
   activity_per_key: 200,

@@ -37,6 +37,7 @@ test("what keeps it from starting is said in one line that names the variable", 
     [{ DATABASE_URL: `file:${folder}/taken.db` }, "DATABASE_URL"],
     [{ DATABASE_URL: `http://127.0.0.1:${freePort()}` }, "DATABASE_URL"],
     [{ DATABASE_URL: url, PORT: "99999" }, "PORT"],
+    [{ DATABASE_URL: url, ADMIN_TOKEN: `${folder}/short`.slice(-31) }, "ADMIN_TOKEN"],
   ] as const;
   for (const [env, variable] of cases) {
     const { code, said } = await failToStart(env);

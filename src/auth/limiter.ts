@@ -24,14 +24,20 @@ interface LimiterOptions {
 }
 
 export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
+  const refused = { key: 0, account: 0, address: 0, accounts: 0, challenges: 0 };
   const bucketsOf = (name: "key" | "account" | AddressLimit) =>
-    on && rates[name].quota > 0 ? createBuckets(name, rates[name], clock) : null;
+    on && rates[name].quota > 0
+      ? createBuckets(name, rates[name], clock, () => refused[name]++)
+      : null;
   const keys = bucketsOf("key");
   const accounts = bucketsOf("account");
   const addresses = { address: bucketsOf("address"), challenges: bucketsOf("challenges") };
 
   return {
     on,
+
+    /** How often each limit refused a call; that of `accounts` is counted in the store. */
+    refused,
 
     /** Charges one call to its caller; null when that limit is off. Throws `429 rate_limited`. */
     charge(caller: Caller): Quota | null {
@@ -74,7 +80,7 @@ export function quotaOf(name: string, { quota, window }: Rate, left: number, t: 
  * The buckets of one limit. One is kept as the moment at which it will be full again, in whole
  * milliseconds; what was not used for a whole window is full, and forgotten.
  */
-function createBuckets(name: string, rate: Rate, clock: Clock) {
+function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => void) {
   const { quota, window } = rate;
   const span = window * 1000;
   /** Milliseconds until one call comes back. */
@@ -111,7 +117,10 @@ function createBuckets(name: string, rate: Rate, clock: Clock) {
       const debt = debtOf(id, now);
       const missing = debt + every - span;
       recent.set(id, missing > 0 ? now + debt : now + debt + every);
-      if (missing > 0) fail("rate_limited", { retry_after: Math.ceil(missing / 1000) });
+      if (missing > 0) {
+        refuse();
+        fail("rate_limited", { retry_after: Math.ceil(missing / 1000) });
+      }
       return stateOf(debt + every);
     },
     look: (id: string): Quota => stateOf(debtOf(id, nowMs())),

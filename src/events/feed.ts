@@ -186,6 +186,9 @@ export function createFeed({ source, clock, log }: FeedOptions) {
 
     isLost: (): boolean => lost,
 
+    /** The number of the last event that was delivered here. */
+    position: (): number => last,
+
     stop(): void {
       stopped = true;
       cancel_poll();

@@ -60,6 +60,9 @@ export function createWaitRoom({ feed, clock }: { feed: Feed; clock: Clock }) {
   return {
     take,
 
+    /** Keys and accounts that have requests asleep now. */
+    owners: (): number => sleeping.size,
+
     /** Requests asleep now, over all owners. */
     count: (): number => [...sleeping.values()].reduce((sum, count) => sum + count, 0),
 

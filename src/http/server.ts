@@ -4,6 +4,7 @@ import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Cors } from "./cors.ts";
+import type { Meter } from "./meter.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
 import type { OpenVisit, Visit } from "./visit.ts";
@@ -15,6 +16,9 @@ interface ServerOptions {
   readonly routes: Readonly<Record<string, Route>>;
   /** Gets the path with its query too: the URL's host is what the client sent, and may be none. */
   readonly trpc: (visit: Visit, path: string) => Promise<Response>;
+  /** The same for the admin's procedures; null while there is no admin. */
+  readonly adminTrpc: ServerOptions["trpc"] | null;
+  readonly meter: Meter;
   readonly openVisit: OpenVisit;
   readonly cors: Cors;
   /** True: browsers are told to come by https alone. */
@@ -28,9 +32,12 @@ interface ServerOptions {
  */
 const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 
+/** Stands for every path that is none, since a client may send any. */
+const NO_ROUTE = "unknown";
+
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
-  const { hostname, port, routes, trpc, openVisit, cors, https, log } = options;
+  const { hostname, port, routes, trpc, adminTrpc, openVisit, cors, meter, https, log } = options;
   const secure = https ? withHsts : <R extends Request>(route: Route<R>) => route;
   const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
     secure(
@@ -43,10 +50,12 @@ export function startServer(options: ServerOptions) {
         }
       }),
     );
-  const procedures = answer("/trpc", ["GET", "POST"], trpc);
+  const procedures = meter.wrap("/trpc", answer("/trpc", ["GET", "POST"], trpc));
   const unknown = async () => fail("unknown_path");
-  const elsewhere = answer("/", [], unknown);
-  const unknown_v1 = answer("/v1", [], unknown);
+  const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown));
+  const unknown_v1 = meter.wrap(NO_ROUTE, answer("/v1", [], unknown));
+  const admin =
+    adminTrpc && meter.wrap("/admin/trpc", answer("/admin/trpc", ["GET", "POST"], adminTrpc));
 
   return Bun.serve({
     hostname,
@@ -58,11 +67,15 @@ export function startServer(options: ServerOptions) {
     // Bun would otherwise let a second server take the same port and share its requests.
     reusePort: false,
     routes: Object.fromEntries(
-      Object.entries(routes).map(([path, route]) => [path, secure(route)]),
+      Object.entries(routes).map(([path, route]) => [
+        path,
+        meter.wrap(path.replace(/:(\w+)/g, "{$1}"), secure(route)),
+      ]),
     ),
     fetch(request) {
       const path = pathOf(request.url);
       if (path.startsWith("/trpc/")) return procedures(request);
+      if (admin && path.startsWith("/admin/trpc/")) return admin(request);
       return path.startsWith("/v1/") ? unknown_v1(request) : elsewhere(request);
     },
     error: (error) => renderError(error, log, "http"),

@@ -168,6 +168,9 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
       return new Response(body, { headers });
     },
 
+    /** Accounts that have streams open now. */
+    accounts: (): number => open.size,
+
     /** Streams open now, over all accounts. */
     count: (): number => [...open.values()].reduce((sum, streams) => sum + streams.size, 0),
 

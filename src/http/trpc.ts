@@ -1,35 +1,38 @@
-/** `/trpc`: the same procedures for typed clients (decisions.md, Other routes). */
+/** `/trpc` and `/admin/trpc`: procedures for typed clients (decisions.md, Other routes). */
 
 import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
-import type { Context } from "../../routers/context.ts";
+import type { AdminContext } from "../../routers/admin.ts";
 import { toServiceError, toTrpcError } from "../../routers/trpc.ts";
 import { invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { checkDeclaredSize, readText } from "./body.ts";
-import type { CreateContext } from "./context.ts";
+import type { RequestContext } from "./context.ts";
 import { errorHeaders } from "./respond.ts";
 import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
 interface TrpcOptions {
+  /** The path that the names of procedures follow. */
+  readonly endpoint: "/trpc" | "/admin/trpc";
   readonly router: AnyTRPCRouter;
-  readonly createContext: CreateContext;
+  /** What the router's procedures get; of an account or a key it is the context of a request. */
+  readonly createContext: (visit: Visit) => Promise<RequestContext | AdminContext>;
   readonly log: Log;
 }
 
-/** Handles every request under `/trpc`, at most 20 calls in one batch. */
-export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
+/** Handles every request under the endpoint, at most 20 calls in one batch. */
+export function createTrpcHandler({ endpoint, router, createContext, log }: TrpcOptions) {
   return async (visit: Visit, path: string): Promise<Response> => {
     const { request } = visit;
     const body = await readBody(request).catch((error: unknown) => toServiceError(error));
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
     // Before any call, so that it is known whose each refused one is.
-    const context = await createContext(visit, null, false).catch(toServiceError);
+    const context = await createContext(visit).catch(toServiceError);
     const response = await fetchRequestHandler({
-      endpoint: "/trpc",
+      endpoint,
       router,
       maxBatchSize: LIMITS.trpc_batch,
       req: new Request(`http://localhost${path}`, {
@@ -63,11 +66,14 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
         }
         const { code, cause } = refused;
         if (code === "internal") {
-          log.error("internal error", { route: `/trpc/${name ?? ""}`, ...describeError(cause) });
+          log.error("internal error", {
+            route: `${endpoint}/${name ?? ""}`,
+            ...describeError(cause),
+          });
         }
       },
     });
-    if (!(context instanceof ServiceError)) await context.recorded;
+    if ("recorded" in context) await context.recorded;
     for (const [name, value] of Object.entries(visit.quota()?.headers ?? {})) {
       response.headers.set(name, value);
     }
@@ -76,11 +82,14 @@ export function createTrpcHandler({ router, createContext, log }: TrpcOptions) {
 }
 
 /** A batch that is refused before any of its calls is one request (§4 Activity log 1). */
-function refuseBatch(visit: Visit, context: Context | ServiceError): ServiceError {
+function refuseBatch(
+  visit: Visit,
+  context: RequestContext | AdminContext | ServiceError,
+): ServiceError {
   let error = invalidFields({
     batch: `must hold at most ${LIMITS.trpc_batch} calls, all queries or all mutations`,
   });
-  if (context instanceof ServiceError) return error;
+  if (!("host" in context)) return error;
   try {
     visit.charge();
   } catch (limited) {

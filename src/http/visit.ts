@@ -35,6 +35,8 @@ interface VisitOptions {
   readonly limiter: Limiter;
   readonly addresses: Addresses;
   readonly clock: Clock;
+  /** Takes note that a request asked to wait. */
+  readonly waits: (request: Request) => void;
   /** Takes an entry of the activity log. */
   readonly record: (request: KeyRequest) => void;
   /** Accounts that the address made within the hour, and when it made the first and the last. */
@@ -54,6 +56,7 @@ export function createVisits({
   limiter,
   addresses,
   clock,
+  waits,
   record,
   creationsOf,
 }: VisitOptions) {
@@ -122,8 +125,12 @@ export function createVisits({
         const left = Math.max(0, rate.quota - count);
         unspent = quotaOf(name, rate, left, until(last_at));
         quota = quotaOf(name, rate, left - 1, rate.window);
-        if (left === 0) fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
+        if (left > 0) return;
+        limiter.refused.accounts++;
+        fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
       },
+
+      waits: () => waits(request),
 
       ended({ action, host, error }, mcp) {
         if (caller?.kind !== "key") return;

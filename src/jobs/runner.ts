@@ -1,7 +1,9 @@
 /** Runs the background jobs: small passes, resumable from what the tables say. */
 
 import type { Cancel, Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
+import { createHistogram, type Histogram } from "../metrics.ts";
 
 /** Work that has no request of its own. */
 export interface Job {
@@ -12,8 +14,29 @@ export interface Job {
   run(pass: { now: number; limit: number }): Promise<{ more: boolean }>;
 }
 
+/** What became of a job's passes in this process. */
+export interface JobStats {
+  readonly name: string;
+  /** Seconds between passes. */
+  readonly every: number;
+  readonly running: boolean;
+  readonly done: number;
+  readonly failed: number;
+  /** Seconds of each pass, whether it was done or failed. */
+  readonly durations: Histogram;
+  /** When the last pass began, and how many seconds it took; null before one ended. */
+  readonly last: { readonly at: number; readonly seconds: number } | null;
+  /** When the last pass that was done ended. */
+  readonly last_done_at: number | null;
+  /** The code, or else the name, of the last pass's error; null when it was done. */
+  readonly last_error: string | null;
+}
+
 /** Rows of one pass. */
 const LIMIT = 200;
+
+/** Seconds of a pass. */
+const BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
 interface RunnerOptions {
   readonly jobs: readonly Job[];
@@ -21,17 +44,54 @@ interface RunnerOptions {
   readonly log: Log;
 }
 
+interface Kept {
+  running: boolean;
+  done: number;
+  failed: number;
+  last: JobStats["last"];
+  last_done_at: number | null;
+  last_error: string | null;
+}
+
+const NOT_RUN: Kept = {
+  running: false,
+  done: 0,
+  failed: 0,
+  last: null,
+  last_done_at: null,
+  last_error: null,
+};
+
 export function createRunner({ jobs, clock, log }: RunnerOptions) {
   const timers = new Map<string, Cancel>();
   const running = new Set<Promise<void>>();
+  const known = new Map(
+    jobs.map(({ name, every }) => [
+      name,
+      { name, every, ...NOT_RUN, durations: createHistogram(BOUNDS) },
+    ]),
+  );
   let stopped = false;
 
   const runOnce = async (job: Job): Promise<void> => {
+    const own = known.get(job.name)!;
+    const at = clock.now();
+    const from = clock.elapsed();
+    own.running = true;
     try {
       while (!stopped && (await job.run({ now: clock.now(), limit: LIMIT })).more);
+      own.done++;
+      own.last_error = null;
+      own.last_done_at = clock.now();
     } catch (error) {
-      log.warn("job failed", { job: job.name, ...describeError(error) });
+      own.failed++;
+      const described = describeError(error);
+      own.last_error = error instanceof ServiceError ? error.code : String(described.error);
+      log.warn("job failed", { job: job.name, ...described });
     }
+    own.running = false;
+    own.last = { at, seconds: clock.elapsed() - from };
+    own.durations.observe(own.last.seconds);
   };
 
   const arm = (job: Job) => {
@@ -53,6 +113,7 @@ export function createRunner({ jobs, clock, log }: RunnerOptions) {
     async settled(): Promise<void> {
       await Promise.all(running);
     },
+    stats: (): JobStats[] => [...known.values()].map((own) => ({ ...own })),
     /** Starts no further pass and resolves when those under way are done. */
     async stop(): Promise<void> {
       stopped = true;

@@ -17,6 +17,11 @@ export interface KeyCaller extends AnyCaller {
 
 export type Caller = AccountCaller | KeyCaller;
 
+/** Whoever runs the service (`ADMIN_TOKEN`): has no account, and sees nothing that is in one. */
+export interface AdminCaller {
+  readonly kind: "admin";
+}
+
 /**
  * The key, or the account: what scopes a query to the caller, and what its waits are counted by
  * (decisions.md, Questions).

@@ -39,11 +39,18 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
   let unwritten: ActivityBlock[] = [];
   /** Entries that were dropped since the last word on it. */
   let dropped = 0;
+  /** Entries that were dropped since the start. */
+  let dropped_ever = 0;
   let flush_after = FLUSH_AFTER;
   let cancel: Cancel | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
   const since_trim = new Map<string, number>();
+
+  const drop = (entries: number) => {
+    dropped += entries;
+    dropped_ever += entries;
+  };
 
   /** A key's entries beyond its full number, and of all beyond the bound, push out older ones. */
   const enqueue = (request: KeyRequest) => {
@@ -59,7 +66,7 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
     oldest.shift();
     if (oldest.length === 0) queue.delete(first);
     queued--;
-    dropped++;
+    drop(1);
   };
 
   const arm = (seconds: number) => {
@@ -122,7 +129,7 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
         log.warn("activity not written", describeError(error));
         if (error instanceof ServiceError) return RETRY_AFTER;
         // What the store cannot hold must not stand in the way of all that follows.
-        for (const { entries } of unwritten) dropped += entries.length;
+        for (const { entries } of unwritten) drop(entries.length);
       }
       unwritten = [];
     }
@@ -147,6 +154,12 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
       if (running || stopped) return;
       if (queued === SOON) disarm();
       arm(queued < SOON ? flush_after : 0);
+    },
+
+    /** Entries that wait for their write, and those that were dropped since the start. */
+    stats() {
+      const half_written = unwritten.reduce((sum, { entries }) => sum + entries.length, 0);
+      return { queued: queued + half_written, dropped: dropped_ever };
     },
 
     /** Writes what there is, if the store takes it; called once no request is left. */

@@ -10,6 +10,7 @@ interface PushStatusDeps extends Pick<ServiceDeps, "store"> {
 
 interface Queue {
   readonly environment: Environment;
+  /** At most 10,000 are counted. */
   readonly rows: number;
   /** When the longest waiting one was planned. */
   readonly oldest: number;

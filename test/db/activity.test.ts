@@ -328,6 +328,7 @@ test("a store that stays away cannot fill the memory, and a write of unknown out
   await clock.advance(1);
   const dropped = lines.filter((line) => line.includes("activity dropped"));
   expect(dropped.map((line) => JSON.parse(line).entries)).toEqual([600]);
+  expect(log.stats()).toEqual({ queued: 10_000, dropped: 600 });
   expect(lines.join()).not.toContain("tool");
   mode = "unsure";
   await until(async () => {

@@ -7,7 +7,7 @@ import { events } from "../../db/schema.ts";
 import { insertWhere, qb, select, statement } from "../../db/statement.ts";
 import type { Statement, Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { createTestStore } from "../support/store.ts";
+import { createTestStore, STORE_KIND } from "../support/store.ts";
 
 const p = sql.placeholder;
 const { url } = await createTestStore();
@@ -126,6 +126,31 @@ test("each of many batches at once gets its own results", async () => {
       Array.from({ length: 1 + (i % 3) }, (_, j) => [[`own/${i}/${j}`, i * 10 + j]]),
     );
   });
+});
+
+test("it tells how many batches shared a commit, how many failed, and how many wait", async () => {
+  await store.write([put({ id: "told/taken", body: "" })]);
+  /** Commits and batches so far, and those that failed. */
+  const told = () => {
+    const { durations, groups, failed } = store.stats();
+    const commits = groups.counts.reduce((sum, count) => sum + count, 0);
+    expect(durations.counts.reduce((sum, count) => sum + count, 0)).toBe(commits);
+    return { commits, batches: groups.sum(), failed };
+  };
+  const before = told();
+  const good = Array.from({ length: 10 }, (_, i) =>
+    store.write([put({ id: `told/${i}`, body: i }), put({ id: `told/${i}/b`, body: i })]),
+  );
+  expect(store.stats().queued).toBe(10);
+  await Promise.all(good);
+  const { commits, batches, failed } = before;
+  expect(told()).toEqual({ commits: commits + 1, batches: batches + 10, failed });
+  expect(store.stats().queued).toBe(0);
+  // A bad one parts its neighbours, which then commit one by one.
+  const mixed = ["told/x", "told/taken", "told/y"].map((id) => store.write([put({ id, body: 0 })]));
+  await Promise.allSettled(mixed);
+  expect(told()).toEqual({ commits: commits + 3, batches: batches + 12, failed: failed + 1 });
+  expect(store.walBytes() === null).toBe(STORE_KIND === "server");
 });
 
 test("batches of a process commit in the order of their calls", async () => {

@@ -98,6 +98,12 @@ test("a value that cannot be used is named, and never shown", () => {
       "http://host/?authToken=secret",
       "http://user:secret@host:99999",
     ],
+    ADMIN_TOKEN: [
+      "x".repeat(31),
+      "a secret of more than 32 characters, with spaces",
+      "é".repeat(40),
+      `${"x".repeat(40)}\n`,
+    ],
     TRUST_PROXY: ["-1", "1.5", "secret", "100"],
     CORS_ORIGINS: [
       "*",

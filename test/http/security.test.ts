@@ -1,13 +1,14 @@
 /** The security headers of every kind of answer (README, Web page). */
 
 import { expect, test } from "bun:test";
+import { ADMIN, ADMIN_TOKEN } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
 import { exchange } from "../support/wire.ts";
 import { createWorld, kindsOf } from "../support/world.ts";
 
 const ORIGIN = "https://app.example";
-const env = { CORS_ORIGINS: ORIGIN };
+const env = { ...ADMIN, CORS_ORIGINS: ORIGIN };
 const app = await startTestApp({ env });
 const secure = await startTestApp({ env: { ...env, PUBLIC_URL: "https://relay.example" } });
 
@@ -103,6 +104,10 @@ for (const [name, url, more] of [
       [200, "GET", "/trpc/tasks.list?input={}", { credential }, API],
       [401, "GET", "/trpc/tasks.list?input={}", {}, API],
       [404, "GET", "/trpc/nothing", { credential }, API],
+      [200, "GET", "/admin/trpc/jobs", { credential: ADMIN_TOKEN }, API],
+      [401, "GET", "/admin/trpc/jobs", {}, API],
+      [200, "GET", "/metrics", { credential: ADMIN_TOKEN }, API],
+      [401, "GET", "/metrics", {}, API],
       [413, "POST", "/trpc/tasks.create", { credential, body: large }, API],
       [200, "POST", "/mcp", { credential, body: INITIALIZE, headers: ACCEPT }, API],
       [401, "POST", "/mcp", { body: INITIALIZE, headers: ACCEPT }, API],

@@ -17,6 +17,7 @@ export function createTestClock(): TestClock {
   const timers = new Set<{ at: number; run: () => void }>();
   const clock: TestClock = {
     now: () => ms / 1000,
+    elapsed: () => ms / 1000,
     after(seconds, run) {
       const timer = { at: ms + Math.max(1, Math.round(seconds * 1000)), run };
       timers.add(timer);

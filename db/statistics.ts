@@ -1,0 +1,152 @@
+/** What whoever runs the service is told of the store: counts, sizes, ids and times. */
+
+import { sql } from "drizzle-orm";
+import type { AccountFigures, Counts } from "../src/model/admin.ts";
+import { statement } from "./statement.ts";
+import type { Cell, Store } from "./store.ts";
+
+const p = sql.placeholder;
+
+/** Rows that one read looks at: it takes half a millisecond, in which an embedded store does no other. */
+const STEP = 1_000;
+
+/** Sums over the next rows of a table, behind the number of the last one. */
+const step = (table: string, columns: string, sums: string) =>
+  statement(
+    sql
+      .raw(
+        `select max(nr), ${sums} from (select rowid as nr, ${columns} from ${table} where rowid > `,
+      )
+      .append(sql`${p("after")} order by rowid limit ${p("limit")})`),
+    { gives: "row" },
+  );
+
+const LIVE = "deleted_at is null as live";
+const TASKS = ["tasks_todo", "tasks_in_progress", "tasks_done", "tasks_cancelled"];
+const OF_KEYS = [...TASKS, "unread"];
+const STATUSES = ["pending", "answered", "expired", "cancelled"];
+
+const accounts = step("accounts", LIVE, "sum(live)");
+const keys = step(
+  "keys",
+  `${LIVE}, ${OF_KEYS.join()}`,
+  `sum(live), ${OF_KEYS.map((column) => `sum(live * ${column})`).join()}`,
+);
+const devices = step("devices", "1 as one", "sum(one)");
+const questions = step(
+  "questions",
+  "status",
+  STATUSES.map((status) => `sum(status = '${status}')`).join(),
+);
+
+/** Adds the sums of all steps; `pause` lets others go on between two of them. */
+async function walk(store: Store, next: typeof accounts, pause: () => Promise<void>) {
+  const totals: number[] = [];
+  let after = 0;
+  for (;;) {
+    const [row] = await store.read(next({ after, limit: STEP }));
+    const [last, ...sums] = row as Cell[];
+    sums.forEach((sum, i) => {
+      totals[i] = (totals[i] ?? 0) + Number(sum ?? 0);
+    });
+    if (last === null) return totals;
+    after = last as number;
+    await pause();
+  }
+}
+
+/**
+ * Counts every row but those of tasks, whose numbers the keys hold. It is the sum of small reads, so
+ * what changes meanwhile is in it or not.
+ */
+export async function countRows(
+  store: Store,
+  pause: () => Promise<void>,
+): Promise<Omit<Counts, "counted_at" | "took">> {
+  const [all_accounts = 0] = await walk(store, accounts, pause);
+  const [all_keys = 0, todo = 0, in_progress = 0, done = 0, cancelled = 0, unread_items = 0] =
+    await walk(store, keys, pause);
+  const [all_devices = 0] = await walk(store, devices, pause);
+  const [pending = 0, answered = 0, expired = 0, given_up = 0] = await walk(
+    store,
+    questions,
+    pause,
+  );
+  return {
+    accounts: all_accounts,
+    keys: all_keys,
+    devices: all_devices,
+    tasks: { todo, in_progress, done, cancelled },
+    questions: { pending, answered, expired, cancelled: given_up },
+    unread_items,
+  };
+}
+
+// The inner query takes a page by the primary key; each account has at most 100 keys.
+const page = statement(
+  sql`select a.id, a.created_at, count(k.id), coalesce(sum(k.tasks_todo), 0),
+      coalesce(sum(k.tasks_in_progress), 0), coalesce(sum(k.tasks_done), 0),
+      coalesce(sum(k.tasks_cancelled), 0), max(k.last_used_at),
+      (select count(*) from devices where devices.account_id = a.id),
+      (select count(*) from questions where questions.account_id = a.id and status = 'pending')
+    from (select id, created_at from accounts where deleted_at is null and id < ${p("before")}
+      order by id desc limit ${p("limit")}) as a
+    left join keys as k on k.account_id = a.id and k.deleted_at is null
+    group by a.id order by a.id desc`,
+  { gives: "rows" },
+);
+
+/** After every id. */
+const LAST = "~";
+
+/** Up to `limit` accounts, newest first, from before the id `before`; null begins with the newest. */
+export async function accountFigures(
+  store: Store,
+  before: string | null,
+  limit: number,
+): Promise<AccountFigures[]> {
+  const rows = await store.read(page({ before: before ?? LAST, limit }));
+  return rows.map(([id, created_at, ...more]) => {
+    const [key_count, todo, in_progress, done, cancelled, last_used_at, device_count, pending] =
+      more as number[];
+    return {
+      id: id as string,
+      created_at: (created_at as number) / 1000,
+      keys: key_count!,
+      devices: device_count!,
+      tasks: { todo: todo!, in_progress: in_progress!, done: done!, cancelled: cancelled! },
+      pending_questions: pending!,
+      last_used_at: typeof last_used_at === "number" ? last_used_at / 1000 : null,
+    };
+  });
+}
+
+const size = statement(
+  sql`select page_count * page_size from pragma_page_count(), pragma_page_size()`,
+  { gives: "row" },
+);
+
+/** Bytes of the store, without the log that is beside a file. */
+export async function storeBytes(store: Store): Promise<number> {
+  const [row] = await store.read(size({}));
+  return row![0] as number;
+}
+
+// Events go from the oldest on and their numbers have no gaps, so the ends tell how many there are.
+const ends = statement(
+  sql`select (select min(seq) from events), (select max(seq) from events),
+    (select created_at from events order by seq limit 1),
+    (select seq from sqlite_sequence where name = 'events')`,
+  { gives: "row" },
+);
+
+/** The events that are kept; `latest` is the newest number that was given. */
+export async function eventFigures(store: Store) {
+  const [row] = await store.read(ends({}));
+  const [first, last, oldest_at, latest] = row as (number | null)[];
+  return {
+    rows: first == null || last == null ? 0 : last - first + 1,
+    oldest_at: oldest_at == null ? null : oldest_at / 1000,
+    latest: latest ?? 0,
+  };
+}

@@ -1,0 +1,52 @@
+/** What is there for the holder of the admin token: `/metrics` and `/admin/trpc`. */
+
+import type { AdminContext } from "../../routers/admin.ts";
+import { adminRouter } from "../../routers/admin.ts";
+import { createAdminAuth } from "../auth/admin.ts";
+import { fail } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { createMetrics, type Metric } from "../metrics.ts";
+import type { Handler } from "./rest.ts";
+import { API_SECURITY } from "./security.ts";
+import { createTrpcHandler } from "./trpc.ts";
+
+interface AdminOptions extends Pick<AdminContext, "admin"> {
+  /** Unset: there is no admin, and none of this. */
+  readonly token: string | undefined;
+  readonly metrics: readonly Metric[];
+  readonly log: Log;
+}
+
+/** Null without a token: the paths are then unknown like any other. */
+export function createAdminSurface({ token, admin, metrics, log }: AdminOptions) {
+  if (token === undefined) return null;
+  const authenticate = createAdminAuth(token);
+  const registry = createMetrics();
+  registry.add(...metrics);
+
+  const showMetrics: Handler = async ({ headers }) => {
+    if (!authenticate(headers.get("authorization"))) fail("unauthorized");
+    return new Response(await registry.text(), {
+      headers: {
+        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+        "cache-control": "no-store",
+        ...API_SECURITY,
+      },
+    });
+  };
+
+  return {
+    routes: { "/metrics": { GET: showMetrics } },
+    trpc: createTrpcHandler({
+      endpoint: "/admin/trpc",
+      router: adminRouter,
+      async createContext(visit) {
+        const caller = authenticate(visit.request.headers.get("authorization"));
+        // Whose else it is, if anybody's: a refusal is charged by that.
+        if (!caller) await visit.authenticate().catch(() => null);
+        return { caller, admin };
+      },
+      log,
+    }),
+  };
+}

@@ -1,0 +1,113 @@
+/** Metrics in the text format of Prometheus: counted where things happen, read when they are asked for. */
+
+type Labels = Readonly<Record<string, string>>;
+
+/** One value of a metric, with the labels that tell it from the others. */
+export type Sample<Value> = readonly [labels: Labels, value: Value];
+
+interface Named {
+  /** Of the metric itself: a histogram's lines add `_bucket`, `_sum` and `_count`. */
+  readonly name: string;
+  readonly help: string;
+}
+
+/** What a metric is now; null while that cannot be told. */
+type Reading<Value> = Value | readonly Sample<Value>[] | null;
+
+export type Metric = Named &
+  (
+    | {
+        readonly type: "counter" | "gauge";
+        readonly read: () => Reading<number> | Promise<Reading<number>>;
+      }
+    | { readonly type: "histogram"; readonly read: () => Reading<Histogram> }
+  );
+
+/** Counts values by size. */
+export interface Histogram {
+  observe(value: number): void;
+  /** Upper bounds, each inclusive. */
+  readonly bounds: readonly number[];
+  /** Values in each bucket alone; the last one has those beyond every bound. */
+  readonly counts: readonly number[];
+  sum(): number;
+}
+
+/** `bounds` grow; a value beyond the last one counts too. */
+export function createHistogram(bounds: readonly number[]): Histogram {
+  const counts = new Array<number>(bounds.length + 1).fill(0);
+  let sum = 0;
+  return {
+    bounds,
+    counts,
+    sum: () => sum,
+    observe(value) {
+      let i = 0;
+      while (i < bounds.length && value > bounds[i]!) i++;
+      counts[i]!++;
+      sum += value;
+    },
+  };
+}
+
+export function createMetrics() {
+  const metrics = new Map<string, Metric>();
+  return {
+    /** Adds metrics; a name can be taken once. */
+    add(...more: readonly Metric[]): void {
+      for (const metric of more) {
+        if (metrics.has(metric.name)) throw new Error(`two metrics ${metric.name}`);
+        metrics.set(metric.name, metric);
+      }
+    },
+
+    /** The exposition, format 0.0.4; what cannot be read now is left out. */
+    async text(): Promise<string> {
+      const parts = await Promise.all(
+        [...metrics.values()].map(async (metric) => {
+          const lines = await linesOf(metric).catch(() => []);
+          if (lines.length === 0) return "";
+          const { name, help, type } = metric;
+          return `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+        }),
+      );
+      return parts.join("");
+    },
+  };
+}
+
+async function linesOf(metric: Metric): Promise<string[]> {
+  const { name } = metric;
+  if (metric.type === "histogram") {
+    return samplesOf(metric.read()).flatMap(([labels, value]) => histogram(name, labels, value));
+  }
+  return samplesOf(await metric.read()).map(([labels, value]) => line(name, labels, value));
+}
+
+function samplesOf<Value>(reading: Reading<Value>): readonly Sample<Value>[] {
+  if (reading === null) return [];
+  return Array.isArray(reading) ? reading : [[{}, reading as Value]];
+}
+
+function histogram(name: string, labels: Labels, { bounds, counts, sum }: Histogram): string[] {
+  let below = 0;
+  const buckets = counts.map((count, i) => {
+    below += count;
+    return line(`${name}_bucket`, { ...labels, le: number(bounds[i] ?? Infinity) }, below);
+  });
+  return [...buckets, line(`${name}_sum`, labels, sum()), line(`${name}_count`, labels, below)];
+}
+
+function line(name: string, labels: Labels, value: number): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
+  return `${name}${pairs.length > 0 ? `{${pairs.join()}}` : ""} ${number(value)}\n`;
+}
+
+function number(value: number): string {
+  return Number.isFinite(value) || Number.isNaN(value)
+    ? String(value)
+    : `${value > 0 ? "+" : "-"}Inf`;
+}
+
+const escapeHelp = (text: string) => text.replace(/\\/g, "\\\\").replace(/\n/g, "\\n");
+const escapeLabel = (text: string) => escapeHelp(text).replace(/"/g, '\\"');

@@ -1,0 +1,72 @@
+/** What the operating system and the event loop say of this process. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import type { Cancel, Clock } from "./clock.ts";
+
+/** Seconds between two looks at the event loop, and how many of them are kept: a minute's. */
+const LOOK_EVERY = 0.1;
+const LOOKS = 600;
+
+export interface ProcessStats {
+  readonly started_at: number;
+  /** Seconds of processor time so far. */
+  readonly cpu_user: number;
+  readonly cpu_system: number;
+  readonly resident_bytes: number;
+  readonly heap_bytes: number;
+  /** Files and sockets that are open, and how many may be; null where the system does not tell. */
+  readonly open_fds: number | null;
+  readonly max_fds: number | null;
+  /** Seconds by which timers of the last minute came late. */
+  readonly lag: { readonly p50: number; readonly p99: number; readonly max: number };
+}
+
+export function createProcessStats(clock: Clock) {
+  const started_at = clock.now() - process.uptime();
+  // Bun's own monitorEventLoopDelay does not see a loop that is blocked.
+  const late = new Float64Array(LOOKS);
+  let looks = 0;
+  let cancel: Cancel = () => {};
+
+  const look = () => {
+    const due = clock.elapsed() + LOOK_EVERY;
+    cancel = clock.after(LOOK_EVERY, () => {
+      late[looks++ % LOOKS] = Math.max(0, clock.elapsed() - due);
+      look();
+    });
+  };
+
+  return {
+    start: look,
+    stop: (): void => cancel(),
+
+    read(): ProcessStats {
+      const { user, system } = process.cpuUsage();
+      const { rss, heapUsed } = process.memoryUsage();
+      const sorted = late.slice(0, Math.min(looks, LOOKS)).sort();
+      const at = (part: number) => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
+      return {
+        started_at,
+        cpu_user: user / 1e6,
+        cpu_system: system / 1e6,
+        resident_bytes: rss,
+        heap_bytes: heapUsed,
+        open_fds: orNull(() => readdirSync("/proc/self/fd").length),
+        max_fds: orNull(() => {
+          const limits = readFileSync("/proc/self/limits", "latin1");
+          return Number(/^Max open files +(\d+)/m.exec(limits)![1]);
+        }),
+        lag: { p50: at(0.5), p99: at(0.99), max: at(1) },
+      };
+    },
+  };
+}
+
+/** Null where there is no such file. */
+function orNull(read: () => number): number | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

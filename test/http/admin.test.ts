@@ -1,0 +1,240 @@
+/** Who gets at the admin's side: the holder of `ADMIN_TOKEN` alone, and nowhere else with it. */
+
+import { expect, test } from "bun:test";
+import { TRPCClientError } from "@trpc/client";
+import { adminRouter } from "../../routers/admin.ts";
+import type { ServiceError } from "../../src/errors.ts";
+import { ADMIN, ADMIN_TOKEN, adminClient, metricsOf, PROCEDURES } from "../support/admin.ts";
+import { startTestApp } from "../support/app.ts";
+import { ask, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { createHolders } from "../support/credentials.ts";
+import { callTool, openSession } from "../support/mcp.ts";
+import { sendRaw } from "../support/raw.ts";
+import { nameOf, ROUTES } from "../support/routes.ts";
+import { exchange, expectProblem, faultsOf } from "../support/wire.ts";
+import { bodyOf, createWorld } from "../support/world.ts";
+
+const PATHS = ["/metrics", ...PROCEDURES.map((name) => `/admin/trpc/${name}`)];
+
+/** The code of a refusal, whichever shape it has. */
+const codeOf = ({ body }: { body: any }) => body?.code ?? body?.error?.data?.code_name;
+
+test("every procedure is in the list that the tests go by", () => {
+  expect(Object.keys(adminRouter._def.procedures).sort()).toEqual([...PROCEDURES].sort());
+});
+
+test("without ADMIN_TOKEN there is nothing of it", async () => {
+  const app = await startTestApp();
+  for (const path of [...PATHS, "/admin/trpc", "/admin/trpc/"]) {
+    for (const credential of [undefined, ADMIN_TOKEN, "", "undefined"]) {
+      expectProblem(await exchange(app.url, "GET", path, { credential }), "unknown_path");
+      expectProblem(await exchange(app.url, "POST", path, { credential }), "unknown_path");
+    }
+  }
+});
+
+test("no other credential opens any of it, however like it looks", async () => {
+  const app = await startTestApp({ env: ADMIN });
+  const holders = await createHolders(app.url);
+  const headers = [
+    ...holders.credentials.map(({ name, header }) => [name, header] as const),
+    ["no scheme", ADMIN_TOKEN],
+    ["another scheme", `Basic ${ADMIN_TOKEN}`],
+    ["cut short", `Bearer ${ADMIN_TOKEN.slice(0, -1)}`],
+    ["one more", `Bearer ${ADMIN_TOKEN}k`],
+    ["of another case", `Bearer ${ADMIN_TOKEN.toUpperCase()}`],
+    ["of the same length", `Bearer ${"x".repeat(ADMIN_TOKEN.length)}`],
+    ["with something behind", `Bearer ${ADMIN_TOKEN} x`],
+    ["empty", "Bearer "],
+  ] as const;
+  const wrong: unknown[] = [];
+  for (const path of PATHS) {
+    for (const [name, header] of headers) {
+      const given = header === null ? {} : { headers: { authorization: header } };
+      const answer = await exchange(app.url, "GET", path, given);
+      const challenge = answer.headers.get("www-authenticate");
+      if (answer.status !== 401 || codeOf(answer) !== "unauthorized" || challenge !== "Bearer") {
+        wrong.push([path, name, answer.status, answer.text]);
+      }
+    }
+    const { status } = await exchange(app.url, "GET", path, { credential: ADMIN_TOKEN });
+    if (status !== 200) wrong.push([path, "the token itself", status]);
+    // The scheme's name has no case (RFC 9110).
+    const spelled = { headers: { authorization: `bearer  ${ADMIN_TOKEN}` } };
+    expect((await exchange(app.url, "GET", path, spelled)).status).toBe(200);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test("the admin token is no credential anywhere else", async () => {
+  const app = await startTestApp({ env: ADMIN });
+  const world = await createWorld(app);
+  const before = await world.stored();
+  const faults: string[] = [];
+  for (const route of ROUTES.filter(({ access }) => access !== "none")) {
+    const answer = await exchange(app.url, route.method, world.pathOf(route), {
+      credential: ADMIN_TOKEN,
+      body: bodyOf(world, route, "account"),
+    });
+    const found = faultsOf(answer, "unauthorized");
+    faults.push(...found.map((fault) => `${nameOf(route)}: ${fault}`));
+    const typed = await exchange(
+      app.url,
+      route.type === "query" ? "GET" : "POST",
+      `/trpc/${route.procedure}`,
+      { credential: ADMIN_TOKEN, ...(route.type === "mutation" && { body: "{}" }) },
+    );
+    if (typed.status !== 401) faults.push(`/trpc/${route.procedure}: ${typed.status}`);
+  }
+  expect(faults).toEqual([]);
+  for (const [method, path, body] of [
+    ["GET", "/v1/events"],
+    ["POST", "/mcp", '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
+  ] as const) {
+    const answer = await exchange(app.url, method, path, { credential: ADMIN_TOKEN, body });
+    expectProblem(answer, "unauthorized");
+  }
+  expect(await world.stored()).toEqual(before);
+});
+
+test("an address that keeps failing is limited, and the right token is not", async () => {
+  const clock = createTestClock();
+  const env = { ...ADMIN, RATE_LIMITS: "on", TRUST_PROXY: "1" };
+  const app = await startTestApp({ clock, env });
+  const from = (host: number) => ({ "x-forwarded-for": `203.0.113.${host}` });
+  for (const [i, path] of PATHS.entries()) {
+    const headers = from(i);
+    for (let left = 59; left >= 0; left--) {
+      const answer = await exchange(app.url, "GET", path, { headers, credential: "x".repeat(34) });
+      expect([path, answer.status, answer.headers.get("ratelimit")]).toEqual([
+        path,
+        401,
+        `"address";r=${left};t=${60 - left}`,
+      ]);
+    }
+    const over = await exchange(app.url, "GET", path, { headers });
+    expect([over.status, codeOf(over), over.headers.get("retry-after")]).toEqual([
+      429,
+      "rate_limited",
+      "1",
+    ]);
+    const right = await exchange(app.url, "GET", path, { headers, credential: ADMIN_TOKEN });
+    expect(right.status).toBe(200);
+  }
+  // What its holder asks wrongly is charged to nobody.
+  const headers = from(100);
+  for (let i = 0; i < 70; i++) {
+    const path = `/admin/trpc/${i % 2 ? "nothing" : "accounts?input=5"}`;
+    const { status } = await exchange(app.url, "GET", path, { headers, credential: ADMIN_TOKEN });
+    expect(status).toBe(i % 2 ? 404 : 422);
+  }
+  expect((await exchange(app.url, "GET", "/v1/nothing", { headers })).status).toBe(404);
+});
+
+test("nothing of it may be stored, called from other origins, or written to", async () => {
+  const app = await startTestApp({ env: { ...ADMIN, CORS_ORIGINS: "https://app.example" } });
+  for (const path of PATHS) {
+    const { headers } = await exchange(app.url, "GET", path, {
+      credential: ADMIN_TOKEN,
+      headers: { origin: "https://app.example" },
+    });
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("access-control-allow-origin")).toBeNull();
+    const preflight = await sendRaw(app.url, "OPTIONS", path, {
+      origin: "https://app.example",
+      "access-control-request-method": "GET",
+    });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([
+      405,
+      null,
+    ]);
+    const posted = await exchange(app.url, "POST", path, { credential: ADMIN_TOKEN, body: "{}" });
+    expect(posted.status).toBe(405);
+  }
+  const head = await sendRaw(app.url, "HEAD", "/metrics", {
+    authorization: `Bearer ${ADMIN_TOKEN}`,
+  });
+  expect([head.status, head.text]).toEqual([200, ""]);
+});
+
+test("a typed client gets figures, and codes for what is wrong", async () => {
+  const app = await startTestApp({ env: ADMIN });
+  const admin = adminClient(app.url);
+  const [overview, jobs] = await Promise.all([admin.overview.query(), admin.jobs.query()]);
+  expect(overview.counts?.accounts).toBe(0);
+  expect(jobs.jobs.length).toBeGreaterThan(5);
+  const bad = [
+    admin.accounts.query({ limit: 0 }),
+    admin.accounts.query({ limit: 101 }),
+    admin.accounts.query({ cursor: "\0" }),
+    admin.accounts.query({ limit: 5, label: "x" } as object),
+    admin.overview.query({ x: 1 } as never),
+  ];
+  for (const [i, fields] of [["limit"], ["limit"], ["cursor"], ["label"], ["x"]].entries()) {
+    const error = await bad[i]!.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(TRPCClientError);
+    const { data } = error as TRPCClientError<any>;
+    expect([data.httpStatus, data.code_name, Object.keys(data.fields)]).toEqual([
+      422,
+      "invalid_fields",
+      fields,
+    ]);
+  }
+  const refused = await adminClient(app.url, "x".repeat(32))
+    .overview.query()
+    .catch((thrown: unknown) => thrown);
+  expect((refused as TRPCClientError<any>).data.code_name).toBe("unauthorized");
+  const batch = Array(21).fill("jobs").join();
+  const { status } = await exchange(app.url, "GET", `/admin/trpc/${batch}?batch=1`, {
+    credential: ADMIN_TOKEN,
+  });
+  expect(status).toBe(422);
+});
+
+test("an answer that does not fit its schema is a fault of ours, and does not leave", async () => {
+  const jobs = () => ({ jobs: [{ name: "zanzibar" }] });
+  const caller = { kind: "admin" } as const;
+  const call = adminRouter.createCaller({ caller, admin: { jobs } as never });
+  const error = await call.jobs().catch((thrown: unknown) => thrown);
+  expect((error as { code?: string }).code).toBe("INTERNAL_SERVER_ERROR");
+  expect(((error as Error).cause as ServiceError).code).toBe("internal");
+  expect((error as Error).message).not.toContain("zanzibar");
+});
+
+test("no content of anybody is in any of it", async () => {
+  const app = await startTestApp({ env: ADMIN });
+  const word = "zanzibar";
+  const world = await createWorld(app);
+  const { person, agent, other } = world;
+  await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: word });
+  const host = { headers: { "x-agent-host": word } };
+  const task = await createTask(agent.send, { title: word, description: word });
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status_note: word }, host);
+  const question = await ask(agent.send, { prompt: word, kind: "text" });
+  await person.send(`POST /v1/questions/${question.id}/answer`, { answer: word });
+  await agent.send("POST /v1/messages", { key_id: other.key.id, text: word });
+  await agent.send(`GET /v1/tasks/${word}`);
+  await agent.send(`GET /v1/${word}`);
+  await agent.send(`GET /${word}?${word}=${word}`);
+  await exchange(app.url, "PROPFIND", `/v1/tasks/${task.id}`, { credential: word });
+  const { rpc } = await openSession(app.url, agent.secret, { name: word, version: word });
+  await callTool(rpc, "create_task", { title: word });
+
+  const { text } = await metricsOf(app.url);
+  const answers = await Promise.all(
+    PROCEDURES.map((name) =>
+      exchange(app.url, "GET", `/admin/trpc/${name}`, { credential: ADMIN_TOKEN }),
+    ),
+  );
+  const told = [text, ...answers.map((answer) => answer.text)];
+  expect(told.map((one) => one.length > 50)).toEqual(told.map(() => true));
+  const secrets = [person.token, agent.secret, ADMIN_TOKEN, agent.key.prefix, world.ids.device_id!];
+  for (const one of told) {
+    for (const secret of [word, word.toUpperCase(), ...secrets]) expect(one).not.toContain(secret);
+  }
+  // Ids of accounts are told, in their list alone; others nowhere.
+  for (const one of told) expect(one).not.toMatch(/\b(key|tsk|qst|itm|act|dev)_[0-9a-f]/);
+  expect(told.filter((one) => one.includes(person.account.id)).length).toBe(1);
+  for (const line of app.lines) expect(line).not.toContain(ADMIN_TOKEN);
+});

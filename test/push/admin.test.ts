@@ -1,0 +1,75 @@
+/** What the admin is told of pushes, and the metrics of them. */
+
+import { expect, test } from "bun:test";
+import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
+import { startTestApp } from "../support/app.ts";
+import { ask } from "../support/client.ts";
+import { sampleOf } from "../support/exposition.ts";
+import { createPushWorld } from "../support/push-world.ts";
+
+test("lanes, what waits, and what became of the last ones", async () => {
+  const world = await createPushWorld({ env: ADMIN });
+  const { app, apple, clock } = world;
+  const admin = adminClient(app.url);
+  const { agent, phones } = await world.people("a");
+  await world.settle();
+  const from = clock.now();
+  await ask(agent.send, { prompt: "zanzibar" });
+  await world.advance(5);
+  const accepted = apple.received.length;
+  const [told, { text, all }] = [await admin.pushes.query(), await metricsOf(app.url)];
+  expect(told.lanes).toEqual([
+    {
+      environment: "sandbox",
+      state: "open",
+      reason: null,
+      since: expect.any(Number),
+      in_flight: 0,
+      counts: { ok: accepted },
+    },
+  ]);
+  expect(told.queues).toEqual([]);
+  expect(told.records!.length).toBe(accepted);
+  expect(told.records!.find(({ kind }) => kind === "question")).toEqual({
+    environment: "sandbox",
+    kind: "question",
+    outcome: "sent",
+    reason: null,
+    attempts: 1,
+    created_at: from,
+    done_at: from,
+  });
+  const sandbox = { environment: "sandbox" };
+  expect(sampleOf(all, "relay_push_lane_open", sandbox)).toBe(1);
+  expect(sampleOf(all, "relay_push_in_flight", sandbox)).toBe(0);
+  expect(sampleOf(all, "relay_push_answers_total", { ...sandbox, reason: "ok" })).toBe(accepted);
+  expect(all.has("relay_push_queued")).toBe(false);
+  const [phone] = phones;
+  for (const secret of ["zanzibar", phone!.id, phone!.apns_token]) {
+    expect(JSON.stringify(told)).not.toContain(secret);
+    expect(text).not.toContain(secret);
+  }
+
+  // A key that is not taken stops the lane, and what comes then waits.
+  apple.behave(() => ({ status: 403, reason: "InvalidProviderToken" }));
+  await ask(agent.send, { prompt: "two" });
+  const asked_at = clock.now();
+  await world.advance(20);
+  const [[waiting]] = (await world.rows("select count(*) from pushes")) as [[number]];
+  const stopped = await admin.pushes.query();
+  expect(stopped.lanes[0]).toMatchObject({ state: "stopped", reason: "InvalidProviderToken" });
+  expect(stopped.queues).toEqual([{ environment: "sandbox", rows: waiting, oldest_at: asked_at }]);
+  const after = (await metricsOf(app.url)).all;
+  expect(sampleOf(after, "relay_push_lane_open", sandbox)).toBe(0);
+  expect(sampleOf(after, "relay_push_queued", sandbox)).toBe(waiting);
+  expect(sampleOf(after, "relay_push_oldest_seconds", sandbox)).toBeCloseTo(20, 5);
+  const refusal = { ...sandbox, reason: "InvalidProviderToken" };
+  expect(sampleOf(after, "relay_push_answers_total", refusal)).toBeGreaterThan(0);
+});
+
+test("while pushes are off there is no lane and no metric of one", async () => {
+  const app = await startTestApp({ env: ADMIN });
+  expect(await adminClient(app.url).pushes.query()).toEqual({ lanes: [], queues: [], records: [] });
+  const { all } = await metricsOf(app.url);
+  expect([...all.keys()].filter((name) => name.startsWith("relay_push"))).toEqual([]);
+});
