@@ -233,7 +233,10 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
             GET: (request, visit) => streams.open(visit, () => server.timeout(request, 1)),
           },
           ...createDocs(),
-          ...createPages({ public_url: config.PUBLIC_URL?.replace(/\/$/, "") }),
+          ...createPages({
+            public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
+            admin: config.ADMIN_TOKEN !== undefined,
+          }),
           ...admin_surface?.routes,
           "/mcp": { POST: mcp },
           "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },

@@ -60,7 +60,7 @@ export const CONFIG = {
     schema: z.string().min(1).optional(),
   },
   ADMIN_TOKEN: {
-    doc: "Opens `/metrics` and `/admin/trpc` to who sends it: at least 32 characters; unset, neither is there",
+    doc: "Opens `/admin` and `/metrics` to who has it: at least 32 characters; neither is there while it is unset",
     schema: z
       .string()
       // What a header can hold behind `Bearer`.

@@ -6,10 +6,13 @@ import { type Asset, serveAsset, serveCompressed } from "./asset.ts";
 import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts";
 import type { Handler } from "./rest.ts";
 import { API_SECURITY, PAGE_SECURITY, WORKER_SECURITY } from "./security.ts";
+import type { Visit } from "./visit.ts";
 
 interface PagesOptions {
   /** What agents reach this server by, when it is known; else the page goes by its own address. */
   readonly public_url: string | undefined;
+  /** Whether there is an admin, and so their page. */
+  readonly admin: boolean;
 }
 
 /** What the routes answer with, once it is made. */
@@ -18,6 +21,8 @@ interface Built {
   readonly worker: Handler;
   readonly manifest: Handler;
   readonly assets: ReadonlyMap<string, Handler>;
+  /** Name of the icon among the assets. */
+  readonly icon: string;
 }
 
 const PAGE_HEADERS = {
@@ -34,6 +39,7 @@ const fixedHeaders = (type: string) => ({
 
 /** The same in every app of the process: made at the first request, not at the start. */
 let sources: Promise<Sources> | undefined;
+let admin_source: Promise<Bundle> | undefined;
 
 interface Sources {
   readonly person: Bundle;
@@ -51,8 +57,8 @@ async function readSources(): Promise<Sources> {
   return { person, worker, icons };
 }
 
-/** The routes of the person's page. A fault of making it is a fault of that request alone. */
-export function createPages({ public_url }: PagesOptions): Record<string, { GET: Handler }> {
+/** The routes of the pages. A fault of making one is a fault of that request alone. */
+export function createPages({ public_url, admin }: PagesOptions): Record<string, { GET: Handler }> {
   let built: Promise<Built> | undefined;
   const get = (): Promise<Built> => {
     sources ??= readSources();
@@ -63,7 +69,25 @@ export function createPages({ public_url }: PagesOptions): Record<string, { GET:
     });
     return built;
   };
+  let built_admin: Promise<Pick<Built, "document" | "assets">> | undefined;
+  const getAdmin = () => {
+    admin_source ??= bundlePage("admin/main.tsx");
+    built_admin ??= Promise.all([admin_source, get()]).then(([made, { icon }]) =>
+      buildAdmin(made, icon),
+    );
+    built_admin.catch(() => {
+      admin_source = undefined;
+      built_admin = undefined;
+    });
+    return built_admin;
+  };
   return {
+    ...(admin && {
+      "/admin": {
+        GET: async (request: Bun.BunRequest, visit: Visit) =>
+          (await getAdmin()).document(request, visit),
+      },
+    }),
     "/": { GET: async (request, visit) => (await get()).document(request, visit) },
     "/sw.js": { GET: async (request, visit) => (await get()).worker(request, visit) },
     "/manifest.webmanifest": {
@@ -72,7 +96,10 @@ export function createPages({ public_url }: PagesOptions): Record<string, { GET:
     "/assets/{name}": {
       GET: async (request, visit) => {
         const { name = "" } = request.params as { name?: string };
-        const serve = (await get()).assets.get(name) ?? fail("unknown_path");
+        const serve =
+          (await get()).assets.get(name) ??
+          (admin ? (await getAdmin()).assets.get(name) : undefined) ??
+          fail("unknown_path");
         return serve(request, visit);
       },
     },
@@ -85,7 +112,11 @@ function build({ person, worker, icons }: Sources, public_url: string | undefine
   // What must be there for the page to open without the server; other fonts and chunks come as used.
   const shell = all.filter(({ name }) => !name.endsWith(".woff2") || name === person.font);
   const list = JSON.stringify(["./", ...shell.map(({ name }) => `./assets/${name}`)]);
-  const document = documentOf(person, icon.name, public_url);
+  const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  const document = documentOf(person, icon.name, "Relay", [
+    ...(url ? [`<meta name="relay-url" content="${url}">`] : []),
+    '<link rel="manifest" href="manifest.webmanifest">',
+  ]);
   // The worker is another whenever anything that it keeps is.
   const stamp = createHash("sha256").update(document).digest("hex").slice(0, 12);
   return {
@@ -98,13 +129,31 @@ function build({ person, worker, icons }: Sources, public_url: string | undefine
       manifestOf(icon.name, maskable.name),
       fixedHeaders("application/manifest+json"),
     ),
-    assets: new Map(all.map((asset) => [asset.name, serveAsset(asset)])),
+    assets: servedByName(all),
+    icon: icon.name,
   };
 }
 
+function buildAdmin(bundle: Bundle, icon: string): Pick<Built, "document" | "assets"> {
+  const document = documentOf(bundle, icon, "Relay admin", [
+    '<meta name="robots" content="noindex">',
+  ]);
+  return {
+    document: serveCompressed(document, PAGE_HEADERS),
+    assets: servedByName(bundle.assets),
+  };
+}
+
+const servedByName = (assets: readonly Asset[]) =>
+  new Map(assets.map((asset) => [asset.name, serveAsset(asset)]));
+
 // Relative addresses, so that it also works behind a proxy that adds a path.
-function documentOf({ script, style, font }: Bundle, icon: string, public_url?: string): string {
-  const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+function documentOf(
+  { script, style, font }: Bundle,
+  icon: string,
+  title: string,
+  more: readonly string[],
+): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -113,9 +162,9 @@ function documentOf({ script, style, font }: Bundle, icon: string, public_url?: 
 <meta name="color-scheme" content="light dark">
 <meta name="theme-color" content="#faf9f7" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="#141513" media="(prefers-color-scheme: dark)">
-<title>Relay</title>
-${url ? `<meta name="relay-url" content="${url}">\n` : ""}<link rel="icon" href="assets/${icon}" type="image/svg+xml">
-<link rel="manifest" href="manifest.webmanifest">
+<title>${title}</title>
+${more.join("\n")}
+<link rel="icon" href="assets/${icon}" type="image/svg+xml">
 <link rel="preload" href="assets/${font}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="assets/${style}">
 <script type="module" src="assets/${script}"></script>

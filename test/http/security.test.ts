@@ -76,6 +76,7 @@ for (const [name, url, more] of [
       [200, "GET", "/", {}, PERSON],
       [200, "HEAD", "/", {}, PERSON],
       [405, "POST", "/", {}, API],
+      [200, "GET", "/admin", {}, PERSON],
       [200, "GET", "/docs", {}, DOCS],
       [200, "GET", `/${script}`, {}, API],
       [200, "GET", "/sw.js", {}, WORKER],

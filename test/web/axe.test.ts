@@ -1,38 +1,15 @@
 /** Accessibility: axe finds nothing on any view, light and dark, on a phone and at a desk. */
 
 import { expect } from "bun:test";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { until } from "../support/until.ts";
 import { browserTests, DESK, expectComplaints, openPage, PHONE } from "./browser.ts";
+import { settled, violations } from "./look.ts";
 import { createScene, type Scene } from "./scene.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 let made: Promise<Scene> | undefined;
-
-interface Found {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-  }[];
-}
-
-/** What axe finds wrong, by rule. The page's policy does not hold for what the browser's driver runs. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(`${axe.source};0`);
-  const { violations } = (await page.evaluate("axe.run()")) as Found;
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-  );
-}
-
-/** Until nothing is on its way. */
-async function settled(page: Page): Promise<void> {
-  await until(async () => (await page.getByLabel(/^Loading/).count()) === 0);
-  await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
-}
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   for (const scheme of ["light", "dark"] as const) {

@@ -2,11 +2,11 @@
 
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, DESK, openPage, PHONE } from "./browser.ts";
+import { fits } from "./look.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -23,30 +23,6 @@ const TEXTS: Readonly<Record<string, string>> = {
     "👩‍👩‍👧‍👦🏳️‍🌈🇨🇭👍🏿 e\u0301\u0323\u0323\u0323 Z\u0351\u036B\u0343\u036A\u0302\u036B\u033D\u034F\u0334\u0319\u0324 \uFEFF\u200B",
   spaces: "a\t\tb \u00A0\u00A0\u00A0 c\u2003\u2003d",
 };
-
-/** Nothing sticks out of the window, but for what an element around it cuts off. */
-async function fits(page: Page): Promise<void> {
-  const wide = await page.evaluate(() => {
-    const shows = (one: Element): { left: number; right: number } => {
-      let { left, right } = one.getBoundingClientRect();
-      for (let around = one.parentElement; around; around = around.parentElement) {
-        if (getComputedStyle(around).overflowX === "visible") continue;
-        const box = around.getBoundingClientRect();
-        left = Math.max(left, box.left);
-        right = Math.min(right, box.right);
-      }
-      return { left, right };
-    };
-    return [...document.querySelectorAll("body *:not(.sr-only, option)")]
-      .filter((one) => {
-        const { left, right } = shows(one);
-        return right > left && (right > innerWidth + 1 || left < -1);
-      })
-      .map((one) => one.outerHTML.slice(0, 120));
-  });
-  expect(wide).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
-}
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   webTest(

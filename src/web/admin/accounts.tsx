@@ -1,0 +1,120 @@
+/** The accounts, newest first: ids, counts and times. */
+
+import { RotateCw } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+import { type Fault, faultOf } from "../state/api.ts";
+import { Ago, Problem, Skeleton } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import type { AdminApi, Outputs } from "./api.ts";
+import { count } from "./numbers.ts";
+
+type Account = Outputs["accounts"]["accounts"][number];
+
+/** Accounts of one page. */
+const PAGE = 25;
+
+export function Accounts({ api }: { api: AdminApi }) {
+  const [accounts, setAccounts] = useState<readonly Account[] | null>(null);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const load = useCallback(
+    async (after: string | null) => {
+      setBusy(true);
+      try {
+        const page = await api.accounts.query({ limit: PAGE, ...(after && { cursor: after }) });
+        setAccounts((before) => (after ? [...(before ?? []), ...page.accounts] : page.accounts));
+        setCursor(page.next_cursor);
+        setFault(null);
+      } catch (error) {
+        setFault(faultOf(error));
+      }
+      setBusy(false);
+    },
+    [api],
+  );
+  useEffect(() => void load(null), [load]);
+  return (
+    <section aria-label="Accounts" className="card min-w-0 p-5">
+      <div className="mb-2 flex items-center gap-3">
+        <h2 className="min-w-0 flex-1 font-semibold text-base">Accounts</h2>
+        <Button look="quiet" onClick={() => void load(null)}>
+          <RotateCw aria-hidden className="size-4" />
+          Refresh
+        </Button>
+      </div>
+      {fault && <Problem>{fault.message}</Problem>}
+      {accounts === null ? (
+        !fault && <Skeleton rows={2} label="Loading accounts" />
+      ) : accounts.length === 0 ? (
+        <p className="text-soft">None yet.</p>
+      ) : (
+        <Table accounts={accounts} />
+      )}
+      {cursor !== null && (
+        <Button look="quiet" busy={busy} className="mt-3 w-full" onClick={() => void load(cursor)}>
+          Show more
+        </Button>
+      )}
+    </section>
+  );
+}
+
+const COLUMNS = ["Keys", "Devices", "Open tasks", "Finished", "Pending questions"] as const;
+
+function Table({ accounts }: { accounts: readonly Account[] }) {
+  return (
+    // A phone scrolls it by itself; keys too, once it has the focus.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
+    <section aria-label="Table of accounts" tabIndex={0} className="-mx-5 overflow-x-auto px-5">
+      <table className="w-full text-sm tabular-nums">
+        <thead>
+          <tr className="text-left text-faint">
+            <th scope="col" className="py-2 pr-4 font-normal">
+              Account
+            </th>
+            {COLUMNS.map((name) => (
+              <th key={name} scope="col" className="px-3 py-2 text-right font-normal">
+                {name}
+              </th>
+            ))}
+            <th scope="col" className="py-2 pl-3 text-right font-normal">
+              Last used
+            </th>
+          </tr>
+        </thead>
+        <tbody className="divide-y divide-line border-line border-t">
+          {accounts.map(({ id, created_at, keys, devices, tasks, pending_questions, ...rest }) => (
+            <tr key={id}>
+              <td className="whitespace-nowrap py-2.5 pr-4">
+                <code
+                  title={id}
+                  className="block max-w-40 truncate font-mono text-[0.8125rem] sm:max-w-none"
+                >
+                  {id}
+                </code>
+                <span className="block text-faint">
+                  <Ago at={created_at} />
+                </span>
+              </td>
+              {[
+                keys,
+                devices,
+                tasks.todo + tasks.in_progress,
+                tasks.done + tasks.cancelled,
+                pending_questions,
+              ].map((value, i) => (
+                <td key={COLUMNS[i]} className="px-3 py-2.5 text-right">
+                  {count(value)}
+                </td>
+              ))}
+              <td className="whitespace-nowrap py-2.5 pl-3 text-right">
+                {rest.last_used_at === null ? "never" : <Ago at={rest.last_used_at} />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

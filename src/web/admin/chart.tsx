@@ -1,0 +1,175 @@
+/** A chart over time in plain SVG, whose minutes can be gone through by pointer and by keys. */
+
+import { type PointerEvent, useState } from "react";
+import { classes } from "../ui/classes.ts";
+import { timeOf } from "../ui/time.ts";
+import type { Scale } from "./numbers.ts";
+
+/** Also told apart by their strokes, not by colour alone. */
+const LOOKS = {
+  accent: { line: "stroke-accent", area: "fill-accent/15", swatch: "bg-accent", dash: undefined },
+  warn: { line: "stroke-warn", area: "fill-warn/15", swatch: "bg-warn", dash: "5 3" },
+  danger: { line: "stroke-danger", area: "fill-danger/15", swatch: "bg-danger", dash: "2 2" },
+} as const;
+
+interface Line {
+  readonly name: string;
+  readonly look: keyof typeof LOOKS;
+  /** One for each time; null where there is none. */
+  readonly values: readonly (number | null)[];
+}
+
+interface ChartProps {
+  readonly title: string;
+  /** What a value is written as, beside the axis and in words. */
+  readonly format: (value: number) => string;
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+  /** Makes the axis for values up to this one. */
+  readonly scale: (most: number) => Scale;
+  /** True: the first line has its area filled. */
+  readonly filled?: boolean;
+}
+
+/** Units of the drawing, which is stretched to its place. */
+const WIDTH = 600;
+const HEIGHT = 150;
+
+export function Chart({ title, format, times, lines, scale, filled }: ChartProps) {
+  const [chosen, setChosen] = useState<number | null>(null);
+  const last = times.length - 1;
+  const at = Math.min(chosen ?? last, last);
+  const most = Math.max(0, ...lines.flatMap(({ values }) => values.map((v) => v ?? 0)));
+  const { at: place, marks } = scale(most);
+  const x = (i: number) => (last > 0 ? (i / last) * WIDTH : WIDTH);
+  const y = (value: number) => HEIGHT - place(value) * HEIGHT;
+  const follow = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    setChosen(Math.round(((clientX - left) / width) * last));
+  };
+  const said = lines
+    .map(({ name, values }) => `${name} ${values[at] == null ? "none" : format(values[at])}`)
+    .join(", ");
+
+  return (
+    <figure>
+      <figcaption className="mb-3 flex flex-wrap items-baseline gap-x-5 gap-y-1">
+        <span className="font-semibold">{title}</span>
+        <span className="text-faint text-sm tabular-nums">
+          {chosen === null ? "now" : timeOf(times[at]!)}
+        </span>
+        <span className="flex flex-wrap gap-x-4 text-sm">
+          {lines.map(({ name, look, values }) => (
+            <span key={name} className="inline-flex items-center gap-1.5 tabular-nums">
+              <span aria-hidden className={classes("size-2.5 rounded-full", LOOKS[look].swatch)} />
+              <span className="text-soft">{name}</span>
+              <span className="font-medium">{values[at] == null ? "–" : format(values[at])}</span>
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      <div className="grid grid-cols-[3.75rem_minmax(0,1fr)] gap-x-2">
+        <div aria-hidden className="relative text-right text-faint text-xs tabular-nums">
+          {marks.map((mark, i) => (
+            <span
+              key={mark}
+              className="absolute right-0 -translate-y-1/2"
+              style={{ top: `${i * 50}%` }}
+            >
+              {format(mark)}
+            </span>
+          ))}
+        </div>
+        <div
+          className="relative h-36 rounded-md has-focus-visible:outline-2 has-focus-visible:outline-accent has-focus-visible:outline-offset-4"
+          onPointerMove={follow}
+          onPointerDown={follow}
+          onPointerLeave={() => setChosen(null)}
+        >
+          <svg
+            aria-hidden
+            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+            preserveAspectRatio="none"
+            className="absolute inset-0 size-full overflow-visible"
+          >
+            {[0, 0.5, 1].map((part) => (
+              <path
+                key={part}
+                d={`M0 ${HEIGHT * part}H${WIDTH}`}
+                className="stroke-line"
+                vectorEffect="non-scaling-stroke"
+              />
+            ))}
+            {filled && (
+              <path d={area(lines[0]!.values, x, y)} className={LOOKS[lines[0]!.look].area} />
+            )}
+            {lines.map(({ name, look, values }) => (
+              <path
+                key={name}
+                d={path(values, x, y)}
+                className={classes("fill-none", LOOKS[look].line)}
+                strokeWidth={1.75}
+                strokeDasharray={LOOKS[look].dash}
+                strokeLinejoin="round"
+                strokeLinecap="round"
+                vectorEffect="non-scaling-stroke"
+              />
+            ))}
+            {chosen !== null && (
+              <path
+                d={`M${x(at)} 0V${HEIGHT}`}
+                className="stroke-edge"
+                vectorEffect="non-scaling-stroke"
+              />
+            )}
+          </svg>
+          <input
+            type="range"
+            min={0}
+            max={Math.max(0, last)}
+            value={at}
+            onChange={({ target }) => setChosen(Number(target.value))}
+            onBlur={() => setChosen(null)}
+            aria-label={`${title}, minute by minute`}
+            aria-valuetext={times.length > 0 ? `${timeOf(times[at]!)}: ${said}` : "nothing yet"}
+            className="absolute inset-0 size-full cursor-crosshair opacity-0"
+          />
+        </div>
+        <span />
+        <div
+          aria-hidden
+          className="mt-1.5 grid grid-cols-3 text-faint text-xs tabular-nums *:last:text-right"
+        >
+          <span>{times.length > 1 && timeOf(times[0]!)}</span>
+          <span className="text-center">{times.length > 2 && timeOf(times[last >> 1]!)}</span>
+          <span>{times.length > 0 && timeOf(times[last]!)}</span>
+        </div>
+      </div>
+    </figure>
+  );
+}
+
+type Place = (value: number) => number;
+
+/** A line with a gap wherever there is no value; a value by itself is a dot. */
+function path(values: readonly (number | null)[], x: Place, y: Place): string {
+  let drawing = false;
+  return values
+    .map((value, i) => {
+      if (value === null) {
+        drawing = false;
+        return "";
+      }
+      const point = `${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
+      const alone = !drawing && (values[i + 1] ?? null) === null;
+      const step = alone ? `M${point}h0.01` : `${drawing ? "L" : "M"}${point}`;
+      drawing = true;
+      return step;
+    })
+    .join("");
+}
+
+function area(values: readonly (number | null)[], x: Place, y: Place): string {
+  const points = values.map((value, i) => `L${x(i).toFixed(1)} ${y(value ?? 0).toFixed(1)}`);
+  return `M${x(0).toFixed(1)} ${HEIGHT}${points.join("")}V${HEIGHT}Z`;
+}

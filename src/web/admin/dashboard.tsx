@@ -1,0 +1,166 @@
+/** The dashboard: how the service does, anew every few seconds. */
+
+import { LogOut } from "lucide-react";
+import type { ReactNode } from "react";
+import { Logo } from "../person/logo.tsx";
+import { Ago, Problem } from "../ui/bits.tsx";
+import { Button } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
+import { Accounts } from "./accounts.tsx";
+import type { AdminApi, Minute } from "./api.ts";
+import { count } from "./numbers.ts";
+import { Panel } from "./panel.tsx";
+import { Jobs, Outbox, Process, Pushes, Rows, StoreState } from "./panels.tsx";
+import { type Polled, useFigures } from "./poll.ts";
+import { Traffic } from "./traffic.tsx";
+
+interface DashboardProps {
+  readonly api: AdminApi;
+  readonly onRefused: () => void;
+  readonly onLeave: () => void;
+}
+
+export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
+  const polled = useFigures(api, onRefused);
+  const { figures, faults, fault, pids } = polled;
+  const { overview, process, series, store, outbox, pushes, jobs } = figures;
+  return (
+    <div className="mx-auto max-w-7xl px-4 pb-16 sm:px-6 lg:px-10">
+      <header className="flex flex-wrap items-center gap-x-4 gap-y-2 py-5">
+        <Logo />
+        <h1 className="font-semibold text-xl tracking-tight">Relay admin</h1>
+        <Live polled={polled} />
+        <Button look="quiet" className="ml-auto" onClick={onLeave}>
+          <LogOut aria-hidden className="size-4" />
+          Sign out
+        </Button>
+      </header>
+      <main className="space-y-5">
+        {fault && <Problem>{fault.message}</Problem>}
+        {pids.length > 1 && (
+          <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-warn">
+            {`The answers come from ${pids.length} processes in turn (${pids.join(", ")}). What is said of "this process" is of the one that answered last: ask each by its own address to follow it.`}
+          </p>
+        )}
+        <Tiles polled={polled} />
+        <Panel title="Last three hours" of="this process" told={series} fault={faults.series}>
+          {({ minutes }) => <Traffic minutes={minutes} />}
+        </Panel>
+        <div className="grid items-start gap-5 lg:grid-cols-2 xl:grid-cols-3">
+          <Column>
+            <Panel
+              title="Tasks and questions"
+              of="all processes"
+              told={overview?.counts ?? null}
+              fault={faults.overview}
+            >
+              {(counts) => <Rows counts={counts} />}
+            </Panel>
+            <Panel title="Process" of="this process" told={process} fault={faults.process}>
+              {(told) => <Process figures={told} />}
+            </Panel>
+          </Column>
+          <Column>
+            <Panel title="Store" of="both" told={store} fault={faults.store}>
+              {(told) => <StoreState figures={told} />}
+            </Panel>
+          </Column>
+          <Column>
+            <Panel title="Pushes" of="both" told={pushes} fault={faults.pushes}>
+              {(told) => <Pushes figures={told} />}
+            </Panel>
+            <Panel title="Event outbox" of="both" told={outbox} fault={faults.outbox}>
+              {({ events }) =>
+                events ? (
+                  <Outbox events={events} />
+                ) : (
+                  <p className="text-soft">The store is away.</p>
+                )
+              }
+            </Panel>
+          </Column>
+        </div>
+        <Panel title="Jobs" of="this process" told={jobs} fault={faults.jobs}>
+          {(told) => <Jobs figures={told} />}
+        </Panel>
+        <Accounts api={api} />
+      </main>
+    </div>
+  );
+}
+
+function Column({ children }: { children: ReactNode }) {
+  return <div className="min-w-0 space-y-5">{children}</div>;
+}
+
+/** Whether the figures are of now. */
+function Live({ polled: { at, fault } }: { polled: Polled }) {
+  const live = at !== null && fault === null;
+  return (
+    <p role="status" data-live={live} className="flex items-center gap-2 text-faint text-sm">
+      <span
+        aria-hidden
+        className={classes(
+          "size-2.5 rounded-full",
+          live ? "bg-ok" : fault ? "bg-danger" : "bg-edge",
+        )}
+      />
+      {live ? (
+        "Live"
+      ) : at === null ? (
+        "Loading"
+      ) : (
+        <>
+          As it was <Ago at={at} />
+        </>
+      )}
+    </p>
+  );
+}
+
+/** What one looks at first. */
+function Tiles({ polled: { figures } }: { polled: Polled }) {
+  const { overview, process, series, store } = figures;
+  const counts = overview?.counts;
+  const minute = lastWhole(series?.minutes);
+  const tiles: readonly (readonly [string, number | undefined])[] = [
+    ["Accounts", counts?.accounts],
+    ["Keys", counts?.keys],
+    ["Devices", counts?.devices],
+    ["Streams here", process?.streams.open],
+    ["Waits here", process?.waits.open],
+    ["Requests / min", minute?.requests],
+    ["5xx / min", minute?.server_errors],
+  ];
+  return (
+    <ul aria-label="At a glance" className="grid grid-cols-2 gap-3 sm:grid-cols-4 lg:grid-cols-8">
+      {tiles.map(([name, value]) => (
+        <Tile key={name} name={name} bad={name.startsWith("5xx") && (value ?? 0) > 0}>
+          {value === undefined ? "–" : count(value)}
+        </Tile>
+      ))}
+      <Tile name="Store" bad={store?.reachable === false}>
+        {store ? (store.reachable ? "up" : "away") : "–"}
+      </Tile>
+    </ul>
+  );
+}
+
+function Tile({ name, bad, children }: { name: string; bad: boolean; children: ReactNode }) {
+  return (
+    <li className={classes("card min-w-0 px-4 py-3", bad && "border-danger")}>
+      <span className="block text-faint text-sm leading-5">{name}</span>
+      <span
+        className={classes(
+          "block font-semibold text-2xl tabular-nums tracking-tight",
+          bad && "text-danger",
+        )}
+      >
+        {children}
+      </span>
+    </li>
+  );
+}
+
+/** The minute that is over; the first one has to do until then. */
+const lastWhole = (minutes: readonly Minute[] | undefined) => minutes?.at(-2) ?? minutes?.at(-1);

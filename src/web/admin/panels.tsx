@@ -1,0 +1,227 @@
+/** What each part of the dashboard shows of its figures. */
+
+import { Ago, Badge, Facts, type Tone } from "../ui/bits.tsx";
+import type { Outputs } from "./api.ts";
+import { Shares, Spread } from "./bars.tsx";
+import { bytes, count, many, span } from "./numbers.ts";
+
+export function Rows({ counts }: { counts: NonNullable<Outputs["overview"]["counts"]> }) {
+  const { tasks, questions } = counts;
+  return (
+    <div className="space-y-6">
+      <Shares
+        title="Tasks"
+        parts={[
+          { name: "to do", value: tasks.todo, look: "plain" },
+          { name: "in progress", value: tasks.in_progress, look: "accent" },
+          { name: "done", value: tasks.done, look: "ok" },
+          { name: "cancelled", value: tasks.cancelled, look: "danger" },
+        ]}
+      />
+      <Shares
+        title="Questions"
+        parts={[
+          { name: "pending", value: questions.pending, look: "accent" },
+          { name: "answered", value: questions.answered, look: "ok" },
+          { name: "expired", value: questions.expired, look: "warn" },
+          { name: "cancelled", value: questions.cancelled, look: "danger" },
+        ]}
+      />
+      <p className="text-faint text-sm">
+        Counted <Ago at={counts.counted_at} />, in {span(counts.took)}.
+      </p>
+    </div>
+  );
+}
+
+export function Process({ figures }: { figures: Outputs["process"] }) {
+  const { event_loop_lag: lag, rate_limited, activity } = figures;
+  const refused = Object.entries(rate_limited).filter(([, times]) => times > 0);
+  return (
+    <Facts
+      facts={[
+        ["Version", `${figures.version}, Bun ${figures.bun}`],
+        ["Process", `${figures.pid}, up ${span(figures.uptime)}`],
+        ["Processor time", `${span(figures.cpu)} (${percent(figures.cpu / figures.uptime)})`],
+        ["Memory", `${bytes(figures.resident_bytes)}, heap ${bytes(figures.heap_bytes)}`],
+        [
+          "Files and sockets",
+          figures.open_fds === null
+            ? "not known here"
+            : `${count(figures.open_fds)}${figures.max_fds === null ? "" : ` of ${count(figures.max_fds)}`}`,
+        ],
+        ["Timers late, 99 of 100", `up to ${span(lag.p99)}; the worst ${span(lag.max)}`],
+        ["Under way", many(figures.requests_in_flight, "request")],
+        [
+          "Streams",
+          `${count(figures.streams.open)} of ${many(figures.streams.accounts, "account")}`,
+        ],
+        [
+          "Waits",
+          `${count(figures.waits.open)} of ${many(figures.waits.owners, "key or account", "keys and accounts")}`,
+        ],
+        [
+          "Refused by a rate limit",
+          refused.length === 0
+            ? "none"
+            : refused.map(([limit, times]) => `${limit} ${count(times)}`).join(", "),
+        ],
+        [
+          "Activity log",
+          `${count(activity.queued)} to be written, ${count(activity.dropped)} dropped`,
+        ],
+      ]}
+    />
+  );
+}
+
+const percent = (part: number) => `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
+
+export function StoreState({ figures }: { figures: Outputs["store"] }) {
+  return (
+    <div className="space-y-6">
+      <Facts
+        facts={[
+          [
+            "State",
+            figures.reachable ? (
+              <Badge key="s" tone="ok">
+                reachable
+              </Badge>
+            ) : (
+              <Badge key="s" tone="danger">
+                away
+              </Badge>
+            ),
+          ],
+          ["Kind", figures.kind === "embedded" ? "file of this machine" : "libSQL server"],
+          ["One small read", figures.latency === null ? "–" : span(figures.latency)],
+          ["Size", figures.bytes === null ? "–" : bytes(figures.bytes)],
+          ...(figures.wal_bytes === null
+            ? []
+            : [["Log beside the file", bytes(figures.wal_bytes)] as const]),
+          ["Writes that failed", count(figures.failed_batches)],
+          ["Writes that wait", count(figures.queued_batches)],
+        ]}
+      />
+      <Spread title="Time of a commit" of={figures.commit_seconds} format={span} />
+      <Spread title="Writes that shared one" of={figures.commit_batches} format={count} />
+    </div>
+  );
+}
+
+export function Outbox({ events }: { events: NonNullable<Outputs["outbox"]["events"]> }) {
+  return (
+    <Facts
+      facts={[
+        ["Events kept", count(events.rows)],
+        ["Oldest", events.oldest_at === null ? "–" : <Ago key="o" at={events.oldest_at} />],
+        ["To be delivered here", count(events.behind)],
+      ]}
+    />
+  );
+}
+
+const LANES: Readonly<Record<Outputs["pushes"]["lanes"][number]["state"], Tone>> = {
+  open: "ok",
+  paused: "warn",
+  stopped: "danger",
+};
+
+const OUTCOMES = [
+  ["sent", "ok"],
+  ["pointless", "plain"],
+  ["expired", "warn"],
+  ["unclear", "accent"],
+  ["invalid_token", "plain"],
+  ["refused", "danger"],
+] as const;
+
+export function Pushes({ figures: { lanes, queues, records } }: { figures: Outputs["pushes"] }) {
+  const outcomes = records ?? [];
+  return (
+    <div className="space-y-6">
+      {lanes.length === 0 ? (
+        <p className="text-soft">Pushes are off: APNS_TEAM_ID is not set.</p>
+      ) : (
+        <ul className="space-y-4">
+          {lanes.map(({ environment, state, reason, since, in_flight, counts }) => {
+            const queue = queues?.find((one) => one.environment === environment);
+            return (
+              <li key={environment}>
+                <p className="mb-2 flex items-center gap-3">
+                  <span className="min-w-0 flex-1 font-medium">{environment}</span>
+                  <Badge tone={LANES[state]}>{state}</Badge>
+                </p>
+                <Facts
+                  facts={[
+                    ["Since", <Ago key="s" at={since} />],
+                    ...(reason === null ? [] : [["Because", reason] as const]),
+                    ["Under way", count(in_flight)],
+                    [
+                      "Waiting",
+                      queue ? (
+                        <span key="w">
+                          {count(queue.rows)}, the oldest <Ago at={queue.oldest_at} />
+                        </span>
+                      ) : (
+                        "none"
+                      ),
+                    ],
+                    [
+                      "Answers",
+                      Object.entries(counts)
+                        .map(([name, times]) => `${name} ${count(times)}`)
+                        .join(", ") || "none yet",
+                    ],
+                  ]}
+                />
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      {outcomes.length > 0 && (
+        <Shares
+          title="What became of the last"
+          parts={OUTCOMES.map(([outcome, look]) => ({
+            name: outcome.replace("_", " "),
+            look,
+            value: outcomes.filter((record) => record.outcome === outcome).length,
+          }))}
+        />
+      )}
+    </div>
+  );
+}
+
+export function Jobs({ figures: { jobs } }: { figures: Outputs["jobs"] }) {
+  return (
+    <ul className="grid gap-x-10 sm:grid-cols-2 xl:grid-cols-3">
+      {jobs.map((job) => (
+        <li key={job.name} className="border-line border-t py-2.5">
+          <p className="flex items-center gap-3">
+            <span className="min-w-0 flex-1 font-medium">{job.name}</span>
+            {job.last_error !== null ? (
+              <Badge tone="danger">{job.last_error}</Badge>
+            ) : job.running ? (
+              <Badge tone="accent">running</Badge>
+            ) : (
+              <Badge tone={job.done > 0 ? "ok" : "plain"}>{job.done > 0 ? "ok" : "not yet"}</Badge>
+            )}
+          </p>
+          <p className="text-faint text-sm tabular-nums">
+            {job.last_at !== null && job.last_took !== null && (
+              <>
+                <Ago at={job.last_at} />
+                {`, took ${span(job.last_took)} · `}
+              </>
+            )}
+            {`every ${span(job.every)} · ${count(job.done)} done`}
+            {job.failed > 0 && `, ${count(job.failed)} failed`}
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,53 @@
+/** A server that has been at work for three hours, for looking at the admin page. */
+
+import { systemClock } from "../../src/clock.ts";
+import { ADMIN } from "../support/admin.ts";
+import { startTestApp, type TestApp } from "../support/app.ts";
+import { ask, createAgent, createPerson, createTask, DEVICE } from "../support/client.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
+import { type EventStream, openStream } from "../support/stream.ts";
+
+const HOURS = 3;
+
+/** A server with an admin, and a story for it, which is told once somebody waits for it. */
+export async function createAdminScene() {
+  // Durations are the real ones.
+  const clock = { ...createTestClock(), elapsed: systemClock.elapsed };
+  await clock.advance(-HOURS * 3_600);
+  const app = await startTestApp({ clock, env: ADMIN });
+  let told: Promise<void> | undefined;
+  return {
+    app,
+    /** Time has come to the real one when this resolves, so that the browser's is the same. */
+    told: (): Promise<void> => (told ??= tell(app, clock)),
+  };
+}
+
+async function tell({ url, jobs }: TestApp, clock: TestClock): Promise<void> {
+  const people = [];
+  for (let i = 0; i < 4; i++) people.push(await createPerson(url));
+  const agents = [];
+  for (const [i, person] of people.entries()) {
+    for (let k = 0; k <= i % 3; k++) agents.push(await createAgent(url, person, `agent ${k}`));
+    await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, DEVICE);
+  }
+  const streams: EventStream[] = [];
+  const statuses = ["todo", "in_progress", "done", "done", "cancelled"];
+  for (let minute = 0; minute < HOURS * 60; minute++) {
+    const agent = agents[minute % agents.length]!;
+    const busy = Math.round(6 + 5 * Math.sin(minute / 14) + (minute % 7));
+    for (let i = 0; i < busy; i++) {
+      if (i % 5 === 0) await createTask(agent.send, { title: "t", status: statuses[minute % 5] });
+      else if (i === 1) await agent.send("GET /v1/tasks/gone");
+      else await agent.send("GET /v1/tasks?limit=5");
+    }
+    if (minute % 25 === 0) streams.push(await openStream(url, people[minute % 4]!.token));
+    if (minute % 60 === 59) streams.shift()!.close();
+    if (minute % 9 === 0) {
+      const { id } = await ask(agent.send, { prompt: "p", kind: "text" });
+      if (minute % 18 === 0) await agent.send(`DELETE /v1/questions/${id}`);
+    }
+    await clock.skip(60);
+    await jobs.settled();
+  }
+}
