@@ -2,7 +2,8 @@
 
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../src/limits.ts";
-import { PACE, united } from "./pushes.ts";
+import { isNews, MERGED, united } from "./push-merge.ts";
+import { PACE } from "./pushes.ts";
 import { questionColumns } from "./questions.ts";
 import {
   accounts,
@@ -151,13 +152,14 @@ const left = united(sql`${p("rest")}`, sql`coalesce(more, '[]')`);
 
 const d = sql`(select pushes.account_id, pushes.device_id, pushes.task_id)`;
 const pace = (due: SQL) => sql`(select ${due} from ${d} d)`;
-const again = sql`case kind
-  when 'silent' then case when ${p("rest")} <> '[]' then ${now} when more <> '[]' then ${pace(PACE.clear())} else ${pace(PACE.silent())} end
+const next = sql`case kind
+  when 'silent' then case when more <> '[]' then ${pace(PACE.clear())} else ${pace(PACE.silent())} end
   when 'widget' then ${pace(PACE.widget())}
   when 'update' then ${pace(PACE.update(sql`d.task_id`))}
   when 'task' then case when exists (select 1 from json_each(more) where value in ('created', 'status')) then ${now}
     else ${pace(PACE.passive(sql`d.task_id`))} end
   else ${now} end`;
+const again = sql`case when kind = 'silent' and ${p("rest")} <> '[]' then ${now} else ${next} end`;
 
 /**
  * A push that is done goes on with what came meanwhile and with the ids in `rest` (JSON list), as a
@@ -171,12 +173,19 @@ export const goOn = statement(
 );
 export const dropDone = statement(sql`delete from pushes where ${mine}`);
 
+const came = sql`(more is not null and ${isNews(sql`kind`, sql`more`)})`;
+const back_at = sql`case when ${came} then min(${at("due_at")}, ${next}) else ${at("due_at")} end`;
+
 /**
- * Puts a push back until `due_at`, with what came meanwhile. `tried`: 0 when this was no attempt.
- * Placeholders `seq`, `lease`, `due_at` (a timestamp), `tried`, `environment`.
+ * Puts a push back until `due_at`, with what came meanwhile; news do not wait so long. `tried`: 0
+ * when this was no attempt. A `clear` lives on to be tried again: without it a notification stays.
+ * Placeholders `seq`, `lease`, `now`, `due_at` (timestamps), `tried`, `environment`.
  */
 export const putBack = statement(
-  sql`update pushes set lease = null, unclear = 0, parts = ${together}, more = null, due_at = ${at("due_at")},
+  sql`update pushes set lease = null, unclear = 0, parts = ${together}, more = null, due_at = ${back_at},
+      apns_id = case when ${came} then ${UUID} else apns_id end,
+      expires_at = case when kind = 'silent' and ${together} <> '[]'
+        then max(expires_at, min(${back_at} + ${ms(PUSH.silent_life)}, created_at + ${ms(PUSH.clear_life)})) else expires_at end,
       attempts = attempts - 1 + ${p("tried")}, environment = ${p("environment")}
     where ${mine}`,
 );
@@ -250,9 +259,5 @@ export const clearLate = statement(
       and not exists (select 1 from tasks t join keys k on k.id = t.key_id and k.deleted_at is null where t.id = ${p("about")})
       and (exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")} and apns_token = ${p("token")})
         or not exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null))
-    on conflict (account_id, device_id, kind, subject) do update set
-      parts = case when lease is null then ${united(sql`pushes.parts`, sql`excluded.parts`)} else pushes.parts end,
-      more = case when lease is null then null else ${united(sql`coalesce(pushes.more, '[]')`, sql`excluded.parts`)} end,
-      due_at = case when lease is not null or attempts > 0 then pushes.due_at else min(pushes.due_at, excluded.due_at) end,
-      expires_at = max(pushes.expires_at, excluded.expires_at), token = coalesce(excluded.token, pushes.token)`,
+    ${MERGED}`,
 );

@@ -4,6 +4,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../src/limits.ts";
 import type { PushKind } from "../src/model/push.ts";
 import { type Stamp, stamped } from "./outbox.ts";
+import { MERGED } from "./push-merge.ts";
 import { pushes } from "./schema.ts";
 import { statement } from "./statement.ts";
 import type { Statement } from "./store.ts";
@@ -51,24 +52,7 @@ export const PACE = {
       order by tried_at desc limit 1 offset ${sql.raw(String(PUSH.silent_per_hour - 1))}), 0))`,
 };
 
-/** The union of two JSON lists of strings. */
-export const united = (one: SQL, other: SQL) =>
-  sql`(select json_group_array(value) from (select value from json_each(${one}) union select value from json_each(${other})))`;
-
 const COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, question_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
-
-/**
- * One pending row for each device, kind and subject: a later change merges into it. While that row
- * is under way, what comes is kept aside and goes next (see db/push-queue.ts).
- */
-const MERGED = sql`on conflict (account_id, device_id, kind, subject) do update set
-  parts = case when lease is null then ${united(sql`pushes.parts`, sql`excluded.parts`)} else pushes.parts end,
-  more = case when lease is null then null else ${united(sql`coalesce(pushes.more, '[]')`, sql`excluded.parts`)} end,
-  due_at = case when lease is not null or attempts > 0 then pushes.due_at else min(pushes.due_at, excluded.due_at) end,
-  expires_at = max(pushes.expires_at, excluded.expires_at),
-  urgency = min(pushes.urgency, excluded.urgency),
-  key_id = case when pushes.key_id is excluded.key_id then pushes.key_id end,
-  token = coalesce(excluded.token, pushes.token)`;
 
 /**
  * Ids of the notifications of `owner` that the device `d` was shown and that nothing took back, as a

@@ -116,6 +116,8 @@ export const PUSH = {
   /** How long a push may still arrive after it was due. */
   alert_life: 86_400,
   silent_life: 600,
+  /** A `clear` that the service does not take is tried so long: until then its alert may arrive. */
+  clear_life: 86_400,
   widget_life: 600,
   /** Until an activity counts as stale, which is also when its pushes expire. */
   activity_life: 900,

@@ -31,9 +31,9 @@ interface PutBack extends Ending {
 }
 
 /** It is tried again from `due_at` on. */
-export function putOff({ claimed, due_at, tried = true, environment }: PutBack): Statement[] {
+export function putOff({ claimed, now, due_at, tried = true, environment }: PutBack): Statement[] {
   const to = environment ?? claimed.push.environment;
-  return [putBack({ ...nameOf(claimed), due_at, tried: tried ? 1 : 0, environment: to })];
+  return [putBack({ ...nameOf(claimed), now, due_at, tried: tried ? 1 : 0, environment: to })];
 }
 
 interface Recorded extends Ending {
