@@ -130,7 +130,11 @@ export function createLane(options: LaneOptions) {
   };
 
   /** What the answer asks for, as the statements that end this round. */
-  const obey = (claimed: ClaimedPush, token: string, answer: Answer): Statement[] => {
+  const obey = (
+    claimed: ClaimedPush,
+    { token, turn }: { token: string; turn: number },
+    answer: Answer,
+  ): Statement[] => {
     const verdict = judge(answer, claimed.push);
     const reason =
       answer.kind === "ok" ? "ok" : answer.kind === "lost" ? answer.code : answer.reason;
@@ -139,7 +143,7 @@ export function createLane(options: LaneOptions) {
     switch (verdict.do) {
       case "finish":
         pauses = 0;
-        holds.release(token);
+        holds.release(token, turn);
         return succeed({ claimed, now }, token);
       case "forget_token":
         return forgetToken(
@@ -152,7 +156,7 @@ export function createLane(options: LaneOptions) {
       case "give_up":
         return drop({ claimed, now, outcome: "unclear", reason });
       case "hold_token":
-        return putOff({ claimed, now, due_at: holds.hold(token, verdict.least) });
+        return putOff({ claimed, now, due_at: holds.hold(token, verdict.least, turn) });
       case "again":
         return putOff({ claimed, now, due_at: after(verdict.delay) });
       case "pause_lane":
@@ -187,9 +191,10 @@ export function createLane(options: LaneOptions) {
       return settle(claimed, putOff({ claimed, now, due_at, tried: false }));
     }
     const request = { ...rendered, token, apns_id: claimed.push.apns_id };
+    const turn = holds.turn();
     under_way++;
     const answer = await send(request, claimed).finally(() => under_way--);
-    return settle(claimed, obey(claimed, token, answer));
+    return settle(claimed, obey(claimed, { token, turn }, answer));
   };
 
   /** Once more with another provider token, where that one is said to be expired. */
