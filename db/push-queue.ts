@@ -179,14 +179,15 @@ const back_at = sql`case when ${came} then min(${at("due_at")}, ${next}) else ${
 /**
  * Puts a push back until `due_at`, with what came meanwhile; news do not wait so long. `tried`: 0
  * when this was no attempt. A `clear` lives on to be tried again: without it a notification stays.
- * Placeholders `seq`, `lease`, `now`, `due_at` (timestamps), `tried`, `environment`.
+ * Placeholders `seq`, `lease`, `now`, `due_at` (timestamps), `tried`, `environment` (null: as it is).
  */
 export const putBack = statement(
   sql`update pushes set lease = null, unclear = 0, parts = ${together}, more = null, due_at = ${back_at},
       apns_id = case when ${came} then ${UUID} else apns_id end,
       expires_at = case when kind = 'silent' and ${together} <> '[]'
         then max(expires_at, min(${back_at} + ${ms(PUSH.silent_life)}, created_at + ${ms(PUSH.clear_life)})) else expires_at end,
-      attempts = attempts - 1 + ${p("tried")}, environment = ${p("environment")}
+      attempts = attempts - 1 + ${p("tried")},
+      environment = case when token is null then coalesce(${p("environment")}, environment) else environment end
     where ${mine}`,
 );
 

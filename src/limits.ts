@@ -113,6 +113,8 @@ export const PUSH = {
   payload_bytes: 4_096,
   /** Ids in the `clear` of one push. */
   clear_ids: 50,
+  /** Ids that wait for one device: while nothing can be sent, the oldest ones go. */
+  clear_most: 500,
   /** How long a push may still arrive after it was due. */
   alert_life: 86_400,
   silent_life: 600,

@@ -27,13 +27,13 @@ interface PutBack extends Ending {
   readonly due_at: number;
   /** False: no request was made. */
   readonly tried?: boolean;
-  readonly environment?: Environment;
+  /** Where the device is by now; null: where it was. */
+  readonly environment?: Environment | null;
 }
 
 /** It is tried again from `due_at` on. */
-export function putOff({ claimed, now, due_at, tried = true, environment }: PutBack): Statement[] {
-  const to = environment ?? claimed.push.environment;
-  return [putBack({ ...nameOf(claimed), now, due_at, tried: tried ? 1 : 0, environment: to })];
+export function putOff({ claimed, now, due_at, tried = true, environment = null }: PutBack) {
+  return [putBack({ ...nameOf(claimed), now, due_at, tried: tried ? 1 : 0, environment })];
 }
 
 interface Recorded extends Ending {

@@ -62,7 +62,8 @@ export async function createPushWorld({
   const apple = await startApple({ now: clock.now, ...apple_options });
   const { url: database_url } = await createTestStore();
   const environment = { ...apple.env("SANDBOX"), ...env };
-  const start = () => startTestApp({ clock, database_url, env: environment, jitter });
+  const start = (env: Record<string, string> = environment) =>
+    startTestApp({ clock, database_url, env, jitter });
   const app = await start();
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   afterAll(() => store.close());
@@ -98,7 +99,7 @@ export async function createPushWorld({
     apple,
     clock,
     store,
-    /** Another process on the same store. */
+    /** Another process on the same store, with the same configuration unless told otherwise. */
     start,
     /** Resolves when nothing is under way. */
     settle,
@@ -151,5 +152,8 @@ export async function createPushWorld({
     /** Rows of a query, for what no route shows. */
     rows: (text: string): Promise<Cell[][]> =>
       store.read(statement(sql.raw(text), { gives: "rows" })({})),
+
+    /** Makes rows as no route does. */
+    change: (text: string) => store.write([statement(sql.raw(text))({})]),
   };
 }

@@ -1,0 +1,97 @@
+/** A device that moves to the other environment: its pushes follow it, and no token crosses over. */
+
+import { expect, test } from "bun:test";
+import { startApple } from "../support/apple.ts";
+import { ask, DEVICE, type Person } from "../support/client.ts";
+import { createPushWorld, type Phone } from "../support/push-world.ts";
+
+async function both() {
+  const [production, sandbox] = await Promise.all([startApple(), startApple()]);
+  const env = { ...production.env("PRODUCTION"), ...sandbox.env("SANDBOX") };
+  const world = await createPushWorld({ env });
+  production.setNow(world.clock.now);
+  sandbox.setNow(world.clock.now);
+  const { person, agent } = await world.people();
+  const phone = await world.phone(person, "p");
+  return { production, sandbox, world, person, agent, phone };
+}
+
+const move = (person: Person, { id, ...tokens }: Phone) =>
+  person.send(`PUT /v1/devices/${id}`, { ...DEVICE, ...tokens, apns_environment: "production" });
+
+test("silent pushes follow a device though its old environment's lane has stopped", async () => {
+  const { production, sandbox, world, person, agent, phone } = await both();
+  sandbox.behave(() => ({ status: 403, reason: "InvalidProviderToken" }));
+  await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "w" });
+  await world.settle();
+  expect(await world.rows("select kind, environment from pushes where kind = 'silent'")).toEqual([
+    ["silent", "sandbox"],
+  ]);
+  await move(person, phone);
+  const { id } = await ask(agent.send, { prompt: "Go?" });
+  await world.settle();
+  await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+  await world.advance(3);
+  const clears = production.delivered.flatMap(({ payload }) => payload.relay.clear ?? []);
+  expect(clears).toEqual([id]);
+  expect(await world.rows("select kind from pushes where kind = 'silent'")).toEqual([]);
+});
+
+test("a silent push of an environment that nobody sends to any more does not hold others up", async () => {
+  const { production, world, person, agent, phone } = await both();
+  await world.app.sender.stop();
+  await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "w" });
+  await world.change(
+    `update pushes set lease = 'gone', attempts = 1 where kind = 'silent' and environment = 'sandbox'`,
+  );
+  await move(person, phone);
+  const next = await world.start({ ...production.env("PRODUCTION") });
+  const { id } = await ask(agent.send, { prompt: "Go?" });
+  await next.sender.settled();
+  await world.clock.advance(20);
+  await next.sender.settled();
+  await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+  for (let i = 0; i < 4; i++) {
+    await world.clock.advance(1);
+    await next.sender.settled();
+  }
+  const clears = production.delivered.flatMap(({ payload }) => payload.relay.clear ?? []);
+  expect(clears).toEqual([id]);
+});
+
+test("what a stopped lane has for a device stays bounded, and ends", async () => {
+  const world = await createPushWorld();
+  const { person, agent } = await world.people("a");
+  await world.advance(61, 2);
+  world.apple.behave(() => ({ status: 403, reason: "InvalidProviderToken" }));
+  await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "w" });
+  await world.advance(4_000, 500);
+  const answered = async () => {
+    const { id } = await ask(agent.send, { prompt: "Go?" });
+    await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+    return id;
+  };
+  await answered();
+  await world.change(
+    `update pushes set parts = (select json_group_array('qst_0' || value) from (
+      with recursive c(value) as (select 100 union all select value + 1 from c where value < 599) select value from c))
+      where kind = 'silent'`,
+  );
+  const last = await answered();
+  const kept = async () => {
+    const [row] = await world.rows("select parts from pushes where kind = 'silent'");
+    return row ? (JSON.parse(row[0] as string) as string[]) : [];
+  };
+  const ids = await kept();
+  expect(ids.length).toBe(500);
+  // The newest stay.
+  expect(ids).toContain(last);
+  expect(ids).not.toContain("qst_0100");
+  expect(ids).toContain("qst_0101");
+  // A change in every ten minutes does not let it live for ever.
+  for (let i = 0; i < 180 && (await kept()).length >= 500; i++) {
+    await answered();
+    await world.advance(540, 540);
+  }
+  expect((await kept()).length).toBeLessThan(5);
+}, 60_000);
