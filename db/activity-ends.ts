@@ -44,6 +44,17 @@ const ENDS_OF_SETTING = ending(
   sql`account_id = ${p("account_id")} and exists (select 1 from accounts where id = ${p("account_id")} and not live_activities)`,
 );
 
+/** The device of a registration has another environment than it is about to have. */
+const moving = sql`exists (select 1 from devices v where v.account_id = ${p("account_id")} and v.id = ${p("device_id")} and v.apns_environment <> ${p("apns_environment")})`;
+const ofMoving = sql`account_id = ${p("account_id")} and device_id = ${p("device_id")} and ${moving}`;
+const ENDS_OF_MOVE = [
+  statement(
+    sql`delete from pushes where ${ofMoving} and kind in ('start', 'update')
+      and exists (select 1 from live_activities l where l.account_id = pushes.account_id and l.device_id = pushes.device_id and l.task_id = pushes.task_id)`,
+  ),
+  ...ending(ofMoving),
+];
+
 interface EndRow {
   readonly account_id: string;
   readonly now: number;
@@ -62,6 +73,16 @@ export function endActivities(
 /** Those of an account whose setting is off. */
 export function endActivitiesOff(row: EndRow): Statement[] {
   return ENDS_OF_SETTING.map((end) => end({ ...row }));
+}
+
+/**
+ * Those of a device that moves to another environment, where their tokens are not known: they end
+ * in the old one. Stands before the statement that moves it.
+ */
+export function endActivitiesOfMove(
+  row: EndRow & { readonly device_id: string; readonly apns_environment: string },
+): Statement[] {
+  return ENDS_OF_MOVE.map((end) => end({ ...row }));
 }
 
 const ownDevice = sql`v.account_id = ${p("account_id")} and v.id = ${p("device_id")}`;

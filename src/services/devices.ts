@@ -19,8 +19,10 @@ export type Devices = ReturnType<typeof createDevices>;
 export function createDevices({
   store,
   clock,
+  pushPlans,
+  wakeSender,
   assertLive,
-}: Pick<ServiceDeps, "store" | "clock" | "assertLive">) {
+}: Pick<ServiceDeps, "store" | "clock" | "pushPlans" | "wakeSender" | "assertLive">) {
   return {
     /** The last registered first. */
     async list(caller: AccountCaller): Promise<Device[]> {
@@ -31,17 +33,22 @@ export function createDevices({
     async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
       const { account_id } = caller;
       const device = toDevice(id, input, clock.now());
-      const results = await store.write([
+      const before = [
         endActivitiesOfToken({ apns_token: device.apns_token, account_id, id }),
         dropOfToken({ apns_token: device.apns_token, account_id, id }),
         releaseTokens({ apns_token: device.apns_token, account_id, id }),
+        ...pushPlans.beforeDevice(account_id, device),
+      ];
+      const results = await store.write([
+        ...before,
         putDevice({ ...device, account_id }),
         trimDevices({ account_id }),
         endActivitiesOfMissingDevices({ account_id }),
         dropOfMissingDevices({ account_id }),
       ]);
-      const ms = results[3]!.rows[0]?.[0];
+      const ms = results[before.length]!.rows[0]?.[0];
       if (typeof ms !== "number") fail("unauthorized");
+      wakeSender();
       return { ...device, updated_at: ms / 1000 };
     },
 

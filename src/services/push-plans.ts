@@ -3,6 +3,7 @@
 import {
   endActivities,
   endActivitiesOff,
+  endActivitiesOfMove,
   endUnwanted,
   updateLate,
 } from "../../db/activity-ends.ts";
@@ -16,6 +17,7 @@ import type { Stamp } from "../../db/outbox.ts";
 import { planDeletion, planPush, planSettingPush, planUpdate } from "../../db/pushes.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
+import type { Device } from "../model/device.ts";
 import type { Environment } from "../model/push.ts";
 import type { Question } from "../model/question.ts";
 import { planTask, type TaskChange } from "../push/plan.ts";
@@ -97,6 +99,11 @@ export function createPushPlans({ environments, clock }: PushPlansOptions) {
     /** Stands after it. */
     afterSetting(account_id: string): Statement[] {
       return on ? endActivitiesOff(of(account_id)) : [endActivitiesSwitchedOff({ account_id })];
+    },
+
+    /** Stands before the statement that registers a device; with pushes off, nothing is told. */
+    beforeDevice(account_id: string, { id, apns_environment }: Device): Statement[] {
+      return endActivitiesOfMove({ ...of(account_id), device_id: id, apns_environment });
     },
 
     /** Stands after the tombstone of a key or account. */

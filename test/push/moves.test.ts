@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { startApple } from "../support/apple.ts";
-import { ask, DEVICE, type Person } from "../support/client.ts";
+import { ask, createTask, DEVICE, type Person } from "../support/client.ts";
 import { createPushWorld, type Phone } from "../support/push-world.ts";
 
 async function both() {
@@ -95,3 +95,44 @@ test("what a stopped lane has for a device stays bounded, and ends", async () =>
   }
   expect((await kept()).length).toBeLessThan(5);
 }, 60_000);
+
+test("a live activity ends in its old environment when its device moves", async () => {
+  const { production, sandbox, world, person, agent, phone } = await both();
+  const { id } = await createTask(agent.send, { title: "t", status: "in_progress" });
+  const put = (push_token: string) =>
+    person.send(`PUT /v1/tasks/${id}/live-activity`, { device_id: phone.id, push_token });
+  await put("aa01");
+  await world.advance(6);
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 1 });
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 2 });
+  await move(person, { ...phone, apns_token: "bb01" });
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 4 });
+  await world.advance(6);
+  const eventsOf = ({ received }: typeof production, token: string) =>
+    received.filter((one) => one.token === token).map(({ payload }) => payload.aps.event);
+  expect(eventsOf(production, "aa01")).toEqual([]);
+  expect(eventsOf(sandbox, "aa01").at(-1)).toBe("end");
+  expect(await world.rows("select * from live_activities")).toEqual([]);
+  // The app that is there now shows it anew.
+  await put("bb04");
+  await agent.send(`PATCH /v1/tasks/${id}`, { status: "done" });
+  await world.advance(6);
+  expect(eventsOf(production, "bb04").at(-1)).toBe("end");
+  expect(eventsOf(sandbox, "bb04")).toEqual([]);
+});
+
+test("a device registered again where it was keeps its live activities", async () => {
+  const { sandbox, world, person, agent, phone } = await both();
+  const { id: task_id } = await createTask(agent.send, { title: "t", status: "in_progress" });
+  await person.send(`PUT /v1/tasks/${task_id}/live-activity`, {
+    device_id: phone.id,
+    push_token: "aa01",
+  });
+  const { id, ...tokens } = phone;
+  await person.send(`PUT /v1/devices/${id}`, { ...DEVICE, ...tokens });
+  await world.advance(6);
+  expect(await world.rows("select push_token, ended_at from live_activities")).toEqual([
+    ["aa01", null],
+  ]);
+  expect(sandbox.received.filter(({ payload }) => payload.aps.event === "end")).toEqual([]);
+});
