@@ -250,15 +250,20 @@ export const dropEndedActivity = statement(
     and push_token = ${p("token")} and ended_at is not null`,
 );
 
-/** A last-minute silent push that takes back an alert whose reason ended while it was under way. */
+const live_account = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
+
+/**
+ * A last-minute silent push that takes back an alert whose reason ended while it was under way. Of an
+ * account that is deleted it has a copy of the token, as its devices go too.
+ */
 export const clearLate = statement(
   sql`insert into pushes (account_id, device_id, kind, subject, key_id, environment, token, parts, urgency, due_at, expires_at, created_at)
     select ${p("account_id")}, ${p("device_id")}, 'silent', '', ${p("key_id")}, ${p("environment")},
-      case when exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")}) then null else ${p("token")} end,
+      case when ${live_account} and exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")}) then null else ${p("token")} end,
       json_array(${p("about")}), 2, ${PACE.clear()}, ${PACE.clear()} + ${ms(PUSH.silent_life)}, ${now}
     where not exists (select 1 from questions q join keys k on k.id = q.key_id and k.deleted_at is null where q.id = ${p("about")} and q.status = 'pending')
       and not exists (select 1 from tasks t join keys k on k.id = t.key_id and k.deleted_at is null where t.id = ${p("about")})
       and (exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")} and apns_token = ${p("token")})
-        or not exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null))
+        or not ${live_account})
     ${MERGED}`,
 );

@@ -138,6 +138,7 @@ export function createLane(options: LaneOptions) {
     const verdict = judge(answer, claimed.push);
     const reason =
       answer.kind === "ok" ? "ok" : answer.kind === "lost" ? answer.code : answer.reason;
+    const maybe = answer.kind === "lost" && answer.fate === "unclear" ? token : null;
     const now = clock.now();
     count(reason);
     switch (verdict.do) {
@@ -158,7 +159,7 @@ export function createLane(options: LaneOptions) {
       case "hold_token":
         return putOff({ claimed, now, due_at: holds.hold(token, verdict.least, turn) });
       case "again":
-        return putOff({ claimed, now, due_at: after(verdict.delay) });
+        return putOff({ claimed, now, due_at: after(verdict.delay), unclear: maybe });
       case "pause_lane":
         pauseLane(reason, verdict.least, verdict.base);
         return putOff({ claimed, now, due_at: now });

@@ -23,8 +23,16 @@ interface Ending {
 
 const nameOf = ({ push: { seq, lease } }: ClaimedPush) => ({ seq, lease });
 
+/** Takes an alert back that was accepted, or may have been, if its reason ended meanwhile. */
+function clearOver({ claimed: { push }, now }: Ending, token: string | null): Statement[] {
+  if (token === null || (push.kind !== "question" && push.kind !== "task")) return [];
+  return [clearLate({ ...push, about: describePush(push).about, token, now })];
+}
+
 interface PutBack extends Ending {
   readonly due_at: number;
+  /** The token of a request that may have been accepted. */
+  readonly unclear?: string | null;
   /** False: no request was made. */
   readonly tried?: boolean;
   /** Where the device is by now; null: where it was. */
@@ -32,8 +40,10 @@ interface PutBack extends Ending {
 }
 
 /** It is tried again from `due_at` on. */
-export function putOff({ claimed, now, due_at, tried = true, environment = null }: PutBack) {
-  return [putBack({ ...nameOf(claimed), now, due_at, tried: tried ? 1 : 0, environment })];
+export function putOff({ due_at, unclear = null, tried = true, ...ending }: PutBack): Statement[] {
+  const { claimed, now, environment = null } = ending;
+  const values = { now, due_at, tried: tried ? 1 : 0, environment };
+  return [putBack({ ...nameOf(claimed), ...values }), ...clearOver(ending, unclear)];
 }
 
 interface Recorded extends Ending {
@@ -69,21 +79,17 @@ function leave({ claimed, now }: Ending, left: readonly string[] = []): Statemen
   return statements;
 }
 
-/** It is done with, for another reason than success. */
+/** It is done with, for another reason than success; one that may be shown is cleared. */
 export function drop(ending: Recorded): Statement[] {
-  return [recordOf(ending), ...leave(ending)];
+  const { push, device } = ending.claimed;
+  const token = push.unclear ? device.apns_token : null;
+  return [recordOf(ending), ...leave(ending), ...clearOver(ending, token)];
 }
 
 /** It was accepted; what ended meanwhile is cleared again. */
 export function succeed({ claimed, now }: Ending, token: string): Statement[] {
-  const { push } = claimed;
   const ending = { claimed, now, outcome: "sent", reason: null } as const;
-  const statements = [recordOf(ending), ...leave(ending, leftBy(push))];
-  if (push.kind === "question" || push.kind === "task") {
-    const { about } = describePush(push);
-    statements.push(clearLate({ ...push, about, token, now }));
-  }
-  return statements;
+  return [recordOf(ending), ...leave(ending, leftBy(claimed.push)), ...clearOver(ending, token)];
 }
 
 interface Forgotten {
