@@ -4,6 +4,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../src/limits.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
+import { PACE } from "./pushes.ts";
 import { live_activities } from "./schema.ts";
 import { statement } from "./statement.ts";
 import type { Statement } from "./store.ts";
@@ -106,17 +107,17 @@ export const endUnwanted = statement(
 
 /**
  * A registration that came after the task had changed since its start was sent: the device is
- * brought up to date. Placeholders as {@link endUnwanted}.
+ * brought up to date, at the pace of all updates. Placeholders as {@link endUnwanted}.
  */
 export const updateLate = statement(
   sql`insert into pushes (${END_COLUMNS})
-    select l.account_id, l.device_id, 'update', l.task_id, l.key_id, l.task_id, v.apns_environment, null, '[]', 1, ${now}, ${now} + ${ms(PUSH.activity_life)}, ${now}
-    from live_activities l join devices v on v.account_id = l.account_id and v.id = l.device_id
-      join tasks t on t.id = l.task_id
+    select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, v.apns_environment, null, '[]', 1, ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(PUSH.activity_life)}, ${now}
+    from live_activities d join devices v on v.account_id = d.account_id and v.id = d.device_id
+      join tasks t on t.id = d.task_id
       join (select max(at) as at from (
         select max(tried_at) as at from push_records where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and about = ${p("task_id")}
         union all select tried_at from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and subject = ${p("task_id")})) s
-    where l.account_id = ${p("account_id")} and l.device_id = ${p("device_id")} and l.task_id = ${p("task_id")} and l.ended_at is null
+    where d.account_id = ${p("account_id")} and d.device_id = ${p("device_id")} and d.task_id = ${p("task_id")} and d.ended_at is null
       and v.apns_environment ${configured}
       and (t.updated_at > s.at or exists (select 1 from questions q where q.task_id = t.id
         and (q.created_at > s.at or q.answered_at > s.at or (q.status in ('expired', 'cancelled') and q.expires_at > s.at))))

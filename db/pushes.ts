@@ -54,17 +54,21 @@ export const PACE = {
 
 const COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, question_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
 
+const wasTried = (kind: "task" | "question", about: SQL) => {
+  const same = sql`account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and attempts > 0`;
+  return sql`(exists (select 1 from push_records where ${same} and about = ${about})
+    or exists (select 1 from pushes where ${same} and subject = ${about}))`;
+};
+
 /**
  * Ids of the notifications of `owner` that the device `d` was shown and that nothing took back, as a
- * JSON list.
+ * JSON list. What has no record any more is not known.
  */
 const shownOf = (owner: "key_id" | "account_id") => {
-  const tried = sql`account_id = d.account_id and device_id = d.device_id and kind in ('question', 'task')
-    and attempts > 0 and ${sql.identifier(owner)} = ${p("stamp_id")}`;
-  return sql`(select json_group_array(about) from (
-    select about from push_records where ${tried} union select subject from pushes where ${tried})
-    where exists (select 1 from tasks where id = about)
-      or exists (select 1 from questions where id = about and status = 'pending'))`;
+  const own = sql`${sql.identifier(owner)} = ${p("stamp_id")}`;
+  return sql`(select json_group_array(id) from (
+    select id from tasks where ${own} and ${wasTried("task", sql`tasks.id`)}
+    union all select id from questions where ${own} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
 };
 
 const ofDevices = (token: string) =>
@@ -186,11 +190,17 @@ export function planUpdate(
   return planUpdates[stamp.table]({ ...NOTHING, ...row, ...guard, parts: JSON.stringify(parts) });
 }
 
+/** Devices with what each was shown; the limit keeps that from being looked up more than once. */
+const shownTo = (table: "keys" | "accounts", owner: "key_id" | "account_id") =>
+  sql`from (select d.*, ${shownOf(owner)} as shown ${ofDevices("apns_token")} and ${stamped(table)} limit -1) d`;
+
+// Without the key on it, the record that the pace follows from does not go with the key.
+const clear_or_silent = sql`case when d.shown = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
 const clearOfKey = statement(
   sql`insert into pushes (${COLUMNS})
-    select d.account_id, d.device_id, 'silent', '', ${p("stamp_id")}, null, null, d.apns_environment, null, ${shownOf("key_id")}, 2,
-      ${PACE.clear()}, ${PACE.clear()} + ${ms(PUSH.silent_life)}, ${now}
-    ${ofDevices("apns_token")} and ${stamped("keys")} ${MERGED}`,
+    select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("stamp_id")} end, null, null, d.apns_environment, null, d.shown, 2,
+      ${clear_or_silent}, ${clear_or_silent} + ${ms(PUSH.silent_life)}, ${now}
+    ${shownTo("keys", "key_id")} where true ${MERGED}`,
 );
 const widgetOfKey = statement(
   sql`insert into pushes (${COLUMNS})
@@ -199,11 +209,13 @@ const widgetOfKey = statement(
     ${ofDevices("widget_push_token")} and ${stamped("keys")}
       and exists (select 1 from keys where id = ${p("stamp_id")} and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled > 0) ${MERGED}`,
 );
+/** Only where there is something to clear: by now, or in a row that waits. */
 const clearOfAccount = statement(
   sql`insert into pushes (${COLUMNS})
-    select d.account_id, d.device_id, 'silent', '', null, null, null, d.apns_environment, d.token, ${shownOf("account_id")}, 2,
+    select d.account_id, d.device_id, 'silent', '', null, null, null, d.apns_environment, d.token, d.shown, 2,
       ${PACE.clear()}, ${PACE.clear()} + ${ms(PUSH.silent_life)}, ${now}
-    ${ofDevices("apns_token")} and ${stamped("accounts")} ${MERGED}`,
+    ${shownTo("accounts", "account_id")} where d.shown <> '[]' or exists (select 1 from pushes
+      where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
 );
 const dropOfKey = statement(
   sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("stamp_id")} and kind not in ('silent', 'widget', 'end') and ${stamped("keys")}`,
@@ -235,8 +247,8 @@ export const dropOfMissingDevices = statement(
  */
 export const dropOfToken = statement(
   sql`delete from pushes where (account_id, device_id) in (
-      select account_id, id from devices where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")})
-        and account_id in (select id from accounts where deleted_at is null))
+      select v.account_id, v.id from devices v where v.apns_token = ${p("apns_token")} and not (v.account_id = ${p("account_id")} and v.id = ${p("id")})
+        and exists (select 1 from accounts a where a.id = v.account_id and a.deleted_at is null))
     and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
 );
 

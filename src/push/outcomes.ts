@@ -79,11 +79,15 @@ function leave({ claimed, now }: Ending, left: readonly string[] = []): Statemen
   return statements;
 }
 
-/** It is done with, for another reason than success; one that may be shown is cleared. */
+/**
+ * It is done with, for another reason than success; one that may be shown is cleared, and what a
+ * refused `clear` had no room for is tried by itself.
+ */
 export function drop(ending: Recorded): Statement[] {
   const { push, device } = ending.claimed;
   const token = push.unclear ? device.apns_token : null;
-  return [recordOf(ending), ...leave(ending), ...clearOver(ending, token)];
+  const left = ending.outcome === "refused" ? leftBy(push) : [];
+  return [recordOf(ending), ...leave(ending, left), ...clearOver(ending, token)];
 }
 
 /** It was accepted; what ended meanwhile is cleared again. */

@@ -381,3 +381,27 @@ test("a device that goes, or loses its token, takes its queue and activities alo
   expect(await shown()).toEqual([]);
   apple.behave(() => undefined);
 });
+
+test("an activity that is registered again and again gets updates at their pace", async () => {
+  const { agent, person, phones } = await world.people("a");
+  const { id } = await createTask(agent.send, { title: "t", status: "in_progress" });
+  await advance(5);
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 3 });
+  await advance(20);
+  const push_token = newToken();
+  const from = world.clock.now();
+  const times = () =>
+    apple.received
+      .filter(({ token, time }) => token === push_token && time >= from)
+      .map(({ time }) => Math.round(time - from));
+  for (let i = 0; i < 5; i++) {
+    await person.send(`PUT /v1/tasks/${id}/live-activity`, {
+      device_id: phones[0]!.id,
+      push_token,
+    });
+    await world.settle();
+  }
+  expect(times()).toEqual([0]);
+  await advance(6);
+  expect(times()).toEqual([0, 5]);
+});
