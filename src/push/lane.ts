@@ -107,21 +107,27 @@ export function createLane(options: LaneOptions) {
     run();
   };
 
-  /** Ends one round of a claimed row; tried again while its lease lasts and the store is away. */
-  const settle = async ({ push }: ClaimedPush, statements: readonly Statement[]): Promise<void> => {
-    const until = (push.tried_at ?? clock.now()) + PUSH.lease;
-    await beat();
+  /** Does it again while the store is away, until a time or a stop. */
+  const patiently = async <T>(attempt: () => Promise<T>, until: number): Promise<T> => {
     for (;;) {
       try {
-        await store.write(statements);
-        return;
+        return await attempt();
       } catch (error) {
-        // Then the lease runs out, and the row is sent once more.
-        log.warn("push not settled", describeError(error));
-        if (stopping || clock.now() + PUSH.poll_every >= until) return;
+        if (stopping || clock.now() + PUSH.poll_every >= until) throw error;
+        log.warn("pushes wait for the store", describeError(error));
         await new Promise<void>((next) => clock.after(PUSH.poll_every, next));
       }
     }
+  };
+
+  /** Ends one round of a claimed row, while its lease lasts. */
+  const settle = async ({ push }: ClaimedPush, statements: readonly Statement[]): Promise<void> => {
+    const until = (push.tried_at ?? clock.now()) + PUSH.lease;
+    await beat();
+    // Then the lease runs out, and the row is sent once more.
+    await patiently(() => store.write(statements), until).catch((error: unknown) =>
+      log.warn("push not settled", describeError(error)),
+    );
   };
 
   const note = (event: string, { push }: ClaimedPush, why: string) => {
@@ -221,14 +227,20 @@ export function createLane(options: LaneOptions) {
     const lease = ids.stamp();
     const now = clock.now();
     const values = { lease, environment, now, until: now + PUSH.lease, limit };
-    await store.write([claimDue(values), stampActivities(values)]);
-    const claimed = await store.read(claimedPushes(values));
+    // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows
+    // whether they were claimed.
+    let failure: unknown;
+    await store.write([claimDue(values), stampActivities(values)]).catch((error: unknown) => {
+      failure = error ?? "unknown";
+    });
+    // So that the lease lasts for a request and its repetition.
+    const read_until = failure ? now : values.until - 2 * PUSH.time_limit;
+    const claimed = await patiently(() => store.read(claimedPushes(values)), read_until);
+    if (failure && claimed.length === 0) throw failure;
     const shown = claimed.filter(({ push }) => ["start", "update", "end"].includes(push.kind));
-    const tasks = shown.map(({ push }) => push.task_id);
-    const counted =
-      tasks.length > 0
-        ? await store.read(pendingCounts({ ids: JSON.stringify(tasks), now: clock.now() }))
-        : [];
+    const ids_shown = JSON.stringify(shown.map(({ push }) => push.task_id));
+    const count_pending = () => store.read(pendingCounts({ ids: ids_shown, now: clock.now() }));
+    const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
     const pending = new Map(counted as [string, number][]);
     for (const [i, one] of claimed.entries()) {
       launch(one, pending);
