@@ -163,6 +163,8 @@ test("updates tell the state, at priority 5 or 10, with a timestamp that grows",
 test("the clock that stands still does not stop the timestamps", async () => {
   const { agent, show } = await people();
   const task = await createTask(agent.send, working);
+  // Before the app shows it, or there would be nothing to start.
+  await world.settle();
   const token = await show(task.id);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 1 });
   await world.settle();
