@@ -9,6 +9,9 @@ const TOLERATED = 2;
 /** Epoch seconds. */
 export const now = (): number => Date.now() / 1000 + ahead;
 
+/** Seconds since the page was opened: for how long something took, as no clock is set meanwhile. */
+export const elapsed = (): number => performance.now() / 1000;
+
 /** Takes the `Date` of an answer that just came. */
 export function noteServerTime(date: string | null): void {
   const server = date === null ? Number.NaN : Date.parse(date) / 1000;

@@ -1,7 +1,13 @@
 /** A real browser for the tests of the pages: one for each file, a new profile for each person. */
 
 import { afterAll, afterEach, expect, test } from "bun:test";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Locator,
+  type Page,
+} from "playwright-core";
 import type { Person } from "../support/client.ts";
 import { STORE_KIND } from "../support/store.ts";
 
@@ -98,4 +104,32 @@ export async function go(page: Page, place: string): Promise<void> {
   await page.evaluate((hash) => {
     location.hash = hash;
   }, `/${place}`);
+}
+
+/** Waits until it has been in its place for long enough that a press on it counts. */
+export async function untilSteady(what: Locator): Promise<void> {
+  await what.evaluate(
+    (element) =>
+      new Promise<void>((resolve) => {
+        let place = "";
+        let since = 0;
+        const look = () => {
+          const { top, height } = element.getBoundingClientRect();
+          const now = performance.now();
+          if (`${top} ${height}` !== place) {
+            place = `${top} ${height}`;
+            since = now;
+          }
+          if (now - since > 600) resolve();
+          else requestAnimationFrame(look);
+        };
+        look();
+      }),
+  );
+}
+
+/** Presses a button of a question or a task, as a person does who has seen it. */
+export async function press(button: Locator): Promise<void> {
+  await untilSteady(button);
+  await button.click();
 }

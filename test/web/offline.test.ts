@@ -8,7 +8,15 @@ import { startProcess } from "../support/process.ts";
 import { freePort } from "../support/sqld.ts";
 import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, go, openPage, PHONE, untilLive } from "./browser.ts";
+import {
+  browserTests,
+  expectComplaints,
+  go,
+  openPage,
+  PHONE,
+  press,
+  untilLive,
+} from "./browser.ts";
 
 const webTest = browserTests();
 
@@ -55,7 +63,7 @@ webTest(
     await page.getByText("Before").waitFor();
     // An answer cannot be given, and says so.
     await go(page, "questions");
-    await page.getByRole("button", { name: "Yes" }).click();
+    await press(page.getByRole("button", { name: "Yes" }));
     await page.getByRole("alert").getByText("cannot be reached").waitFor();
 
     // Opened anew, without a server.

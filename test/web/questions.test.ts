@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
-import { browserTests, expectComplaints, openPage, PHONE } from "./browser.ts";
+import { browserTests, expectComplaints, openPage, PHONE, press, untilSteady } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -36,7 +36,7 @@ webTest("what an agent asks is there at once, with who, where and until when", a
     ([from]) => document.querySelector("[role=timer]")?.textContent !== from,
     [first],
   );
-  await card(page, "Publish it?").getByRole("button", { name: "Yes" }).click();
+  await press(card(page, "Publish it?").getByRole("button", { name: "Yes" }));
   await settled(page, "Publish it?").getByText("Answered").waitFor();
   expect(await card(page, "Publish it?").count()).toBe(0);
   expect((await agent.send(`GET /v1/questions/${id}`)).body).toMatchObject({
@@ -53,13 +53,13 @@ webTest("an answer reaches the agent that waits, a choice and a text too", async
     kind: "choice",
     options: ["First", "Second", "Third"],
   });
-  await card(page, "Which?").getByRole("button", { name: "Second" }).click();
+  await press(card(page, "Which?").getByRole("button", { name: "Second" }));
   expect((await choice).body.answer).toBe("Second");
   const typed = agent.send("POST /v1/questions?wait=50", { prompt: "Why?", kind: "text" });
   const box = card(page, "Why?").getByRole("textbox");
   expect(await card(page, "Why?").getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
   await box.fill("Because\nof this");
-  await card(page, "Why?").getByRole("button", { name: "Send" }).click();
+  await press(card(page, "Why?").getByRole("button", { name: "Send" }));
   expect((await typed).body.answer).toBe("Because\nof this");
   await settled(page, "Why?").getByText("Because").waitFor();
 });
@@ -82,28 +82,42 @@ webTest("the keyboard alone answers, and the focus goes on to the next question"
   const focused = () =>
     page.evaluate(() => document.activeElement?.closest("article")?.textContent);
   const gone = (text: string) => card(page, text).waitFor({ state: "detached" });
+  const cardFocused = (text: string) =>
+    page.waitForFunction(
+      ([wanted]) =>
+        document.activeElement?.tagName === "ARTICLE" &&
+        document.activeElement.textContent?.includes(wanted!),
+      [text],
+    );
   await card(page, "One?").getByRole("button", { name: "Yes" }).focus();
   // Down and up again, then No.
   await page.keyboard.press("ArrowDown");
   expect(await focused()).toContain("Two?");
   await page.keyboard.press("k");
+  await untilSteady(card(page, "One?"));
   await page.keyboard.press("n");
   await gone("One?");
-  await page.waitForFunction(() =>
-    document.activeElement?.closest("article")?.textContent.includes("Two?"),
-  );
+  await cardFocused("Two?");
+  // As it has just got the focus, no key is taken for an answer to it; nor is one held down.
+  await page.keyboard.down("1");
+  await untilSteady(card(page, "Two?"));
+  await page.keyboard.down("1");
+  await page.keyboard.up("1");
   await page.keyboard.press("2");
   await gone("Two?");
-  await page.waitForFunction(() => document.activeElement instanceof HTMLTextAreaElement);
+  await cardFocused("Three?");
+  await card(page, "Three?").getByRole("textbox").focus();
   // In the text the keys are text.
   await page.keyboard.type("yn1");
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("k");
   await page.keyboard.press("Enter");
   await gone("Three?");
-  await page.waitForFunction(() =>
-    document.activeElement?.closest("article")?.textContent.includes("Four?"),
-  );
+  await cardFocused("Four?");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Yes");
   await page.keyboard.press("Enter");
   await gone("Four?");
   const answers: unknown[] = [];
@@ -124,7 +138,7 @@ webTest("two browsers: what one answers disappears from the other by itself", as
   ];
   await ask(agent.send, { prompt: "Who is first?" });
   for (const page of [desk, phone]) await card(page, "Who is first?").waitFor();
-  await phone.getByRole("button", { name: "No" }).click();
+  await press(phone.getByRole("button", { name: "No" }));
   for (const page of [desk, phone]) {
     await settled(page, "Who is first?").getByText("No", { exact: true }).waitFor();
     expect(await card(page, "Who is first?").count()).toBe(0);
@@ -143,7 +157,7 @@ webTest("an answer that comes second says so, and shows how it ended", async () 
     await person.send(`POST /v1/questions/${id}/answer`, { answer: "No" });
     await route.continue();
   });
-  await page.getByRole("button", { name: "Yes" }).click();
+  await press(page.getByRole("button", { name: "Yes" }));
   await page.getByText("This question has been settled already.").waitFor();
   await settled(page, "Late?").getByText("No", { exact: true }).waitFor();
 });
@@ -174,4 +188,69 @@ webTest("a question that is withdrawn, with its task too, is settled in the page
   await agent.send(`DELETE /v1/tasks/${task.id}`);
   for (const text of ["Mine?", "The task's?"])
     await settled(page, text).getByText("Withdrawn").waitFor();
+});
+
+webTest("when a question goes by itself, the focus goes to no answer of another", async () => {
+  const { person, agent } = await createPair(app.url);
+  const first = await ask(agent.send, { prompt: "One?", expires_in: 100 });
+  const second = await ask(agent.send, { prompt: "Two?", kind: "text", expires_in: 200 });
+  const third = await ask(agent.send, { prompt: "Three?", expires_in: 300 });
+  const page = await openPage(app.url, { as: person });
+  const headingFocused = () => page.waitForFunction(() => document.activeElement?.tagName === "H1");
+  await card(page, "One?").getByRole("button", { name: "Yes" }).focus();
+  await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
+  await page.getByRole("status").getByText("Answered elsewhere.").waitFor();
+  await headingFocused();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("y");
+  // Words that were typed do not go without a word, wherever the focus is.
+  await card(page, "Two?").getByRole("textbox").fill("half of an ans");
+  await card(page, "Three?").getByRole("button", { name: "Yes" }).focus();
+  await agent.send(`DELETE /v1/questions/${second.id}`);
+  await page.getByText("Withdrawn. What you typed was not sent.").waitFor();
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Yes");
+  // The last one too.
+  await agent.send(`DELETE /v1/questions/${third.id}`);
+  await headingFocused();
+  for (const { id } of [second, third]) {
+    expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("cancelled");
+  }
+});
+
+webTest("a press on what has just come or moved there is not taken", async () => {
+  const { person, agent } = await createPair(app.url);
+  const below = await ask(agent.send, { prompt: "Below?", expires_in: 300 });
+  const page = await openPage(app.url, { as: person });
+  const yes = (text: string) => card(page, text).getByRole("button", { name: "Yes" });
+  await untilSteady(yes("Below?"));
+  let calls = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("questions.answer")) calls++;
+  });
+  // The moment that it is there, it is pressed by the page itself: no test could be as quick.
+  await page.evaluate(() => {
+    const pressed = new MutationObserver(() => {
+      const cards = document.querySelectorAll("article");
+      if (cards.length < 2) return;
+      pressed.disconnect();
+      for (const one of cards) {
+        const options = { bubbles: true, cancelable: true, detail: 1 };
+        one.querySelector("button")!.dispatchEvent(new MouseEvent("click", options));
+      }
+      document.title = "pressed";
+    });
+    pressed.observe(document.body, { childList: true, subtree: true });
+  });
+  const above = await ask(agent.send, { prompt: "Above?", expires_in: 200 });
+  await card(page, "Above?").waitFor();
+  await untilSteady(yes("Above?"));
+  // The second press of a double click is not meant for what comes up under it.
+  await yes("Above?").dispatchEvent("click", { detail: 2 });
+  expect(calls).toBe(0);
+  await yes("Above?").dblclick();
+  await settled(page, "Above?").getByText("Answered").waitFor();
+  await untilSteady(yes("Below?"));
+  expect(calls).toBe(1);
+  expect((await agent.send(`GET /v1/questions/${below.id}`)).body.status).toBe("pending");
+  expect((await agent.send(`GET /v1/questions/${above.id}`)).body.answer).toBe("Yes");
 });

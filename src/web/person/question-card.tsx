@@ -1,11 +1,13 @@
 /** A question that waits: who asks, what, until when, and the ways to answer. */
 
 import { Check, Clock, CornerDownLeft, ListTodo, X } from "lucide-react";
-import { type KeyboardEvent, useState } from "react";
+import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
+import { elapsed } from "../clock.ts";
 import { type Fault, faultOf, type Question } from "../state/api.ts";
 import { Ago, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
+import { STEADY } from "../ui/steady.ts";
 import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
@@ -18,25 +20,36 @@ interface CardProps {
   readonly question: Question;
   /** Moves the focus by so many cards. */
   readonly step: (by: number) => void;
+  /** Whether an answer that is given here is on its way, or was given. */
+  readonly onAnswer: (given: boolean) => void;
+  /** Whether something is typed that is not sent yet. */
+  readonly onDraft: (typed: boolean) => void;
 }
 
-export function QuestionCard({ question, step }: CardProps) {
+export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const { api, store } = useSession();
   const [sending, setSending] = useState<string | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
+  /** When the focus came into the card, in seconds of `elapsed`. */
+  const entered = useRef(0);
   const over = useNow() >= question.expires_at;
 
   const answer = async (text: string) => {
     if (sending !== null || over) return;
     setSending(text);
     setFault(null);
+    // Now, as the event of it can be here before the answer to it.
+    onAnswer(true);
     try {
       const given = { question_id: question.id, answer: text };
       store.put("questions", await api.questions.answer.mutate(given));
       toast("Answer sent");
     } catch (error) {
       const why = faultOf(error);
-      if (why.code !== "question_not_pending") return setFault(why);
+      if (why.code !== "question_not_pending") {
+        onAnswer(false);
+        return setFault(why);
+      }
       toast(why.message, { bad: true });
       const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
       if (found) store.put("questions", found);
@@ -50,16 +63,25 @@ export function QuestionCard({ question, step }: CardProps) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const moves: Record<string, number> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
     const option = optionOf(question, event.key);
-    if (option !== undefined) void answer(option);
-    else if (event.key in moves) step(moves[event.key]!);
-    else return;
+    const presses = event.key === "Enter" || event.key === " ";
+    if (option !== undefined) {
+      // A key that is held down, or comes too soon, was meant for the card before.
+      if (!event.repeat && elapsed() - entered.current >= STEADY) void answer(option);
+    } else if (event.key in moves) step(moves[event.key]!);
+    else if (!presses || !event.repeat) return;
     event.preventDefault();
   };
 
+  const onFocus = ({ currentTarget, relatedTarget }: FocusEvent) => {
+    if (!currentTarget.contains(relatedTarget)) entered.current = elapsed();
+  };
+
   return (
-    // The keys are a shorter way to what the buttons do, and work while one of them has the focus.
+    // The keys are a shorter way to what the buttons do, and work while the card or one of them has the focus.
     <article
       aria-labelledby={`${question.id}-prompt`}
+      tabIndex={-1}
+      onFocus={onFocus}
       onKeyDown={onKeyDown}
       className="card relative overflow-hidden p-4 sm:p-5"
     >
@@ -74,7 +96,13 @@ export function QuestionCard({ question, step }: CardProps) {
       {question.task_id !== null && <About id={question.task_id} />}
       <div className="mt-4">
         {question.kind === "text" ? (
-          <Typed id={question.id} over={over} busy={sending !== null} onSend={answer} />
+          <Typed
+            id={question.id}
+            over={over}
+            busy={sending !== null}
+            onSend={answer}
+            onDraft={onDraft}
+          />
         ) : (
           <Options question={question} over={over} sending={sending} onPick={answer} />
         )}
@@ -175,6 +203,7 @@ function Options({ question: { kind, options }, over, sending, onPick }: Options
         <Button
           key={option}
           data-answer
+          data-careful
           look={confirm && at === 0 ? "primary" : "plain"}
           disabled={over}
           busy={sending === option}
@@ -206,9 +235,10 @@ interface TypedProps {
   readonly over: boolean;
   readonly busy: boolean;
   readonly onSend: (answer: string) => Promise<void>;
+  readonly onDraft: (typed: boolean) => void;
 }
 
-function Typed({ id, over, busy, onSend }: TypedProps) {
+function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
   const [text, setText] = useState("");
   const send = () => {
     if (text.trim() !== "") void onSend(text);
@@ -228,11 +258,14 @@ function Typed({ id, over, busy, onSend }: TypedProps) {
         rows={2}
         value={text}
         disabled={over}
-        onChange={({ target }) => setText(target.value)}
+        onChange={({ target }) => {
+          setText(target.value);
+          onDraft(target.value.trim() !== "");
+        }}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
-          send();
+          if (!event.repeat) send();
         }}
         placeholder="Your answer"
         className="field-sizing-content max-h-80 min-h-18 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base"
@@ -243,6 +276,7 @@ function Typed({ id, over, busy, onSend }: TypedProps) {
         </p>
         <Button
           type="submit"
+          data-careful
           look="primary"
           busy={busy}
           disabled={over || text.trim() === ""}

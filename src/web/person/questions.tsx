@@ -1,13 +1,15 @@
 /** Questions: those that wait for an answer first, then how the others ended. */
 
 import { CheckCheck, CloudOff } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { settledAt } from "../state/store.ts";
 import { Ago, Badge, Empty, Heading, Skeleton, type Tone } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
+import { useSteady } from "../ui/steady.ts";
+import { toast } from "../ui/toast.tsx";
 import { QuestionCard } from "./question-card.tsx";
-import { labelOf, useKey, useStore } from "./use-store.ts";
+import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 
 /** Settled questions that are shown before one asks for more. */
 const STEP = 10;
@@ -39,45 +41,83 @@ export function QuestionsView() {
 }
 
 function Pending({ questions }: { questions: readonly Question[] }) {
+  const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
-  /** Which card has the focus, so that it stays in the list when that card goes. */
-  const focused = useRef<{ id: string; at: number } | null>(null);
+  const steady = useSteady(list);
+  const shown = useRef(questions);
+  /** Which card has the focus, or had it last. */
+  const focused = useRef<string | null>(null);
+  /** Those that were answered here, and those with words that were not sent. */
+  const answered = useRef(new Set<string>());
+  const drafts = useRef(new Set<string>());
 
-  useEffect(() => {
-    const was = focused.current;
-    if (!was || questions.some(({ id }) => id === was.id)) return;
-    focused.current = null;
-    if (document.activeElement !== document.body) return;
-    const cards = list.current?.querySelectorAll<HTMLElement>("[data-question]") ?? [];
-    const next = cards[Math.min(was.at, cards.length - 1)];
-    focusIn(next);
-  }, [questions]);
+  const settle = useCallback(
+    (left: readonly Question[]) => {
+      const before = shown.current;
+      shown.current = left;
+      const ids = new Set(left.map(({ id }) => id));
+      for (const [at, { id }] of before.entries()) {
+        if (ids.has(id)) continue;
+        const had_focus = focused.current === id && document.activeElement === document.body;
+        const here = answered.current.delete(id);
+        const drafted = drafts.current.delete(id);
+        if (!here && (had_focus || drafted)) {
+          const unsent = drafted ? " What you typed was not sent." : "";
+          toast(`${ENDED[store.all.questions.get(id)?.status ?? "cancelled"]}.${unsent}`);
+        }
+        if (!had_focus) continue;
+        const cards = list.current?.querySelectorAll<HTMLElement>("article");
+        const next = here && cards?.[Math.min(at, cards.length - 1)];
+        focused.current = null;
+        // Never an answer of another question: the next key may be meant for the one that went.
+        if (next) next.focus();
+        else document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+      }
+    },
+    [store],
+  );
+  useEffect(() => settle(questions), [questions, settle]);
+  // The last one takes the list with it.
+  useEffect(() => () => settle(store.pending()), [settle, store]);
 
   const step = (by: number) => {
-    const cards = [...(list.current?.querySelectorAll<HTMLElement>("[data-question]") ?? [])];
+    const cards = [...(list.current?.querySelectorAll<HTMLElement>("article") ?? [])];
     const at = cards.findIndex((card) => card.contains(document.activeElement));
-    focusIn(cards[at + by]);
+    cards[at + by]?.querySelector<HTMLElement>("[data-answer]")?.focus();
   };
 
   return (
-    <ul ref={list} aria-label="Pending" className="space-y-4">
-      {questions.map((question, at) => (
+    <ul ref={list} aria-label="Pending" className="space-y-4" onClickCapture={steady}>
+      {questions.map((question) => (
         <li
           key={question.id}
-          data-question={question.id}
           onFocus={() => {
-            focused.current = { id: question.id, at };
+            focused.current = question.id;
           }}
         >
-          <QuestionCard question={question} step={step} />
+          <QuestionCard
+            question={question}
+            step={step}
+            onAnswer={(given) => mark(answered.current, question.id, given)}
+            onDraft={(typed) => mark(drafts.current, question.id, typed)}
+          />
         </li>
       ))}
     </ul>
   );
 }
 
-function focusIn(card: HTMLElement | undefined): void {
-  card?.querySelector<HTMLElement>("[data-answer]")?.focus();
+/** What is said of a question that went while the person was at it. */
+const ENDED: Readonly<Record<Question["status"], string>> = {
+  pending: "Withdrawn",
+  answered: "Answered elsewhere",
+  expired: "Time is up",
+  cancelled: "Withdrawn",
+};
+
+function mark(ids: Set<string>, id: string, on: boolean): void {
+  if (on) ids.add(id);
+  else ids.delete(id);
 }
 
 function Settled({ questions }: { questions: readonly Question[] }) {

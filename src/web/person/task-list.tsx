@@ -5,6 +5,7 @@ import { ChevronRight } from "lucide-react";
 import { memo, useLayoutEffect, useRef, useState } from "react";
 import type { Status } from "../state/api.ts";
 import { classes } from "../ui/classes.ts";
+import { useSteady } from "../ui/steady.ts";
 import { TaskRow } from "./task-row.tsx";
 import { STATUS_NAMES } from "./words.ts";
 
@@ -31,6 +32,7 @@ const GROUP = 52;
 
 export function TaskList({ rows, search, onToggle }: TaskListProps) {
   const list = useRef<HTMLUListElement>(null);
+  const steady = useSteady(list);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
     if (list.current) setTop(list.current.getBoundingClientRect().top + window.scrollY);
@@ -46,6 +48,7 @@ export function TaskList({ rows, search, onToggle }: TaskListProps) {
     <ul
       ref={list}
       aria-label="Tasks"
+      onClickCapture={steady}
       className="relative"
       style={{ height: virtual.getTotalSize() }}
     >

@@ -119,6 +119,7 @@ function Mark({ task, open }: { task: Task; open: boolean }) {
       type="button"
       aria-label={`Finish: ${task.title}`}
       title="Finish"
+      data-careful
       disabled={busy}
       onClick={() => void finish()}
       className={classes(
