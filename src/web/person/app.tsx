@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { currentSession, onSession } from "../state/session.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
-import { Toasts } from "../ui/toast.tsx";
+import { clearToasts, Toasts } from "../ui/toast.tsx";
 import { AccountView } from "./account.tsx";
 import { AgentView } from "./agent.tsx";
 import { AgentsView } from "./agents.tsx";
@@ -27,6 +27,9 @@ const PLACES = [
 
 export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
+  useEffect(() => {
+    if (!session) clearToasts();
+  }, [session]);
   return (
     <>
       {session ? (

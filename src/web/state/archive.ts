@@ -73,15 +73,19 @@ export function createArchive(store: Store) {
     /** Keeps everything now, as it is known. */
     keep: save,
 
-    /** Ends it; `forget` also deletes what was kept. */
-    async close({ forget }: { forget: boolean }): Promise<void> {
+    /** Ends it; what was kept stays. */
+    async close(): Promise<void> {
       closed = true;
       unsubscribe();
       cancel?.();
       (await opened)?.close();
-      if (forget) await done(indexedDB.deleteDatabase(NAME)).catch(() => null);
     },
   };
+}
+
+/** Deletes what was kept. */
+export async function forgetArchive(): Promise<void> {
+  await done(indexedDB.deleteDatabase(NAME)).catch(() => null);
 }
 
 async function open(): Promise<IDBDatabase> {

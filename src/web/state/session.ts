@@ -1,7 +1,7 @@
 /** Who is signed in in this browser: the token, and all that hangs on it. */
 
 import { type Api, createApi } from "./api.ts";
-import { type Archive, createArchive } from "./archive.ts";
+import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 
@@ -39,12 +39,7 @@ function open(token: string): void {
   const store = createStore();
   const archive = createArchive(store);
   const api = createApi(token);
-  const onEnded = (why: "deleted" | "refused") => {
-    const kept = localStorage.getItem(TOKEN);
-    // Another tab has replaced the token.
-    if (kept !== null && kept !== token) location.reload();
-    else void leave(why);
-  };
+  const onEnded = (why: "deleted" | "refused") => void leave(why);
   void archive.restore();
   set({ token, api, store, archive, sync: startSync({ token, api, store, archive, onEnded }) });
   // Opens the page without the server; a browser that has none is asked nothing.
@@ -63,7 +58,7 @@ export async function replaceToken(): Promise<void> {
   if (!old) return;
   // The end of the old one must not look like the end of the session.
   old.sync.stop();
-  await old.archive.close({ forget: false });
+  await old.archive.close();
   try {
     signIn((await old.api.accounts.replaceToken.mutate({})).token);
   } catch (error) {
@@ -72,19 +67,24 @@ export async function replaceToken(): Promise<void> {
   }
 }
 
-/** Ends it and removes everything from this browser. */
+/**
+ * Ends it and removes everything of the account from this browser; the page's own files stay. What
+ * another tab has signed in to meanwhile, with another token, is not touched but opened.
+ */
 export async function leave(why: Farewell): Promise<void> {
   const old = session;
+  const kept = localStorage.getItem(TOKEN);
+  if (kept !== null && kept !== old?.token) return location.reload();
   farewell = why;
   localStorage.clear();
   location.hash = "";
   set(null);
   old?.sync.stop();
-  await old?.archive.close({ forget: true });
-  for (const name of (await globalThis.caches?.keys()) ?? []) await caches.delete(name);
+  await old?.archive.close();
+  // Someone may have signed in by now, and it is theirs.
+  if (localStorage.getItem(TOKEN) === null) await forgetArchive();
   for (const worker of (await navigator.serviceWorker?.getRegistrations()) ?? []) {
     for (const shown of await worker.getNotifications()) shown.close();
-    await worker.unregister();
   }
 }
 
@@ -92,9 +92,11 @@ export async function leave(why: Farewell): Promise<void> {
 export function resume(): void {
   const token = localStorage.getItem(TOKEN);
   if (token !== null) open(token);
-  window.addEventListener("storage", ({ key, newValue }) => {
+  window.addEventListener("storage", ({ key }) => {
     // Cleared as a whole, the key is null.
-    if (session && (key === null || (key === TOKEN && newValue === null))) void leave("signed out");
-    else if (key === TOKEN && newValue !== null && newValue !== session?.token) location.reload();
+    if (key !== TOKEN && key !== null) return;
+    // The event may be late: what counts is what is kept now.
+    if (localStorage.getItem(TOKEN) !== null) location.reload();
+    else if (session) void leave("signed out");
   });
 }

@@ -29,6 +29,9 @@ export function toast(text: string, { bad = false } = {}): void {
   after(SHOWN, () => set(toasts.filter((one) => one.id !== id)));
 }
 
+/** Takes all of them away: they were for the one who was signed in. */
+export const clearToasts = (): void => set([]);
+
 export function Toasts() {
   const shown = useSyncExternalStore(
     (listener) => {
