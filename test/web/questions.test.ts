@@ -4,7 +4,16 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
-import { browserTests, expectComplaints, openPage, PHONE, press, untilSteady } from "./browser.ts";
+import {
+  browserTests,
+  expectComplaints,
+  openPage,
+  openProfile,
+  PHONE,
+  press,
+  untilLive,
+  untilSteady,
+} from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -170,7 +179,7 @@ webTest("an answer that fails stays to be tried again", async () => {
   await page.route("**/trpc/questions.answer", (route) => route.abort(), { times: 1 });
   await card(page, "Try?").getByRole("textbox").fill("words");
   await page.keyboard.press("Enter");
-  await card(page, "Try?").getByRole("alert").getByText("cannot be reached").waitFor();
+  await card(page, "Try?").getByRole("alert").getByText("It is not known").waitFor();
   expect(await card(page, "Try?").getByRole("textbox").inputValue()).toBe("words");
   await page.keyboard.press("Enter");
   await settled(page, "Try?").getByText("words").waitFor();
@@ -253,4 +262,37 @@ webTest("a press on what has just come or moved there is not taken", async () =>
   expect(calls).toBe(1);
   expect((await agent.send(`GET /v1/questions/${below.id}`)).body.status).toBe("pending");
   expect((await agent.send(`GET /v1/questions/${above.id}`)).body.answer).toBe("Yes");
+});
+
+webTest("an answer that the server does not confirm in time is said to be in doubt", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Slow?" });
+  const context = await openProfile(app.url, { as: person });
+  // The time limit of calls, a hundred times as short.
+  await context.addInitScript(() => {
+    const real = AbortSignal.timeout.bind(AbortSignal);
+    AbortSignal.timeout = (limit) => {
+      if (limit === 15_000 && document.title.endsWith("Impatient")) return real(150);
+      return real(limit);
+    };
+  });
+  const page = await context.newPage();
+  await page.goto(app.url);
+  await untilLive(page);
+  await card(page, "Slow?").waitFor();
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/trpc/questions.answer", async (route) => {
+    await released;
+    await route.abort();
+  });
+  await page.evaluate(() => {
+    document.title = "Impatient";
+  });
+  await press(page.getByRole("button", { name: "Yes" }));
+  await card(page, "Slow?").getByRole("alert").getByText("It is not known").waitFor();
+  release();
+  expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
 });

@@ -1,7 +1,8 @@
 /** The typed client of the server's procedures, and what its errors mean to a person. */
 
-import { createTRPCClient, httpLink, TRPCClientError } from "@trpc/client";
+import { createTRPCClient, httpLink, TRPCClientError, type TRPCLink } from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
+import { observable } from "@trpc/server/observable";
 import type { AppRouter } from "../../../routers/index.ts";
 
 type Outputs = inferRouterOutputs<AppRouter>;
@@ -20,11 +21,42 @@ export const here = (path: string): string => new URL(path, document.baseURI).hr
 
 export type Api = ReturnType<typeof createApi>;
 
+/** Milliseconds that the server has to answer a call. */
+const PATIENCE = 15_000;
+
+/** What became of changes whose answer did not come: the server may have made them. */
+const unanswered = new WeakSet<object>();
+
+const noteUnanswered: TRPCLink<AppRouter> =
+  () =>
+  ({ next, op }) =>
+    observable((observer) =>
+      next(op).subscribe({
+        next: (value) => observer.next(value),
+        complete: () => observer.complete(),
+        error: (error) => {
+          if (op.type === "mutation" && !error.data) unanswered.add(error);
+          observer.error(error);
+        },
+      }),
+    );
+
+/** `fetch` that gives up after a while. */
+function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
+  const late = AbortSignal.timeout(PATIENCE);
+  return fetch(input, {
+    ...init,
+    signal: init.signal ? AbortSignal.any([init.signal, late]) : late,
+  });
+}
+
 /** Calls with this token, or with none to create an account. */
 export function createApi(token: string | null) {
   return createTRPCClient<AppRouter>({
     links: [
+      noteUnanswered,
       httpLink({
+        fetch: (input, init) => patiently(input as RequestInfo, init as RequestInit),
         url: here("trpc"),
         headers: token === null ? {} : { authorization: `Bearer ${token}` },
       }),
@@ -33,7 +65,7 @@ export function createApi(token: string | null) {
 }
 
 export interface Fault {
-  /** The server's code, or `offline` when it did not answer. */
+  /** The server's code, or, when it did not answer, `unanswered` of a change and else `offline`. */
   readonly code: string;
   /** A sentence for the person. */
   readonly message: string;
@@ -42,7 +74,9 @@ export interface Fault {
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {
-  offline: "The server cannot be reached. Nothing was changed.",
+  offline: "The server cannot be reached.",
+  unanswered:
+    "The server cannot be reached. It is not known whether this was done: look before you try again.",
   unauthorized: "This token is not valid, or no longer.",
   not_found: "It is not there any more.",
   question_not_pending: "This question has been settled already.",
@@ -58,7 +92,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** What went wrong, whatever was thrown. */
 export function faultOf(error: unknown): Fault {
   const data = error instanceof TRPCClientError ? error.data : null;
-  const code: string = data?.code_name ?? "offline";
+  const code: string =
+    data?.code_name ?? (unanswered.has(Object(error)) ? "unanswered" : "offline");
   const fields: Fault["fields"] = data?.fields ?? {};
   const [first] = Object.entries(fields).map(([name, reason]) => `${name} ${reason}.`);
   return { code, message: first ?? MESSAGES[code] ?? (error as Error).message, fields };
