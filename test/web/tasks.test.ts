@@ -143,10 +143,24 @@ webTest("what the server refuses is told at its field", async () => {
   const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
   await sheet(page).getByRole("button", { name: "Edit" }).click();
   await sheet(page).getByLabel("Title").fill("x".repeat(201));
-  await sheet(page).getByLabel("Progress").fill("101");
-  await sheet(page).getByRole("button", { name: "Save" }).click();
+  const save = sheet(page).getByRole("button", { name: "Save" });
+  // What is no share is told before anything is sent, and never taken for "none".
+  for (const slip of ["101", "4o", "4.5", "-1"]) {
+    await sheet(page).getByLabel("Progress").fill(slip);
+    await save.click();
+    await sheet(page).getByText("This must be a whole number from 0 to 100.").waitFor();
+  }
+  await sheet(page).getByLabel("Progress").fill(" 45 %");
+  await save.click();
   await sheet(page).getByText("This must be at most 200 characters.").waitFor();
-  await sheet(page).getByText("This must be at most 100.").waitFor();
+  await sheet(page).getByLabel("Title").fill("Here now");
+  await save.click();
+  await row(page, "Here now").getByText("45 %").waitFor();
+  expect((await agent.send(`GET /v1/tasks/${id}`)).body.progress).toBe(45);
+  await sheet(page).getByRole("button", { name: "Edit" }).click();
+  await sheet(page).getByLabel("Title").fill("x".repeat(201));
+  await save.click();
+  await sheet(page).getByText("This must be at most 200 characters.").waitFor();
   expect(await sheet(page).getByLabel("Title").getAttribute("aria-invalid")).toBe("true");
   // It is deleted meanwhile.
   await agent.send(`DELETE /v1/tasks/${id}`);

@@ -22,15 +22,20 @@ export function TaskForm({ task, onDone }: { task: Task; onDone: () => void }) {
   const [note, setNote] = useState(task.status_note ?? "");
   const [notify, setNotify] = useState(task.notify);
 
+  const [slip, setSlip] = useState<string>();
+
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    const share = progressOf(progress);
+    setSlip(share === undefined ? "must be a whole number from 0 to 100" : undefined);
+    if (share === undefined) return;
     const wanted = {
       title,
       description,
       status,
       priority,
       notify,
-      progress: progress.trim() === "" ? null : Number(progress),
+      progress: share,
       status_note: note.trim() === "" ? null : note,
     };
     const changed = Object.entries(wanted).filter(
@@ -82,7 +87,7 @@ export function TaskForm({ task, onDone }: { task: Task; onDone: () => void }) {
         hint="Leave it empty when it cannot be told."
         value={progress}
         onChange={({ target }) => setProgress(target.value)}
-        error={fault?.fields.progress}
+        error={slip ?? fault?.fields.progress}
       />
       <TextField
         label="Note"
@@ -107,4 +112,11 @@ export function TaskForm({ task, onDone }: { task: Task; onDone: () => void }) {
       </div>
     </form>
   );
+}
+
+/** What was typed as progress: null for nothing, undefined when it is none. */
+function progressOf(typed: string): number | null | undefined {
+  if (typed.trim() === "") return null;
+  const share = Number(/^\s*(\d{1,3})\s*%?\s*$/.exec(typed)?.[1]);
+  return share <= 100 ? share : undefined;
 }
