@@ -40,13 +40,13 @@ webTest(
     expect(await code.getAttribute("viewBox")).toBe("0 0 33 33");
     const url = `${app.url}/mcp`;
     const lines = {
-      "Claude Code": `claude mcp add --transport http relay ${url} --header "Authorization: Bearer ${secret}"`,
+      "Claude Code": `claude mcp add --scope user --transport http relay ${url} --header "Authorization: Bearer ${secret}" --header "X-Agent-Host: $(hostname)"`,
       Codex: `[mcp_servers.relay]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${secret}" }`,
       Cursor: { mcpServers: { relay: { url, headers: { Authorization: `Bearer ${secret}` } } } },
       "VS Code": {
         servers: { relay: { type: "http", url, headers: { Authorization: `Bearer ${secret}` } } },
       },
-      "Gemini CLI": `gemini mcp add --transport http --header "Authorization: Bearer ${secret}" relay ${url}`,
+      "Gemini CLI": `gemini mcp add --scope user --transport http --header "Authorization: Bearer ${secret}" relay ${url}`,
     };
     for (const [name, wanted] of Object.entries(lines)) {
       await page.getByLabel("Client").selectOption(name);

@@ -124,7 +124,9 @@ function Token() {
         action="Replace token"
         onConfirm={replace}
       >
-        This browser goes on with a new one. Every other browser and device is signed out.
+        This browser goes on with a new one. Every other browser and device is signed out. Keep this
+        page open until the new token shows: the old one ends at once, and without the new one
+        nobody gets into the account again.
       </Confirm>
     </Part>
   );

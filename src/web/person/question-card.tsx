@@ -264,6 +264,8 @@ function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
         }}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          // The keyboard on a touch screen has no other way to a new line.
+          if (matchMedia("(pointer: coarse)").matches) return;
           event.preventDefault();
           if (!event.repeat) send();
         }}

@@ -14,7 +14,7 @@ export const SET_UPS: readonly SetUp[] = [
     client: "Claude Code",
     where: "In a terminal",
     text: (url, key) =>
-      `claude mcp add --transport http relay ${url} --header "Authorization: Bearer ${key}"`,
+      `claude mcp add --scope user --transport http relay ${url} --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)"`,
   },
   {
     client: "Codex",
@@ -40,7 +40,7 @@ export const SET_UPS: readonly SetUp[] = [
     client: "Gemini CLI",
     where: "In a terminal",
     text: (url, key) =>
-      `gemini mcp add --transport http --header "Authorization: Bearer ${key}" relay ${url}`,
+      `gemini mcp add --scope user --transport http --header "Authorization: Bearer ${key}" relay ${url}`,
   },
 ];
 

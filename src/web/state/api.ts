@@ -95,6 +95,6 @@ export function faultOf(error: unknown): Fault {
   const code: string =
     data?.code_name ?? (unanswered.has(Object(error)) ? "unanswered" : "offline");
   const fields: Fault["fields"] = data?.fields ?? {};
-  const [first] = Object.entries(fields).map(([name, reason]) => `${name} ${reason}.`);
+  const [first] = Object.values(fields).map((reason) => `This ${reason}.`);
   return { code, message: first ?? MESSAGES[code] ?? (error as Error).message, fields };
 }
