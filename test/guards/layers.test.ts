@@ -40,7 +40,9 @@ const ALLOWED: Record<string, readonly string[]> = {
 /** Packages that only these layers may import. */
 const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(drizzle-orm|libsql|@libsql\/)/, ["db"]],
-  [/^@trpc\/server/, ["routers", "http", "mcp types", "leaf types", "web types"]],
+  [/^@trpc\/server(?!\/observable)/, ["routers", "http", "mcp types", "leaf types", "web types"]],
+  // What a link of the client is made of.
+  [/^@trpc\/server\/observable/, ["web"]],
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
   [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react|uqr)(\/|$)/, ["web"]],
   [/^tailwindcss/, ["http"]],
