@@ -111,9 +111,11 @@ test("a device registered anew while the 410 is under way keeps its token, and g
   const gone = (timestamp: number) => ({ status: 410, reason: "Unregistered", timestamp });
 
   // With another token.
-  apple.setDelay(100);
+  apple.setDelay(400);
   apple.behave(({ token }) => (token === phone.apns_token ? gone(world.clock.now()) : undefined));
   await ask(agent.send, { prompt: "one" });
+  // It is under way with the old one.
+  await until(() => apple.openStreams() > 0);
   const renewed = `${phone.apns_token}ff`;
   await put({ ...tokens, apns_token: renewed });
   await world.settle();
