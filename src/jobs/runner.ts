@@ -3,7 +3,8 @@
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
-import { createHistogram, type Histogram } from "../metrics.ts";
+import { createHistogram } from "../metrics.ts";
+import type { JobStats } from "../services/admin.ts";
 
 /** Work that has no request of its own. */
 export interface Job {
@@ -12,24 +13,6 @@ export interface Job {
   readonly every: number;
   /** One pass over at most `limit` rows; `more` asks for another one at once. */
   run(pass: { now: number; limit: number }): Promise<{ more: boolean }>;
-}
-
-/** What became of a job's passes in this process. */
-export interface JobStats {
-  readonly name: string;
-  /** Seconds between passes. */
-  readonly every: number;
-  readonly running: boolean;
-  readonly done: number;
-  readonly failed: number;
-  /** Seconds of each pass, whether it was done or failed. */
-  readonly durations: Histogram;
-  /** When the last pass began, and how many seconds it took; null before one ended. */
-  readonly last: { readonly at: number; readonly seconds: number } | null;
-  /** When the last pass that was done ended. */
-  readonly last_done_at: number | null;
-  /** The code, or else the name, of the last pass's error; null when it was done. */
-  readonly last_error: string | null;
 }
 
 /** Rows of one pass. */

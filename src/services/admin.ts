@@ -39,15 +39,21 @@ export interface AdminDeps {
   readonly pushStatus: { read(limit: number): Promise<PushStatus> };
 }
 
-interface JobStats {
+/** What became of a job's passes in this process. */
+export interface JobStats {
   readonly name: string;
+  /** Seconds between passes. */
   readonly every: number;
   readonly running: boolean;
   readonly done: number;
   readonly failed: number;
+  /** Seconds of each pass, whether it was done or failed. */
   readonly durations: Histogram;
+  /** When the last pass began, and how many seconds it took; null before one ended. */
   readonly last: { readonly at: number; readonly seconds: number } | null;
+  /** When the last pass that was done ended. */
   readonly last_done_at: number | null;
+  /** The code, or else the name, of the last pass's error; null when it was done. */
   readonly last_error: string | null;
 }
 
