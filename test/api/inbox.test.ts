@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { Item } from "../../src/model/item.ts";
 import { startTestApp } from "../support/app.ts";
-import { ask, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -283,74 +283,6 @@ test("a waiting reader that goes, or whose key does, frees its place and takes n
   expect((await waiting).status).toBe(401);
 });
 
-test("a message goes to any other key of the account, from a key or the account [§4 Messages POST]", async () => {
-  const { person, agent } = await createPair(app.url);
-  const other = await createAgent(app.url, person, "the other");
-  const stranger = await createAgent(app.url, await createPerson(app.url));
-  const stream = await openStream(app.url, person.token);
-  const text = " Hello,\n<b>you</b> \u202e😀 ";
-  const to = other.key.id;
-  const sent = await agent.send("POST /v1/messages", { key_id: to, text });
-  expect([sent.status, sent.body]).toEqual([
-    201,
-    {
-      id: expect.stringMatching(/^itm_/),
-      key_id: to,
-      type: "message",
-      from: { kind: "key", key_id: agent.key.id, label: "agent" },
-      task_id: null,
-      question_id: null,
-      task: null,
-      changes: [],
-      question: null,
-      text,
-      created_at: clock.now(),
-      read_at: null,
-    },
-  ]);
-  const second = await person.send("POST /v1/messages", { key_id: to, text });
-  expect(second.body.from).toEqual({ kind: "account" });
-  expect(await stream.names(2)).toEqual(["inbox.updated", "inbox.updated"]);
-  expect(stream.events[2]!.data).toEqual({ key_id: to, unread: 2 });
-  stream.close();
-  expect((await other.send("GET /v1/inbox?peek=true")).body.items).toEqual([
-    sent.body,
-    second.body,
-  ]);
-
-  const itself = await agent.send("POST /v1/messages", { key_id: agent.key.id, text });
-  expect([itself.status, Object.keys(itself.body.fields)]).toEqual([422, ["key_id"]]);
-  // Named beside what else is wrong.
-  const both = await agent.send("POST /v1/messages", { key_id: agent.key.id, text: "" });
-  expect(Object.keys(both.body.fields).sort()).toEqual(["key_id", "text"]);
-  for (const send of [agent.send, person.send]) {
-    const { status } = await send("POST /v1/messages", { key_id: stranger.key.id, text });
-    expect(status).toBe(404);
-  }
-  // The sender is named as it was, also when it is gone.
-  await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "renamed" });
-  await person.send(`DELETE /v1/keys/${agent.key.id}`);
-  const [first] = (await other.send("GET /v1/inbox")).body.items;
-  expect(first.from).toEqual(sent.body.from);
-});
-
-test("100 unread messages from one key to another, and the account is never refused [§4 Messages POST]", async () => {
-  const { person, agent } = await createPair(app.url);
-  const other = await createAgent(app.url, person, "other");
-  const third = await createAgent(app.url, person, "third");
-  const key_id = other.key.id;
-  const send = (from: typeof agent.send) => from("POST /v1/messages", { key_id, text: "x" });
-  const answers = await Promise.all(Array.from({ length: 110 }, () => send(agent.send)));
-  expect(answers.filter(({ status }) => status === 201)).toHaveLength(100);
-  const refused = answers.filter(({ status }) => status !== 201).map(({ body }) => body.code);
-  expect(refused).toEqual(Array(10).fill("inbox_full"));
-  for (const from of [third.send, person.send]) expect((await send(from)).status).toBe(201);
-  // A message that was read makes room for one.
-  await other.send("GET /v1/inbox?limit=1");
-  expect((await send(agent.send)).status).toBe(201);
-  expect((await send(agent.send)).body.code).toBe("inbox_full");
-});
-
 test("from 200 unread items on, changes of one task merge into its unread one, at the end [§4 Inbox items]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
@@ -427,25 +359,6 @@ test("the account pages through an inbox, newest first, and marks nothing read [
   const page = await person.send(`GET /v1/keys/${key_id}/inbox?limit=7`);
   expect([page.body.items.length, page.body.next_cursor]).toEqual([7, null]);
   expect((await agent.send("GET /v1/inbox?peek=true")).body.unread).toBe(4);
-});
-
-test("agents of one account know of each other, newest first [§4 Agents GET] [§2 Other shapes]", async () => {
-  const person = await createPerson(app.url);
-  const first = await createAgent(app.url, person, "first");
-  await clock.advance(1);
-  const second = await createAgent(app.url, person, "second");
-  await createAgent(app.url, await createPerson(app.url), "a stranger's");
-  const agentsFor = async ({ send }: typeof first) =>
-    (await send("GET /v1/agents", undefined, { headers: { "x-agent-host": "h" } })).body;
-  const unused = await agentsFor(first);
-  expect(unused.agents[0]).toMatchObject({ label: "second", self: false, last_used_at: null });
-  await agentsFor(second);
-  expect(await agentsFor(second)).toEqual({
-    agents: [
-      { key_id: second.key.id, label: "second", self: true, last_used_at: clock.now() },
-      { key_id: first.key.id, label: "first", self: false, last_used_at: clock.now() },
-    ],
-  });
 });
 
 test("read items are kept 7 days, unread ones 30, and their end is told [§6 inbox.updated]", async () => {
