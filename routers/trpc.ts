@@ -35,7 +35,7 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly query?: readonly string[];
   /** True: no body is the same as `{}`. */
   readonly body_optional?: boolean;
-  /** True: REST takes an `Idempotency-Key` (decisions.md, Sending again). */
+  /** True: REST and tRPC take an `Idempotency-Key` (decisions.md, Sending again). */
   readonly repeatable?: boolean;
   /** A limit of the client's address, looked at before its fields. */
   readonly limit?: Parameters<Visit["limit"]>[0];

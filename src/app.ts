@@ -217,6 +217,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
         endpoint: "/trpc",
         router: appRouter,
         createContext: (visit) => createContext(visit, null, false),
+        signer,
         log,
       }),
       adminTrpc: admin_surface?.trpc ?? null,

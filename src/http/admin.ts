@@ -46,6 +46,7 @@ export function createAdminSurface({ token, admin, metrics, log }: AdminOptions)
         if (!caller) await visit.authenticate().catch(() => null);
         return { caller, admin };
       },
+      signer: null,
       log,
     }),
   };

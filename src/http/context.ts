@@ -13,9 +13,10 @@ interface ContextOptions {
   readonly recordUse: (usage: KeyUsage, host: string | null) => Promise<void> | undefined;
 }
 
-/** A context whose `once` the surface sets, where the route has one. */
+/** A context whose `once` the surface sets, where the route has one, and what it rejects of it. */
 export interface RequestContext extends Context {
   once: Once | null;
+  rejected: FieldReasons | null;
   /** What is known of a key's use before this request; null for another caller. */
   readonly usage: KeyUsage | null;
 }

@@ -1,9 +1,12 @@
 /** The `Idempotency-Key` header, as digests of who sent what where (decisions.md, Sending again). */
 
+import type { TRPCRequestInfo } from "@trpc/server/http";
+import type { RelayMeta } from "../../routers/trpc.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { Once } from "../model/once.ts";
 import type { Signer } from "../signer.ts";
+import type { RequestContext } from "./context.ts";
 
 interface Sent {
   readonly caller: Caller | null;
@@ -36,8 +39,51 @@ export function onceOf({ headers }: Request, sent: Sent, signer: Signer): Once |
   };
 }
 
+/**
+ * Takes the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own: what was
+ * done there is not known on REST. A batch is refused, as its one answer could not say what of it was
+ * done before.
+ */
+export async function takeOnce(
+  request: Request,
+  { isBatchCall, calls: [call] }: Pick<TRPCRequestInfo, "isBatchCall" | "calls">,
+  ctx: RequestContext,
+  signer: Signer,
+): Promise<void> {
+  const { method, headers } = request;
+  if (method !== "POST" || !headers.has(HEADER) || !call) return;
+  const meta = call.procedure?._def.meta as RelayMeta | undefined;
+  if (!meta?.repeatable && !isBatchCall) return;
+  let input: unknown;
+  try {
+    input = await call.getRawInput();
+  } catch {
+    // What is no JSON is refused for that first (decisions.md, Errors).
+    return;
+  }
+  const batched = { idempotency_key: "is for one call, not for a batch" };
+  const faults = isBatchCall ? batched : keyFault(request);
+  if (Object.keys(faults).length > 0) {
+    ctx.rejected = faults;
+    return;
+  }
+  const { caller } = ctx;
+  const path = `/trpc/${call.path}`;
+  // How long to wait is no part of what is done: on REST it is not in the body.
+  const body = isObject(input) ? omit(input, meta?.query ?? []) : input;
+  ctx.once = onceOf(request, { caller, method, path, params: {}, body }, signer);
+}
+
 /** The same members in another order are the same body. */
 function inOrder(_: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function omit(value: Record<string, unknown>, names: readonly string[]) {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,8 +7,10 @@ import { toServiceError, toTrpcError } from "../../routers/trpc.ts";
 import { invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
+import type { Signer } from "../signer.ts";
 import { checkDeclaredSize, readText } from "./body.ts";
 import type { RequestContext } from "./context.ts";
+import { takeOnce } from "./idempotency.ts";
 import { errorHeaders } from "./respond.ts";
 import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
@@ -19,11 +21,14 @@ interface TrpcOptions {
   readonly router: AnyTRPCRouter;
   /** What the router's procedures get; of an account or a key it is the context of a request. */
   readonly createContext: (visit: Visit) => Promise<RequestContext | AdminContext>;
+  /** Makes the digests of an `Idempotency-Key`; null where no procedure takes one. */
+  readonly signer: Signer | null;
   readonly log: Log;
 }
 
 /** Handles every request under the endpoint, at most 20 calls in one batch. */
-export function createTrpcHandler({ endpoint, router, createContext, log }: TrpcOptions) {
+export function createTrpcHandler(options: TrpcOptions) {
+  const { endpoint, router, createContext, signer, log } = options;
   return async (visit: Visit, path: string): Promise<Response> => {
     const { request } = visit;
     const body = await readBody(request).catch((error: unknown) => toServiceError(error));
@@ -42,9 +47,10 @@ export function createTrpcHandler({ endpoint, router, createContext, log }: Trpc
         ...(request.method === "POST" && { body: typeof body === "string" ? body : "{}" }),
       }),
       // A body that could not be read fails here, so that tRPC gives the error its own shape.
-      async createContext() {
+      async createContext({ info }) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
+        if (signer && "once" in context) await takeOnce(request, info, context, signer);
         return context;
       },
       responseMeta({ errors, info }) {
@@ -74,6 +80,9 @@ export function createTrpcHandler({ endpoint, router, createContext, log }: Trpc
       },
     });
     if ("recorded" in context) await context.recorded;
+    if ("once" in context && context.once?.replayed) {
+      response.headers.set("idempotency-replayed", "true");
+    }
     for (const [name, value] of Object.entries(visit.quota()?.headers ?? {})) {
       response.headers.set(name, value);
     }
