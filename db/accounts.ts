@@ -35,12 +35,16 @@ export const updateSettings = statement(
   updateSet(accounts, ["live_activities"], sql`id = ${p("id")} and deleted_at is null`),
 );
 
-/** Placeholders `token_digest`, `change_id`; guarded by `id` and the digest of the `old_token`. */
+/**
+ * Placeholders `token_digest`, `change_id`; guarded by `id`, the digest of the `old_token`, and that
+ * no account has the new one, not even a deleted one.
+ */
 export const replaceToken = statement(
   updateSet(
     accounts,
     ["token_digest", "change_id"],
-    sql`id = ${p("id")} and token_digest = ${p("old_token")} and deleted_at is null`,
+    sql`id = ${p("id")} and token_digest = ${p("old_token")} and deleted_at is null
+      and not exists (select 1 from accounts where token_digest = ${p("token_digest")})`,
   ),
 );
 

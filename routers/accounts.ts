@@ -1,7 +1,7 @@
 /** interface.md §4 Accounts. */
 
 import { z } from "zod";
-import { Account, AccountPatch } from "../src/model/account.ts";
+import { Account, AccountPatch, TokenInput } from "../src/model/account.ts";
 import { account, open, router } from "./trpc.ts";
 
 const tags = ["Accounts"];
@@ -55,12 +55,13 @@ export const accounts = router({
         path: "/v1/account/token",
         tags,
         summary: "Get a new token; the old one ends at once",
-        description: "The token is returned here and never again.",
+        description:
+          "The token is returned here and never again. A client that sends the new token itself cannot lose it; sent again with the new one, the request changes nothing.",
       },
     })
-    .input(z.strictObject({}))
+    .input(TokenInput)
     .output(z.object({ token: z.string() }))
-    .mutation(({ ctx }) => ctx.services.accounts.replaceToken(ctx.caller)),
+    .mutation(({ ctx, input }) => ctx.services.accounts.replaceToken(ctx.caller, input.token)),
 
   delete: account
     .meta({

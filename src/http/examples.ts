@@ -163,7 +163,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: { ...account, settings: { live_activities: false } },
   },
   "POST /v1/account/token": {
-    request: {},
+    request: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
     response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
   },
   "GET /v1/devices": { response: { devices: [device] } },

@@ -12,6 +12,26 @@ export const Account = z
   .meta({ id: "Account" });
 export type Account = z.infer<typeof Account>;
 
+/** A token as the server makes them, too: `mca_` and 256 random bits in base64url. */
+const AccountToken = z
+  .string()
+  .refine(
+    (value) => /^mca_[A-Za-z0-9_-]{43}$/.test(value),
+    "must be mca_ and 43 characters of base64url",
+  )
+  .meta({ pattern: "^mca_[A-Za-z0-9_-]{43}$" });
+
+/**
+ * Body of `POST /v1/account/token` (decisions.md, Credentials). `token` is an addition to it: a client
+ * that made the new token itself has it even when the answer is lost.
+ */
+export const TokenInput = z.strictObject({
+  token: AccountToken.exactOptional().meta({
+    description:
+      "The new token, from 256 random bits of the client's own; the server makes one when it is absent. Keep it before you send it: should the answer be lost, one of the two tokens is good, and the request may be sent again with it",
+  }),
+});
+
 /** Body of `PATCH /v1/account`. */
 export const AccountPatch = z.strictObject({ settings: Settings.strict() });
 export type AccountPatch = z.infer<typeof AccountPatch>;

@@ -14,7 +14,7 @@ import {
   type Lately,
 } from "../../db/creations.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
-import { fail } from "../errors.ts";
+import { fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { RATES } from "../limits.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
@@ -33,7 +33,7 @@ interface AccountsDeps extends ServiceDeps {
 
 export function createAccounts(deps: AccountsDeps) {
   const { store, commit, clock, ids, signer, settings, attestations } = deps;
-  const { pushPlans, wakeSender } = deps;
+  const { pushPlans, wakeSender, assertLive } = deps;
 
   /** The address itself is not stored; what a clock wrote that was set back since does not count. */
   const lately = (address: string): Lately => {
@@ -100,10 +100,15 @@ export function createAccounts(deps: AccountsDeps) {
       return read(caller);
     },
 
-    /** Gives a new token and ends the old one, its waits and streams (decisions.md, Credentials). */
-    async replaceToken(caller: AccountCaller): Promise<{ token: string }> {
+    /**
+     * Gives a new token and ends the old one, its waits and streams (decisions.md, Credentials).
+     * The new one is `given`, where the client made it: `422 fields.token` when it is another
+     * account's. Given the token that it has already, nothing changes.
+     */
+    async replaceToken(caller: AccountCaller, given?: string): Promise<{ token: string }> {
       const { account_id, credential } = caller;
-      const token = ids.secret("mca");
+      const token = given ?? ids.secret("mca");
+      if (digest(token) === credential) return { token };
       const change_id = ids.stamp();
       const happened = await commit({
         statements: [
@@ -121,9 +126,10 @@ export function createAccounts(deps: AccountsDeps) {
           },
         ],
       });
+      if (happened) return { token };
       // Of two at once, one ended the token of the other.
-      if (!happened) fail("unauthorized");
-      return { token };
+      await assertLive(caller);
+      return failFields({ token: "must be new" });
     },
 
     /** Refuses the token and the secrets of its keys at once, and ends their waits and streams. */

@@ -172,7 +172,8 @@ test("real answers are of a status and a shape that the document gives [§7 code
   await call(person, "PATCH /v1/account", [], { settings: { live_activities: false } });
   await call(person, "PATCH /v1/account", [], "{");
   const spare = client(app.url, (await call(nobody, "POST /v1/accounts")).token);
-  await call(spare, "POST /v1/account/token", [], {});
+  await call(spare, "POST /v1/account/token", [], { token: "mca_" });
+  await call(spare, "POST /v1/account/token", [], { token: `mca_${"A".repeat(43)}` });
   await call(spare, "POST /v1/account/token", [], {});
   const { key, secret } = await call(person, "POST /v1/keys", [], { label: "a" });
   const agent = client(app.url, secret);

@@ -135,6 +135,18 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   key_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
   text: text(4_000),
   device_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
+  token: {
+    bad: [
+      ...NO_TEXT,
+      ...NOT_STORABLE,
+      ...json(null, "", "mca_", MARK, `mck_${"x".repeat(43)}`, `MCA_${"x".repeat(43)}`),
+      ...json(...[42, 44, 200].map((length) => `mca_${"x".repeat(length)}`)),
+      ...json(...["=", "+", "/", " ", "\n", "é", "\0"].map((c) => `mca_${"x".repeat(42)}${c}`)),
+      ...json(` mca_${"x".repeat(43)}`, `mca_${"x".repeat(43)}\n`),
+    ],
+    // It would end the token that the other tests use.
+    good: [],
+  },
   // Ignored while the server asks for none, but still a string.
   attestation: { bad: [...NO_TEXT, "null"], good: json("x", "") },
 };

@@ -1,0 +1,82 @@
+/** A new token that the client made itself (decisions.md, Credentials). */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { client, createAgent, createPerson } from "../support/client.ts";
+import { createTestStore } from "../support/store.ts";
+import { openStream } from "../support/stream.ts";
+
+const app = await startTestApp();
+
+const newToken = () =>
+  `mca_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
+
+test("a token that the client made is good in every process, though its answer is lost [§5 4]", async () => {
+  const database_url = (await createTestStore()).url;
+  const [one, two] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
+  const person = await createPerson(one!.url);
+  const token = newToken();
+  const old_stream = await openStream(two!.url, person.token);
+  const given = await person.send("POST /v1/account/token", { token });
+  expect([given.status, given.body]).toEqual([200, { token }]);
+  await old_stream.ended;
+  for (const { url } of [one!, two!]) {
+    expect((await client(url, person.token)("GET /v1/account")).status).toBe(401);
+    expect((await client(url, token)("GET /v1/account")).body).toEqual(person.account);
+  }
+
+  // Sent again: the old token is of no use, and with the new one nothing ends.
+  expect((await person.send("POST /v1/account/token", { token })).status).toBe(401);
+  const stream = await openStream(two!.url, token);
+  const again = await client(one!.url, token)("POST /v1/account/token", { token });
+  expect([again.status, again.body]).toEqual([200, { token }]);
+  await createAgent(two!.url, { ...person, token });
+  expect(await stream.names(1)).toEqual(["key.created"]);
+  stream.close();
+  for (const line of [...one!.lines, ...two!.lines]) expect(line).not.toContain(token);
+});
+
+test("a token that another account has, or had when it was deleted, is refused, and nothing ends", async () => {
+  const [mine, other, gone] = await Promise.all([1, 2, 3].map(() => createPerson(app.url)));
+  await gone!.send("DELETE /v1/account");
+  const stream = await openStream(app.url, mine!.token);
+  for (const { token } of [other!, gone!]) {
+    const { status, body } = await mine!.send("POST /v1/account/token", { token });
+    expect([status, body.fields]).toEqual([422, { token: "must be new" }]);
+    expect(JSON.stringify(body)).not.toContain(token);
+  }
+  expect((await other!.send("GET /v1/account")).body).toEqual(other!.account);
+  await createAgent(app.url, mine!);
+  expect(await stream.names(1)).toEqual(["key.created"]);
+  stream.close();
+});
+
+test("of accounts that take one token at once, one gets it and the others keep theirs", async () => {
+  const database_url = (await createTestStore()).url;
+  const apps = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
+  const people = await Promise.all([...apps, ...apps].map(({ url }) => createPerson(url)));
+  const token = newToken();
+  const answers = await Promise.all(
+    people.map(({ send }) => send("POST /v1/account/token", { token })),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422]);
+  for (const [i, { account, send }] of people.entries()) {
+    const won = answers[i]!.status === 200;
+    const now = won ? client(apps[0]!.url, token) : send;
+    expect((await now("GET /v1/account")).body).toEqual(account);
+  }
+});
+
+test("of two new tokens at once, one is good, and the other's request is refused", async () => {
+  const { account, send } = await createPerson(app.url);
+  const tokens = [newToken(), newToken()];
+  const answers = await Promise.all(
+    tokens.map((token) => send("POST /v1/account/token", { token })),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
+  for (const [i, token] of tokens.entries()) {
+    const { status, body } = await client(app.url, token)("GET /v1/account");
+    const good = answers[i]!.status === 200;
+    expect([status, body.id]).toEqual(good ? [200, account.id] : [401, undefined]);
+  }
+});
