@@ -40,8 +40,8 @@ export function serveCompressed(
   fixed: Readonly<Record<string, string>>,
 ): Handler {
   const headers = { ...fixed, vary: "accept-encoding" };
-  // Fonts are compressed already.
-  const encodings = /^font\//.test(fixed["content-type"] ?? "") ? [] : ENCODINGS;
+  // Fonts and pictures are compressed already.
+  const encodings = /^(font\/|image\/png)/.test(fixed["content-type"] ?? "") ? [] : ENCODINGS;
   const made = new Map<string, Promise<Buffer<ArrayBuffer>>>();
   return async (request) => {
     const accepted = request.headers.get("accept-encoding") ?? "";

@@ -53,6 +53,7 @@ async function readSources(): Promise<Sources> {
     bundleScript("service-worker.ts"),
     assetOf(`${WEB}icon.svg`, "image/svg+xml"),
     assetOf(`${WEB}icon-maskable.svg`, "image/svg+xml"),
+    assetOf(`${WEB}icon-touch.png`, "image/png"),
   ]);
   return { person, worker, icons };
 }
@@ -107,7 +108,7 @@ export function createPages({ public_url, admin }: PagesOptions): Record<string,
 }
 
 function build({ person, worker, icons }: Sources, public_url: string | undefined): Built {
-  const [icon, maskable] = icons as [Asset, Asset];
+  const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
   // What must be there for the page to open without the server; other fonts and chunks come as used.
   const shell = all.filter(({ name }) => !name.endsWith(".woff2") || name === person.font);
@@ -116,6 +117,8 @@ function build({ person, worker, icons }: Sources, public_url: string | undefine
   const document = documentOf(person, icon.name, "Relay", [
     ...(url ? [`<meta name="relay-url" content="${url}">`] : []),
     '<link rel="manifest" href="manifest.webmanifest">',
+    // The home screen of iOS takes no SVG.
+    `<link rel="apple-touch-icon" href="assets/${touch.name}">`,
   ]);
   // The worker is another whenever anything that it keeps is.
   const stamp = createHash("sha256").update(document).digest("hex").slice(0, 12);
@@ -170,7 +173,7 @@ ${more.join("\n")}
 <script type="module" src="assets/${script}"></script>
 </head>
 <body>
-<div id="root"></div>
+<div id="root"><p>${title}</p></div>
 <noscript>This page needs JavaScript. Everything it does is also at <a href="docs">the HTTP interface</a>.</noscript>
 </body>
 </html>

@@ -19,6 +19,14 @@ export function noteServerTime(date: string | null): void {
   if (!Number.isNaN(off)) ahead = Math.abs(off) > TOLERATED ? off : 0;
 }
 
+/** By how many seconds the server was found to be ahead; 0 while it has not been asked. */
+export const serverAhead = (): number => ahead;
+
+/** Takes what was found at an earlier visit, until the server is asked. */
+export function recallServerTime(seconds: number): void {
+  ahead ||= seconds;
+}
+
 /** Runs once after so many seconds; the result cancels it. */
 export function after(seconds: number, run: () => void): () => void {
   const timer = setTimeout(run, seconds * 1000);

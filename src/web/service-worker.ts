@@ -16,12 +16,20 @@ interface FetchEvent extends WorkerEvent {
 interface ClickEvent extends WorkerEvent {
   readonly notification: Notification;
 }
+interface MessageEvent extends WorkerEvent {
+  readonly data: NotificationOptions & { readonly title: string };
+}
 interface Window {
+  readonly url: string;
+  readonly focused: boolean;
   focus(): Promise<Window>;
   postMessage(message: unknown): void;
 }
 interface Worker {
-  readonly registration: { readonly scope: string };
+  readonly registration: {
+    readonly scope: string;
+    showNotification(title: string, options: NotificationOptions): Promise<void>;
+  };
   readonly clients: {
     claim(): Promise<void>;
     matchAll(options: { type: "window" }): Promise<readonly Window[]>;
@@ -30,6 +38,7 @@ interface Worker {
   skipWaiting(): Promise<void>;
   addEventListener(name: "install" | "activate", listener: (event: WorkerEvent) => void): void;
   addEventListener(name: "fetch", listener: (event: FetchEvent) => void): void;
+  addEventListener(name: "message", listener: (event: MessageEvent) => void): void;
   addEventListener(name: "notificationclick", listener: (event: ClickEvent) => void): void;
 }
 
@@ -82,16 +91,31 @@ async function page(request: Request): Promise<Response> {
   }
 }
 
+/** The open pages of the person, the one that was looked at last first; not `/docs` or `/admin`. */
+async function pages(): Promise<readonly Window[]> {
+  const windows = await worker.clients.matchAll({ type: "window" });
+  return windows.filter(({ url }) => withoutQuery(url).href === home);
+}
+
+// A page asks for a notification; none is needed while the person looks at another one.
+worker.addEventListener("message", (event) => {
+  const { title, ...options } = event.data;
+  const show = async () => {
+    if ((await pages()).some(({ focused }) => focused)) return;
+    await worker.registration.showNotification(title, options);
+  };
+  event.waitUntil(show());
+});
+
 worker.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  event.waitUntil(
-    worker.clients.matchAll({ type: "window" }).then(async (windows) => {
-      const [first] = windows;
-      if (!first) return worker.clients.openWindow(`${home}#/questions`);
-      first.postMessage("questions");
-      return first.focus();
-    }),
-  );
+  const open = async () => {
+    const [last] = await pages();
+    if (!last) return worker.clients.openWindow(`${home}#/questions`);
+    last.postMessage("questions");
+    return last.focus();
+  };
+  event.waitUntil(open());
 });
 
 function withoutQuery(url: string): URL {

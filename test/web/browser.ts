@@ -95,6 +95,15 @@ export async function openPage(url: string, options: OpenOptions = {}): Promise<
   return page;
 }
 
+/** A page of this profile that has the focus only while it is in front; the others of a test always do. */
+export async function openTab(context: BrowserContext, at: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(at);
+  const session = await context.newCDPSession(page);
+  await session.send("Emulation.setFocusEmulationEnabled", { enabled: false });
+  return page;
+}
+
 export async function untilLive(page: Page): Promise<void> {
   await page.locator("[data-link=live]").waitFor({ state: "attached" });
 }

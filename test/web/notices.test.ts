@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, go, openPage, openProfile, untilLive } from "./browser.ts";
+import { browserTests, go, openPage, openProfile, openTab, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -28,7 +28,10 @@ webTest("the title counts the pending questions", async () => {
   // Elsewhere in the page a message says who asks.
   await go(page, "account");
   await ask(agent.send, { prompt: "Three?" });
-  await page.getByRole("status").getByText("agent has a question").waitFor();
+  await page
+    .getByRole("status")
+    .getByText(/agent\S? has a question/)
+    .waitFor();
   await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
   await page.waitForFunction(() => document.title === "(2) Relay");
 });
@@ -39,17 +42,15 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   await ask(agent.send, { prompt: "An old one?" });
   const context = await openProfile(app.url, { as: person });
   await context.grantPermissions(["notifications"]);
-  const page = await context.newPage();
-  // As if the person were in another window.
-  await page.addInitScript(() => {
-    document.hasFocus = () => false;
-  });
-  await page.goto(`${app.url}/#/account`);
+  const page = await openTab(context, `${app.url}/#/account`);
   await untilLive(page);
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
   await ask(agent.send, { prompt: "Before it was wanted?" });
   await page.waitForFunction(() => document.title === "(2) Relay");
   await page.getByRole("switch", { name: "Notifications of new questions" }).check();
+  // The person looks at something else.
+  const other = await openTab(context, "about:blank");
+  await other.bringToFront();
   const { id } = await ask(agent.send, { prompt: "Publish <b>it</b>?" });
   await until(async () => (await shown(page)).length > 0);
   expect(await shown(page)).toEqual([["Release bot", "Publish <b>it</b>?"]]);
@@ -70,9 +71,43 @@ webTest("a new question shows a notification, once it is wanted, until it is set
       id,
     ),
   );
-  await page.goto("about:blank");
+  await page.close();
   await ask(agent.send, { prompt: "Meanwhile?" });
-  await page.goto(`${app.url}/`);
+  // It learns of it once the person looks at something else again.
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await context.route("**/v1/events", async (route) => {
+    await held;
+    await route.continue();
+  });
+  const again = await openTab(context, `${app.url}/`);
+  await again.getByText("Publish").waitFor();
+  await other.bringToFront();
+  release();
+  await until(async () => (await shown(again)).length > 0);
+  expect(await shown(again)).toEqual([["Release bot", "Meanwhile?"]]);
+});
+
+webTest("no notification is shown while another page of it is looked at", async () => {
+  const person = await createPerson(app.url);
+  const agent = await createAgent(app.url, person);
+  const context = await openProfile(app.url, { as: person });
+  await context.grantPermissions(["notifications"]);
+  const page = await openTab(context, `${app.url}/#/account`);
+  await untilLive(page);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
+  await page.getByRole("switch", { name: "Notifications of new questions" }).check();
+  const looked_at = await openTab(context, `${app.url}/#/questions`);
+  await untilLive(looked_at);
+  await looked_at.bringToFront();
+  await ask(agent.send, { prompt: "While looked at?" });
+  await looked_at.getByText("While looked at?").waitFor();
+  // A page of this server that is not the person's shows no questions.
+  const docs = await openTab(context, `${app.url}/docs`);
+  await docs.bringToFront();
+  await ask(agent.send, { prompt: "While elsewhere?" });
   await until(async () => (await shown(page)).length > 0);
-  expect(await shown(page)).toEqual([["Release bot", "Meanwhile?"]]);
+  expect(await shown(page)).toEqual([["agent", "While elsewhere?"]]);
 });

@@ -164,6 +164,9 @@ webTest("what the server refuses is told at its field", async () => {
   expect(await sheet(page).getByLabel("Title").getAttribute("aria-invalid")).toBe("true");
   // It is deleted meanwhile.
   await agent.send(`DELETE /v1/tasks/${id}`);
+  await sheet(page).getByText("was deleted meanwhile").waitFor();
+  expect(await sheet(page).getByLabel("Title").inputValue()).toBe("x".repeat(201));
+  await sheet(page).getByRole("button", { name: "Discard" }).click();
   await sheet(page).getByText("not any more").waitFor();
 });
 

@@ -124,9 +124,7 @@ function Token() {
         action="Replace token"
         onConfirm={replace}
       >
-        This browser goes on with a new one. Every other browser and device is signed out. Keep this
-        page open until the new token shows: the old one ends at once, and without the new one
-        nobody gets into the account again.
+        This browser goes on with a new one. Every other browser and device is signed out.
       </Confirm>
     </Part>
   );
@@ -173,7 +171,11 @@ function Devices() {
       <Confirm
         open={removing !== null}
         onClose={() => setRemoving(null)}
-        title={`Remove ${removing?.model ?? "the device"}?`}
+        title={
+          <>
+            Remove <bdi>{removing?.model ?? "the device"}</bdi>?
+          </>
+        }
         action="Remove device"
         onConfirm={async () => {
           await api.devices.delete.mutate({ device_id: removing!.id });

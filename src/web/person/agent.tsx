@@ -3,7 +3,7 @@
 import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type { Key } from "../state/api.ts";
-import { Ago, Empty, Facts, Heading, Problem } from "../ui/bits.tsx";
+import { Ago, Empty, Facts, FormProblem, Heading } from "../ui/bits.tsx";
 import { Button, ButtonLink, IconButton } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Confirm } from "../ui/dialog.tsx";
@@ -104,7 +104,11 @@ function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
     if (done) onDone();
   };
   return (
-    <form onSubmit={(event) => void submit(event)} className="mb-5 space-y-3">
+    <form
+      onSubmit={(event) => void submit(event)}
+      onKeyDown={({ key }) => key === "Escape" && onDone()}
+      className="mb-5 space-y-3"
+    >
       <TextField
         label="Name"
         name="label"
@@ -114,7 +118,7 @@ function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
         onChange={({ target }) => setLabel(target.value)}
         error={fault?.fields.label}
       />
-      {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+      <FormProblem fault={fault} />
       <div className="flex gap-3">
         <Button type="submit" look="primary" busy={busy}>
           Save
@@ -177,7 +181,11 @@ function Overview({ agent }: { agent: Key }) {
       <Confirm
         open={deleting}
         onClose={() => setDeleting(false)}
-        title={`Delete ${agent.label}?`}
+        title={
+          <>
+            Delete <bdi>{agent.label}</bdi>?
+          </>
+        }
         action="Delete agent"
         onConfirm={remove}
       >

@@ -29,8 +29,31 @@ export function useLastUse(): void {
   }, [api, store, live]);
 }
 
+/** What waits unread is told by events alone, so it is looked up whenever some may have been missed. */
+function useUnread(): void {
+  const { api, store } = useSession();
+  const loads = useStore((one) => one.loads());
+  useEffect(() => {
+    let over = false;
+    const look = async () => {
+      for (const { id } of store.keys()) {
+        const before = store.unreadOf(id);
+        const found = await api.inbox.ofKey.query({ key_id: id, limit: 1 }).catch(() => null);
+        if (over) return;
+        // An event of meanwhile is newer.
+        if (found && store.unreadOf(id) === before) store.setUnread(id, found.unread);
+      }
+    };
+    if (loads > 0) void look();
+    return () => {
+      over = true;
+    };
+  }, [api, store, loads]);
+}
+
 export function AgentsView() {
   useLastUse();
+  useUnread();
   const keys = useStore((store) => store.keys());
   const known = useStore((store) => store.knownAt() !== null || store.versions.keys > 0);
   const offline = useStore((store) => store.link() === "offline");

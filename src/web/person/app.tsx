@@ -2,9 +2,10 @@
 
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
-import { currentSession, onSession } from "../state/session.ts";
+import { currentSession, onSession, type Session } from "../state/session.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
+import { keepFocus } from "../ui/keep-focus.ts";
 import { clearToasts, Toasts } from "../ui/toast.tsx";
 import { AccountView } from "./account.tsx";
 import { AgentView } from "./agent.tsx";
@@ -16,7 +17,7 @@ import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
 import { TasksView } from "./tasks.tsx";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
-import { Welcome } from "./welcome.tsx";
+import { Created, Welcome } from "./welcome.tsx";
 
 const PLACES = [
   { section: "questions", name: "Questions", icon: MessageCircleQuestion },
@@ -30,17 +31,23 @@ export function App() {
   useEffect(() => {
     if (!session) clearToasts();
   }, [session]);
+  useEffect(keepFocus, []);
   return (
     <>
-      {session ? (
-        <SessionContext value={session}>
-          <Signed key={session.token} />
-        </SessionContext>
-      ) : (
-        <Welcome />
-      )}
+      {viewFor(session)}
       <Toasts />
     </>
+  );
+}
+
+function viewFor(session: Session | null): ReactNode {
+  if (!session) return <Welcome />;
+  // The token is the only way in, so it is shown before anything else.
+  if (session.is_new) return <Created token={session.token} />;
+  return (
+    <SessionContext value={session}>
+      <Signed key={session.token} />
+    </SessionContext>
   );
 }
 

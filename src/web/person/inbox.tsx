@@ -1,25 +1,27 @@
 /** What an agent finds in its inbox, and a message into it. */
 
 import { Inbox as InboxIcon, Send } from "lucide-react";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect } from "react";
 import type { Item } from "../state/api.ts";
-import { Ago, Badge, Empty, Problem, Skeleton } from "../ui/bits.tsx";
+import { Ago, Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { AreaField } from "../ui/field.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { usePages } from "./pages.ts";
+import { useDraft } from "./use-draft.ts";
 import { useSession, useStore } from "./use-store.ts";
 
 export function Inbox({ id }: { id: string }) {
   const { api, store } = useSession();
   // A number of its own for each event, so that what is read shows too.
   const unread = useStore((one) => one.unreadOf(id));
+  const loads = useStore((one) => one.loads());
   const { items, fault, busy, has_more, refresh, more } = usePages<Item>(async (cursor) => {
     const page = await api.inbox.ofKey.query({ key_id: id, ...(cursor !== null && { cursor }) });
     store.setUnread(id, page.unread);
     return page;
-  }, id);
+  }, `${id} ${loads}`);
   useEffect(() => {
     if (unread !== undefined) void refresh();
   }, [unread, refresh]);
@@ -54,11 +56,11 @@ export function Inbox({ id }: { id: string }) {
 function Message({ id, onSent }: { id: string; onSent: () => void }) {
   const { api } = useSession();
   const { busy, fault, run } = useAction();
-  const [text, setText] = useState("");
+  const { value: text, set, forget } = useDraft(`message ${id}`, "");
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!(await run(() => api.messages.send.mutate({ key_id: id, text })))) return;
-    setText("");
+    forget();
     toast("Message sent");
     onSent();
   };
@@ -69,10 +71,10 @@ function Message({ id, onSent }: { id: string; onSent: () => void }) {
         name="message"
         required
         value={text}
-        onChange={({ target }) => setText(target.value)}
+        onChange={({ target }) => set(target.value)}
         error={fault?.fields.text}
       />
-      {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+      <FormProblem fault={fault} />
       <div className="flex justify-end">
         <Button type="submit" look="primary" busy={busy} disabled={text.trim() === ""}>
           <Send aria-hidden className="size-4" />

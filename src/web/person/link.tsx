@@ -1,11 +1,23 @@
 /** Whether what is shown is what is. */
 
 import { CloudOff, RotateCw } from "lucide-react";
-import { timeOf } from "../ui/time.ts";
+import type { Link } from "../state/store.ts";
+import { momentOf } from "../ui/time.ts";
+import { useNow } from "../ui/use-now.ts";
 import { useSession, useStore } from "./use-store.ts";
 
-const WORDS = { live: "Live", connecting: "Connecting", offline: "Offline" } as const;
-const COLOURS = { live: "bg-ok", connecting: "bg-warn", offline: "bg-danger" } as const;
+const WORDS: Readonly<Record<Link, string>> = {
+  live: "Live",
+  connecting: "Connecting",
+  offline: "Offline",
+  resting: "Resting",
+};
+const COLOURS: Readonly<Record<Link, string>> = {
+  live: "bg-ok",
+  connecting: "bg-warn",
+  offline: "bg-danger",
+  resting: "bg-warn",
+};
 
 export function LinkDot() {
   const link = useStore((store) => store.link());
@@ -22,6 +34,7 @@ export function LinkBanner() {
   const { sync } = useSession();
   const link = useStore((store) => store.link());
   const known_at = useStore((store) => store.knownAt());
+  const now = useNow(60);
   return (
     <div role="status" className="sticky top-0 z-10">
       {link === "offline" && (
@@ -30,7 +43,7 @@ export function LinkBanner() {
           <p className="min-w-0 flex-1 font-medium text-sm">
             {known_at === null
               ? "Offline. The server cannot be reached."
-              : `Offline. You see what was known at ${timeOf(known_at)}.`}
+              : `Offline. You see what was known at ${momentOf(known_at, now)}.`}
           </p>
           <button
             type="button"

@@ -1,7 +1,8 @@
 /** A new agent: its name, then its key, once, and how its client is told of it. */
 
-import { type FormEvent, useState } from "react";
-import { Heading, Problem } from "../ui/bits.tsx";
+import { type FormEvent, useEffect, useState } from "react";
+import type { Store } from "../state/store.ts";
+import { FormProblem, Heading } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { Secret, Snippet } from "../ui/secret.tsx";
@@ -9,13 +10,27 @@ import { useAction } from "../ui/use-action.ts";
 import { publicUrl, SET_UPS } from "./set-up.ts";
 import { useSession } from "./use-store.ts";
 
+interface Fresh {
+  readonly id: string;
+  readonly label: string;
+  readonly secret: string;
+}
+
+/** The key that was made last, until the person says that they have it: going elsewhere loses nothing. */
+const kept = new WeakMap<Store, Fresh>();
+
 export function NewAgent() {
-  const [made, setMade] = useState<{ id: string; label: string; secret: string } | null>(null);
-  return made === null ? <Form onMade={setMade} /> : <Made {...made} />;
+  const { store } = useSession();
+  const [made, setMade] = useState(() => kept.get(store));
+  const keep = (fresh: Fresh) => {
+    kept.set(store, fresh);
+    setMade(fresh);
+  };
+  return made ? <Made {...made} onDone={() => kept.delete(store)} /> : <Form onMade={keep} />;
 }
 
 interface FormProps {
-  readonly onMade: (made: { id: string; label: string; secret: string }) => void;
+  readonly onMade: (made: Fresh) => void;
 }
 
 function Form({ onMade }: FormProps) {
@@ -43,7 +58,7 @@ function Form({ onMade }: FormProps) {
           hint="What you call it, such as: Claude on the laptop."
           error={fault?.fields.label}
         />
-        {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+        <FormProblem fault={fault} />
         <div className="flex flex-wrap gap-3">
           <Button type="submit" look="primary" busy={busy}>
             Create key
@@ -55,8 +70,14 @@ function Form({ onMade }: FormProps) {
   );
 }
 
-function Made({ id, label, secret }: { id: string; label: string; secret: string }) {
+function Made({ id, label, secret, onDone }: Fresh & { readonly onDone: () => void }) {
   const [client, setClient] = useState(SET_UPS[0]!.client);
+  useEffect(() => {
+    // A reload would lose it for good, so the browser asks first.
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener("beforeunload", ask);
+    return () => window.removeEventListener("beforeunload", ask);
+  }, []);
   const { where, text } = SET_UPS.find((one) => one.client === client)!;
   return (
     <>
@@ -86,7 +107,7 @@ function Made({ id, label, secret }: { id: string; label: string; secret: string
             </div>
           </div>
         </section>
-        <ButtonLink look="primary" href={`#/agents/${id}`}>
+        <ButtonLink look="primary" href={`#/agents/${id}`} onClick={onDone}>
           Done
         </ButtonLink>
       </div>

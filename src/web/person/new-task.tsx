@@ -1,16 +1,15 @@
 /** A task that the person gives to an agent. */
 
-import { type FormEvent, useId, useState } from "react";
-import type { Priority } from "../state/api.ts";
-import { PRIORITIES } from "../state/order.ts";
-import { Problem } from "../ui/bits.tsx";
+import { type FormEvent, useState } from "react";
+import { FormProblem } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Sheet } from "../ui/dialog.tsx";
-import { AreaField, SelectField, Switch, TextField } from "../ui/field.tsx";
+import { SelectField } from "../ui/field.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { go } from "./route.ts";
-import { useSession, useStore } from "./use-store.ts";
-import { PRIORITY_NAMES } from "./words.ts";
+import { NotifySwitch, PriorityField, type TaskText, TaskTextFields } from "./task-fields.tsx";
+import { useDraft } from "./use-draft.ts";
+import { useKeyOptions, useSession, useStore } from "./use-store.ts";
 
 interface NewTaskProps {
   readonly open: boolean;
@@ -20,79 +19,55 @@ interface NewTaskProps {
 }
 
 export function NewTask({ open, agent, onClose }: NewTaskProps) {
-  const keys = useStore((store) => store.keys());
+  const some = useStore((store) => store.keys().length > 0);
   return (
     <Sheet open={open} onClose={onClose} title="New task">
-      {keys.length === 0 ? (
+      {some ? (
+        <Form agent={agent} />
+      ) : (
         <div className="space-y-4">
           <p className="text-soft">A task is for an agent, and there is none yet.</p>
           <ButtonLink look="primary" href="#/agents/new">
             Add an agent
           </ButtonLink>
         </div>
-      ) : (
-        <Form agent={agent ?? keys[0]!.id} />
       )}
     </Sheet>
   );
 }
 
-function Form({ agent }: { agent: string }) {
+const NOTHING: TaskText = { title: "", description: "", priority: "medium", notify: true };
+
+function Form({ agent }: { agent: string | null }) {
   const { api, store } = useSession();
-  const keys = useStore((one) => one.keys());
-  const form = useId();
+  const keys = useKeyOptions();
   const { busy, fault, run } = useAction();
-  const [key_id, setKey] = useState(agent);
-  const [title, setTitle] = useState("");
-  const [description, setDescription] = useState("");
-  const [priority, setPriority] = useState<Priority>("medium");
-  const [notify, setNotify] = useState(true);
+  const [chosen, setChosen] = useState(agent);
+  const draft = useDraft("task", NOTHING);
+  // The one that was chosen can be deleted meanwhile.
+  const key_id = (keys.find(([id]) => id === chosen) ?? keys[0]!)[0];
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
-      const made = { key_id, title, description, priority, notify };
-      const task = await api.tasks.create.mutate(made);
+      const task = await api.tasks.create.mutate({ key_id, ...draft.value });
       store.put("tasks", task);
+      draft.forget();
       go(`tasks/${task.id}`, { replace: true });
     });
   };
   return (
-    <form id={form} onSubmit={submit} className="space-y-5">
+    <form onSubmit={submit} className="space-y-5">
       <SelectField
         label="Agent"
         value={key_id}
-        onChange={({ target }) => setKey(target.value)}
-        options={keys.map(({ id, label }) => [id, label] as const)}
+        onChange={({ target }) => setChosen(target.value)}
+        options={keys}
         error={fault?.fields.key_id}
       />
-      <TextField
-        label="Title"
-        name="title"
-        required
-        value={title}
-        onChange={({ target }) => setTitle(target.value)}
-        error={fault?.fields.title}
-      />
-      <AreaField
-        label="Description"
-        name="description"
-        value={description}
-        onChange={({ target }) => setDescription(target.value)}
-        error={fault?.fields.description}
-      />
-      <SelectField
-        label="Priority"
-        value={priority}
-        onChange={({ target }) => setPriority(target.value as Priority)}
-        options={PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const)}
-      />
-      <Switch
-        label="Notify"
-        hint="The agent's changes to it show as notifications on your devices."
-        checked={notify}
-        onChange={({ target }) => setNotify(target.checked)}
-      />
-      {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+      <TaskTextFields value={draft.value} onChange={draft.set} fault={fault} />
+      <PriorityField value={draft.value} onChange={draft.set} />
+      <NotifySwitch value={draft.value} onChange={draft.set} />
+      <FormProblem fault={fault} />
       <Button type="submit" look="primary" busy={busy} className="w-full">
         Create task
       </Button>

@@ -2,6 +2,7 @@
 
 import type { Question } from "../state/api.ts";
 import type { Store } from "../state/store.ts";
+import { isolated } from "../ui/isolated.ts";
 import { toast } from "../ui/toast.tsx";
 import { labelOf } from "./use-store.ts";
 
@@ -45,15 +46,17 @@ export function watchQuestions(store: Store): () => void {
     if (store.knownAt() === null) return;
     if (!document.hasFocus()) void show(store, question);
     else if (!QUESTIONS.test(location.hash)) {
-      toast(`${labelOf(store.all.keys.get(question.key_id))} has a question`);
+      toast(`${isolated(labelOf(store.all.keys.get(question.key_id)))} has a question`);
     }
   });
 
   const count = () => {
-    const pending = store.pending().length;
+    // A page that rests does not know; the one that stands for it tells.
+    const pending = store.link() === "resting" ? 0 : store.pending().length;
     if (pending === told) return;
     told = pending;
     document.title = pending > 0 ? `(${pending}) Relay` : "Relay";
+    if (store.link() === "resting") return;
     const badge = pending > 0 ? navigator.setAppBadge?.(pending) : navigator.clearAppBadge?.();
     badge?.catch(() => null);
   };
@@ -75,13 +78,17 @@ export function watchQuestions(store: Store): () => void {
   };
 }
 
-/** Through the worker: on phones there is no other way, and several tabs share one by its tag. */
+/**
+ * Through the worker: on phones there is no other way, several tabs share one by its tag, and the
+ * worker alone knows whether another of them is looked at.
+ */
 async function show(store: Store, { id, key_id, prompt }: Question): Promise<void> {
   if (noticeState() !== "on") return;
   const worker = await navigator.serviceWorker.ready;
   // Restored questions come before the lists tell that they are settled.
   if (store.all.questions.get(id)?.status !== "pending") return;
-  await worker.showNotification(labelOf(store.all.keys.get(key_id)), { body: prompt, tag: id });
+  const title = labelOf(store.all.keys.get(key_id));
+  worker.active?.postMessage({ title, body: prompt, tag: id });
 }
 
 async function close(id: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** A question that waits: who asks, what, until when, and the ways to answer. */
 
 import { Check, Clock, CornerDownLeft, ListTodo, X } from "lucide-react";
-import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
+import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { elapsed } from "../clock.ts";
 import { type Fault, faultOf, type Question } from "../state/api.ts";
 import { Ago, Problem } from "../ui/bits.tsx";
@@ -11,17 +11,24 @@ import { STEADY } from "../ui/steady.ts";
 import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
+import { useDraft } from "./use-draft.ts";
 import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
 
 /** Seconds from which on the time left is shown as short. */
 const SHORT = 60;
 
+/** An answer of this page, and whether it is known what became of it. */
+export interface Given {
+  readonly answer: string;
+  readonly lost: boolean;
+}
+
 interface CardProps {
   readonly question: Question;
   /** Moves the focus by so many cards. */
   readonly step: (by: number) => void;
-  /** Whether an answer that is given here is on its way, or was given. */
-  readonly onAnswer: (given: boolean) => void;
+  /** What was answered here, whether the server has it or not yet; null when it refused it. */
+  readonly onAnswer: (given: Given | null) => void;
   /** Whether something is typed that is not sent yet. */
   readonly onDraft: (typed: boolean) => void;
 }
@@ -34,25 +41,28 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const entered = useRef(0);
   const over = useNow() >= question.expires_at;
 
-  const answer = async (text: string) => {
-    if (sending !== null || over) return;
+  const answer = async (text: string): Promise<boolean> => {
+    if (sending !== null || over) return false;
     setSending(text);
     setFault(null);
     // Now, as the event of it can be here before the answer to it.
-    onAnswer(true);
+    onAnswer({ answer: text, lost: false });
     try {
       const given = { question_id: question.id, answer: text };
       store.put("questions", await api.questions.answer.mutate(given));
       toast("Answer sent");
+      return true;
     } catch (error) {
       const why = faultOf(error);
       if (why.code !== "question_not_pending") {
-        onAnswer(false);
-        return setFault(why);
+        onAnswer(why.code === "repeatable" ? { answer: text, lost: true } : null);
+        setFault(why);
+        return false;
       }
       toast(why.message, { bad: true });
       const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
       if (found) store.put("questions", found);
+      return true;
     } finally {
       setSending(null);
     }
@@ -192,7 +202,7 @@ interface OptionsProps {
   readonly question: Question;
   readonly over: boolean;
   readonly sending: string | null;
-  readonly onPick: (answer: string) => Promise<void>;
+  readonly onPick: (answer: string) => Promise<boolean>;
 }
 
 function Options({ question: { kind, options }, over, sending, onPick }: OptionsProps) {
@@ -234,20 +244,23 @@ interface TypedProps {
   readonly id: string;
   readonly over: boolean;
   readonly busy: boolean;
-  readonly onSend: (answer: string) => Promise<void>;
+  /** True when the question is settled. */
+  readonly onSend: (answer: string) => Promise<boolean>;
   readonly onDraft: (typed: boolean) => void;
 }
 
 function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
-  const [text, setText] = useState("");
-  const send = () => {
-    if (text.trim() !== "") void onSend(text);
+  const { value: text, set, forget } = useDraft(`answer ${id}`, "");
+  const typed = text.trim() !== "";
+  useEffect(() => onDraft(typed), [onDraft, typed]);
+  const send = async () => {
+    if (typed && (await onSend(text))) forget();
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        send();
+        void send();
       }}
     >
       <textarea
@@ -258,16 +271,13 @@ function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
         rows={2}
         value={text}
         disabled={over}
-        onChange={({ target }) => {
-          setText(target.value);
-          onDraft(target.value.trim() !== "");
-        }}
+        onChange={({ target }) => set(target.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
           // The keyboard on a touch screen has no other way to a new line.
           if (matchMedia("(pointer: coarse)").matches) return;
           event.preventDefault();
-          if (!event.repeat) send();
+          if (!event.repeat) void send();
         }}
         placeholder="Your answer"
         className="field-sizing-content max-h-80 min-h-18 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base"
@@ -281,7 +291,7 @@ function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
           data-careful
           look="primary"
           busy={busy}
-          disabled={over || text.trim() === ""}
+          disabled={over || !typed}
           className="ml-auto w-full md:w-auto"
         >
           Send

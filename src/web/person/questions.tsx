@@ -1,15 +1,20 @@
 /** Questions: those that wait for an answer first, then how the others ended. */
 
 import { CheckCheck, CloudOff } from "lucide-react";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
+import { forgetDraft } from "../state/drafts.ts";
 import { settledAt } from "../state/store.ts";
 import { Ago, Badge, Empty, Heading, Skeleton, type Tone } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
 import { useSteady } from "../ui/steady.ts";
 import { toast } from "../ui/toast.tsx";
-import { QuestionCard } from "./question-card.tsx";
+import { type Given, QuestionCard } from "./question-card.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
+
+/** Settled questions that the server lists at the most. */
+const LISTED = 100;
 
 /** Settled questions that are shown before one asks for more. */
 const STEP = 10;
@@ -48,7 +53,7 @@ function Pending({ questions }: { questions: readonly Question[] }) {
   /** Which card has the focus, or had it last. */
   const focused = useRef<string | null>(null);
   /** Those that were answered here, and those with words that were not sent. */
-  const answered = useRef(new Set<string>());
+  const answered = useRef(new Map<string, Given>());
   const drafts = useRef(new Set<string>());
 
   const settle = useCallback(
@@ -59,11 +64,15 @@ function Pending({ questions }: { questions: readonly Question[] }) {
       for (const [at, { id }] of before.entries()) {
         if (ids.has(id)) continue;
         const had_focus = focused.current === id && document.activeElement === document.body;
-        const here = answered.current.delete(id);
+        const ended = store.all.questions.get(id);
+        const given = answered.current.get(id);
+        const here = given && (!given.lost || given.answer === ended?.answer);
         const drafted = drafts.current.delete(id);
+        answered.current.delete(id);
+        forgetDraft(`answer ${id}`);
         if (!here && (had_focus || drafted)) {
           const unsent = drafted ? " What you typed was not sent." : "";
-          toast(`${ENDED[store.all.questions.get(id)?.status ?? "cancelled"]}.${unsent}`);
+          toast(`${ENDED[ended?.status ?? "cancelled"]}.${unsent}`);
         }
         if (!had_focus) continue;
         const cards = list.current?.querySelectorAll<HTMLElement>("article");
@@ -98,8 +107,14 @@ function Pending({ questions }: { questions: readonly Question[] }) {
           <QuestionCard
             question={question}
             step={step}
-            onAnswer={(given) => mark(answered.current, question.id, given)}
-            onDraft={(typed) => mark(drafts.current, question.id, typed)}
+            onAnswer={(given) => {
+              if (given) answered.current.set(question.id, given);
+              else answered.current.delete(question.id);
+            }}
+            onDraft={(typed) => {
+              if (typed) drafts.current.add(question.id);
+              else drafts.current.delete(question.id);
+            }}
           />
         </li>
       ))}
@@ -114,11 +129,6 @@ const ENDED: Readonly<Record<Question["status"], string>> = {
   expired: "Time is up",
   cancelled: "Withdrawn",
 };
-
-function mark(ids: Set<string>, id: string, on: boolean): void {
-  if (on) ids.add(id);
-  else ids.delete(id);
-}
 
 function Settled({ questions }: { questions: readonly Question[] }) {
   const [shown, setShown] = useState(STEP);
@@ -137,6 +147,9 @@ function Settled({ questions }: { questions: readonly Question[] }) {
           Show more
         </Button>
       )}
+      {questions.length >= LISTED && shown >= questions.length && (
+        <p className="mt-3 text-center text-faint text-sm">Older ones are not shown.</p>
+      )}
     </section>
   );
 }
@@ -154,6 +167,39 @@ const WORDS: Readonly<Record<Question["status"], string>> = {
   cancelled: "Withdrawn",
 };
 
+/** What was asked: three lines of it, and all once that is wanted. */
+function Prompt({ text }: { text: string }) {
+  const shown = useRef<HTMLParagraphElement>(null);
+  const [cut, setCut] = useState(false);
+  const [open, setOpen] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another text has another height.
+  useLayoutEffect(() => {
+    const { scrollHeight = 0, clientHeight = 0 } = shown.current ?? {};
+    setCut(scrollHeight > clientHeight);
+  }, [text]);
+  return (
+    <>
+      <p
+        ref={shown}
+        dir="auto"
+        className={classes("said mt-0.5 whitespace-pre-wrap", !open && "line-clamp-3")}
+      >
+        {text}
+      </p>
+      {cut && (
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+          className="min-h-6 font-medium text-accent text-sm hover:underline"
+        >
+          {open ? "Show less" : "Show all"}
+        </button>
+      )}
+    </>
+  );
+}
+
 /** What was asked, and what came of it. */
 export function Outcome({ question }: { question: Question }) {
   const key = useKey(question.key_id);
@@ -165,9 +211,7 @@ export function Outcome({ question }: { question: Question }) {
           <Ago at={settledAt(question)} />
         </span>
       </p>
-      <p dir="auto" className="said mt-0.5 line-clamp-3 whitespace-pre-wrap">
-        {question.prompt}
-      </p>
+      <Prompt text={question.prompt} />
       <p className="mt-1.5 flex items-start gap-2">
         <Badge tone={TONES[question.status]}>{WORDS[question.status]}</Badge>
         {question.answer !== null && (

@@ -46,3 +46,20 @@ export function go(to: string, { replace = false } = {}): void {
     location.hash = `/${to}`;
   }
 }
+
+/**
+ * Closes what lies over a list: goes back when the person came from a view of this page, so that all
+ * is as they left it; else the list takes its place, and no step leads to it again.
+ */
+export function close(to: string): void {
+  const { navigation } = globalThis as { navigation?: Navigation };
+  const at = navigation?.currentEntry?.index ?? 0;
+  const before = navigation?.entries()[at - 1]?.url;
+  const [page, hash] = before?.split("#") ?? [];
+  const [here] = location.href.split("#");
+  if (page === here && !OVER_A_LIST.test(hash ?? "")) history.back();
+  else go(to, { replace: true });
+}
+
+/** A task, or the form for one. */
+const OVER_A_LIST = /^\/tasks\/./;

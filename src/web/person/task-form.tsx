@@ -1,117 +1,124 @@
 /** Changes a task. Only what the person changed is sent, so that what others change meanwhile stays. */
 
-import { type FormEvent, useState } from "react";
-import type { Priority, Status, Task } from "../state/api.ts";
-import { PRIORITIES, STATUSES } from "../state/order.ts";
-import { Problem } from "../ui/bits.tsx";
+import { type FormEvent, type ReactNode, useState } from "react";
+import type { Status, Task } from "../state/api.ts";
+import { STATUSES } from "../state/order.ts";
+import { FormProblem, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
-import { AreaField, SelectField, Switch, TextField } from "../ui/field.tsx";
+import { SelectField, TextField } from "../ui/field.tsx";
 import { useAction } from "../ui/use-action.ts";
+import { NotifySwitch, PriorityField, TaskTextFields } from "./task-fields.tsx";
+import { useDraft } from "./use-draft.ts";
 import { useSession } from "./use-store.ts";
-import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
+import { STATUS_NAMES } from "./words.ts";
 
-export function TaskForm({ task, onDone }: { task: Task; onDone: () => void }) {
+/** What the form holds of a task, all as it is typed. */
+const valuesOf = ({ title, description, status, priority, notify, ...task }: Task) => ({
+  title,
+  description,
+  status,
+  priority,
+  notify,
+  progress: task.progress?.toString() ?? "",
+  status_note: task.status_note ?? "",
+});
+type Values = ReturnType<typeof valuesOf>;
+
+interface TaskFormProps {
+  readonly task: Task;
+  /** It was deleted while it was changed here. */
+  readonly gone: boolean;
+  readonly onDone: () => void;
+}
+
+export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   const { api, store } = useSession();
   const { busy, fault, run } = useAction();
-  const [start] = useState(task);
-  const [title, setTitle] = useState(task.title);
-  const [description, setDescription] = useState(task.description);
-  const [status, setStatus] = useState<Status>(task.status);
-  const [priority, setPriority] = useState<Priority>(task.priority);
-  const [progress, setProgress] = useState(task.progress?.toString() ?? "");
-  const [note, setNote] = useState(task.status_note ?? "");
-  const [notify, setNotify] = useState(task.notify);
-
   const [slip, setSlip] = useState<string>();
+  const now = valuesOf(task);
+  const draft = useDraft(`edit ${task.id}`, { start: now, changes: {} as Partial<Values> });
+  const { start, changes } = draft.value;
+  // What the person leaves alone is as others have it.
+  const value = { ...now, ...changes };
+  const change = (next: Values) =>
+    draft.set({ start, changes: { ...changes, ...differences(next, value) } });
+  const done = () => {
+    draft.forget();
+    onDone();
+  };
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const share = progressOf(progress);
-    setSlip(share === undefined ? "must be a whole number from 0 to 100" : undefined);
-    if (share === undefined) return;
-    const wanted = {
-      title,
-      description,
-      status,
-      priority,
-      notify,
-      progress: share,
-      status_note: note.trim() === "" ? null : note,
-    };
-    const changed = Object.entries(wanted).filter(
-      ([name, value]) => value !== start[name as keyof Task],
-    );
-    const patch: Partial<typeof wanted> = Object.fromEntries(changed);
+    const progress = progressOf(value.progress);
+    setSlip(progress === undefined ? "must be a whole number from 0 to 100" : undefined);
+    if (progress === undefined) return;
+    const status_note = value.status_note.trim() === "" ? null : value.status_note;
+    const patch = differences({ ...value, progress, status_note }, task);
     void run(async () => {
       store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, ...patch }));
-      onDone();
+      done();
     });
   };
 
+  const hints: Record<string, ReactNode> = {};
+  for (const name of ["title", "description", "progress", "status_note"] as const) {
+    if (now[name] === start[name] || now[name] === value[name]) continue;
+    hints[name] = (
+      <>
+        Changed meanwhile to: <bdi className="said line-clamp-3">{now[name] || "nothing"}</bdi>
+      </>
+    );
+  }
+
   return (
     <form onSubmit={submit} className="space-y-5">
-      <TextField
-        label="Title"
-        name="title"
-        required
-        value={title}
-        onChange={({ target }) => setTitle(target.value)}
-        error={fault?.fields.title}
-      />
-      <AreaField
-        label="Description"
-        name="description"
-        value={description}
-        onChange={({ target }) => setDescription(target.value)}
-        error={fault?.fields.description}
-      />
+      {gone && <Problem>The task was deleted meanwhile. What you typed is still here.</Problem>}
+      <TaskTextFields value={value} onChange={change} fault={fault} hints={hints} />
       <div className="grid grid-cols-2 gap-4">
         <SelectField
           label="Status"
-          value={status}
-          onChange={({ target }) => setStatus(target.value as Status)}
+          value={value.status}
+          onChange={({ target }) => change({ ...value, status: target.value as Status })}
           options={STATUSES.map((one) => [one, STATUS_NAMES[one]] as const)}
         />
-        <SelectField
-          label="Priority"
-          value={priority}
-          onChange={({ target }) => setPriority(target.value as Priority)}
-          options={PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const)}
-        />
+        <PriorityField value={value} onChange={change} />
       </div>
       <TextField
         label="Progress"
         name="progress"
         inputMode="numeric"
         placeholder="0 to 100"
-        hint="Leave it empty when it cannot be told."
-        value={progress}
-        onChange={({ target }) => setProgress(target.value)}
+        hint={hints.progress ?? "Leave it empty when it cannot be told."}
+        value={value.progress}
+        onChange={({ target }) => change({ ...value, progress: target.value })}
         error={slip ?? fault?.fields.progress}
       />
       <TextField
         label="Note"
         name="note"
-        hint="One line on what goes on."
-        value={note}
-        onChange={({ target }) => setNote(target.value)}
+        hint={hints.status_note ?? "One line on what goes on."}
+        value={value.status_note}
+        onChange={({ target }) => change({ ...value, status_note: target.value })}
         error={fault?.fields.status_note}
       />
-      <Switch
-        label="Notify"
-        hint="The agent's changes to it show as notifications on your devices."
-        checked={notify}
-        onChange={({ target }) => setNotify(target.checked)}
-      />
-      {fault && Object.keys(fault.fields).length === 0 && <Problem>{fault.message}</Problem>}
+      <NotifySwitch value={value} onChange={change} />
+      <FormProblem fault={fault} />
       <div className="flex flex-wrap gap-3">
-        <Button type="submit" look="primary" busy={busy}>
+        <Button type="submit" look="primary" busy={busy} disabled={gone}>
           Save
         </Button>
-        <Button onClick={onDone}>Discard</Button>
+        <Button onClick={done}>Discard</Button>
       </div>
     </form>
   );
+}
+
+/** The members of the first that the second has otherwise. */
+function differences<T extends object>(values: T, others: { readonly [K in keyof T]: unknown }) {
+  const changed = Object.entries(values).filter(
+    ([name, value]) => value !== others[name as keyof T],
+  );
+  return Object.fromEntries(changed) as Partial<T>;
 }
 
 /** What was typed as progress: null for nothing, undefined when it is none. */

@@ -1,8 +1,9 @@
 /** One task in full, with what can be done to it. */
 
 import { Check, Pencil, Play, RotateCcw, Trash2, Undo2 } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
+import { draftOf } from "../state/drafts.ts";
 import { Ago, Badge, Facts, Problem, ProgressBar } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Sheet } from "../ui/dialog.tsx";
@@ -26,6 +27,10 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
     setEditing(false);
   }, [id]);
   const task = useTask(shown ?? "");
+  // What is being changed is not thrown away because another one deletes the task.
+  const last = useRef(task);
+  last.current = task ?? (last.current?.id === shown ? last.current : undefined);
+  const edited = editing ? last.current : undefined;
   const remove = async () => {
     await api.tasks.delete.mutate({ task_id: task!.id });
     store.drop("tasks", task!.id);
@@ -39,12 +44,12 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
         onClose={onClose}
         title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
       >
-        {!task ? (
-          <p className="text-soft">This task is not there, or not any more.</p>
-        ) : editing ? (
-          <TaskForm task={task} onDone={() => setEditing(false)} />
-        ) : (
+        {edited ? (
+          <TaskForm task={edited} gone={!task} onDone={() => setEditing(false)} />
+        ) : task ? (
           <Details task={task} onEdit={() => setEditing(true)} onDelete={() => setDeleting(true)} />
+        ) : (
+          <p className="text-soft">This task is not there, or not any more.</p>
         )}
       </Sheet>
       <Confirm
@@ -131,7 +136,7 @@ function Details({ task, onEdit, onDelete }: DetailsProps) {
       <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
         <Button onClick={onEdit}>
           <Pencil aria-hidden className="size-4" />
-          Edit
+          {draftOf(`edit ${task.id}`) === null ? "Edit" : "Go on editing"}
         </Button>
         <Button look="warning" onClick={onDelete}>
           <Trash2 aria-hidden className="size-4" />

@@ -9,10 +9,10 @@ import { Empty, Heading, Skeleton } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { NewTask } from "./new-task.tsx";
-import { go, useRoute } from "./route.ts";
+import { close, go, useRoute } from "./route.ts";
 import { type Row, TaskList } from "./task-list.tsx";
 import { TaskSheet } from "./task-sheet.tsx";
-import { useSession, useStore } from "./use-store.ts";
+import { useKeyOptions, useSession, useStore } from "./use-store.ts";
 import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
 
 interface Filter {
@@ -67,7 +67,7 @@ export function TasksView() {
     if (!next.delete(status)) next.add(status);
     setOpen(next);
   };
-  const back = () => go(text === "" ? "tasks" : `tasks?${text}`);
+  const back = () => close(text === "" ? "tasks" : `tasks?${text}`);
   return (
     <>
       <Heading
@@ -109,7 +109,9 @@ export function TasksView() {
 }
 
 function Filters({ filter, query }: { filter: Filter; query: URLSearchParams }) {
-  const keys = useStore((store) => store.keys());
+  const keys = useKeyOptions();
+  const known = useStore((store) => store.loads() > 0);
+  const gone = filter.agent !== null && !keys.some(([id]) => id === filter.agent);
   const set = (name: keyof Filter, value: string) => {
     const next = new URLSearchParams(query);
     if (value === "") next.delete(name);
@@ -125,7 +127,11 @@ function Filters({ filter, query }: { filter: Filter; query: URLSearchParams }) 
           aria-label="Agent"
           value={filter.agent ?? ""}
           onChange={({ target }) => set("agent", target.value)}
-          options={[["", "All agents"], ...keys.map(({ id, label }) => [id, label] as const)]}
+          options={[
+            ["", "All agents"],
+            ...(gone ? [[filter.agent!, known ? "An agent that is gone" : ""] as const] : []),
+            ...keys,
+          ]}
         />
       </div>
       <Select

@@ -1,6 +1,6 @@
 /** The session for the views, and what they show of its store. */
 
-import { createContext, useContext, useSyncExternalStore } from "react";
+import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
 import type { Key, Task } from "../state/api.ts";
 import type { Session } from "../state/session.ts";
 import type { Store } from "../state/store.ts";
@@ -24,3 +24,9 @@ export const useTask = (id: string): Task | undefined => useStore(({ all }) => a
 
 /** What an agent is called. */
 export const labelOf = (key: Key | undefined): string => key?.label ?? "An agent";
+
+/** The agents to choose from, each a value and its name. */
+export function useKeyOptions(): readonly (readonly [string, string])[] {
+  const keys = useStore((store) => store.keys());
+  return useMemo(() => keys.map(({ id, label }) => [id, label]), [keys]);
+}

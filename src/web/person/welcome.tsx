@@ -1,9 +1,9 @@
 /** The first view: a new account, or a token that the person has. */
 
 import { ArrowRight } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { createApi } from "../state/api.ts";
-import { type Farewell, lastFarewell, signIn } from "../state/session.ts";
+import { type Farewell, lastFarewell, signIn, welcomed } from "../state/session.ts";
 import { Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
@@ -18,24 +18,28 @@ const FAREWELLS: Readonly<Record<Farewell, string | null>> = {
   refused: "This browser's token is not valid any more, so you were signed out.",
 };
 
-export function Welcome() {
-  const [token, setToken] = useState<string | null>(null);
+function Frame({ title, children }: { title: string; children: ReactNode }) {
   return (
     <main className="mx-auto flex min-h-dvh max-w-md flex-col justify-center px-5 py-10">
       <Logo className="size-14" />
-      {token === null ? <Choice onCreated={setToken} /> : <Created token={token} />}
+      <h1 tabIndex={-1} className="mt-6 font-semibold text-3xl tracking-tight">
+        {title}
+      </h1>
+      {children}
     </main>
   );
 }
 
-function Choice({ onCreated }: { onCreated: (token: string) => void }) {
+export function Welcome() {
   const creation = useAction();
   const farewell = FAREWELLS[lastFarewell()];
   const create = () =>
-    creation.run(async () => onCreated((await createApi(null).accounts.create.mutate({})).token));
+    creation.run(async () =>
+      // Kept at once: nobody gets into the account without it.
+      signIn((await createApi(null).accounts.create.mutate({})).token, true),
+    );
   return (
-    <>
-      <h1 className="mt-6 font-semibold text-3xl tracking-tight">Relay</h1>
+    <Frame title="Relay">
       <p className="mt-2 text-lg text-soft leading-snug">
         Your agents ask, you answer. Their tasks in one place, as they happen.
       </p>
@@ -61,7 +65,7 @@ function Choice({ onCreated }: { onCreated: (token: string) => void }) {
         <span aria-hidden className="h-px flex-1 bg-line" />
       </div>
       <TokenForm />
-    </>
+    </Frame>
   );
 }
 
@@ -99,20 +103,19 @@ function TokenForm() {
   );
 }
 
-/** The token is the only way in, so it is shown before anything else. */
-function Created({ token }: { token: string }) {
+/** What the person has to know of an account that was made just now. */
+export function Created({ token }: { token: string }) {
   return (
-    <>
-      <h1 className="mt-6 font-semibold text-2xl tracking-tight">Your account is ready</h1>
+    <Frame title="Your account is ready">
       <p className="mt-2 mb-5 text-soft">
         This token is the only way into it: there is no name and no password. Keep it where you keep
         passwords. You find it again under Account while you are signed in here.
       </p>
       <Secret text={token} name="account token" />
-      <Button look="primary" className="mt-5 w-full" onClick={() => signIn(token)}>
+      <Button look="primary" className="mt-5 w-full" onClick={welcomed}>
         Continue
         <ArrowRight aria-hidden className="size-4.5" />
       </Button>
-    </>
+    </Frame>
   );
 }

@@ -24,22 +24,52 @@ export type Api = ReturnType<typeof createApi>;
 /** Milliseconds that the server has to answer a call. */
 const PATIENCE = 15_000;
 
-/** What became of changes whose answer did not come: the server may have made them. */
-const unanswered = new WeakSet<object>();
+/** Changes that the server makes once under a key, however often they come (decisions.md, Sending again). */
+const REPEATABLE: ReadonlySet<string> = new Set([
+  "messages.send",
+  "questions.answer",
+  "tasks.create",
+]);
 
-const noteUnanswered: TRPCLink<AppRouter> =
-  () =>
-  ({ next, op }) =>
-    observable((observer) =>
-      next(op).subscribe({
-        next: (value) => observer.next(value),
-        complete: () => observer.complete(),
-        error: (error) => {
-          if (op.type === "mutation" && !error.data) unanswered.add(error);
-          observer.error(error);
-        },
-      }),
-    );
+/** The code of changes whose answer did not come: the server may have made them. */
+const unanswered = new WeakMap<object, "unanswered" | "repeatable">();
+
+/**
+ * Takes note of changes whose answer did not come, so that the same change is sent under the same
+ * key when the person tries again. Once `ended`, nobody hears of a call that is still under way.
+ */
+function changesLink(ended: AbortSignal): TRPCLink<AppRouter> {
+  const keys = new Map<string, string>();
+  return () =>
+    ({ next, op }) =>
+      observable((observer) => {
+        const sent = `${op.path} ${JSON.stringify(op.input)}`;
+        const key = REPEATABLE.has(op.path) ? (keys.get(sent) ?? randomText(16)) : null;
+        keys.delete(sent);
+        const context = { ...op.context, ...(key !== null && { [KEY]: key }) };
+        return next({ ...op, context }).subscribe({
+          next: (value) => ended.aborted || observer.next(value),
+          complete: () => ended.aborted || observer.complete(),
+          error: (error) => {
+            if (ended.aborted) return;
+            if (op.type === "mutation" && !error.data) {
+              unanswered.set(error, key === null ? "unanswered" : "repeatable");
+              if (key !== null) keys.set(sent, key);
+            }
+            observer.error(error);
+          },
+        });
+      });
+}
+
+const KEY = "idempotency-key";
+
+/** So many random bytes, in the letters of base64url. */
+export function randomText(bytes: number): string {
+  const random = crypto.getRandomValues(new Uint8Array(bytes));
+  const text = btoa(String.fromCharCode(...random));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
 
 /** `fetch` that gives up after a while. */
 function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
@@ -50,22 +80,29 @@ function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): 
   });
 }
 
-/** Calls with this token, or with none to create an account. */
-export function createApi(token: string | null) {
+/** Calls with this token, or with none to create an account, until they are of no more use. */
+export function createApi(token: string | null, ended = new AbortController().signal) {
+  const credential = token === null ? {} : { authorization: `Bearer ${token}` };
   return createTRPCClient<AppRouter>({
     links: [
-      noteUnanswered,
+      changesLink(ended),
       httpLink({
         fetch: (input, init) => patiently(input as RequestInfo, init as RequestInit),
         url: here("trpc"),
-        headers: token === null ? {} : { authorization: `Bearer ${token}` },
+        headers({ op }) {
+          const key = op.context[KEY] as string | undefined;
+          return { ...credential, ...(key !== undefined && { [KEY]: key }) };
+        },
       }),
     ],
   });
 }
 
 export interface Fault {
-  /** The server's code, or, when it did not answer, `unanswered` of a change and else `offline`. */
+  /**
+   * The server's code. When it did not answer: `repeatable` or `unanswered` of a change that it may
+   * have made, and else `offline`.
+   */
   readonly code: string;
   /** A sentence for the person. */
   readonly message: string;
@@ -77,6 +114,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   offline: "The server cannot be reached.",
   unanswered:
     "The server cannot be reached. It is not known whether this was done: look before you try again.",
+  repeatable: "The server cannot be reached. Try again: it is done once, not twice.",
   unauthorized: "This token is not valid, or no longer.",
   not_found: "It is not there any more.",
   question_not_pending: "This question has been settled already.",
@@ -92,8 +130,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** What went wrong, whatever was thrown. */
 export function faultOf(error: unknown): Fault {
   const data = error instanceof TRPCClientError ? error.data : null;
-  const code: string =
-    data?.code_name ?? (unanswered.has(Object(error)) ? "unanswered" : "offline");
+  const code: string = data?.code_name ?? unanswered.get(Object(error)) ?? "offline";
   const fields: Fault["fields"] = data?.fields ?? {};
   const [first] = Object.values(fields).map((reason) => `This ${reason}.`);
   return { code, message: first ?? MESSAGES[code] ?? (error as Error).message, fields };

@@ -1,6 +1,6 @@
 /** What the page last knew, kept in the browser so that it can be shown without the server. */
 
-import { after, now } from "../clock.ts";
+import { after, now, recallServerTime, serverAhead } from "../clock.ts";
 import type { Account } from "./api.ts";
 import type { Kind, Resources, Store } from "./store.ts";
 
@@ -41,6 +41,7 @@ export function createArchive(store: Store) {
       id: "about",
       account,
       known_at: store.link() === "live" ? now() : store.knownAt(),
+      ahead: serverAhead(),
     });
   };
 
@@ -58,9 +59,10 @@ export function createArchive(store: Store) {
       const [keys, tasks, questions, about] = await Promise.all(
         [...KINDS, "about"].map((name) => done(read.objectStore(name).getAll())),
       );
-      const [kept] = about as { account: Account; known_at: number }[];
+      const [kept] = about as { account: Account; known_at: number; ahead?: number }[];
       // The lists of the server may have come first.
       if (!kept || closed || store.link() === "live") return false;
+      recallServerTime(kept.ahead ?? 0);
       store.restore({
         ...kept,
         keys: keys as Resources["keys"][],

@@ -1,22 +1,28 @@
 /** Who is signed in in this browser: the token, and all that hangs on it. */
 
-import { type Api, createApi } from "./api.ts";
+import { type Api, createApi, randomText } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 
 export interface Session {
   readonly token: string;
+  /** Made just now: the person has not seen yet that the token is the only way in. */
+  readonly is_new: boolean;
   readonly api: Api;
   readonly store: Store;
   readonly sync: Sync;
   readonly archive: Archive;
+  /** Nobody waits any more for what the server says to it. */
+  readonly end: () => void;
 }
 
 /** Why nobody is signed in. */
 export type Farewell = "never" | "signed out" | "deleted" | "refused";
 
 const TOKEN = "relay.token";
+/** A token that is to replace it; the server may have taken it, and may not. */
+const NEXT = "relay.next-token";
 
 const listeners = new Set<() => void>();
 let session: Session | null = null;
@@ -35,36 +41,63 @@ function set(next: Session | null): void {
   for (const listener of [...listeners]) listener();
 }
 
-function open(token: string): void {
+function open(token: string, is_new = false): void {
+  const ended = new AbortController();
   const store = createStore();
   const archive = createArchive(store);
-  const api = createApi(token);
-  const onEnded = (why: "deleted" | "refused") => void leave(why);
+  const api = createApi(token, ended.signal);
+  const onEnded = (why: "deleted" | "refused") => {
+    const next = localStorage.getItem(NEXT);
+    if (why === "deleted" || next === null) return void leave(why);
+    void close().then(() => signIn(next));
+  };
   void archive.restore();
-  set({ token, api, store, archive, sync: startSync({ token, api, store, archive, onEnded }) });
+  const sync = startSync({ token, api, store, archive, onEnded });
+  set({ token, is_new, api, store, archive, sync, end: () => ended.abort() });
   // Opens the page without the server; a browser that has none is asked nothing.
   void navigator.serviceWorker?.register("sw.js").catch(() => null);
 }
 
-/** Keeps the token in this browser and starts. */
-export function signIn(token: string): void {
-  localStorage.setItem(TOKEN, token);
-  open(token);
+/** Ends what goes on for the session; what was kept stays. */
+async function close(): Promise<void> {
+  const old = session;
+  old?.sync.stop();
+  old?.end();
+  await old?.archive.close();
 }
 
-/** Gets a new token, and goes on with it; with the old one when that fails. */
+/** Keeps the token in this browser and starts; `is_new` of an account that was made just now. */
+export function signIn(token: string, is_new = false): void {
+  localStorage.setItem(TOKEN, token);
+  localStorage.removeItem(NEXT);
+  open(token, is_new);
+}
+
+/** The person has seen the token. */
+export function welcomed(): void {
+  if (session) set({ ...session, is_new: false });
+}
+
+/**
+ * Puts a new token in the place of the old one, and goes on with it. It is made and kept here before
+ * the server hears of it: whatever becomes of the answer, one of the two is valid.
+ */
 export async function replaceToken(): Promise<void> {
   const old = session;
   if (!old) return;
-  // The end of the old one must not look like the end of the session.
+  const token = localStorage.getItem(NEXT) ?? `mca_${randomText(32)}`;
+  localStorage.setItem(NEXT, token);
+  // The end of the old one must not come before the answer.
   old.sync.stop();
   await old.archive.close();
   try {
-    signIn((await old.api.accounts.replaceToken.mutate({})).token);
+    await old.api.accounts.replaceToken.mutate({ token });
   } catch (error) {
     open(old.token);
     throw error;
   }
+  old.end();
+  signIn(token);
 }
 
 /**
@@ -72,15 +105,15 @@ export async function replaceToken(): Promise<void> {
  * another tab has signed in to meanwhile, with another token, is not touched but opened.
  */
 export async function leave(why: Farewell): Promise<void> {
-  const old = session;
   const kept = localStorage.getItem(TOKEN);
-  if (kept !== null && kept !== old?.token) return location.reload();
+  if (kept !== null && kept !== session?.token) return location.reload();
   farewell = why;
   localStorage.clear();
+  sessionStorage.clear();
   location.hash = "";
+  const closed = close();
   set(null);
-  old?.sync.stop();
-  await old?.archive.close();
+  await closed;
   // Someone may have signed in by now, and it is theirs.
   if (localStorage.getItem(TOKEN) === null) await forgetArchive();
   for (const worker of (await navigator.serviceWorker?.getRegistrations()) ?? []) {

@@ -7,8 +7,11 @@ import { after, now } from "../clock.ts";
 import type { Account, Key, Question, Status, Task } from "./api.ts";
 import { createTaskOrder } from "./order.ts";
 
-/** `live`: what is shown is what is. `connecting`: not known for now. `offline`: it is not. */
-export type Link = "connecting" | "live" | "offline";
+/**
+ * `live`: what is shown is what is. `connecting`: not known for now. `offline`: it is not. `resting`:
+ * nobody looks, and another page of this browser has the stream.
+ */
+export type Link = "connecting" | "live" | "offline" | "resting";
 
 export interface Resources {
   readonly keys: Key;
@@ -35,6 +38,7 @@ export function createStore() {
   let link: Link = "connecting";
   /** When the page last knew everything; null before it did. */
   let known_at: number | null = null;
+  let loads = 0;
   /** Deleted since the last lists: an answer or a list that is still on its way may hold it. */
   const gone = new Set<string>();
   /** While lists come: what events told of meanwhile, and what the lists held. */
@@ -99,6 +103,8 @@ export function createStore() {
     account: () => account,
     link: () => link,
     knownAt: () => known_at,
+    /** How often everything came anew: between two times no event tells of what happened. */
+    loads: () => loads,
     unreadOf: (key_id: string): number | undefined => unread.get(key_id),
 
     /** Called after changes, once a frame. */
@@ -184,6 +190,7 @@ export function createStore() {
         }
       }
       known_at = now();
+      loads++;
       changed();
     },
 

@@ -3,6 +3,7 @@
 import { about, after } from "../clock.ts";
 import { type Api, faultOf, type Key, type Question, type Task } from "./api.ts";
 import type { Archive } from "./archive.ts";
+import { createDuty } from "./duty.ts";
 import { readEvents, StreamRefused } from "./events.ts";
 import type { Store } from "./store.ts";
 
@@ -125,8 +126,30 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
     onEnded(why);
   };
 
+  /** Until something wakes it, or so many seconds have passed. */
+  const pause = (seconds: number | null) =>
+    new Promise<void>((resolve) => {
+      const cancel = seconds === null ? () => {} : after(seconds, resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+
+  const duty = createDuty(() => {
+    if (duty.has()) wake();
+    else attempt?.abort();
+  });
+
   const run = async () => {
     while (!stopped) {
+      if (!duty.has()) {
+        store.setLink("resting");
+        failures = 0;
+        await pause(null);
+        continue;
+      }
+      if (store.link() === "resting") store.setLink("connecting");
       const started = new AbortController();
       attempt = started;
       let delay: number | null = null;
@@ -141,18 +164,13 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
       if (stopped) return;
       // The rest of lists that still come is not waited for.
       started.abort();
+      if (!duty.has()) continue;
       // An end that follows a good connection is most often a new start: then the first attempt is
       // quick, and the page says nothing yet.
       store.setLink(failures === 0 && navigator.onLine ? "connecting" : "offline");
       delay ??= about(DELAYS[failures] ?? DELAYS.at(-1)!);
       failures++;
-      await new Promise<void>((resolve) => {
-        const cancel = after(delay!, resolve);
-        wake = () => {
-          cancel();
-          resolve();
-        };
-      });
+      await pause(delay);
     }
   };
 
@@ -173,6 +191,7 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
     window.removeEventListener("online", hurry);
     window.removeEventListener("offline", lost);
     document.removeEventListener("visibilitychange", hurry);
+    duty.end();
     attempt?.abort();
     wake();
   };

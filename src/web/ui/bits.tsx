@@ -2,6 +2,7 @@
 
 import type { LucideIcon } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
+import type { Fault } from "../state/api.ts";
 import { classes } from "./classes.ts";
 import { ago, fullTime } from "./time.ts";
 import { useNow } from "./use-now.ts";
@@ -128,6 +129,12 @@ export function Problem({ children }: { children: ReactNode }) {
       {children}
     </p>
   );
+}
+
+/** Why a form was refused, when it is none of its fields. */
+export function FormProblem({ fault }: { fault: Fault | null }) {
+  if (!fault || Object.keys(fault.fields).length > 0) return null;
+  return <Problem>{fault.message}</Problem>;
 }
 
 /** Name and value pairs. */

@@ -28,7 +28,7 @@ export function Sheet({ open, onClose, title, children }: SheetProps) {
           ref={popup}
           // A form is there to be filled in.
           initialFocus={() => popup.current?.querySelector<HTMLElement>("form input") ?? true}
-          className="fixed inset-0 z-40 flex flex-col bg-surface transition-transform duration-200 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full sm:left-auto sm:w-[32rem] sm:border-line sm:border-l sm:shadow-lift"
+          className="fixed inset-0 z-40 flex flex-col bg-surface short:block short:overflow-y-auto transition-transform duration-200 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full sm:left-auto sm:w-[32rem] sm:border-line sm:border-l sm:shadow-lift"
         >
           <header className="flex items-start gap-2 border-line border-b py-2 pr-2 pl-5">
             <Dialog.Title className="said min-w-0 flex-1 self-center py-1.5 font-semibold text-lg leading-snug">
@@ -54,7 +54,7 @@ export function Sheet({ open, onClose, title, children }: SheetProps) {
 interface ConfirmProps {
   readonly open: boolean;
   readonly onClose: () => void;
-  readonly title: string;
+  readonly title: ReactNode;
   readonly children: ReactNode;
   /** What the button says that does it. */
   readonly action: string;

@@ -125,7 +125,7 @@ export function Select({ options, quiet, className, ...rest }: BareSelectProps) 
         )}
       >
         {options.map(([value, name]) => (
-          <option key={value} value={value}>
+          <option key={value} value={value} dir="auto">
             {name}
           </option>
         ))}

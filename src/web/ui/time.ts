@@ -33,6 +33,13 @@ export function left(seconds: number): string {
 /** Hours and minutes. */
 export const timeOf = (at: number): string => clock.format(at * 1000);
 
+/** Hours and minutes, with the day when it is not today's. */
+export function momentOf(at: number, now: number): string {
+  const time = timeOf(at);
+  const day = date.format(at * 1000);
+  return day === date.format(now * 1000) ? time : `${time}, ${day}`;
+}
+
 /** Day and time, to the second. */
 export const fullTime = (at: number): string => full.format(at * 1000);
 

@@ -1,0 +1,76 @@
+/** What a person writes of a task, whether it is new or there already. */
+
+import type { ReactNode } from "react";
+import type { Fault, Priority } from "../state/api.ts";
+import { PRIORITIES } from "../state/order.ts";
+import { AreaField, SelectField, Switch, TextField } from "../ui/field.tsx";
+import { PRIORITY_NAMES } from "./words.ts";
+
+export interface TaskText {
+  readonly title: string;
+  readonly description: string;
+  readonly priority: Priority;
+  readonly notify: boolean;
+}
+
+interface PartProps<T extends TaskText> {
+  readonly value: T;
+  readonly onChange: (next: T) => void;
+}
+
+interface TextProps<T extends TaskText> extends PartProps<T> {
+  readonly fault: Fault | null;
+  /** What there is to know of a field. */
+  readonly hints?: Readonly<Record<string, ReactNode>>;
+}
+
+export function TaskTextFields<T extends TaskText>({
+  value,
+  onChange,
+  fault,
+  hints,
+}: TextProps<T>) {
+  return (
+    <>
+      <TextField
+        label="Title"
+        name="title"
+        required
+        value={value.title}
+        onChange={({ target }) => onChange({ ...value, title: target.value })}
+        hint={hints?.title}
+        error={fault?.fields.title}
+      />
+      <AreaField
+        label="Description"
+        name="description"
+        value={value.description}
+        onChange={({ target }) => onChange({ ...value, description: target.value })}
+        hint={hints?.description}
+        error={fault?.fields.description}
+      />
+    </>
+  );
+}
+
+export function PriorityField<T extends TaskText>({ value, onChange }: PartProps<T>) {
+  return (
+    <SelectField
+      label="Priority"
+      value={value.priority}
+      onChange={({ target }) => onChange({ ...value, priority: target.value as Priority })}
+      options={PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const)}
+    />
+  );
+}
+
+export function NotifySwitch<T extends TaskText>({ value, onChange }: PartProps<T>) {
+  return (
+    <Switch
+      label="Notify"
+      hint="The agent's changes to it show as notifications on your devices."
+      checked={value.notify}
+      onChange={({ target }) => onChange({ ...value, notify: target.checked })}
+    />
+  );
+}

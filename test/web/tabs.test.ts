@@ -1,0 +1,89 @@
+/** Several tabs of one browser: they leave connections for each other. */
+
+import { expect } from "bun:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, openProfile, untilLive } from "./browser.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+/** Seconds after which a tab that nobody looks at gives up its stream. */
+const GRACE = 5;
+
+/** A tab, and how many streams it has open. */
+async function openCounted(context: BrowserContext) {
+  const tab = await context.newPage();
+  await tab.clock.install();
+  const open = new Set<object>();
+  const is_stream = (url: string) => url.endsWith("/v1/events");
+  tab.on("request", (request) => is_stream(request.url()) && open.add(request));
+  tab.on("requestfailed", (request) => open.delete(request));
+  tab.on("requestfinished", (request) => open.delete(request));
+  await tab.goto(`${app.url}/#/tasks`);
+  return { tab, streams: () => open.size };
+}
+
+/** The person turns to the tab, or away from it: a browser without windows does not tell. */
+async function look(tab: Page, at: boolean): Promise<void> {
+  await tab.evaluate((seen) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, at);
+}
+
+webTest(
+  "of many tabs, those that are looked at have a stream, and one for the others",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const context = await openProfile(app.url, { as: person });
+    const tabs: Awaited<ReturnType<typeof openCounted>>[] = [];
+    // One more than the connections that a browser has to a server.
+    for (let i = 0; i < 7; i++) {
+      const counted = await openCounted(context);
+      await untilLive(counted.tab);
+      tabs.push(counted);
+      if (i === 6) break;
+      await look(counted.tab, false);
+      await counted.tab.clock.fastForward(GRACE * 1_000 + 100);
+    }
+    const counts = () => tabs.map(({ streams }) => streams());
+    await until(async () => counts().join() === "1,0,0,0,0,0,1");
+
+    // The last one is as live as if it were alone, and can act.
+    const last = tabs[6]!.tab;
+    const first = tabs[0]!.tab;
+    await createTask(agent.send, { title: "Seen at once", status: "in_progress" });
+    await last.getByText("Seen at once").waitFor();
+    await last.getByRole("button", { name: "Finish: Seen at once" }).focus();
+    await last.keyboard.press("Enter");
+    await last.getByText("Finished").waitFor();
+    // The one that stands for the others counts, and those do not say what they do not know.
+    await ask(agent.send, { prompt: "Who is there?" });
+    await first.waitForFunction(() => document.title === "(1) Relay");
+    expect(await tabs[1]!.tab.title()).toBe("Relay");
+
+    // One that is looked at again catches up.
+    await look(tabs[3]!.tab, true);
+    await untilLive(tabs[3]!.tab);
+    await tabs[3]!.tab.waitForFunction(() => document.title === "(1) Relay");
+    await look(tabs[3]!.tab, false);
+    await tabs[3]!.tab.clock.fastForward(GRACE * 1_000 + 100);
+    await until(async () => counts().join() === "1,0,0,0,0,0,1");
+
+    // When the one that stands for the others is closed, another one does.
+    await first.close();
+    await until(
+      async () =>
+        counts()
+          .slice(1, 6)
+          .reduce((sum, one) => sum + one) === 1,
+    );
+    const next = tabs.slice(1, 6).find(({ streams }) => streams() === 1)!;
+    await next.tab.waitForFunction(() => document.title === "(1) Relay");
+    await ask(agent.send, { prompt: "And now?" });
+    await next.tab.waitForFunction(() => document.title === "(2) Relay");
+  },
+);
