@@ -174,3 +174,16 @@ webTest("the inbox shows what the agent has, and takes messages, live", async ()
   expect(await items.filter({ hasText: "Read" }).count()).toBe(3);
   await untilLive(page);
 });
+
+webTest("what waits unread shows after a reload too, and after the stream was away", async () => {
+  const { person, agent } = await createPair(app.url);
+  const body = { key_id: agent.key.id, text: "Hello" };
+  await person.send("POST /v1/messages", body);
+  const page = await openPage(app.url, { as: person, at: "#/agents" });
+  await page.getByText("1 unread").waitFor();
+  await page.context().setOffline(true);
+  await page.getByText(/^Offline\./).waitFor();
+  await person.send("POST /v1/messages", body);
+  await page.context().setOffline(false);
+  await page.getByText("2 unread").waitFor();
+});

@@ -32,6 +32,8 @@ interface OpenOptions {
   readonly size?: typeof PHONE;
   readonly scheme?: "light" | "dark";
   readonly at?: string;
+  /** A screen that is touched. */
+  readonly touch?: true;
 }
 
 const contexts: BrowserContext[] = [];
@@ -65,11 +67,13 @@ export function browserTests() {
 
 /** A new profile at the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
-  const { as, size = DESK, scheme = "light" } = options;
+  const { as, size = DESK, scheme = "light", touch = false } = options;
   const context = await (await launch()).newContext({
     viewport: size,
     colorScheme: scheme,
     reducedMotion: "reduce",
+    hasTouch: touch,
+    isMobile: touch,
     storageState: {
       cookies: [],
       origins: as

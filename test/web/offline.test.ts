@@ -152,3 +152,36 @@ async function openHeldBack(url: string, person: Person) {
   await answered;
   return { tab, release };
 }
+
+webTest("the time left is the server's, also offline and where the clock is wrong", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const app = await startTestApp();
+  const { person, agent } = await createPair(app.url);
+  await ask(agent.send, { prompt: "In time?", expires_in: 7_200 });
+  const page = await openPage(app.url);
+  await page.clock.install({ time: Date.now() - 3_600_000 });
+  await page.evaluate((token) => localStorage.setItem("relay.token", token), person.token);
+  await page.reload();
+  await untilLive(page);
+  const left = page.getByText(/^1 h 5\d min$/);
+  await left.waitFor();
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
+  // Until it is kept.
+  await page.clock.runFor(3_000);
+  await until(() =>
+    page.evaluate(
+      () =>
+        new Promise<boolean>((resolve) => {
+          const opening = indexedDB.open("relay");
+          opening.onsuccess = () => {
+            const getting = opening.result.transaction("about").objectStore("about").get("about");
+            getting.onsuccess = () => resolve(getting.result?.ahead > 3_500);
+          };
+        }),
+    ),
+  );
+  await page.context().setOffline(true);
+  await page.reload();
+  await page.getByText(/^Offline\./).waitFor();
+  await left.waitFor();
+});

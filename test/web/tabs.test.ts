@@ -87,3 +87,20 @@ webTest(
     await next.tab.waitForFunction(() => document.title === "(2) Relay");
   },
 );
+
+webTest("a tab that nobody looks at stays live after a new sign-in too", async () => {
+  const { person, agent } = await createPair(app.url);
+  const context = await openProfile(app.url, { as: person });
+  const { tab } = await openCounted(context);
+  await untilLive(tab);
+  await tab.getByRole("link", { name: "Account" }).click();
+  await tab.getByRole("button", { name: "Sign out" }).click();
+  await tab.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+  await tab.getByLabel("I have a token").fill(person.token);
+  await tab.getByRole("button", { name: "Sign in" }).click();
+  await untilLive(tab);
+  await look(tab, false);
+  await tab.clock.fastForward(GRACE * 1_000 + 100);
+  await ask(agent.send, { prompt: "Still there?" });
+  await tab.waitForFunction(() => document.title === "(1) Relay");
+});

@@ -243,3 +243,39 @@ webTest(
   },
   60_000,
 );
+
+webTest("an agent that is deleted is no choice any more, in the filter or for a task", async () => {
+  const { person, agent } = await createPair(app.url);
+  const doomed = await createAgent(app.url, person, "Doomed");
+  await createTask(agent.send, { title: "Stays" });
+  await createTask(doomed.send, { title: "Goes" });
+  const page = await openPage(app.url, { as: person, at: `#/tasks?agent=${doomed.key.id}` });
+  await row(page, "Goes").waitFor();
+  await page.getByRole("link", { name: "New task" }).click();
+  await sheet(page).getByLabel("Title").fill("For whom?");
+  await person.send(`DELETE /v1/keys/${doomed.key.id}`);
+  await sheet(page).getByRole("option", { name: "Doomed" }).waitFor({ state: "detached" });
+  await sheet(page).getByRole("button", { name: "Create task" }).click();
+  await sheet(page).getByText("Made by").waitFor();
+  const { body } = await agent.send("GET /v1/tasks");
+  expect(body.tasks.map(({ title }: { title: string }) => title)).toContain("For whom?");
+  await go(page, `tasks?agent=${doomed.key.id}`);
+  const chosen = page.getByLabel("Agent").locator("option:checked");
+  expect(await chosen.textContent()).toBe("An agent that is gone");
+  await page.getByRole("button", { name: "Show all tasks" }).click();
+  await row(page, "Stays").waitFor();
+});
+
+webTest("in a window as low as at 400 % a long title leaves room for the rest", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await createTask(agent.send, { title: "Long words ".repeat(18) });
+  const size = { width: 320, height: 200 };
+  const page = await openPage(app.url, { as: person, size, at: `#/tasks/${id}` });
+  const finish = sheet(page).getByRole("button", { name: "Finish" });
+  await finish.scrollIntoViewIfNeeded();
+  const { y, height } = (await finish.boundingBox())!;
+  expect(y).toBeGreaterThanOrEqual(0);
+  expect(y + height).toBeLessThanOrEqual(size.height);
+  await finish.click();
+  await sheet(page).getByRole("button", { name: "Open again" }).waitFor();
+});

@@ -46,6 +46,6 @@ function targetOf(list: Element | null, at: number): HTMLElement | null {
     const link = item?.querySelector<HTMLElement>("a, button:not([data-careful])");
     if (link) return link;
   }
-  const dialogs = document.querySelectorAll<HTMLElement>("[role=dialog], [role=alertdialog]");
-  return dialogs.item(dialogs.length - 1) ?? document.querySelector<HTMLElement>("main h1, main");
+  const [dialog] = [...document.querySelectorAll<HTMLElement>("[role$=dialog]")].reverse();
+  return dialog ?? document.querySelector<HTMLElement>("main h1") ?? document.querySelector("main");
 }

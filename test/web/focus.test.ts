@@ -1,0 +1,132 @@
+/** Where the focus is after what had it went away: never at the start of the page. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createAgent, createPair, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, go, openPage, PHONE } from "./browser.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+/** Presses by key what a person would have come to with the keyboard. */
+async function act(page: Page, role: "button" | "link", name: string): Promise<void> {
+  await page.getByRole(role, { name, exact: true }).focus();
+  await page.keyboard.press("Enter");
+}
+
+/** What has the focus: its tag, and its name or text. */
+const focused = (page: Page) =>
+  page.evaluate(() => {
+    const { activeElement: one } = document;
+    return `${one?.localName}: ${one?.getAttribute("aria-label") ?? one?.textContent ?? ""}`;
+  });
+
+async function untilFocused(page: Page, wanted: RegExp): Promise<void> {
+  let found = "";
+  await until(async () => {
+    found = await focused(page);
+    return wanted.test(found);
+  }).catch(() => null);
+  expect(found).toMatch(wanted);
+}
+
+webTest("the focus goes on where the person was, whatever goes away under it", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (const title of ["One", "Two", "Three"]) {
+    await createTask(agent.send, { title, status: "in_progress" });
+  }
+  await ask(agent.send, { prompt: "The last one?", kind: "text" });
+  const page = await openPage(app.url, { as: person });
+
+  await page.getByRole("textbox", { name: "Your answer" }).fill("words");
+  await page.keyboard.press("Enter");
+  await untilFocused(page, /^h1: Questions/);
+
+  // A row that goes gives it to the one that comes to its place, to open it and not to finish it.
+  await go(page, "tasks");
+  await act(page, "button", "Finish: Two");
+  await untilFocused(page, /^a: One/);
+
+  // A sheet that was opened by its address has nothing to give the focus back to.
+  const { id } = await createTask(agent.send, { title: "Four" });
+  await page.goto("about:blank");
+  await page.goto(`${app.url}/#/tasks/${id}`);
+  await act(page, "button", "Edit");
+  await untilFocused(page, /^div: Edit task/);
+  await page.keyboard.press("Escape");
+  await untilFocused(page, /^h1: Tasks/);
+
+  await go(page, "agents");
+  await act(page, "link", "New agent");
+  await untilFocused(page, /^(h1: New agent|input: )/);
+  await page.getByLabel("Name").fill("Laptop");
+  await page.keyboard.press("Enter");
+  await untilFocused(page, /^h1: The key of Laptop/);
+  await act(page, "link", "Done");
+  await untilFocused(page, /^h1: Laptop/);
+  for (const button of ["Save", "Discard"]) {
+    await act(page, "button", "Rename");
+    await untilFocused(page, /^input: /);
+    await act(page, "button", button);
+    await untilFocused(page, /^h1: Laptop/);
+  }
+  await act(page, "button", "Rename");
+  await untilFocused(page, /^input: /);
+  await page.keyboard.press("Escape");
+  await untilFocused(page, /^h1: Laptop/);
+  await act(page, "button", "Delete agent");
+  await untilFocused(page, /^button: Keep/);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await untilFocused(page, /^h1: Agents/);
+
+  const doomed = await createAgent(app.url, person, "Doomed");
+  await go(page, `agents/${doomed.key.id}`);
+  await page.getByRole("button", { name: "Delete agent" }).focus();
+  await person.send(`DELETE /v1/keys/${doomed.key.id}`);
+  await untilFocused(page, /^main: No such agent/);
+
+  await go(page, "account");
+  await act(page, "button", "Sign out");
+  await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).focus();
+  await page.keyboard.press("Enter");
+  await untilFocused(page, /^h1: Relay/);
+  await act(page, "button", "Create account");
+  await untilFocused(page, /^h1: Your account is ready/);
+  await act(page, "button", "Continue");
+  await untilFocused(page, /^h1: Questions/);
+});
+
+webTest("a task that is closed leaves no step, and the list where it was", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (let i = 0; i < 30; i++) await createTask(agent.send, { title: `No. ${i}` });
+  const page = await openPage(app.url, { as: person, size: PHONE, at: "#/account" });
+  await go(page, "tasks");
+  const link = page.getByRole("link", { name: /No\. 5/ });
+  await page.getByRole("link", { name: /No\. 29/ }).waitFor();
+  await page.evaluate(() => window.scrollTo(0, 1_000));
+  const top = () => page.evaluate(() => Math.round(window.scrollY));
+  await until(async () => (await link.count()) === 1);
+  await link.scrollIntoViewIfNeeded();
+  const before = await top();
+  expect(before).toBeGreaterThan(0);
+  await link.click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await top()).toBe(before);
+  await page.goBack();
+  await page.getByRole("heading", { name: "Token" }).waitFor();
+
+  // Opened from elsewhere, it goes back there.
+  await ask(agent.send, {
+    prompt: "About it?",
+    task_id: (await agent.send("GET /v1/tasks?limit=1")).body.tasks[0].id,
+  });
+  await go(page, "questions");
+  await page.getByRole("link", { name: "No. 29" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByText("About it?").waitFor();
+  expect(new URL(page.url()).hash).toBe("#/questions");
+});

@@ -1,0 +1,66 @@
+/** Questions in the page, where a screen is touched and where there are long or many ones. */
+
+import { expect } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, openPage, PHONE, press } from "./browser.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+webTest("on a screen that is touched, Enter is a new line of an answer", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "What then?", kind: "text" });
+  const page = await openPage(app.url, { as: person, size: PHONE, touch: true });
+  const answer = page.getByRole("textbox", { name: "Your answer" });
+  await answer.fill("One");
+  await answer.press("Enter");
+  await answer.pressSequentially("Two");
+  expect(await answer.inputValue()).toBe("One\nTwo");
+  expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
+  await press(page.getByRole("button", { name: "Send" }));
+  await until(async () => {
+    const { body } = await agent.send(`GET /v1/questions/${id}`);
+    return body.answer === "One\nTwo";
+  });
+});
+
+webTest(
+  "a long prompt that is settled shows its beginning, and all when that is wanted",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send, { prompt: `Begin. ${"word ".repeat(300)}The end.` });
+    await ask(agent.send, { prompt: "Short?" }).then((short: { id: string }) =>
+      agent.send(`DELETE /v1/questions/${short.id}`),
+    );
+    await agent.send(`DELETE /v1/questions/${id}`);
+    const page = await openPage(app.url, { as: person, size: PHONE });
+    const prompt = page.getByText("Begin.");
+    const height = () => prompt.evaluate((one) => one.clientHeight);
+    const lines = await height();
+    expect(lines).toBeLessThan(100);
+    await page.getByRole("button", { name: "Show all" }).click();
+    expect(await height()).toBeGreaterThan(lines * 3);
+    await page.getByRole("button", { name: "Show less" }).click();
+    expect(await height()).toBe(lines);
+    expect(await page.getByRole("button", { name: /^Show/ }).count()).toBe(1);
+  },
+);
+
+webTest("where older settled questions are left out, the page says so", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (let i = 0; i < 101; i++) {
+    const { id } = await ask(agent.send, { prompt: `No. ${i}` });
+    await agent.send(`DELETE /v1/questions/${id}`);
+  }
+  const page = await openPage(app.url, { as: person });
+  const more = page.getByRole("button", { name: "Show more" });
+  await more.waitFor();
+  const said = page.getByText("Older ones are not shown.");
+  expect(await said.count()).toBe(0);
+  while ((await more.count()) > 0) await more.click();
+  await said.waitFor();
+  expect(await page.getByText("No. 1", { exact: true }).count()).toBe(1);
+  expect(await page.getByText("No. 0", { exact: true }).count()).toBe(0);
+});
