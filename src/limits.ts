@@ -4,6 +4,8 @@
 export const LIMITS = {
   /** Bytes of a request body; one more is `413 body_too_large`. */
   body_bytes: 256 * 1024,
+  /** Bytes of all bodies that are under way in one process; beyond it the oldest is given up. */
+  bodies_bytes: 64 * 1024 * 1024,
   title: 200,
   description: 10_000,
   status_note: 200,

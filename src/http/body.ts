@@ -2,6 +2,10 @@
 
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { createBodyRoom } from "./body-room.ts";
+
+/** One, as the memory is the process's. */
+const room = createBodyRoom(LIMITS.bodies_bytes);
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -36,22 +40,39 @@ export async function readJson(request: Request, { optional }: { optional: boole
   }
 }
 
-/** A body without a declared size is counted while it comes, and given up once it is too large. */
+/** The body's bytes, unless it is given up for the sake of newer ones: then `429 rate_limited`. */
 async function readBytes(request: Request): Promise<Uint8Array> {
+  const given_up = Promise.withResolvers<never>();
+  const body = room.enter(given_up.reject);
   try {
-    if (request.headers.has("content-length") || !request.body) return await request.bytes();
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of request.body) {
-      size += chunk.length;
-      if (size > LIMITS.body_bytes) fail("body_too_large");
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
+    return await Promise.race([
+      readAll(request, (bytes) => room.hold(body, bytes)),
+      given_up.promise,
+    ]);
   } catch (error) {
     if (request.signal.aborted || !(error instanceof Error) || error.name !== "ServiceError") {
       fail("invalid_json", { detail: "The body ended early.", cause: error });
     }
     throw error;
+  } finally {
+    room.leave(body);
   }
+}
+
+/** A body without a declared size is counted while it comes, and given up once it is too large. */
+async function readAll(request: Request, hold: (bytes: number) => void): Promise<Uint8Array> {
+  const declared = request.headers.get("content-length");
+  if (declared !== null || !request.body) {
+    hold(Number(declared));
+    return request.bytes();
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body) {
+    size += chunk.length;
+    if (size > LIMITS.body_bytes) fail("body_too_large");
+    hold(chunk.length);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
