@@ -220,6 +220,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
         signer,
         log,
       }),
+      procedures: Object.keys(appRouter._def.procedures),
       adminTrpc: admin_surface?.trpc ?? null,
       routes: createRestRoutes({
         router: appRouter,

@@ -10,17 +10,19 @@ interface MeterOptions {
   readonly series: Pick<Series, "record">;
 }
 
-/** Seconds; the last ones are of requests that wait (interface.md §4 Wait). */
-const BOUNDS = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-] as const;
+/** Seconds of a request that did not ask to wait. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+/** Seconds of one that did: up to `LIMITS.wait_max`, and what it takes besides. */
+const WAIT_BOUNDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 40, 50, 51] as const;
 
 /** A client may send any other one, and each would be a series of its own. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** What is known of one method of one route. */
 interface Known {
+  /** Of those that did not ask to wait, and of those that did. */
   readonly durations: Histogram;
+  readonly waits: Histogram;
   readonly statuses: Map<number, number>;
 }
 
@@ -36,7 +38,11 @@ export function createMeter({ clock, series }: MeterOptions) {
     const name = METHODS.has(method) ? method : "other";
     let known = methods.get(name);
     if (!known) {
-      known = { durations: createHistogram(BOUNDS), statuses: new Map() };
+      known = {
+        durations: createHistogram(BOUNDS),
+        waits: createHistogram(WAIT_BOUNDS),
+        statuses: new Map(),
+      };
       methods.set(name, known);
     }
     return known;
@@ -61,9 +67,15 @@ export function createMeter({ clock, series }: MeterOptions) {
     },
     {
       name: "http_request_duration_seconds",
-      help: "From a request to its answer, including any wait that it asked for.",
+      help: "From a request to its answer, of those that did not ask to wait.",
       type: "histogram",
-      read: () => samples(({ durations }) => [[{}, durations]]),
+      read: () => samples(({ durations }) => ofAny(durations)),
+    },
+    {
+      name: "relay_wait_duration_seconds",
+      help: "From a request to its answer, of those that asked to wait until something happens.",
+      type: "histogram",
+      read: () => samples(({ waits }) => ofAny(waits)),
     },
     {
       name: "http_requests_in_flight",
@@ -94,10 +106,11 @@ export function createMeter({ clock, series }: MeterOptions) {
         const done = (status: number) => {
           in_flight--;
           const seconds = clock.elapsed() - from;
-          const { durations, statuses } = knownOf(methods, request.method);
-          durations.observe(seconds);
+          const asked_to_wait = waiting.has(request);
+          const { durations, waits, statuses } = knownOf(methods, request.method);
+          (asked_to_wait ? waits : durations).observe(seconds);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          if (counts) series.record(status, waiting.has(request) ? null : seconds);
+          if (counts) series.record(status, asked_to_wait ? null : seconds);
         };
         const answer = route(request);
         // What is thrown here is answered by the server's own `error`.
@@ -110,3 +123,7 @@ export function createMeter({ clock, series }: MeterOptions) {
     },
   };
 }
+
+/** Nothing of a route on which there was none: most never wait. */
+const ofAny = (histogram: Histogram): readonly Sample<Histogram>[] =>
+  histogram.counts.some((count) => count > 0) ? [[{}, histogram]] : [];

@@ -16,6 +16,8 @@ interface ServerOptions {
   readonly routes: Readonly<Record<string, Route>>;
   /** Gets the path with its query too: the URL's host is what the client sent, and may be none. */
   readonly trpc: (visit: Visit, path: string) => Promise<Response>;
+  /** Names of the procedures there: each is a route of its own to the meter. */
+  readonly procedures: readonly string[];
   /** The same for the admin's procedures; null while there is no admin. */
   readonly adminTrpc: ServerOptions["trpc"] | null;
   readonly meter: Meter;
@@ -50,7 +52,12 @@ export function startServer(options: ServerOptions) {
         }
       }),
     );
-  const procedures = meter.wrap("/trpc", answer("/trpc", ["GET", "POST"], trpc));
+  const call = answer("/trpc", ["GET", "POST"], trpc);
+  const calls = new Map(
+    options.procedures.map((name) => [name, meter.wrap(`/trpc/${name}`, call)]),
+  );
+  // Several calls in one request, and names that are none.
+  const other_calls = meter.wrap("/trpc", call);
   const unknown = async () => fail("unknown_path");
   const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown));
   const unknown_v1 = meter.wrap(NO_ROUTE, answer("/v1", [], unknown));
@@ -74,7 +81,8 @@ export function startServer(options: ServerOptions) {
     ),
     fetch(request) {
       const path = pathOf(request.url);
-      if (path.startsWith("/trpc/")) return procedures(request);
+      const [, name] = /^\/trpc\/([^?]*)/.exec(path) ?? [];
+      if (name !== undefined) return (calls.get(name) ?? other_calls)(request);
       if (admin && path.startsWith("/admin/trpc/")) return admin(request);
       return path.startsWith("/v1/") ? unknown_v1(request) : elsewhere(request);
     },

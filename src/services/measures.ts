@@ -135,8 +135,8 @@ function ofOutbox(admin: Admin, { clock }: AdminDeps): readonly Metric[] {
       async () => (await events())?.rows ?? null,
     ),
     gauge("relay_outbox_oldest_seconds", "Age of the oldest event that is kept.", async () => {
-      const oldest = (await events())?.oldest_at ?? null;
-      return oldest === null ? null : Math.max(0, clock.now() - oldest);
+      const state = await events();
+      return state && ageOf(state.oldest_at, clock.now());
     }),
     gauge(
       "relay_outbox_lag_events",
@@ -147,7 +147,17 @@ function ofOutbox(admin: Admin, { clock }: AdminDeps): readonly Metric[] {
 }
 
 function ofPushes(admin: Admin, { clock, pushLanes }: AdminDeps): readonly Metric[] {
-  const queues = async () => (await admin.pushes()).queues ?? [];
+  /** A lane for which nothing waits has its 0 too, so that an alarm can go by it. */
+  const queues = async () => {
+    const { queues } = await admin.pushes();
+    if (queues === null) return [];
+    const filled = new Set(queues.map(({ environment }) => environment));
+    const empty = pushLanes().filter(({ environment }) => !filled.has(environment));
+    return [
+      ...queues,
+      ...empty.map(({ environment }) => ({ environment, rows: 0, oldest_at: null })),
+    ];
+  };
   return [
     gauge("relay_push_lane_open", "1 while the lane sends.", () =>
       pushLanes().map(({ environment, state }) => [{ environment }, Number(state === "open")]),
@@ -166,11 +176,14 @@ function ofPushes(admin: Admin, { clock, pushLanes }: AdminDeps): readonly Metri
     gauge("relay_push_oldest_seconds", "Age of the push that waits longest.", async () =>
       (await queues()).map(({ environment, oldest_at }) => [
         { environment },
-        Math.max(0, clock.now() - oldest_at),
+        ageOf(oldest_at, clock.now()),
       ]),
     ),
   ];
 }
+
+/** Seconds; 0 where there is none. */
+const ageOf = (at: number | null, now: number): number => (at === null ? 0 : Math.max(0, now - at));
 
 type Read = Extract<Metric, { type: "gauge" | "counter" }>["read"];
 

@@ -42,6 +42,7 @@ const NAMES = {
   relay_store_failed_batches_total: "counter",
   relay_store_queued_batches: "gauge",
   relay_outbox_events: "gauge",
+  relay_outbox_oldest_seconds: "gauge",
   relay_outbox_lag_events: "gauge",
 };
 
@@ -74,6 +75,9 @@ test("requests are counted by the template of their route, never by what was sen
     await sendRaw(app.url, "GET", path);
   }
   await agent.send("GET /trpc/tasks.list");
+  await agent.send("GET /trpc/tasks.list?batch=1&input=%7B%220%22%3A%7B%7D%7D");
+  for (const name of ["nothing", "tasks.list.x", "__proto__"])
+    await agent.send(`GET /trpc/${name}`);
   await agent.send("GET /trpc/tasks.list,agents.list,nothing?batch=1");
   await client(app.url, ADMIN_TOKEN)("GET /admin/trpc/jobs");
   await client(app.url)("GET /admin/trpc/jobs");
@@ -96,8 +100,9 @@ test("requests are counted by the template of their route, never by what was sen
     "PUT /v1/keys 405": 1,
     "other /v1/keys 405": 2,
     "GET unknown 404": 6,
-    "GET /trpc 200": 1,
+    "GET /trpc/tasks.list 200": 2,
     "GET /trpc 207": 1,
+    "GET /trpc 404": 3,
     "GET /admin/trpc 200": 1,
     "GET /admin/trpc 401": 1,
   });
@@ -109,7 +114,7 @@ test("requests are counted by the template of their route, never by what was sen
   expect(sampleOf(again.all, "http_requests_total", own)).toBe(1);
 });
 
-test("durations include the waits; what is open is counted while it is", async () => {
+test("a wait is none of the durations; what is open is counted while it is", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN });
   const { person, agent } = await createPair(app.url);
@@ -132,11 +137,14 @@ test("durations include the waits; what is open is counted while it is", async (
   expect(sampleOf(all, "http_requests_in_flight")).toBe(1);
   const name = "http_request_duration_seconds";
   const labels = { method: "GET", route: "/v1/questions/{question_id}" };
-  const buckets = ["0.001", "10", "30", "+Inf"].map((le) =>
-    sampleOf(all, `${name}_bucket`, { ...labels, le }),
-  );
-  expect(buckets).toEqual([1, 1, 2, 2]);
-  expect(sampleOf(all, `${name}_sum`, labels)).toBeCloseTo(20, 5);
+  const told = (of: string, les: readonly string[]) =>
+    les.map((le) => sampleOf(all, `${of}_bucket`, { ...labels, le }));
+  expect(told(name, ["0.001", "10", "+Inf"])).toEqual([1, 1, 1]);
+  expect(sampleOf(all, `${name}_sum`, labels)).toBe(0);
+  const waited = "relay_wait_duration_seconds";
+  expect(told(waited, ["0.1", "10", "20", "50", "+Inf"])).toEqual([0, 0, 1, 1, 1]);
+  expect(sampleOf(all, `${waited}_sum`, labels)).toBeCloseTo(20, 5);
+  expect(sampleOf(all, "http_requests_total", { ...labels, status: "200" })).toBe(2);
   // A stream is answered when it opens.
   const opened = { method: "GET", route: "/v1/events" };
   expect(sampleOf(all, `${name}_sum`, opened)).toBe(0);
