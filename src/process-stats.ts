@@ -7,6 +7,9 @@ import type { Cancel, Clock } from "./clock.ts";
 const LOOK_EVERY = 0.1;
 const LOOKS = 600;
 
+/** Seconds for which what was read is told again: of thousands of sockets a list takes milliseconds. */
+const KEEP = 1;
+
 export interface ProcessStats {
   readonly started_at: number;
   /** Seconds of processor time so far. */
@@ -27,6 +30,7 @@ export function createProcessStats(clock: Clock) {
   const late = new Float64Array(LOOKS);
   let looks = 0;
   let cancel: Cancel = () => {};
+  let kept: { readonly until: number; readonly stats: ProcessStats } | undefined;
 
   const look = () => {
     const due = clock.elapsed() + LOOK_EVERY;
@@ -36,28 +40,35 @@ export function createProcessStats(clock: Clock) {
     });
   };
 
+  const readNow = (): ProcessStats => {
+    const { user, system } = process.cpuUsage();
+    const { rss, heapUsed } = process.memoryUsage();
+    const sorted = late.slice(0, Math.min(looks, LOOKS)).sort();
+    const at = (part: number) => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
+    return {
+      started_at,
+      cpu_user: user / 1e6,
+      cpu_system: system / 1e6,
+      resident_bytes: rss,
+      heap_bytes: heapUsed,
+      open_fds: orNull(() => readdirSync("/proc/self/fd").length),
+      max_fds: orNull(() => {
+        const limits = readFileSync("/proc/self/limits", "latin1");
+        return Number(/^Max open files +(\d+)/m.exec(limits)![1]);
+      }),
+      lag: { p50: at(0.5), p99: at(0.99), max: at(1) },
+    };
+  };
+
   return {
     start: look,
     stop: (): void => cancel(),
 
+    /** The same object for a second, so that whoever needs several of its figures can ask for each. */
     read(): ProcessStats {
-      const { user, system } = process.cpuUsage();
-      const { rss, heapUsed } = process.memoryUsage();
-      const sorted = late.slice(0, Math.min(looks, LOOKS)).sort();
-      const at = (part: number) => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
-      return {
-        started_at,
-        cpu_user: user / 1e6,
-        cpu_system: system / 1e6,
-        resident_bytes: rss,
-        heap_bytes: heapUsed,
-        open_fds: orNull(() => readdirSync("/proc/self/fd").length),
-        max_fds: orNull(() => {
-          const limits = readFileSync("/proc/self/limits", "latin1");
-          return Number(/^Max open files +(\d+)/m.exec(limits)![1]);
-        }),
-        lag: { p50: at(0.5), p99: at(0.99), max: at(1) },
-      };
+      const now = clock.elapsed();
+      if (!kept || now >= kept.until) kept = { until: now + KEEP, stats: readNow() };
+      return kept.stats;
     },
   };
 }
