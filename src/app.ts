@@ -146,7 +146,13 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
   const streams = createStreams({ auth, feed, clock });
   const createContext = createContextFactory({ services, recordUse: usage.record });
   const limiter = createLimiter({ clock, on: config.RATE_LIMITS === "on" });
-  const monitor = createMonitor({ clock, streams, waits });
+  const monitor = createMonitor({
+    clock,
+    streams,
+    waits,
+    pushLanes: sender.health,
+    look: () => admin.look(),
+  });
   const openVisit = createVisits({
     auth,
     limiter,

@@ -11,7 +11,7 @@ const PER_DOUBLING = 4;
 /** Up to 105 seconds, longer than any request is held. */
 const STEPS = 84;
 
-/** Figures that are looked at once a minute. */
+/** Figures that are looked at when a minute begins. */
 interface Levels {
   readonly streams: number;
   readonly waits: number;
@@ -19,8 +19,26 @@ interface Levels {
   readonly resident_bytes: number;
 }
 
-/** One minute. */
-export interface Minute extends Levels {
+/** Figures that only grow. */
+interface Totals {
+  /** Seconds of processor time. */
+  readonly cpu: number;
+  /** Answers of the push service that took a push, and all others. */
+  readonly pushes_accepted: number;
+  readonly pushes_failed: number;
+}
+
+/** What others must be asked for when a minute begins; null of what they cannot tell. */
+export interface Looks {
+  /** Seconds of one small read. */
+  readonly store_read: number | null;
+  /** Events that are kept, and pushes that wait. */
+  readonly outbox_events: number | null;
+  readonly pushes_queued: number | null;
+}
+
+/** One minute: of the levels what they were when it began, of the totals by what they grew. */
+export interface Minute extends Levels, Totals, Looks {
   /** When it began. */
   readonly at: number;
   readonly requests: number;
@@ -39,17 +57,22 @@ interface Slot {
   server_errors: number;
   readonly steps: Uint32Array;
   levels: Levels;
+  totals: Totals;
+  looks: Looks;
 }
+
+const UNKNOWN: Looks = { store_read: null, outbox_events: null, pushes_queued: null };
 
 interface SeriesOptions {
   readonly clock: Clock;
-  /** Read when a minute begins. */
   readonly levels: () => Levels;
+  readonly totals: () => Totals;
+  readonly look: () => Promise<Looks>;
 }
 
 export type Series = ReturnType<typeof createSeries>;
 
-export function createSeries({ clock, levels }: SeriesOptions) {
+export function createSeries({ clock, levels, totals, look }: SeriesOptions) {
   const slots: Slot[] = [];
   const minuteNow = () => Math.floor(clock.now() / 60);
   const first = minuteNow();
@@ -67,8 +90,16 @@ export function createSeries({ clock, levels }: SeriesOptions) {
       server_errors: 0,
       steps: slot?.steps.fill(0) ?? new Uint32Array(STEPS),
       levels: levels(),
+      totals: totals(),
+      looks: UNKNOWN,
     };
     slots[minute % KEPT] = fresh;
+    void look().then(
+      (looks) => {
+        fresh.looks = looks;
+      },
+      () => {},
+    );
     return fresh;
   };
 
@@ -98,16 +129,20 @@ export function createSeries({ clock, levels }: SeriesOptions) {
       slot.steps[Math.min(STEPS - 1, Math.max(0, step))]!++;
     },
 
-    /** Every minute since the start, at most the last 180, oldest first; the last one is not over. */
+    /**
+     * Every minute since the start, at most the last 180, oldest first. The last one is not over, and
+     * its levels are those of now.
+     */
     read(): Minute[] {
       const now = current().minute;
       const minutes: Minute[] = [];
-      let last: Slot | undefined;
-      for (let minute = Math.max(first, now - KEPT + 1); minute <= now; minute++) {
+      const end = { levels: levels(), totals: totals() };
+      // From the newest on, since what a total grew by is known from the minute after.
+      let after: Pick<Slot, "levels" | "totals"> = end;
+      for (let minute = now; minute >= Math.max(first, now - KEPT + 1); minute--) {
         const slot = slots[minute % KEPT];
         // A minute in which the machine slept has none of its own.
         const own = slot?.minute === minute ? slot : undefined;
-        last = own ?? last;
         minutes.push({
           at: minute * 60,
           requests: own?.requests ?? 0,
@@ -115,11 +150,22 @@ export function createSeries({ clock, levels }: SeriesOptions) {
           server_errors: own?.server_errors ?? 0,
           p50: own ? quantile(own.steps, 0.5) : null,
           p99: own ? quantile(own.steps, 0.99) : null,
-          ...(last?.levels ?? { streams: 0, waits: 0, resident_bytes: 0 }),
+          ...(minute === now ? end.levels : (own ?? after).levels),
+          ...grown(own?.totals ?? after.totals, after.totals),
+          ...(own?.looks ?? UNKNOWN),
         });
+        after = own ?? after;
       }
-      return minutes;
+      return minutes.reverse();
     },
+  };
+}
+
+function grown(from: Totals, to: Totals): Totals {
+  return {
+    cpu: Math.max(0, to.cpu - from.cpu),
+    pushes_accepted: to.pushes_accepted - from.pushes_accepted,
+    pushes_failed: to.pushes_failed - from.pushes_failed,
   };
 }
 

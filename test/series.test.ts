@@ -1,7 +1,7 @@
 /** The minutes that the charts are made of. */
 
 import { expect, test } from "bun:test";
-import { createSeries } from "../src/series.ts";
+import { createSeries, type Looks } from "../src/series.ts";
 import { createTestClock } from "./support/clock.ts";
 
 /** A series whose first minute has just begun. */
@@ -9,12 +9,19 @@ async function begin() {
   const clock = createTestClock();
   await clock.advance(60 - (clock.now() % 60));
   const levels = { streams: 0, waits: 0, resident_bytes: 1 };
-  return {
+  const totals = { cpu: 100, pushes_accepted: 10, pushes_failed: 5 };
+  const looks: Looks = { store_read: 0.001, outbox_events: 7, pushes_queued: 0 };
+  const asked: PromiseWithResolvers<Looks>[] = [];
+  const series = createSeries({
     clock,
-    levels,
-    first: clock.now(),
-    series: createSeries({ clock, levels: () => ({ ...levels }) }),
-  };
+    levels: () => ({ ...levels }),
+    totals: () => ({ ...totals }),
+    look() {
+      asked.push(Promise.withResolvers());
+      return asked.at(-1)!.promise;
+    },
+  });
+  return { clock, levels, totals, looks, asked, first: clock.now(), series };
 }
 
 test("each minute has its requests, errors and levels, also when there was none", async () => {
@@ -28,14 +35,62 @@ test("each minute has its requests, errors and levels, also when there was none"
   await clock.advance(125);
   series.record(503, null);
   const [busy, still, last] = series.read();
-  const none = { requests: 0, client_errors: 0, server_errors: 0, p50: null, p99: null };
+  const none = {
+    ...{ requests: 0, client_errors: 0, server_errors: 0, p50: null, p99: null },
+    ...{ cpu: 0, pushes_accepted: 0, pushes_failed: 0 },
+    ...{ store_read: null, outbox_events: null, pushes_queued: null },
+  };
   expect(busy).toMatchObject({ at: first, requests: 8, client_errors: 3, server_errors: 1 });
   expect(busy).toMatchObject({ streams: 0, waits: 0, resident_bytes: 1 });
   expect(still).toEqual({ at: first + 60, ...none, ...levels });
   expect(last).toEqual({ at: first + 120, ...none, requests: 1, server_errors: 1, ...levels });
   expect(series.read().length).toBe(3);
+  // Of the minute that is not over they are those of now.
+  levels.streams = 1;
+  expect(series.read().map(({ streams }) => streams)).toEqual([0, 3, 1]);
   series.stop();
   expect(clock.pending()).toBe(0);
+});
+
+test("a minute has what the totals grew by in it, also when the machine slept after it", async () => {
+  const { clock, totals, series } = await begin();
+  series.start();
+  const told = () =>
+    series.read().map((one) => [one.cpu, one.pushes_accepted, one.pushes_failed].join(" "));
+  expect(told()).toEqual(["0 0 0"]);
+  Object.assign(totals, { cpu: 103, pushes_accepted: 14 });
+  expect(told()).toEqual(["3 4 0"]);
+  await clock.advance(60);
+  Object.assign(totals, { cpu: 104, pushes_failed: 7 });
+  expect(told()).toEqual(["3 4 0", "1 0 2"]);
+  await clock.skip(180);
+  Object.assign(totals, { cpu: 110 });
+  expect(told()).toEqual(["3 4 0", "1 0 2", "0 0 0", "0 0 0", "6 0 0"]);
+  series.stop();
+});
+
+test("others are asked once a minute, and a minute without their answer has a gap", async () => {
+  const { clock, looks, asked, series } = await begin();
+  series.start();
+  for (let i = 0; i < 5; i++) series.record(200, 0.001);
+  expect(asked.length).toBe(1);
+  const told = () =>
+    series.read().map(({ store_read, outbox_events }) => [store_read, outbox_events]);
+  expect(told()).toEqual([[null, null]]);
+  await clock.advance(60);
+  asked[0]!.resolve(looks);
+  asked[1]!.reject(new Error("away"));
+  await clock.advance(60);
+  asked[2]!.resolve({ ...looks, store_read: null });
+  await clock.advance(0);
+  // An answer belongs to the minute in which it was asked for.
+  expect(told()).toEqual([
+    [0.001, 7],
+    [null, null],
+    [null, 7],
+  ]);
+  expect(asked.length).toBe(3);
+  series.stop();
 });
 
 test("three hours are kept, whose oldest minute gives way to the newest", async () => {

@@ -1,17 +1,21 @@
 /** Watches over this process: its requests, its last three hours, its memory and event loop. */
 
 import { type Clock, systemClock } from "../clock.ts";
+import type { LaneHealth } from "../model/push.ts";
 import { createProcessStats } from "../process-stats.ts";
-import { createSeries } from "../series.ts";
+import { createSeries, type Looks } from "../series.ts";
 import { createMeter } from "./meter.ts";
 
 interface MonitorOptions {
   readonly clock: Clock;
   readonly streams: { count(): number };
   readonly waits: { count(): number };
+  readonly pushLanes: () => readonly LaneHealth[];
+  /** Asked once a minute. */
+  readonly look: () => Promise<Looks>;
 }
 
-export function createMonitor({ clock, streams, waits }: MonitorOptions) {
+export function createMonitor({ clock, streams, waits, pushLanes, look }: MonitorOptions) {
   // The event loop is the real one even when the time is a test's.
   const process_stats = createProcessStats(systemClock);
   const series = createSeries({
@@ -21,6 +25,18 @@ export function createMonitor({ clock, streams, waits }: MonitorOptions) {
       waits: waits.count(),
       resident_bytes: process_stats.read().resident_bytes,
     }),
+    totals: () => {
+      const { cpu_user, cpu_system } = process_stats.read();
+      const counts = pushLanes().map((lane) => lane.counts);
+      const accepted = sum(counts.map(({ ok = 0 }) => ok));
+      const all = sum(counts.flatMap((one) => Object.values(one)));
+      return {
+        cpu: cpu_user + cpu_system,
+        pushes_accepted: accepted,
+        pushes_failed: all - accepted,
+      };
+    },
+    look,
   });
   return {
     meter: createMeter({ clock, series }),
@@ -36,3 +52,5 @@ export function createMonitor({ clock, streams, waits }: MonitorOptions) {
     },
   };
 }
+
+const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);

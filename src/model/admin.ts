@@ -95,10 +95,18 @@ const Minute = z.object({
   /** Seconds, of the requests that did not ask to wait; null when there was none. */
   p50: seconds.nullable(),
   p99: seconds.nullable(),
-  /** As they were when the minute began. */
+  /** As they were when the minute began; of the last one, as they are. */
   streams: count,
   waits: count,
   resident_bytes: bytes,
+  /** Seconds of processor time, and answers of the push service in this minute. */
+  cpu: seconds,
+  pushes_accepted: count,
+  pushes_failed: count,
+  /** Of the store when the minute began: seconds of one small read, events, pushes that wait. */
+  store_read: seconds.nullable(),
+  outbox_events: count.nullable(),
+  pushes_queued: count.nullable(),
 });
 
 /** The last 180 minutes of the process that answers, oldest first; the last one is not over. */

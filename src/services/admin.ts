@@ -18,7 +18,7 @@ import type {
   StoreFigures,
 } from "../model/admin.ts";
 import type { ProcessStats } from "../process-stats.ts";
-import type { Series } from "../series.ts";
+import type { Looks, Series } from "../series.ts";
 import type { PushStatus } from "./push-status.ts";
 
 /** What the parts of this process tell of themselves. */
@@ -99,18 +99,35 @@ export function createAdmin(deps: AdminDeps) {
     return counts;
   };
 
-  const storeState = keep(clock, async () => {
+  const readState = async () => {
     const from = clock.elapsed();
     const bytes = await storeBytes(store);
     return { bytes, latency: clock.elapsed() - from };
-  });
+  };
 
+  const storeState = keep(clock, readState);
   const events = keep(clock, () => eventFigures(store));
   const pushes = keep(clock, () => deps.pushStatus.read(RECORDS));
 
   return {
     /** What is in the store, over all processes. */
     overview: async (): Promise<Overview> => ({ version, counts: await countsNow() }),
+
+    /** What the charts need of the store, once a minute. */
+    async look(): Promise<Looks> {
+      const [state, outbox, push] = await Promise.allSettled([
+        readState(),
+        eventFigures(store),
+        deps.pushStatus.read(1),
+      ]);
+      const told = <Value, Part>(one: PromiseSettledResult<Value>, part: (value: Value) => Part) =>
+        one.status === "fulfilled" ? part(one.value) : null;
+      return {
+        store_read: told(state, ({ latency }) => latency),
+        outbox_events: told(outbox, ({ rows }) => rows),
+        pushes_queued: told(push, ({ queues }) => queues.reduce((sum, { rows }) => sum + rows, 0)),
+      };
+    },
 
     /** Newest first. */
     async accounts({ limit = LIMITS.admin_page_default, cursor }: AccountPage) {

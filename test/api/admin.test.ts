@@ -272,6 +272,10 @@ test("the store tells its size and its commits, the outbox its events, the jobs 
   // `key.created` and the tasks.
   const { events } = await admin.outbox.query();
   expect(events).toEqual({ rows: 21, oldest_at: made_at, behind: 0 });
+  const [minute] = (await admin.series.query()).minutes;
+  expect(minute).toMatchObject({ outbox_events: 0, pushes_queued: 0, pushes_accepted: 0 });
+  expect(minute!.store_read).not.toBeNull();
+  expect(minute!.cpu).toBeGreaterThanOrEqual(0);
   const { jobs } = await admin.jobs.query();
   expect(jobs.find(({ name }) => name === "expire questions")).toEqual({
     name: "expire questions",
@@ -323,7 +327,16 @@ test.if(STORE_KIND === "server")(
     const { data } = await admin.overview.query().catch((thrown: any) => thrown);
     expect([data.httpStatus, data.code_name]).toEqual([503, "store_unavailable"]);
     expect((await admin.process.query()).pid).toBe(process.pid);
+    // The minute that begins meanwhile has a gap, and the next one has none.
+    const gaps = async () => {
+      await clock.advance(60);
+      const last = async () => (await admin.series.query()).minutes.at(-1)!;
+      const { store_read, outbox_events, pushes_queued } = await last();
+      return [store_read, outbox_events, pushes_queued].map((one) => one === null);
+    };
+    expect(await gaps()).toEqual([true, true, true]);
     await sqld!.restart();
     expect((await admin.overview.query()).counts!.accounts).toBe(0);
+    await until(async () => (await gaps()).every((gap) => !gap));
   },
 );

@@ -29,6 +29,10 @@ test("lanes, what waits, and what became of the last ones", async () => {
     },
   ]);
   expect(told.queues).toEqual([]);
+  const { minutes } = await admin.series.query();
+  const accepted_then = minutes.map(({ pushes_accepted }) => pushes_accepted);
+  expect(accepted_then.reduce((sum, one) => sum + one, 0)).toBe(accepted);
+  expect(minutes.map(({ pushes_failed }) => pushes_failed)).toEqual(minutes.map(() => 0));
   expect(told.records!.length).toBe(accepted);
   expect(told.records!.find(({ kind }) => kind === "question")).toEqual({
     environment: "sandbox",
@@ -67,6 +71,11 @@ test("lanes, what waits, and what became of the last ones", async () => {
   expect(sampleOf(after, "relay_push_oldest_seconds", sandbox)).toBeCloseTo(20, 5);
   const refusal = { ...sandbox, reason: "InvalidProviderToken" };
   expect(sampleOf(after, "relay_push_answers_total", refusal)).toBeGreaterThan(0);
+  await world.advance(60);
+  const minute = (await admin.series.query()).minutes.at(-1)!;
+  expect([minute.pushes_queued, minute.pushes_accepted]).toEqual([waiting, 0]);
+  const failed = (await admin.series.query()).minutes.map(({ pushes_failed }) => pushes_failed);
+  expect(failed.some((times) => times > 0)).toBe(true);
 });
 
 test("while pushes are off there is no lane and no metric of one", async () => {

@@ -3,6 +3,7 @@
 import { systemClock } from "../../src/clock.ts";
 import { ADMIN } from "../support/admin.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
+import { startApple } from "../support/apple.ts";
 import { ask, createAgent, createPerson, createTask, DEVICE } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type EventStream, openStream } from "../support/stream.ts";
@@ -14,26 +15,33 @@ export async function createAdminScene() {
   // Durations are the real ones.
   const clock = { ...createTestClock(), elapsed: systemClock.elapsed };
   await clock.advance(-HOURS * 3_600);
-  const app = await startTestApp({ clock, env: ADMIN });
+  const apple = await startApple({ now: clock.now });
+  const env = { ...ADMIN, ...apple.env("SANDBOX") };
+  const app = await startTestApp({ clock, env, jitter: () => 1 });
   let told: Promise<void> | undefined;
   return {
     app,
     /** Time has come to the real one when this resolves, so that the browser's is the same. */
-    told: (): Promise<void> => (told ??= tell(app, clock)),
+    told: (): Promise<void> => (told ??= tell(app, clock, apple)),
   };
 }
 
-async function tell({ url, jobs }: TestApp, clock: TestClock): Promise<void> {
+type Apple = Awaited<ReturnType<typeof startApple>>;
+
+async function tell({ url, jobs, sender }: TestApp, clock: TestClock, apple: Apple): Promise<void> {
   const people = [];
   for (let i = 0; i < 4; i++) people.push(await createPerson(url));
   const agents = [];
   for (const [i, person] of people.entries()) {
     for (let k = 0; k <= i % 3; k++) agents.push(await createAgent(url, person, `agent ${k}`));
-    await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, DEVICE);
+    const device = { ...DEVICE, apns_token: `aa0${i}` };
+    await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, device);
   }
   const streams: EventStream[] = [];
   const statuses = ["todo", "in_progress", "done", "done", "cancelled"];
   for (let minute = 0; minute < HOURS * 60; minute++) {
+    const refused = { status: 503, reason: "ServiceUnavailable" };
+    apple.behave(() => (minute >= 95 && minute < 103 ? refused : undefined));
     const agent = agents[minute % agents.length]!;
     const busy = Math.round(6 + 5 * Math.sin(minute / 14) + (minute % 7));
     for (let i = 0; i < busy; i++) {
@@ -47,6 +55,7 @@ async function tell({ url, jobs }: TestApp, clock: TestClock): Promise<void> {
       const { id } = await ask(agent.send, { prompt: "p", kind: "text" });
       if (minute % 18 === 0) await agent.send(`DELETE /v1/questions/${id}`);
     }
+    await sender.settled();
     await clock.skip(60);
     await jobs.settled();
   }

@@ -1,7 +1,6 @@
-/** The admin page: the way in, what it shows and when, and how it looks. */
+/** The admin page: the way in, what it shows, and when. */
 
 import { expect } from "bun:test";
-import { mkdir } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { ADMIN, ADMIN_TOKEN, adminClient } from "../support/admin.ts";
@@ -9,41 +8,12 @@ import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
-import { createAdminScene } from "./admin-scene.ts";
-import { browserTests, DESK, expectComplaints, openProfile, PHONE } from "./browser.ts";
-import { fits, settled, violations } from "./look.ts";
+import { CHARTS, createAdminPage, lookAgain, signIn, untilLive } from "./admin-page.ts";
+import { browserTests, expectComplaints, openProfile } from "./browser.ts";
 
 const webTest = browserTests();
 
-/** Where to put pictures to look at; nowhere when unset. */
-const PICTURES = process.env.RELAY_TEST_PICTURES;
-
-const { app, told } = await createAdminScene();
-
-interface Options {
-  readonly size?: typeof PHONE;
-  readonly scheme?: "light" | "dark";
-}
-
-/** The page of a new profile, before anybody signed in. */
-async function openAdmin(options: Options = {}): Promise<Page> {
-  await told();
-  const page = await (await openProfile(app.url, options)).newPage();
-  await page.goto(`${app.url}/admin`);
-  await page.getByLabel("Admin token").waitFor();
-  return page;
-}
-
-async function signIn(page: Page, token = ADMIN_TOKEN): Promise<void> {
-  await page.getByLabel("Admin token").fill(token);
-  await page.keyboard.press("Enter");
-}
-
-const untilLive = (page: Page) => page.locator("[data-live=true]").waitFor();
-
-/** As when the tab is looked at again: figures are asked for at once. */
-const lookAgain = (page: Page) =>
-  page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+const { app, openAdmin } = await createAdminPage();
 
 /** The number under this name at the top. */
 const tile = (page: Page, name: string) =>
@@ -103,7 +73,11 @@ webTest("it shows what the server tells, and what changes meanwhile", async () =
   for (const name of ["Store", "Event outbox", "Pushes", "Jobs", "Process", "Accounts"]) {
     await page.getByRole("region", { name, exact: true }).waitFor();
   }
-  await page.getByText("APNS_TEAM_ID is not set").waitFor();
+  const pushes = page.getByRole("region", { name: "Pushes" });
+  const { lanes, records } = await adminClient(app.url).pushes.query();
+  await pushes.getByText(`ok ${lanes[0]!.counts.ok}`).waitFor();
+  const sent = records!.filter(({ outcome }) => outcome === "sent").length;
+  await pushes.getByRole("listitem").getByText(`sent${sent}`).waitFor();
   await page.getByRole("region", { name: "Jobs" }).getByText("expire questions").waitFor();
   const rows = page.getByRole("table").locator("tbody tr");
   expect(await rows.count()).toBe(counts!.accounts);
@@ -114,39 +88,27 @@ webTest("it shows what the server tells, and what changes meanwhile", async () =
   expect(await page.getByRole("table").locator("tbody").textContent()).toContain("never");
 });
 
-webTest("a chart can be gone through by keys and by pointer", async () => {
-  const page = await openAdmin();
-  await signIn(page);
-  const slider = page.getByRole("slider", { name: "Requests a minute, minute by minute" });
-  await slider.waitFor();
-  expect(await page.getByRole("slider").count()).toBe(4);
-  const { minutes } = await adminClient(app.url).series.query();
-  expect(minutes.length).toBe(180);
-  const at = (minute: (typeof minutes)[number]) =>
-    new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hour12: false }).format(
-      minute.at * 1000,
+webTest(
+  "of a server that just started each first value is a dot, and what is off is said",
+  async () => {
+    const young = await startTestApp({ env: ADMIN });
+    const page = await (await openProfile(young.url)).newPage();
+    await page.goto(`${young.url}/admin`);
+    await signIn(page);
+    await untilLive(page);
+    await page.getByText("APNS_TEAM_ID is not set").waitFor();
+    await page.getByText("None yet.", { exact: true }).last().waitFor();
+    expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
+    const memory = page.getByRole("figure").filter({ hasText: "Memory" });
+    const [line, dot] = await memory
+      .locator("path.stroke-accent")
+      .evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect()));
+    expect([line!.width, dot!.width >= 0]).toEqual([0, true]);
+    expect(await memory.locator("path.stroke-accent").last().getAttribute("d")).toMatch(
+      /^M[^M]+h0/,
     );
-  await slider.focus();
-  for (const [key, i] of [
-    ["Home", 0],
-    ["ArrowRight", 1],
-    ["ArrowRight", 2],
-  ] as const) {
-    await page.keyboard.press(key);
-    const { requests, client_errors, server_errors } = minutes[i]!;
-    const said = `${at(minutes[i]!)}: all ${requests}, 4xx ${client_errors}, 5xx ${server_errors}`;
-    expect(await slider.getAttribute("aria-valuetext")).toBe(said);
-  }
-  await page.getByText(at(minutes[2]!), { exact: true }).first().waitFor();
-  const box = (await slider.boundingBox())!;
-  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  const middle = new RegExp(`^${at(minutes[90]!)}|^${at(minutes[89]!)}`);
-  expect(await slider.getAttribute("aria-valuetext")).toMatch(middle);
-  // A line has a point for each minute.
-  const figure = page.getByRole("figure").filter({ hasText: "Requests a minute" });
-  const path = await figure.locator("path.stroke-accent").getAttribute("d");
-  expect(path!.match(/[ML]/g)!.length).toBe(180);
-});
+  },
+);
 
 webTest("what was told stays when the server goes away, and is live when it is back", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
@@ -157,11 +119,31 @@ webTest("what was told stays when the server goes away, and is live when it is b
   await lookAgain(page);
   await page.getByRole("alert").getByText("cannot be reached").waitFor();
   await page.getByText("As it was").waitFor();
-  expect(await page.getByRole("slider").count()).toBe(4);
+  expect(await page.getByRole("slider").count()).toBe(CHARTS);
   await page.unroute("**/admin/trpc/**");
   await lookAgain(page);
   await untilLive(page);
   expect(await page.getByRole("alert").count()).toBe(0);
+});
+
+webTest("a server that answers nothing is not called live for long", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const context = await openProfile(app.url);
+  const page = await context.newPage();
+  await page.clock.install();
+  await page.goto(`${app.url}/admin`);
+  await signIn(page);
+  await untilLive(page);
+  await page.route("**/admin/trpc/**", () => {});
+  await lookAgain(page);
+  await page.clock.fastForward(7_000);
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await page.clock.fastForward(1_500);
+  await page.getByRole("alert").getByText("cannot be reached").waitFor();
+  await page.getByText("As it was").waitFor();
+  await page.unroute("**/admin/trpc/**");
+  await lookAgain(page);
+  await untilLive(page);
 });
 
 webTest("a token that is refused later signs the tab out", async () => {
@@ -177,19 +159,38 @@ webTest("a token that is refused later signs the tab out", async () => {
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 });
 
-webTest("it says when several processes answer in turn", async () => {
-  const page = await openAdmin();
-  await signIn(page);
-  await untilLive(page);
-  expect(await page.getByText("processes in turn").count()).toBe(0);
-  await page.route("**/admin/trpc/**", async (route) => {
-    const response = await route.fetch();
-    const body = (await response.text()).replace(/"pid":\d+/, '"pid":4242');
-    await route.fulfill({ response, body });
-  });
-  await lookAgain(page);
-  await page.getByText("The answers come from 2 processes in turn").waitFor();
-});
+webTest(
+  "it says when several processes answer in turn, and a server that starts again is none",
+  async () => {
+    const page = await openAdmin();
+    await signIn(page);
+    await untilLive(page);
+    let answering = "";
+    let looks = 0;
+    await page.route("**/admin/trpc/**", async (route) => {
+      const response = await route.fetch();
+      // In containers all have the same number.
+      const body = (await response.text())
+        .replace(/"started_at":/, `$&1${answering}`)
+        .replace(/"version":"[^"]+","bun"/, `"version":"0.0.${looks}","bun"`);
+      await route.fulfill({ response, body });
+    });
+    const look = async (who: string) => {
+      answering = who;
+      looks++;
+      await lookAgain(page);
+      await page.getByText(`0.0.${looks}, Bun`).waitFor();
+    };
+    const notice = page.getByText("processes in turn");
+    for (const who of ["1", "2", "2", "3"]) await look(who);
+    expect(await notice.count()).toBe(0);
+    await look("2");
+    expect(await notice.textContent()).toStartWith("The answers come from 2 processes");
+    // A minute after the last change there is one again.
+    for (let i = 0; i < 12; i++) await look("2");
+    await notice.waitFor({ state: "detached" });
+  },
+);
 
 webTest(
   "the first load takes at most 100 KB of compressed script, all from this server",
@@ -215,45 +216,28 @@ webTest(
   },
 );
 
-for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
-  for (const scheme of ["light", "dark"] as const) {
-    webTest(
-      `axe finds nothing, and nothing sticks out: ${scheme}, ${name}`,
-      async () => {
-        expectComplaints(/Failed to load resource|ERR_/);
-        const page = await openAdmin({ size, scheme });
-        const found: Record<string, string[]> = {};
-        const look = async (view: string) => {
-          await settled(page);
-          found[view] = await violations(page);
-          await fits(page);
-          if (!PICTURES) return;
-          await mkdir(PICTURES, { recursive: true });
-          const path = `${PICTURES}/admin-${view}-${name}-${scheme}.png`;
-          await page.screenshot({ path, fullPage: view === "whole" });
-        };
-        await look("sign-in");
-        await signIn(page, "x");
-        await page.getByRole("alert").waitFor();
-        await look("refused");
-        await signIn(page);
-        await untilLive(page);
-        await page.getByRole("table").waitFor();
-        await look("dashboard");
-        await look("whole");
-        await page.getByRole("slider").first().focus();
-        await page.keyboard.press("Home");
-        await look("minute");
-        await page.route("**/admin/trpc/**", (route) => route.abort());
-        await lookAgain(page);
-        await page.getByRole("alert").waitFor();
-        await look("away");
-        expect(Object.entries(found).filter(([, list]) => list.length > 0)).toEqual([]);
-      },
-      60_000,
-    );
-  }
-}
+webTest("the focus is never lost: signing in, signing out, the last page of accounts", async () => {
+  const crowd = await startTestApp({ env: ADMIN });
+  for (let i = 0; i < 30; i++) await createPerson(crowd.url);
+  const page = await (await openProfile(crowd.url)).newPage();
+  await page.goto(`${crowd.url}/admin`);
+  const focused = () =>
+    page.evaluate(() => {
+      const { tagName = "", ariaLabel, textContent } = document.activeElement ?? {};
+      return `${tagName} ${ariaLabel ?? textContent}`;
+    });
+  await signIn(page);
+  await untilLive(page);
+  expect(await focused()).toBe("H1 Relay admin");
+  await page.getByRole("button", { name: "Show more" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
+  expect(await page.getByRole("table").locator("tbody tr").count()).toBe(30);
+  expect(await focused()).toBe("SECTION Table of accounts");
+  await page.getByRole("button", { name: "Sign out" }).press("Enter");
+  await page.getByLabel("Admin token").waitFor();
+  expect(await focused()).toBe("H1 Relay admin");
+});
 
 webTest("it asks no more while nobody looks at it", async () => {
   const page = await openAdmin();

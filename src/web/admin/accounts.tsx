@@ -1,7 +1,7 @@
 /** The accounts, newest first: ids, counts and times. */
 
 import { RotateCw } from "lucide-react";
-import { useCallback, useEffect, useState } from "react";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
 import { Ago, Problem, Skeleton } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
@@ -18,6 +18,7 @@ export function Accounts({ api }: { api: AdminApi }) {
   const [cursor, setCursor] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
+  const table = useRef<HTMLElement>(null);
   const load = useCallback(
     async (after: string | null) => {
       setBusy(true);
@@ -26,6 +27,8 @@ export function Accounts({ api }: { api: AdminApi }) {
         setAccounts((before) => (after ? [...(before ?? []), ...page.accounts] : page.accounts));
         setCursor(page.next_cursor);
         setFault(null);
+        // The button goes away with the last page, and the focus shall not.
+        if (after && page.next_cursor === null) table.current?.focus({ preventScroll: true });
       } catch (error) {
         setFault(faultOf(error));
       }
@@ -49,7 +52,7 @@ export function Accounts({ api }: { api: AdminApi }) {
       ) : accounts.length === 0 ? (
         <p className="text-soft">None yet.</p>
       ) : (
-        <Table accounts={accounts} />
+        <Table accounts={accounts} place={table} />
       )}
       {cursor !== null && (
         <Button look="quiet" busy={busy} className="mt-3 w-full" onClick={() => void load(cursor)}>
@@ -62,11 +65,21 @@ export function Accounts({ api }: { api: AdminApi }) {
 
 const COLUMNS = ["Keys", "Devices", "Open tasks", "Finished", "Pending questions"] as const;
 
-function Table({ accounts }: { accounts: readonly Account[] }) {
+interface TableProps {
+  readonly accounts: readonly Account[];
+  readonly place: RefObject<HTMLElement | null>;
+}
+
+function Table({ accounts, place }: TableProps) {
   return (
     // A phone scrolls it by itself; keys too, once it has the focus.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
-    <section aria-label="Table of accounts" tabIndex={0} className="-mx-5 overflow-x-auto px-5">
+    <section
+      ref={place}
+      aria-label="Table of accounts"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
+      tabIndex={0}
+      className="-mx-5 overflow-x-auto px-5"
+    >
       <table className="w-full text-sm tabular-nums">
         <thead>
           <tr className="text-left text-faint">

@@ -1,4 +1,7 @@
-/** How values are spread over sizes, and how a whole falls into parts. */
+/**
+ * How values are spread over sizes, and how a whole falls into parts. Bars and swatches keep their
+ * colours where the system chooses all others, or they would not be seen.
+ */
 
 import { classes } from "../ui/classes.ts";
 import type { Distribution } from "./api.ts";
@@ -36,7 +39,10 @@ export function Spread({ title, of: { bounds, counts }, format }: SpreadProps) {
             className="grid grid-cols-[6.5rem_minmax(0,1fr)_4rem] items-center gap-3 text-sm tabular-nums"
           >
             <span className="text-soft">{name(i)}</span>
-            <span aria-hidden className="h-2.5 overflow-hidden rounded-full bg-sunken">
+            <span
+              aria-hidden
+              className="h-2.5 forced-color-adjust-none overflow-hidden rounded-full bg-sunken"
+            >
               <span
                 className="block h-full origin-left rounded-full bg-accent"
                 style={{ transform: `scaleX(${counts[i]! / most})` }}
@@ -82,7 +88,10 @@ export function Shares({ title, parts }: { title: string; parts: readonly Share[
         <span className="font-medium">{title}</span>
         <span className="tabular-nums">{count(total)}</span>
       </figcaption>
-      <div aria-hidden className="flex h-2.5 gap-0.5 overflow-hidden rounded-full bg-sunken">
+      <div
+        aria-hidden
+        className="flex h-2.5 forced-color-adjust-none gap-0.5 overflow-hidden rounded-full bg-sunken"
+      >
         {parts
           .filter(({ value }) => value > 0)
           .map(({ name, value, look }) => (
@@ -96,7 +105,10 @@ export function Shares({ title, parts }: { title: string; parts: readonly Share[
       <ul className="mt-2.5 flex flex-wrap gap-x-4 gap-y-1 text-sm">
         {parts.map(({ name, value, look }) => (
           <li key={name} className="inline-flex items-center gap-1.5 tabular-nums">
-            <span aria-hidden className={classes("size-2.5 rounded-full", PARTS[look])} />
+            <span
+              aria-hidden
+              className={classes("size-2.5 forced-color-adjust-none rounded-full", PARTS[look])}
+            />
             <span className="text-soft">{name}</span>
             <span className="font-medium">{count(value)}</span>
           </li>

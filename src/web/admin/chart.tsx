@@ -29,13 +29,15 @@ interface ChartProps {
   readonly scale: (most: number) => Scale;
   /** True: the first line has its area filled. */
   readonly filled?: boolean;
+  /** True: the last values are those of now. */
+  readonly live?: boolean;
 }
 
 /** Units of the drawing, which is stretched to its place. */
 const WIDTH = 600;
 const HEIGHT = 150;
 
-export function Chart({ title, format, times, lines, scale, filled }: ChartProps) {
+export function Chart({ title, format, times, lines, scale, filled, live }: ChartProps) {
   const [chosen, setChosen] = useState<number | null>(null);
   const last = times.length - 1;
   const at = Math.min(chosen ?? last, last);
@@ -56,12 +58,18 @@ export function Chart({ title, format, times, lines, scale, filled }: ChartProps
       <figcaption className="mb-3 flex flex-wrap items-baseline gap-x-5 gap-y-1">
         <span className="font-semibold">{title}</span>
         <span className="text-faint text-sm tabular-nums">
-          {chosen === null ? "now" : timeOf(times[at]!)}
+          {chosen === null && live ? "now" : times.length > 0 && timeOf(times[at]!)}
         </span>
         <span className="flex flex-wrap gap-x-4 text-sm">
           {lines.map(({ name, look, values }) => (
             <span key={name} className="inline-flex items-center gap-1.5 tabular-nums">
-              <span aria-hidden className={classes("size-2.5 rounded-full", LOOKS[look].swatch)} />
+              <span
+                aria-hidden
+                className={classes(
+                  "size-2.5 forced-color-adjust-none rounded-full",
+                  LOOKS[look].swatch,
+                )}
+              />
               <span className="text-soft">{name}</span>
               <span className="font-medium">{values[at] == null ? "–" : format(values[at])}</span>
             </span>
@@ -115,6 +123,16 @@ export function Chart({ title, format, times, lines, scale, filled }: ChartProps
                 vectorEffect="non-scaling-stroke"
               />
             ))}
+            {lines.map(({ name, look, values }) => (
+              <path
+                key={name}
+                d={dots(values, x, y)}
+                className={classes("fill-none", LOOKS[look].line)}
+                strokeWidth={6}
+                strokeLinecap="round"
+                vectorEffect="non-scaling-stroke"
+              />
+            ))}
             {chosen !== null && (
               <path
                 d={`M${x(at)} 0V${HEIGHT}`}
@@ -151,25 +169,33 @@ export function Chart({ title, format, times, lines, scale, filled }: ChartProps
 
 type Place = (value: number) => number;
 
-/** A line with a gap wherever there is no value; a value by itself is a dot. */
+/** A line with a gap wherever there is no value. */
 function path(values: readonly (number | null)[], x: Place, y: Place): string {
   let drawing = false;
   return values
     .map((value, i) => {
-      if (value === null) {
-        drawing = false;
-        return "";
-      }
-      const point = `${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
-      const alone = !drawing && (values[i + 1] ?? null) === null;
-      const step = alone ? `M${point}h0.01` : `${drawing ? "L" : "M"}${point}`;
-      drawing = true;
+      const step = value === null ? "" : `${drawing ? "L" : "M"}${pointOf(i, value, x, y)}`;
+      drawing = value !== null;
       return step;
     })
     .join("");
 }
 
+/** Values that have no neighbour, of which there is no line to be seen. */
+function dots(values: readonly (number | null)[], x: Place, y: Place): string {
+  return values
+    .map((value, i) =>
+      value === null || (values[i - 1] ?? values[i + 1] ?? null) !== null
+        ? ""
+        : `M${pointOf(i, value, x, y)}h0.01`,
+    )
+    .join("");
+}
+
+const pointOf = (i: number, value: number, x: Place, y: Place): string =>
+  `${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
+
 function area(values: readonly (number | null)[], x: Place, y: Place): string {
-  const points = values.map((value, i) => `L${x(i).toFixed(1)} ${y(value ?? 0).toFixed(1)}`);
+  const points = values.map((value, i) => `L${pointOf(i, value ?? 0, x, y)}`);
   return `M${x(0).toFixed(1)} ${HEIGHT}${points.join("")}V${HEIGHT}Z`;
 }

@@ -6,12 +6,14 @@ import { Logo } from "../person/logo.tsx";
 import { Ago, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
+import { fullTime } from "../ui/time.ts";
 import { Accounts } from "./accounts.tsx";
 import type { AdminApi, Minute } from "./api.ts";
 import { count } from "./numbers.ts";
 import { Panel } from "./panel.tsx";
 import { Jobs, Outbox, Process, Pushes, Rows, StoreState } from "./panels.tsx";
-import { type Polled, useFigures } from "./poll.ts";
+import { inTurn, type Polled, useFigures } from "./poll.ts";
+import { Title } from "./title.tsx";
 import { Traffic } from "./traffic.tsx";
 
 interface DashboardProps {
@@ -22,13 +24,13 @@ interface DashboardProps {
 
 export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
   const polled = useFigures(api, onRefused);
-  const { figures, faults, fault, pids } = polled;
+  const { figures, faults, fault, answers } = polled;
   const { overview, process, series, store, outbox, pushes, jobs } = figures;
   return (
     <div className="mx-auto max-w-7xl px-4 pb-16 sm:px-6 lg:px-10">
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2 py-5">
         <Logo />
-        <h1 className="font-semibold text-xl tracking-tight">Relay admin</h1>
+        <Title className="font-semibold text-xl tracking-tight" />
         <Live polled={polled} />
         <Button look="quiet" className="ml-auto" onClick={onLeave}>
           <LogOut aria-hidden className="size-4" />
@@ -37,14 +39,12 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
       </header>
       <main className="space-y-5">
         {fault && <Problem>{fault.message}</Problem>}
-        {pids.length > 1 && (
-          <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-warn">
-            {`The answers come from ${pids.length} processes in turn (${pids.join(", ")}). What is said of "this process" is of the one that answered last: ask each by its own address to follow it.`}
-          </p>
-        )}
+        <InTurn answers={answers} />
         <Tiles polled={polled} />
         <Panel title="Last three hours" of="this process" told={series} fault={faults.series}>
-          {({ minutes }) => <Traffic minutes={minutes} />}
+          {({ minutes }) => (
+            <Traffic minutes={minutes} pushes={pushes !== null && pushes.lanes.length > 0} />
+          )}
         </Panel>
         <div className="grid items-start gap-5 lg:grid-cols-2 xl:grid-cols-3">
           <Column>
@@ -89,6 +89,19 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
   );
 }
 
+/** Of several processes at one address: the charts of one are then followed by those of another. */
+function InTurn({ answers }: Pick<Polled, "answers">) {
+  const processes = inTurn(answers).map(
+    ({ pid, started_at }) => `${pid} since ${fullTime(started_at)}`,
+  );
+  if (processes.length === 0) return null;
+  return (
+    <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-warn">
+      {`The answers come from ${processes.length} processes in turn (${processes.join("; ")}). What is said of "this process" is of the one that answered last: ask each by its own address to follow it.`}
+    </p>
+  );
+}
+
 function Column({ children }: { children: ReactNode }) {
   return <div className="min-w-0 space-y-5">{children}</div>;
 }
@@ -101,7 +114,7 @@ function Live({ polled: { at, fault } }: { polled: Polled }) {
       <span
         aria-hidden
         className={classes(
-          "size-2.5 rounded-full",
+          "size-2.5 forced-color-adjust-none rounded-full",
           live ? "bg-ok" : fault ? "bg-danger" : "bg-edge",
         )}
       />

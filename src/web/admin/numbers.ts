@@ -26,6 +26,10 @@ export function span(seconds: number): string {
   return `${whole.format(seconds / 86_400)} d`;
 }
 
+/** `0.4 %`, `12 %`. */
+export const percent = (part: number): string =>
+  `${(part < 1 ? rough : whole).format(part * 100)} %`;
+
 /** `1 key`, `2 keys`. */
 export const many = (value: number, one: string, more = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : more}`;

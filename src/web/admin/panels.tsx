@@ -3,7 +3,7 @@
 import { Ago, Badge, Facts, type Tone } from "../ui/bits.tsx";
 import type { Outputs } from "./api.ts";
 import { Shares, Spread } from "./bars.tsx";
-import { bytes, count, many, span } from "./numbers.ts";
+import { bytes, count, many, percent, span } from "./numbers.ts";
 
 export function Rows({ counts }: { counts: NonNullable<Outputs["overview"]["counts"]> }) {
   const { tasks, questions } = counts;
@@ -74,8 +74,6 @@ export function Process({ figures }: { figures: Outputs["process"] }) {
     />
   );
 }
-
-const percent = (part: number) => `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
 
 export function StoreState({ figures }: { figures: Outputs["store"] }) {
   return (

@@ -21,9 +21,15 @@ export interface Polled {
   readonly fault: Fault | null;
   /** When something was told last. */
   readonly at: number | null;
-  /** Processes that have answered. */
-  readonly pids: readonly number[];
+  /** Who answered the last looks, newest last. */
+  readonly answers: readonly Answerer[];
 }
+
+/** A process. In a container each may be number 1, so its start tells it from others too. */
+type Answerer = Pick<Outputs["process"], "pid" | "started_at">;
+
+/** Looks of which it is known who answered: a minute's. */
+const REMEMBERED = 12;
 
 const NOTHING: Polled = {
   figures: {
@@ -38,7 +44,7 @@ const NOTHING: Polled = {
   faults: {},
   fault: null,
   at: null,
-  pids: [],
+  answers: [],
 };
 
 /** `onRefused` is called when the token is none. */
@@ -67,7 +73,9 @@ export function useFigures(api: AdminApi, onRefused: () => void): Polled {
         faults: alone ? before.faults : faults,
         fault: alone,
         at: alone ? before.at : now(),
-        pids: pidsWith(before.pids, (told.process as Outputs["process"] | undefined)?.pid),
+        answers: told.process
+          ? [...before.answers, told.process as Answerer].slice(-REMEMBERED)
+          : before.answers,
       }));
     };
     void look();
@@ -83,6 +91,18 @@ export function useFigures(api: AdminApi, onRefused: () => void): Polled {
   return polled;
 }
 
-function pidsWith(pids: readonly number[], pid: number | undefined): readonly number[] {
-  return pid === undefined || pids.includes(pid) ? pids : [...pids, pid];
+/**
+ * The processes that answer in turn, oldest first: one that answered before another and after it too,
+ * and that other. A server that started again is none of several, as the one before it is gone.
+ */
+export function inTurn(answers: readonly Answerer[]): readonly Answerer[] {
+  const nameOf = ({ pid, started_at }: Answerer) => `${pid} ${started_at}`;
+  const names = answers.map(nameOf);
+  const found = new Map<string, Answerer>();
+  for (const [first, name] of names.entries()) {
+    const turn = answers.slice(first, names.lastIndexOf(name) + 1);
+    if (turn.every((one) => nameOf(one) === name)) continue;
+    for (const one of turn) found.set(nameOf(one), one);
+  }
+  return [...found.values()].sort((a, b) => a.started_at - b.started_at);
 }

@@ -7,6 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { createAdminApi } from "./api.ts";
+import { Title } from "./title.tsx";
 
 interface SignInProps {
   /** True: the token that this tab had is not valid any more. */
@@ -33,7 +34,7 @@ export function SignIn({ refused, onEnter }: SignInProps) {
   return (
     <main className="mx-auto flex min-h-dvh max-w-md flex-col justify-center px-5 py-10">
       <Logo className="size-14" />
-      <h1 className="mt-6 font-semibold text-3xl tracking-tight">Relay admin</h1>
+      <Title className="mt-6 font-semibold text-3xl tracking-tight" />
       <p className="mt-2 mb-8 text-lg text-soft leading-snug">
         How the service does. Nothing of what people and agents write is shown here.
       </p>
