@@ -6,9 +6,11 @@ import { createAdminAuth } from "../auth/admin.ts";
 import { fail } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metric } from "../metrics.ts";
+import { gzipped } from "./gzip.ts";
 import type { Handler } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
 import { createTrpcHandler } from "./trpc.ts";
+import type { Visit } from "./visit.ts";
 
 interface AdminOptions extends Pick<AdminContext, "admin"> {
   /** Unset: there is no admin, and none of this. */
@@ -24,30 +26,32 @@ export function createAdminSurface({ token, admin, metrics, log }: AdminOptions)
   const registry = createMetrics();
   registry.add(...metrics);
 
-  const showMetrics: Handler = async ({ headers }) => {
-    if (!authenticate(headers.get("authorization"))) fail("unauthorized");
-    return new Response(await registry.text(), {
-      headers: {
-        "content-type": "text/plain; version=0.0.4; charset=utf-8",
-        "cache-control": "no-store",
-        ...API_SECURITY,
-      },
-    });
+  const showMetrics: Handler = async (request) => {
+    if (!authenticate(request.headers.get("authorization"))) fail("unauthorized");
+    const headers = {
+      "content-type": "text/plain; version=0.0.4; charset=utf-8",
+      "cache-control": "no-store",
+      ...API_SECURITY,
+    };
+    return gzipped(request, new Response(await registry.text(), { headers }));
   };
+
+  const call = createTrpcHandler({
+    endpoint: "/admin/trpc",
+    router: adminRouter,
+    async createContext(visit) {
+      const caller = authenticate(visit.request.headers.get("authorization"));
+      // Whose else it is, if anybody's: a refusal is charged by that.
+      if (!caller) await visit.authenticate().catch(() => null);
+      return { caller, admin };
+    },
+    signer: null,
+    log,
+  });
 
   return {
     routes: { "/metrics": { GET: showMetrics } },
-    trpc: createTrpcHandler({
-      endpoint: "/admin/trpc",
-      router: adminRouter,
-      async createContext(visit) {
-        const caller = authenticate(visit.request.headers.get("authorization"));
-        // Whose else it is, if anybody's: a refusal is charged by that.
-        if (!caller) await visit.authenticate().catch(() => null);
-        return { caller, admin };
-      },
-      signer: null,
-      log,
-    }),
+    // What the charts are made of is asked for every few seconds, from phones too.
+    trpc: async (visit: Visit, path: string) => gzipped(visit.request, await call(visit, path)),
   };
 }

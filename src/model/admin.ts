@@ -152,6 +152,7 @@ export type OutboxFigures = z.infer<typeof OutboxFigures>;
 
 const Environment = z.enum(["production", "sandbox"]);
 const Outcome = z.enum(["sent", "pointless", "expired", "invalid_token", "unclear", "refused"]);
+export type Outcome = z.infer<typeof Outcome>;
 
 export const PushFigures = z.object({
   /** Of the process that answers; none while pushes are off. */
@@ -171,7 +172,9 @@ export const PushFigures = z.object({
   queues: z
     .array(z.object({ environment: Environment, rows: count, oldest_at: Timestamp }))
     .nullable(),
-  /** What became of the last pushes of all processes, at most 500, newest first. */
+  /** What became of the last pushes of all processes, at most 500. */
+  outcomes: z.record(Outcome, count).nullable(),
+  /** The newest of them, at most 20. */
   records: z
     .array(
       z.object({

@@ -11,6 +11,7 @@ import type {
   Counts,
   JobList,
   OutboxFigures,
+  Outcome,
   Overview,
   ProcessFigures,
   PushFigures,
@@ -62,8 +63,9 @@ const KEEP = 1;
 /** Rows are counted anew after so many seconds, and at most a twentieth of the time. */
 const COUNT_AFTER = 5;
 const COUNT_PART = 20;
-/** Outcomes of pushes that are told. */
-const RECORDS = 500;
+/** Pushes whose outcomes are counted, and those that are told one by one. */
+const OUTCOMES = 500;
+const RECORDS = 20;
 /** Seconds that a call waits for a count before it tells the last one. */
 const PATIENCE = 0.5;
 
@@ -107,7 +109,7 @@ export function createAdmin(deps: AdminDeps) {
 
   const storeState = keep(clock, readState);
   const events = keep(clock, () => eventFigures(store));
-  const pushes = keep(clock, () => deps.pushStatus.read(RECORDS));
+  const pushes = keep(clock, () => deps.pushStatus.read(OUTCOMES));
 
   return {
     /** What is in the store, over all processes. */
@@ -188,7 +190,8 @@ export function createAdmin(deps: AdminDeps) {
         lanes: [...deps.pushLanes()],
         queues:
           state?.queues.map(({ oldest, ...queue }) => ({ ...queue, oldest_at: oldest })) ?? null,
-        records: state && [...state.records],
+        outcomes: state && outcomesOf(state.records),
+        records: state?.records.slice(0, RECORDS) ?? null,
       };
     },
 
@@ -200,6 +203,19 @@ export function createAdmin(deps: AdminDeps) {
       })),
     }),
   };
+}
+
+function outcomesOf(records: PushStatus["records"]): Record<Outcome, number> {
+  const counts: Record<Outcome, number> = {
+    sent: 0,
+    pointless: 0,
+    expired: 0,
+    invalid_token: 0,
+    unclear: 0,
+    refused: 0,
+  };
+  for (const { outcome } of records) counts[outcome]++;
+  return counts;
 }
 
 const distribution = ({ bounds, counts, sum }: Histogram) => ({

@@ -192,6 +192,47 @@ test("a typed client gets figures, and codes for what is wrong", async () => {
   expect(status).toBe(422);
 });
 
+test("its answers are compressed for who takes that, and are the same for who does not", async () => {
+  const app = await startTestApp({ clock: createTestClock(), env: ADMIN });
+  const get = async (path: string, encoding: string, credential = ADMIN_TOKEN) => {
+    const headers = { authorization: `Bearer ${credential}`, "accept-encoding": encoding };
+    const response = await fetch(`${app.url}${path}`, {
+      headers,
+      decompress: false,
+    } as RequestInit);
+    return { response, bytes: new Uint8Array(await response.arrayBuffer()) };
+  };
+  for (const path of ["/metrics", "/admin/trpc/store,jobs?batch=1&input=%7B%7D"]) {
+    const plain = await get(path, "identity");
+    expect(plain.response.headers.get("content-encoding")).toBeNull();
+    for (const [encoding, taken] of [
+      ["gzip", true],
+      ["br, gzip;q=0.8", true],
+      ["gzip;q=0, br", false],
+      ["deflate", false],
+    ] as const) {
+      const { response, bytes } = await get(path, encoding);
+      expect([response.status, response.headers.get("content-encoding")]).toEqual([
+        200,
+        taken ? "gzip" : null,
+      ]);
+      expect(response.headers.get("vary")).toContain("accept-encoding");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      const text = new TextDecoder().decode(taken ? Bun.gunzipSync(bytes) : bytes);
+      // The metrics tell of each request before.
+      if (path !== "/metrics") expect(text.length).toBe(plain.bytes.length);
+      else expect(text).toStartWith("# HELP http_requests_total");
+      if (taken) expect(bytes.length).toBeLessThan(text.length / 2);
+    }
+    // What is short, as a refusal, is not worth it.
+    const refused = await get(path, "gzip", "x".repeat(34));
+    expect([refused.response.status, refused.response.headers.get("content-encoding")]).toEqual([
+      401,
+      null,
+    ]);
+  }
+});
+
 test("an answer that does not fit its schema is a fault of ours, and does not leave", async () => {
   const jobs = () => ({ jobs: [{ name: "zanzibar" }] });
   const caller = { kind: "admin" } as const;

@@ -34,6 +34,8 @@ test("lanes, what waits, and what became of the last ones", async () => {
   expect(accepted_then.reduce((sum, one) => sum + one, 0)).toBe(accepted);
   expect(minutes.map(({ pushes_failed }) => pushes_failed)).toEqual(minutes.map(() => 0));
   expect(told.records!.length).toBe(accepted);
+  const none = { pointless: 0, expired: 0, invalid_token: 0, unclear: 0, refused: 0 };
+  expect(told.outcomes).toEqual({ sent: accepted, ...none });
   expect(told.records!.find(({ kind }) => kind === "question")).toEqual({
     environment: "sandbox",
     kind: "question",
@@ -80,7 +82,11 @@ test("lanes, what waits, and what became of the last ones", async () => {
 
 test("while pushes are off there is no lane and no metric of one", async () => {
   const app = await startTestApp({ env: ADMIN });
-  expect(await adminClient(app.url).pushes.query()).toEqual({ lanes: [], queues: [], records: [] });
+  expect(await adminClient(app.url).pushes.query()).toMatchObject({
+    lanes: [],
+    queues: [],
+    records: [],
+  });
   const { all } = await metricsOf(app.url);
   expect([...all.keys()].filter((name) => name.startsWith("relay_push"))).toEqual([]);
 });

@@ -135,8 +135,14 @@ const OUTCOMES = [
   ["refused", "danger"],
 ] as const;
 
-export function Pushes({ figures: { lanes, queues, records } }: { figures: Outputs["pushes"] }) {
-  const outcomes = records ?? [];
+/** Pushes that were not sent, of which it is told how they ended. */
+const FAILED = 5;
+
+export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
+  const { lanes, queues, outcomes } = figures;
+  const failed = (figures.records ?? [])
+    .filter(({ outcome }) => outcome !== "sent" && outcome !== "pointless")
+    .slice(0, FAILED);
   return (
     <div className="space-y-6">
       {lanes.length === 0 ? (
@@ -179,15 +185,28 @@ export function Pushes({ figures: { lanes, queues, records } }: { figures: Outpu
           })}
         </ul>
       )}
-      {outcomes.length > 0 && (
+      {outcomes && Object.values(outcomes).some((times) => times > 0) && (
         <Shares
           title="What became of the last"
           parts={OUTCOMES.map(([outcome, look]) => ({
             name: outcome.replace("_", " "),
             look,
-            value: outcomes.filter((record) => record.outcome === outcome).length,
+            value: outcomes[outcome],
           }))}
         />
+      )}
+      {failed.length > 0 && (
+        <ul aria-label="Last not sent" className="space-y-1 text-sm">
+          {failed.map(({ kind, outcome, reason, done_at }, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: they have no other name.
+            <li key={i} className="flex flex-wrap justify-between gap-x-3 text-faint">
+              <span className="said">
+                {`${kind}: ${outcome.replace("_", " ")}${reason === null ? "" : `, ${reason}`}`}
+              </span>
+              <Ago at={done_at} />
+            </li>
+          ))}
+        </ul>
       )}
     </div>
   );
