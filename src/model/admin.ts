@@ -174,8 +174,8 @@ export const PushFigures = z.object({
     .nullable(),
   /** What became of the last pushes of all processes, at most 500. */
   outcomes: z.record(Outcome, count).nullable(),
-  /** The newest of them, at most 20. */
-  records: z
+  /** The newest of them that reached nobody though they should have, at most 20. */
+  failures: z
     .array(
       z.object({
         environment: Environment,

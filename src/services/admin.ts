@@ -63,9 +63,9 @@ const KEEP = 1;
 /** Rows are counted anew after so many seconds, and at most a twentieth of the time. */
 const COUNT_AFTER = 5;
 const COUNT_PART = 20;
-/** Pushes whose outcomes are counted, and those that are told one by one. */
+/** Pushes whose outcomes are counted, and failures of them that are told one by one. */
 const OUTCOMES = 500;
-const RECORDS = 20;
+const FAILURES = 20;
 /** Seconds that a call waits for a count before it tells the last one. */
 const PATIENCE = 0.5;
 
@@ -191,7 +191,7 @@ export function createAdmin(deps: AdminDeps) {
         queues:
           state?.queues.map(({ oldest, ...queue }) => ({ ...queue, oldest_at: oldest })) ?? null,
         outcomes: state && outcomesOf(state.records),
-        records: state?.records.slice(0, RECORDS) ?? null,
+        failures: state?.records.filter(isFailure).slice(0, FAILURES) ?? null,
       };
     },
 
@@ -204,6 +204,9 @@ export function createAdmin(deps: AdminDeps) {
     }),
   };
 }
+
+const isFailure = ({ outcome }: PushStatus["records"][number]) =>
+  outcome !== "sent" && outcome !== "pointless";
 
 function outcomesOf(records: PushStatus["records"]): Record<Outcome, number> {
   const counts: Record<Outcome, number> = {

@@ -40,8 +40,10 @@ async function tell({ url, jobs, sender }: TestApp, clock: TestClock, apple: App
   const streams: EventStream[] = [];
   const statuses = ["todo", "in_progress", "done", "done", "cancelled"];
   for (let minute = 0; minute < HOURS * 60; minute++) {
-    const refused = { status: 503, reason: "ServiceUnavailable" };
-    apple.behave(() => (minute >= 95 && minute < 103 ? refused : undefined));
+    const away = { status: 503, reason: "ServiceUnavailable" };
+    const refused = { status: 400, reason: "PayloadEmpty" };
+    const faulty = minute === 40 || minute === 161;
+    apple.behave(() => (minute >= 95 && minute < 103 ? away : faulty ? refused : undefined));
     const agent = agents[minute % agents.length]!;
     const busy = Math.round(6 + 5 * Math.sin(minute / 14) + (minute % 7));
     for (let i = 0; i < busy; i++) {

@@ -74,9 +74,12 @@ webTest("it shows what the server tells, and what changes meanwhile", async () =
     await page.getByRole("region", { name, exact: true }).waitFor();
   }
   const pushes = page.getByRole("region", { name: "Pushes" });
-  const { lanes, outcomes } = await adminClient(app.url).pushes.query();
+  const { lanes, outcomes, failures } = await adminClient(app.url).pushes.query();
   await pushes.getByText(`ok ${lanes[0]!.counts.ok}`).waitFor();
   await pushes.getByRole("listitem").getByText(`sent${outcomes!.sent}`).waitFor();
+  const told = pushes.getByRole("list", { name: "Last failures" }).getByRole("listitem");
+  expect(await told.count()).toBe(Math.min(5, failures!.length));
+  expect(await told.first().textContent()).toStartWith("task: refused, PayloadEmpty");
   await page.getByRole("region", { name: "Jobs" }).getByText("expire questions").waitFor();
   const rows = page.getByRole("table").locator("tbody tr");
   expect(await rows.count()).toBe(counts!.accounts);

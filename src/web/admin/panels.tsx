@@ -54,11 +54,11 @@ export function Process({ figures }: { figures: Outputs["process"] }) {
         ["Under way", many(figures.requests_in_flight, "request")],
         [
           "Streams",
-          `${count(figures.streams.open)} of ${many(figures.streams.accounts, "account")}`,
+          `${count(figures.streams.open)} for ${many(figures.streams.accounts, "account")}`,
         ],
         [
           "Waits",
-          `${count(figures.waits.open)} of ${many(figures.waits.owners, "key or account", "keys and accounts")}`,
+          `${count(figures.waits.open)} for ${many(figures.waits.owners, "key or account", "keys and accounts")}`,
         ],
         [
           "Refused by a rate limit",
@@ -135,14 +135,12 @@ const OUTCOMES = [
   ["refused", "danger"],
 ] as const;
 
-/** Pushes that were not sent, of which it is told how they ended. */
-const FAILED = 5;
+/** Failures that are shown. */
+const SHOWN = 5;
 
 export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
   const { lanes, queues, outcomes } = figures;
-  const failed = (figures.records ?? [])
-    .filter(({ outcome }) => outcome !== "sent" && outcome !== "pointless")
-    .slice(0, FAILED);
+  const failures = figures.failures?.slice(0, SHOWN) ?? [];
   return (
     <div className="space-y-6">
       {lanes.length === 0 ? (
@@ -195,18 +193,25 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
           }))}
         />
       )}
-      {failed.length > 0 && (
-        <ul aria-label="Last not sent" className="space-y-1 text-sm">
-          {failed.map(({ kind, outcome, reason, done_at }, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: they have no other name.
-            <li key={i} className="flex flex-wrap justify-between gap-x-3 text-faint">
-              <span className="said">
-                {`${kind}: ${outcome.replace("_", " ")}${reason === null ? "" : `, ${reason}`}`}
-              </span>
-              <Ago at={done_at} />
-            </li>
-          ))}
-        </ul>
+      {failures.length > 0 && (
+        <div>
+          <h3 id="failures" className="mb-2 font-medium">
+            Last failures
+          </h3>
+          <ul aria-labelledby="failures" className="space-y-1 text-sm">
+            {failures.map(({ kind, outcome, reason, done_at }, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: they have no other name.
+              <li key={i} className="flex flex-wrap justify-between gap-x-3">
+                <span className="said">
+                  {`${kind}: ${outcome.replace("_", " ")}${reason === null ? "" : `, ${reason}`}`}
+                </span>
+                <span className="text-faint">
+                  <Ago at={done_at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
     </div>
   );
