@@ -16,7 +16,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { ActivityEntry } from "../src/model/activity.ts";
+import type { PackedEntry } from "../src/model/activity.ts";
 import type { Device } from "../src/model/device.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Environment, PushKind, PushRecord } from "../src/model/push.ts";
@@ -250,7 +250,7 @@ export const activity_blocks = sqliteTable(
     at: timestamp().notNull(),
     /** How many entries. */
     size: integer().notNull(),
-    entries: text({ mode: "json" }).$type<readonly ActivityEntry[]>().notNull(),
+    entries: text({ mode: "json" }).$type<readonly PackedEntry[]>().notNull(),
   },
   // Unique, so that a write whose outcome is unknown can be repeated.
   (t) => [uniqueIndex("activity_blocks_key").on(t.key_id, t.at, t.id)],

@@ -25,6 +25,21 @@ export const ActivityEntry = z
   .meta({ id: "ActivityEntry" });
 export type ActivityEntry = z.infer<typeof ActivityEntry>;
 
+/**
+ * An entry as it is stored, in a block of entries of its key: without an id, and without the nulls
+ * at its end. What is written of every request is short.
+ */
+export type PackedEntry = readonly [
+  at_ms: number,
+  surface: ActivityEntry["surface"],
+  action: string,
+  duration_ms: number,
+  code?: string | null,
+  message?: string | null,
+  host?: string | null,
+  client?: ActivityEntry["client"],
+];
+
 /** A request of a key that has ended, as a surface hands it to the log. It holds no content. */
 export interface KeyRequest {
   readonly caller: KeyCaller;
@@ -40,4 +55,31 @@ export interface KeyRequest {
   /** The MCP `clientInfo`; null for REST. */
   readonly client: ActivityEntry["client"];
   readonly host: string | null;
+}
+
+export function packEntry(request: KeyRequest): PackedEntry {
+  const { at, surface, action, duration_ms, error, host, client } = request;
+  const at_ms = Math.round(at * 1000);
+  if (!error && host === null && !client) return [at_ms, surface, action, duration_ms];
+  const { code = null, summary = null } = error ?? {};
+  if (client) return [at_ms, surface, action, duration_ms, code, summary, host, client];
+  return [at_ms, surface, action, duration_ms, code, summary, host];
+}
+
+/** The entry at this place of a block; its id is made of the block's, in the same order. */
+export function unpackEntry(block_id: string, packed: PackedEntry, place: number): ActivityEntry {
+  const [at_ms, surface, action, duration_ms] = packed;
+  const [, , , , code = null, message = null, host = null, client = null] = packed;
+  return {
+    id: `${block_id.slice(0, -4)}${(0x10000 + place).toString(16).slice(1)}`,
+    at: at_ms / 1000,
+    surface,
+    action,
+    status: code === null ? "ok" : "error",
+    code,
+    message,
+    duration_ms,
+    client,
+    host,
+  };
 }

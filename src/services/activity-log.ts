@@ -7,7 +7,7 @@ import { ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
-import type { ActivityEntry, KeyRequest } from "../model/activity.ts";
+import { type KeyRequest, packEntry } from "../model/activity.ts";
 
 interface ActivityLogOptions {
   readonly store: Store;
@@ -102,7 +102,7 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
       queue.delete(key_id);
       size += requests.length;
       requests.sort((a, b) => a.at - b.at);
-      blocks.push({ key_id, entries: toEntries(ids.next("act"), requests) });
+      blocks.push({ id: ids.next("act"), key_id, entries: requests.map(packEntry) });
     }
     queued -= size;
     return blocks;
@@ -170,21 +170,4 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
       await flush();
     },
   };
-}
-
-/** Entries with ids in their order, made from one, since each made by itself costs more than the rest. */
-function toEntries(id: string, requests: readonly KeyRequest[]): ActivityEntry[] {
-  const stem = id.slice(0, -4);
-  return requests.map(({ at, surface, action, error, duration_ms, client, host }, i) => ({
-    id: `${stem}${(0x10000 + i).toString(16).slice(1)}`,
-    at,
-    surface,
-    action,
-    status: error ? "error" : "ok",
-    code: error?.code ?? null,
-    message: error?.summary ?? null,
-    duration_ms,
-    client,
-    host,
-  }));
 }

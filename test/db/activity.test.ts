@@ -11,7 +11,7 @@ import { systemClock } from "../../src/clock.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import type { ActivityEntry, KeyRequest } from "../../src/model/activity.ts";
+import { type KeyRequest, type PackedEntry, unpackEntry } from "../../src/model/activity.ts";
 import { createActivityLog } from "../../src/services/activity-log.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPair, createTask, type Send } from "../support/client.ts";
@@ -31,10 +31,15 @@ async function open(url: string) {
     /** Every stored entry with its key, of one key when it is named. */
     rows: async (key_id?: string) => {
       const where = key_id === undefined ? "" : ` where key_id = '${key_id}'`;
-      const all = sql.raw(`select key_id, entries from activity_blocks${where} order by at, id`);
+      const all = sql.raw(
+        `select id, key_id, entries from activity_blocks${where} order by at, id`,
+      );
       const blocks = await store.read(statement(all, { gives: "rows" })({}));
-      return blocks.flatMap(([key_id, entries]) =>
-        (JSON.parse(entries as string) as ActivityEntry[]).map((entry) => ({ key_id, ...entry })),
+      return blocks.flatMap(([id, key_id, entries]) =>
+        (JSON.parse(entries as string) as PackedEntry[]).map((packed, i) => ({
+          key_id,
+          ...unpackEntry(id as string, packed, i),
+        })),
       );
     },
   };
