@@ -55,8 +55,8 @@ export interface Context {
   readonly host: string | null;
   /** The `Idempotency-Key` of the request and its body, as digests; null without one. */
   readonly once: Once | null;
-  /** Aborts when the client goes. */
-  readonly signal: AbortSignal;
+  /** Its signal aborts when the client goes; made when it is first asked for, which most never do. */
+  readonly connection: { readonly signal: AbortSignal };
   /** False for HEAD, which never has an effect. */
   readonly effects: boolean;
   /** Fields that the surface itself found invalid, such as a query parameter given twice. */

@@ -76,7 +76,10 @@ export const inbox = router({
       }),
     )
     .output(z.object({ items: z.array(Item), unread: Unread }))
-    .query(({ ctx, input }) => ctx.services.inbox.read(ctx.caller, input, ctx)),
+    .query(({ ctx, input }) => {
+      const { connection, effects } = ctx;
+      return ctx.services.inbox.read(ctx.caller, input, { signal: connection.signal, effects });
+    }),
 
   ofKey: account
     .meta({

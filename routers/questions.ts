@@ -106,7 +106,7 @@ export const questions = router({
     .mutation(({ ctx, input: { wait = 0, ...question } }) =>
       ctx.services.questions.ask(ctx.caller, question, {
         wait,
-        signal: ctx.signal,
+        signal: ctx.connection.signal,
         once: ctx.once,
       }),
     ),
@@ -135,7 +135,8 @@ export const questions = router({
     .input(z.strictObject({ question_id: Id, wait: Wait }))
     .output(Question)
     .query(({ ctx, input: { question_id, wait = 0 } }) => {
-      const { signal, effects } = ctx;
+      const { connection, effects } = ctx;
+      const { signal } = connection;
       return ctx.services.questions.read(ctx.caller, question_id, { wait, signal, effects });
     }),
 

@@ -161,6 +161,7 @@ export function directCall(procedure: AnyTRPCProcedure) {
   if (!admit || inputs.length !== 1 || middlewares.length !== 4) {
     throw new Error("a procedure has a base, one input, an output, and no other middleware");
   }
+  const told = toldOf(meta);
   return async (ctx: Context, raw: unknown): Promise<unknown> => {
     let ended: Ended = { result: null, thrown: null };
     try {
@@ -178,7 +179,7 @@ export function directCall(procedure: AnyTRPCProcedure) {
       throw thrown;
     } finally {
       if (ctx.recorded) await ctx.recorded;
-      tell(ctx, meta, ended, raw);
+      tell(ctx, told, ended, raw);
     }
   };
 }
@@ -189,27 +190,37 @@ interface Ended {
   readonly thrown: unknown;
 }
 
-/** Whether its calls can ask to wait. */
-const mayWait = ({ only_waited, query }: RelayMeta): boolean =>
-  only_waited !== undefined || query?.includes("wait") === true;
+/** What is told of the calls of a procedure, by its meta: the same for each of them. */
+interface Told {
+  /** Whether its calls can ask to wait. */
+  readonly may_wait: boolean;
+  /** The name of its route on every surface (§4 Activity log); null: its calls are in no log. */
+  readonly action: string | null;
+  /** The same for HEAD. */
+  readonly head: string;
+  readonly only_waited: RelayMeta["only_waited"];
+}
 
-/** Tells the activity log of a call, by the name of its route on every surface (§4 Activity log). */
-function tell(
-  ctx: Context,
-  meta: OpenApiMeta<RelayMeta>,
-  { result, thrown }: Ended,
-  input: unknown,
-): void {
-  const { access, openapi, only_waited } = meta;
-  if (mayWait(meta) && (input as { wait?: unknown } | null)?.wait) ctx.visit.waits();
-  if (access === "none" || !openapi) return;
+function toldOf({ access, openapi, only_waited, query }: OpenApiMeta<RelayMeta>): Told {
+  return {
+    may_wait: only_waited !== undefined || query?.includes("wait") === true,
+    action: access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`,
+    head: `HEAD ${openapi?.path}`,
+    only_waited,
+  };
+}
+
+/** Tells the activity log of a call. */
+function tell(ctx: Context, told: Told, { result, thrown }: Ended, input: unknown): void {
+  const { may_wait, action, head, only_waited } = told;
+  if (may_wait && (input as { wait?: unknown } | null)?.wait) ctx.visit.waits();
+  if (action === null) return;
   const fault = thrown === null ? null : toServiceError(thrown);
   const error = fault && isGone(fault) ? null : fault;
   // A body that is not JSON is refused before the credential on REST, and has no entry.
   if (error?.code === "invalid_json") return;
   if (error === null && ctx.effects && only_waited?.(input as object, result)) return;
-  const method = ctx.effects ? openapi.method : "HEAD";
-  ctx.visit.ended({ action: `${method} ${openapi.path}`, host: ctx.host, error });
+  ctx.visit.ended({ action: ctx.effects ? action : head, host: ctx.host, error });
 }
 
 /** Whether a wait ended because its client went away: nobody is left to answer. */
@@ -277,8 +288,9 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
       ended = { result: null, thrown };
       throw toTrpcError(thrown);
     } finally {
-      const input = meta && mayWait(meta) && (await getRawInput().catch(() => null));
-      if (meta) tell(ctx, meta, ended, input || {});
+      const told = meta && toldOf(meta);
+      const input = told?.may_wait && (await getRawInput().catch(() => null));
+      if (told) tell(ctx, told, ended, input || {});
     }
   });
 }

@@ -1,6 +1,6 @@
 /** Ids, secrets and change stamps as a port, so that a test can fix them. */
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** `interface.md §2 Identifiers`. */
@@ -49,7 +49,7 @@ export function createIds(clock: Clock): Ids {
 
 /** What the store keeps of a secret: its SHA-256 digest, base64url (decisions.md, Credentials). */
 export function digest(secret: string): string {
-  return createHash("sha256").update(secret).digest("base64url");
+  return Bun.SHA256.hash(secret, "base64url");
 }
 
 function hex(value: number, digits: number): string {

@@ -7,20 +7,30 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Ids, codes, counts and durations only. A title, prompt, answer or secret must never get here. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-export type Log = Readonly<Record<LogLevel, (event: string, fields?: LogFields) => void>>;
+type Write = (event: string, fields?: LogFields) => void;
+
+/** Of each request there is a line at `debug`: while nobody wants those, not even its fields are made. */
+export type Log = Readonly<Record<Exclude<LogLevel, "debug">, Write>> & {
+  readonly debug: Write | undefined;
+};
 
 /** Writes one JSON line per call through `write`. */
 export function createLog(level: LogLevel, write: (line: string) => void): Log {
   const floor = LOG_LEVELS.indexOf(level);
   const at =
-    (name: LogLevel) =>
-    (event: string, fields: LogFields = {}) => {
+    (name: LogLevel): Write =>
+    (event, fields = {}) => {
       if (LOG_LEVELS.indexOf(name) < floor) return;
       write(
         `${JSON.stringify({ time: new Date().toISOString(), level: name, event, ...fields })}\n`,
       );
     };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return {
+    debug: floor === 0 ? at("debug") : undefined,
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+  };
 }
 
 /**

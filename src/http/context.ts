@@ -30,15 +30,15 @@ export function createContextFactory({ services, recordUse }: ContextOptions) {
     rejected: FieldReasons | null,
     open: boolean,
   ): Promise<RequestContext> => {
-    const { headers, signal, method } = visit.request;
-    const effects = method !== "HEAD";
+    const { request } = visit;
+    const effects = request.method !== "HEAD";
     const found = open ? null : await visit.authenticate();
-    const host = hostOf(headers.get("x-agent-host"));
+    const host = hostOf(request.headers.get("x-agent-host"));
     return {
       services,
       caller: found?.caller ?? null,
       host,
-      signal,
+      connection: request,
       effects,
       rejected,
       once: null,

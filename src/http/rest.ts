@@ -89,8 +89,10 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
       const ctx = await createContext(visit, faults, access === "none");
-      const target = { caller: ctx.caller, path, params: request.params, method, body };
-      ctx.once = repeatable ? onceOf(request, target, signer) : null;
+      if (repeatable) {
+        const { caller } = ctx;
+        ctx.once = onceOf(request, { caller, path, params: request.params, method, body }, signer);
+      }
       const result = await call(ctx, data);
       if (status === 204) return noContent(visit.quota());
       const response = json(result, status ?? 200, visit.quota());
@@ -121,22 +123,25 @@ function dispatch(
   const allowed = [...methods.keys()];
   if (methods.has("GET")) allowed.push("HEAD");
   const allow = allowed.join(", ");
+  const routeOf = (method: string) => `${method} ${path}`;
 
   return cors.wrap(path, allowed, async (request) => {
     const { method } = request;
     const handle = methods.get(method === "HEAD" ? "GET" : method);
-    const route = `${method} ${path}`;
     const visit = openVisit(request);
     if (!handle)
-      return refuse(new ServiceError("method_not_allowed"), visit, log, route, { allow });
+      return refuse(new ServiceError("method_not_allowed"), visit, log, routeOf(method), { allow });
     let response: Response;
     try {
       response = await handle(request, visit);
     } catch (error) {
-      response = await refuse(error, visit, log, route);
+      response = await refuse(error, visit, log, routeOf(method));
     }
-    const ms = Math.round((clock.now() - visit.started) * 1000);
-    log.debug("request", { route, status: response.status, ms });
+    log.debug?.("request", {
+      route: routeOf(method),
+      status: response.status,
+      ms: Math.round((clock.now() - visit.started) * 1000),
+    });
     return response;
   });
 }

@@ -88,7 +88,7 @@ export function createMcpServers(options: McpServersOptions) {
 
   /** Runs a tool, or the call that goes on for it, and tells the client of the time it waits. */
   const run = async (call: McpCall, extra: ServerContext, tool: Tool, given: Given) => {
-    const ctx = { ...call.ctx, signal: extra.mcpReq.signal };
+    const ctx = { ...call.ctx, connection: extra.mcpReq };
     const stop = tool.waits ? tellProgress(clock, extra, given.wait_seconds) : () => {};
     try {
       const result = await tool.call(ctx, given);

@@ -244,7 +244,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
     async read(caller: Caller, id: string, { effects }: ReadOptions): Promise<Task> {
       const row = await find(caller, id);
-      return caller.kind === "key" && effects ? see(caller, row) : row.task;
+      if (caller.kind !== "key" || !effects || row.task.seen_at !== null) return row.task;
+      return see(caller, row);
     },
 
     /** Newest `updated_at` first (§4 Tasks, List). */
