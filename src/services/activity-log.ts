@@ -7,7 +7,7 @@ import { ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
-import { type KeyRequest, packEntry } from "../model/activity.ts";
+import { type KeyRequest, type PackedEntry, packEntry } from "../model/activity.ts";
 
 interface ActivityLogOptions {
   readonly store: Store;
@@ -32,7 +32,7 @@ const COUNTED = 10_000;
 
 export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions) {
   /** What came since the last write, by key; the key whose first entry is the oldest stands first. */
-  const queue = new Map<string, KeyRequest[]>();
+  const queue = new Map<string, PackedEntry[]>();
   /** Entries in the queue. */
   let queued = 0;
   /** What a write has yet to take: with the same ids it can be repeated. */
@@ -55,9 +55,10 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
   /** A key's entries beyond its full number, and of all beyond the bound, push out older ones. */
   const enqueue = (request: KeyRequest) => {
     const { key_id } = request.caller;
+    const entry = packEntry(request);
     const own = queue.get(key_id);
-    if (own) own.push(request);
-    else queue.set(key_id, [request]);
+    if (own) own.push(entry);
+    else queue.set(key_id, [entry]);
     if (own && own.length > LIMITS.activity_per_key) own.shift();
     else queued++;
     if (queued <= LIMITS.activity_queue) return;
@@ -97,12 +98,12 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
   const takeBlocks = (): ActivityBlock[] => {
     const blocks: ActivityBlock[] = [];
     let size = 0;
-    for (const [key_id, requests] of queue) {
+    for (const [key_id, entries] of queue) {
       if (size >= CHUNK) break;
       queue.delete(key_id);
-      size += requests.length;
-      requests.sort((a, b) => a.at - b.at);
-      blocks.push({ id: ids.next("act"), key_id, entries: requests.map(packEntry) });
+      size += entries.length;
+      entries.sort(([a], [b]) => a - b);
+      blocks.push({ id: ids.next("act"), key_id, entries });
     }
     queued -= size;
     return blocks;
