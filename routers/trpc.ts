@@ -21,6 +21,7 @@ import {
 } from "../src/errors.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
 import type { Context, Visit } from "./context.ts";
+import { createAnswers } from "./exact.ts";
 import type { ToolMeta } from "./tool.ts";
 
 /** Who may call: interface.md §4, Credential kinds. */
@@ -162,6 +163,7 @@ export function directCall(procedure: AnyTRPCProcedure) {
     throw new Error("a procedure has a base, one input, an output, and no other middleware");
   }
   const told = toldOf(meta);
+  const answerOf = createAnswers(output);
   return async (ctx: Context, raw: unknown): Promise<unknown> => {
     let ended: Ended = { result: null, thrown: null };
     try {
@@ -170,10 +172,9 @@ export function directCall(procedure: AnyTRPCProcedure) {
       const input = inputs[0].safeParse(raw);
       if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
       const result = await resolver({ ctx, input: input.data });
-      const answer = output.safeParse(result);
-      if (!answer.success) throw new ServiceError("internal", { cause: answer.error });
+      const answer = answerOf(result);
       ended = { result, thrown: null };
-      return answer.data;
+      return answer;
     } catch (thrown) {
       ended = { result: null, thrown };
       throw thrown;
@@ -190,25 +191,15 @@ interface Ended {
   readonly thrown: unknown;
 }
 
-/** What is told of the calls of a procedure, by its meta: the same for each of them. */
-interface Told {
-  /** Whether its calls can ask to wait. */
-  readonly may_wait: boolean;
+/** What is told of the calls of a procedure: the same for each of them. */
+const toldOf = ({ access, openapi, only_waited, query }: OpenApiMeta<RelayMeta>) => ({
+  may_wait: only_waited !== undefined || query?.includes("wait") === true,
   /** The name of its route on every surface (§4 Activity log); null: its calls are in no log. */
-  readonly action: string | null;
-  /** The same for HEAD. */
-  readonly head: string;
-  readonly only_waited: RelayMeta["only_waited"];
-}
-
-function toldOf({ access, openapi, only_waited, query }: OpenApiMeta<RelayMeta>): Told {
-  return {
-    may_wait: only_waited !== undefined || query?.includes("wait") === true,
-    action: access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`,
-    head: `HEAD ${openapi?.path}`,
-    only_waited,
-  };
-}
+  action: access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`,
+  head: `HEAD ${openapi?.path}`,
+  only_waited,
+});
+type Told = ReturnType<typeof toldOf>;
 
 /** Tells the activity log of a call. */
 function tell(ctx: Context, told: Told, { result, thrown }: Ended, input: unknown): void {
