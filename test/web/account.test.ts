@@ -112,13 +112,14 @@ webTest("a tab that hears late of a sign-out leaves alone who signed in meanwhil
   await agent.send("POST /v1/tasks", { title: "Of the second" });
   const page = await openPage(app.url, { as: first, at: "#/account" });
   const tab = await page.context().newPage();
+  // What it would hear is held back: the first to listen is the first to be told.
+  await tab.addInitScript(() => {
+    window.addEventListener("storage", (event) => {
+      if (event.isTrusted) event.stopImmediatePropagation();
+    });
+  });
   await tab.goto(`${app.url}/#/tasks`);
   await untilLive(tab);
-  // What it would hear is held back until the other one is in.
-  await tab.evaluate(() => {
-    const hold = (event: StorageEvent) => event.isTrusted && event.stopImmediatePropagation();
-    window.addEventListener("storage", hold, { capture: true });
-  });
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("I have a token").fill(second.token);

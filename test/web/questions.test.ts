@@ -179,7 +179,7 @@ webTest("an answer that fails stays to be tried again", async () => {
   await page.route("**/trpc/questions.answer", (route) => route.abort(), { times: 1 });
   await card(page, "Try?").getByRole("textbox").fill("words");
   await page.keyboard.press("Enter");
-  await card(page, "Try?").getByRole("alert").getByText("Try again: it is done once").waitFor();
+  await card(page, "Try?").getByRole("alert").getByText("Try again without a change").waitFor();
   expect(await card(page, "Try?").getByRole("textbox").inputValue()).toBe("words");
   await page.keyboard.press("Enter");
   await settled(page, "Try?").getByText("words").waitFor();
@@ -292,7 +292,7 @@ webTest("an answer that the server does not confirm in time is said to be in dou
     document.title = "Impatient";
   });
   await press(page.getByRole("button", { name: "Yes" }));
-  await card(page, "Slow?").getByRole("alert").getByText("Try again: it is done once").waitFor();
+  await card(page, "Slow?").getByRole("alert").getByText("Try again without a change").waitFor();
   release();
   expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
 });

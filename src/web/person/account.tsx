@@ -3,7 +3,7 @@
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { type Device, type Fault, faultOf } from "../state/api.ts";
-import { leave, replaceToken } from "../state/session.ts";
+import { leave, replaceToken, signOut, tokenInDoubt } from "../state/session.ts";
 import { Ago, Badge, Facts, Heading, Problem } from "../ui/bits.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
@@ -88,6 +88,8 @@ function Token() {
   const { token } = useSession();
   const account = useStore((store) => store.account());
   const [replacing, setReplacing] = useState(false);
+  // Another one than before only with a new session, which shows this anew.
+  const next = tokenInDoubt();
   const replace = async () => {
     await replaceToken();
     toast("The token is replaced");
@@ -98,9 +100,17 @@ function Token() {
         Copy it to sign in elsewhere. Whoever has it has the whole account.
       </p>
       <Secret text={token} name="account token" hidden />
+      {next !== null && (
+        <div className="mt-3 space-y-3">
+          <Problem>
+            It is not known whether this one has taken its place. Keep both, and go on replacing.
+          </Problem>
+          <Secret text={next} name="new account token" hidden />
+        </div>
+      )}
       <Button look="quiet" onClick={() => setReplacing(true)}>
         <RefreshCw aria-hidden className="size-4" />
-        Replace the token
+        {next === null ? "Replace the token" : "Go on replacing the token"}
       </Button>
       {account && (
         <div className="mt-4 border-line border-t pt-4">
@@ -192,6 +202,10 @@ function End() {
   const { api } = useSession();
   const [leaving, setLeaving] = useState(false);
   const [deleting, setDeleting] = useState(false);
+  const signOutHere = async () => {
+    if (await signOut()) return;
+    toast("The token was being replaced. Copy the new one before you sign out.", { bad: true });
+  };
   const remove = async () => {
     await api.accounts.delete.mutate({});
     await leave("deleted");
@@ -211,7 +225,7 @@ function End() {
         onClose={() => setLeaving(false)}
         title="Sign out of this browser?"
         action="Sign out"
-        onConfirm={() => leave("signed out")}
+        onConfirm={signOutHere}
       >
         <p className="flex gap-2">
           <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />

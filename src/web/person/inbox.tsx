@@ -56,11 +56,11 @@ export function Inbox({ id }: { id: string }) {
 function Message({ id, onSent }: { id: string; onSent: () => void }) {
   const { api } = useSession();
   const { busy, fault, run } = useAction();
-  const { value: text, set, forget } = useDraft(`message ${id}`, "");
+  const { value: text, set, send } = useDraft(`message ${id}`, "");
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (!(await run(() => api.messages.send.mutate({ key_id: id, text })))) return;
-    forget();
+    const sent = (options: object) => api.messages.send.mutate({ key_id: id, text }, options);
+    if (!(await run(() => send(sent)))) return;
     toast("Message sent");
     onSent();
   };

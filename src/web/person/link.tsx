@@ -1,9 +1,13 @@
 /** Whether what is shown is what is. */
 
-import { CloudOff, RotateCw } from "lucide-react";
+import { CloudOff, KeyRound, RotateCw } from "lucide-react";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { after } from "../clock.ts";
+import { freshKey, onFreshKey } from "../state/fresh.ts";
 import type { Link } from "../state/store.ts";
 import { momentOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
+import { useRoute } from "./route.ts";
 import { useSession, useStore } from "./use-store.ts";
 
 const WORDS: Readonly<Record<Link, string>> = {
@@ -29,30 +33,70 @@ export function LinkDot() {
   );
 }
 
-/** Over everything while the server cannot be reached, with the age of what is shown. */
+/** Seconds until it is said that nothing has come yet. */
+const PATIENCE = 4;
+
+/** Whether it has been connecting for so long that the person has to know. */
+function useSlow(link: Link): boolean {
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    setSlow(false);
+    return link === "connecting" ? after(PATIENCE, () => setSlow(true)) : undefined;
+  }, [link]);
+  return slow;
+}
+
+/** Over everything while what is shown may not be what is, with its age; and what is not to be lost. */
 export function LinkBanner() {
   const { sync } = useSession();
   const link = useStore((store) => store.link());
   const known_at = useStore((store) => store.knownAt());
   const now = useNow(60);
+  const slow = useSlow(link);
+  const age = known_at === null ? "" : ` You see what was known at ${momentOf(known_at, now)}.`;
   return (
-    <div role="status" className="sticky top-0 z-10">
-      {link === "offline" && (
-        <div className="flex items-center gap-3 border-warn/30 border-b bg-warn-soft py-1 pr-2 pl-4 text-warn md:pl-10">
-          <CloudOff aria-hidden className="size-5 shrink-0" />
-          <p className="min-w-0 flex-1 font-medium text-sm">
-            {known_at === null
-              ? "Offline. The server cannot be reached."
-              : `Offline. You see what was known at ${momentOf(known_at, now)}.`}
+    <div className="sticky top-0 z-10">
+      <div role="status">
+        {(link === "offline" || (slow && known_at !== null)) && (
+          <div className={BANNER}>
+            <CloudOff aria-hidden className="size-5 shrink-0" />
+            <p className="min-w-0 flex-1 font-medium text-sm">
+              {link === "connecting" ? "Connecting." : "Offline."}
+              {age || " The server cannot be reached."}
+            </p>
+            <button type="button" onClick={sync.hurry} className={BANNER_ACTION}>
+              <RotateCw aria-hidden className="size-4" />
+              Try now
+            </button>
+          </div>
+        )}
+      </div>
+      <FreshBanner />
+    </div>
+  );
+}
+
+const BANNER =
+  "flex items-center gap-3 border-warn/30 border-b bg-warn-soft py-1 pr-2 pl-4 text-warn md:pl-10";
+const BANNER_ACTION =
+  "touch inline-flex items-center gap-1.5 rounded-lg px-3 font-medium text-sm hover:underline";
+
+/** A key that is shown once, while the person is elsewhere. */
+function FreshBanner() {
+  const fresh = useSyncExternalStore(onFreshKey, freshKey);
+  const { section, id } = useRoute();
+  const away = fresh !== null && !(section === "agents" && id === "new");
+  return (
+    <div role="status">
+      {away && (
+        <div className={BANNER}>
+          <KeyRound aria-hidden className="size-5 shrink-0" />
+          <p className="said min-w-0 flex-1 font-medium text-sm">
+            The key of <bdi>{fresh.label}</bdi> is shown this once.
           </p>
-          <button
-            type="button"
-            onClick={sync.hurry}
-            className="touch inline-flex items-center gap-1.5 rounded-lg px-3 font-medium text-sm hover:underline"
-          >
-            <RotateCw aria-hidden className="size-4" />
-            Try now
-          </button>
+          <a href="#/agents/new" className={BANNER_ACTION}>
+            Show it
+          </a>
         </div>
       )}
     </div>

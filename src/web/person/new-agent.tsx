@@ -1,7 +1,7 @@
 /** A new agent: its name, then its key, once, and how its client is told of it. */
 
-import { type FormEvent, useEffect, useState } from "react";
-import type { Store } from "../state/store.ts";
+import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { type Fresh, forgetFreshKey, freshKey, makeFreshKey, onFreshKey } from "../state/fresh.ts";
 import { FormProblem, Heading } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
@@ -10,40 +10,24 @@ import { useAction } from "../ui/use-action.ts";
 import { publicUrl, SET_UPS } from "./set-up.ts";
 import { useSession } from "./use-store.ts";
 
-interface Fresh {
-  readonly id: string;
-  readonly label: string;
-  readonly secret: string;
-}
-
-/** The key that was made last, until the person says that they have it: going elsewhere loses nothing. */
-const kept = new WeakMap<Store, Fresh>();
-
 export function NewAgent() {
-  const { store } = useSession();
-  const [made, setMade] = useState(() => kept.get(store));
-  const keep = (fresh: Fresh) => {
-    kept.set(store, fresh);
-    setMade(fresh);
-  };
-  return made ? <Made {...made} onDone={() => kept.delete(store)} /> : <Form onMade={keep} />;
+  const made = useSyncExternalStore(onFreshKey, freshKey);
+  return made ? <Made {...made} /> : <Form />;
 }
 
-interface FormProps {
-  readonly onMade: (made: Fresh) => void;
-}
-
-function Form({ onMade }: FormProps) {
+function Form() {
   const { api, store } = useSession();
   const { busy, fault, run } = useAction();
   const [label, setLabel] = useState("");
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void run(async () => {
-      const { key, secret } = await api.keys.create.mutate({ label });
-      store.put("keys", key);
-      onMade({ id: key.id, label: key.label, secret });
-    });
+    void run(() =>
+      makeFreshKey(async () => {
+        const { key, secret } = await api.keys.create.mutate({ label });
+        store.put("keys", key);
+        return { id: key.id, label: key.label, secret };
+      }),
+    );
   };
   return (
     <>
@@ -70,14 +54,8 @@ function Form({ onMade }: FormProps) {
   );
 }
 
-function Made({ id, label, secret, onDone }: Fresh & { readonly onDone: () => void }) {
+function Made({ id, label, secret }: Fresh) {
   const [client, setClient] = useState(SET_UPS[0]!.client);
-  useEffect(() => {
-    // A reload would lose it for good, so the browser asks first.
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener("beforeunload", ask);
-    return () => window.removeEventListener("beforeunload", ask);
-  }, []);
   const { where, text } = SET_UPS.find((one) => one.client === client)!;
   return (
     <>
@@ -107,7 +85,7 @@ function Made({ id, label, secret, onDone }: Fresh & { readonly onDone: () => vo
             </div>
           </div>
         </section>
-        <ButtonLink look="primary" href={`#/agents/${id}`} onClick={onDone}>
+        <ButtonLink look="primary" href={`#/agents/${id}`} onClick={forgetFreshKey}>
           Done
         </ButtonLink>
       </div>

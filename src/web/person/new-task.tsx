@@ -5,6 +5,7 @@ import { FormProblem } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Sheet } from "../ui/dialog.tsx";
 import { SelectField } from "../ui/field.tsx";
+import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { go } from "./route.ts";
 import { NotifySwitch, PriorityField, type TaskText, TaskTextFields } from "./task-fields.tsx";
@@ -36,37 +37,47 @@ export function NewTask({ open, agent, onClose }: NewTaskProps) {
   );
 }
 
-const NOTHING: TaskText = { title: "", description: "", priority: "medium", notify: true };
+interface NewText extends TaskText {
+  readonly key_id: string;
+}
 
 function Form({ agent }: { agent: string | null }) {
   const { api, store } = useSession();
   const keys = useKeyOptions();
   const { busy, fault, run } = useAction();
-  const [chosen, setChosen] = useState(agent);
-  const draft = useDraft("task", NOTHING);
-  // The one that was chosen can be deleted meanwhile.
-  const key_id = (keys.find(([id]) => id === chosen) ?? keys[0]!)[0];
+  const [start] = useState<NewText>(() => ({
+    key_id: agent ?? keys[0]![0],
+    title: "",
+    description: "",
+    priority: "medium",
+    notify: true,
+  }));
+  const { value, set, send } = useDraft("task", start);
+  // The one that was chosen can be deleted meanwhile; nobody else is chosen for the person.
+  const there = keys.some(([id]) => id === value.key_id);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
-      const task = await api.tasks.create.mutate({ key_id, ...draft.value });
+      const task = await send((options) => api.tasks.create.mutate(value, options));
       store.put("tasks", task);
-      draft.forget();
-      go(`tasks/${task.id}`, { replace: true });
+      // Unless the person went elsewhere meanwhile.
+      if (location.hash.startsWith("#/tasks/new")) go(`tasks/${task.id}`, { replace: true });
+      else toast("Task created");
     });
   };
   return (
     <form onSubmit={submit} className="space-y-5">
       <SelectField
         label="Agent"
-        value={key_id}
-        onChange={({ target }) => setChosen(target.value)}
-        options={keys}
-        error={fault?.fields.key_id}
+        required
+        value={there ? value.key_id : ""}
+        onChange={({ target }) => set({ ...value, key_id: target.value })}
+        options={there ? keys : [["", "Choose an agent"], ...keys]}
+        error={there ? fault?.fields.key_id : "agent is gone: choose another one"}
       />
-      <TaskTextFields value={draft.value} onChange={draft.set} fault={fault} />
-      <PriorityField value={draft.value} onChange={draft.set} />
-      <NotifySwitch value={draft.value} onChange={draft.set} />
+      <TaskTextFields value={value} onChange={set} fault={fault} busy={busy} />
+      <PriorityField value={value} onChange={set} />
+      <NotifySwitch value={value} onChange={set} />
       <FormProblem fault={fault} />
       <Button type="submit" look="primary" busy={busy} className="w-full">
         Create task

@@ -3,7 +3,7 @@
 import { Check, Clock, CornerDownLeft, ListTodo, X } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { elapsed } from "../clock.ts";
-import { type Fault, faultOf, type Question } from "../state/api.ts";
+import { type Fault, faultOf, once, type Question, randomText } from "../state/api.ts";
 import { Ago, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
@@ -39,6 +39,8 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const [fault, setFault] = useState<Fault | null>(null);
   /** When the focus came into the card, in seconds of `elapsed`. */
   const entered = useRef(0);
+  /** What was sent last, and under which key: the same answer once more is the same one. */
+  const attempt = useRef({ answer: "", key: "" });
   const over = useNow() >= question.expires_at;
 
   const answer = async (text: string): Promise<boolean> => {
@@ -48,8 +50,11 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     // Now, as the event of it can be here before the answer to it.
     onAnswer({ answer: text, lost: false });
     try {
+      const { current: last } = attempt;
+      attempt.current = last.answer === text ? last : { answer: text, key: randomText(16) };
       const given = { question_id: question.id, answer: text };
-      store.put("questions", await api.questions.answer.mutate(given));
+      const options = once(attempt.current.key);
+      store.put("questions", await api.questions.answer.mutate(given, options));
       toast("Answer sent");
       return true;
     } catch (error) {

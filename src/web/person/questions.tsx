@@ -3,7 +3,6 @@
 import { CheckCheck, CloudOff } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
-import { forgetDraft } from "../state/drafts.ts";
 import { settledAt } from "../state/store.ts";
 import { Ago, Badge, Empty, Heading, Skeleton, type Tone } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
@@ -69,7 +68,6 @@ function Pending({ questions }: { questions: readonly Question[] }) {
         const here = given && (!given.lost || given.answer === ended?.answer);
         const drafted = drafts.current.delete(id);
         answered.current.delete(id);
-        forgetDraft(`answer ${id}`);
         if (!here && (had_focus || drafted)) {
           const unsent = drafted ? " What you typed was not sent." : "";
           toast(`${ENDED[ended?.status ?? "cancelled"]}.${unsent}`);

@@ -20,6 +20,8 @@ interface PartProps<T extends TaskText> {
 
 interface TextProps<T extends TaskText> extends PartProps<T> {
   readonly fault: Fault | null;
+  /** It is being sent: what was typed now would not be. */
+  readonly busy?: boolean;
   /** What there is to know of a field. */
   readonly hints?: Readonly<Record<string, ReactNode>>;
 }
@@ -28,6 +30,7 @@ export function TaskTextFields<T extends TaskText>({
   value,
   onChange,
   fault,
+  busy,
   hints,
 }: TextProps<T>) {
   return (
@@ -36,6 +39,7 @@ export function TaskTextFields<T extends TaskText>({
         label="Title"
         name="title"
         required
+        readOnly={busy}
         value={value.title}
         onChange={({ target }) => onChange({ ...value, title: target.value })}
         hint={hints?.title}
@@ -44,6 +48,7 @@ export function TaskTextFields<T extends TaskText>({
       <AreaField
         label="Description"
         name="description"
+        readOnly={busy}
         value={value.description}
         onChange={({ target }) => onChange({ ...value, description: target.value })}
         hint={hints?.description}

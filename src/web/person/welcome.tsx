@@ -34,10 +34,11 @@ export function Welcome() {
   const creation = useAction();
   const farewell = FAREWELLS[lastFarewell()];
   const create = () =>
-    creation.run(async () =>
+    creation.run(async () => {
+      const { token, account } = await createApi(null).accounts.create.mutate({});
       // Kept at once: nobody gets into the account without it.
-      signIn((await createApi(null).accounts.create.mutate({})).token, true),
-    );
+      signIn(token, account.id, true);
+    });
   return (
     <Frame title="Relay">
       <p className="mt-2 text-lg text-soft leading-snug">
@@ -57,7 +58,13 @@ export function Welcome() {
         >
           Create account
         </Button>
-        {creation.fault && <Problem>{creation.fault.message}</Problem>}
+        {creation.fault && (
+          <Problem>
+            {creation.fault.code === "unanswered"
+              ? "The server cannot be reached. Try again."
+              : creation.fault.message}
+          </Problem>
+        )}
       </div>
       <div className="my-7 flex items-center gap-4 text-faint text-sm">
         <span aria-hidden className="h-px flex-1 bg-line" />
@@ -79,8 +86,8 @@ function TokenForm() {
     setWrong(!/^mca_[\w-]+$/.test(token));
     if (!/^mca_[\w-]+$/.test(token)) return;
     void entry.run(async () => {
-      await createApi(token).accounts.get.query({});
-      signIn(token);
+      const { id } = await createApi(token).accounts.get.query({});
+      signIn(token, id);
     });
   };
   return (

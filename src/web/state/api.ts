@@ -24,45 +24,35 @@ export type Api = ReturnType<typeof createApi>;
 /** Milliseconds that the server has to answer a call. */
 const PATIENCE = 15_000;
 
-/** Changes that the server makes once under a key, however often they come (decisions.md, Sending again). */
-const REPEATABLE: ReadonlySet<string> = new Set([
-  "messages.send",
-  "questions.answer",
-  "tasks.create",
-]);
+const KEY = "idempotency-key";
+
+/** For a change that the server makes once under this key, however often it comes (decisions.md, Sending again). */
+export const once = (key: string) => ({ context: { [KEY]: key } });
 
 /** The code of changes whose answer did not come: the server may have made them. */
 const unanswered = new WeakMap<object, "unanswered" | "repeatable">();
 
 /**
- * Takes note of changes whose answer did not come, so that the same change is sent under the same
- * key when the person tries again. Once `ended`, nobody hears of a call that is still under way.
+ * Takes note of changes whose answer did not come. Once `ended`, nobody hears of a call that is still
+ * under way.
  */
-function changesLink(ended: AbortSignal): TRPCLink<AppRouter> {
-  const keys = new Map<string, string>();
-  return () =>
-    ({ next, op }) =>
-      observable((observer) => {
-        const sent = `${op.path} ${JSON.stringify(op.input)}`;
-        const key = REPEATABLE.has(op.path) ? (keys.get(sent) ?? randomText(16)) : null;
-        keys.delete(sent);
-        const context = { ...op.context, ...(key !== null && { [KEY]: key }) };
-        return next({ ...op, context }).subscribe({
-          next: (value) => ended.aborted || observer.next(value),
-          complete: () => ended.aborted || observer.complete(),
-          error: (error) => {
-            if (ended.aborted) return;
-            if (op.type === "mutation" && !error.data) {
-              unanswered.set(error, key === null ? "unanswered" : "repeatable");
-              if (key !== null) keys.set(sent, key);
-            }
-            observer.error(error);
-          },
-        });
-      });
-}
-
-const KEY = "idempotency-key";
+const changesLink =
+  (ended: AbortSignal): TRPCLink<AppRouter> =>
+  () =>
+  ({ next, op }) =>
+    observable((observer) =>
+      next(op).subscribe({
+        next: (value) => ended.aborted || observer.next(value),
+        complete: () => ended.aborted || observer.complete(),
+        error: (error) => {
+          if (ended.aborted) return;
+          if (op.type === "mutation" && !error.data) {
+            unanswered.set(error, KEY in op.context ? "repeatable" : "unanswered");
+          }
+          observer.error(error);
+        },
+      }),
+    );
 
 /** So many random bytes, in the letters of base64url. */
 export function randomText(bytes: number): string {
@@ -114,7 +104,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   offline: "The server cannot be reached.",
   unanswered:
     "The server cannot be reached. It is not known whether this was done: look before you try again.",
-  repeatable: "The server cannot be reached. Try again: it is done once, not twice.",
+  repeatable:
+    "The server cannot be reached. Try again without a change: then it is done once, not twice.",
   unauthorized: "This token is not valid, or no longer.",
   not_found: "It is not there any more.",
   question_not_pending: "This question has been settled already.",

@@ -1,19 +1,47 @@
-/** What was typed and not sent: as long as its tab lives, neither a reload nor going elsewhere loses it. */
+/**
+ * What was typed and not sent: as long as its tab lives, neither a reload nor going elsewhere loses
+ * it. Each has a key to send it under, so that what the server may have done is not done twice.
+ */
+
+import { randomText } from "./api.ts";
 
 const PREFIX = "relay.draft.";
+/** Id of the account whose drafts these are. */
+const OWNER = "relay.drafts-of";
 
-/** What was kept under this name; null for nothing. */
-export function draftOf<T>(name: string): T | null {
-  const kept = sessionStorage.getItem(PREFIX + name);
-  return kept === null ? null : (JSON.parse(kept) as T);
+export interface Draft<T> {
+  readonly value: T;
+  /** Once it was sent as it is, and the server did not say that it has it. */
+  readonly sent_as: string | null;
 }
 
-export function keepDraft(name: string, value: unknown): void {
+/** What was kept under this name; null for nothing. */
+export function draftOf<T>(name: string): Draft<T> | null {
+  const kept = sessionStorage.getItem(PREFIX + name);
+  return kept === null ? null : (JSON.parse(kept) as Draft<T>);
+}
+
+/** Keeps it as it is now; a change of it is something else to be sent. */
+export function keepDraft<T>(name: string, value: T, sent_as: string | null = null): void {
   try {
-    sessionStorage.setItem(PREFIX + name, JSON.stringify(value));
+    sessionStorage.setItem(PREFIX + name, JSON.stringify({ value, sent_as }));
   } catch {
     // The browser has no room: then it is lost with the tab, as it would be without this.
   }
 }
 
 export const forgetDraft = (name: string): void => sessionStorage.removeItem(PREFIX + name);
+
+/** The key to send it under: the same again until it is changed or forgotten. */
+export function sendDraft<T>(name: string, value: T): string {
+  const key = draftOf<T>(name)?.sent_as ?? randomText(16);
+  keepDraft(name, value, key);
+  return key;
+}
+
+/** Takes away what another account left in this tab. */
+export function keepDraftsOf(account_id: string): void {
+  const owner = sessionStorage.getItem(OWNER);
+  if (owner !== null && owner !== account_id) sessionStorage.clear();
+  sessionStorage.setItem(OWNER, account_id);
+}

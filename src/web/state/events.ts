@@ -14,6 +14,8 @@ export class StreamRefused extends Error {
   }
 }
 
+/** Seconds until the server has to answer. */
+const PATIENCE = 10;
 /** Seconds without a byte until the connection counts as lost: two pings that did not come. */
 const SILENCE = 45;
 
@@ -25,7 +27,7 @@ export async function readEvents(
 ): Promise<void> {
   const silent = new AbortController();
   const lose = () => silent.abort(new Error("the stream is silent"));
-  let cancel = after(SILENCE, lose);
+  let cancel = after(PATIENCE, lose);
   try {
     const response = await fetch(here("v1/events"), {
       headers: { accept: "text/event-stream", authorization: `Bearer ${token}` },

@@ -2,6 +2,8 @@
 
 import { type Api, createApi, randomText } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
+import { forgetDraft, keepDraftsOf } from "./drafts.ts";
+import { forgetFreshKey } from "./fresh.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 
@@ -23,6 +25,8 @@ export type Farewell = "never" | "signed out" | "deleted" | "refused";
 const TOKEN = "relay.token";
 /** A token that is to replace it; the server may have taken it, and may not. */
 const NEXT = "relay.next-token";
+/** Id of the account. */
+const ACCOUNT = "relay.account";
 
 const listeners = new Set<() => void>();
 let session: Session | null = null;
@@ -30,6 +34,8 @@ let farewell: Farewell = "never";
 
 export const currentSession = (): Session | null => session;
 export const lastFarewell = (): Farewell => farewell;
+/** A token that may be in the place of the session's by now; null where there is no doubt. */
+export const tokenInDoubt = (): string | null => localStorage.getItem(NEXT);
 
 export function onSession(listener: () => void): () => void {
   listeners.add(listener);
@@ -49,8 +55,22 @@ function open(token: string, is_new = false): void {
   const onEnded = (why: "deleted" | "refused") => {
     const next = localStorage.getItem(NEXT);
     if (why === "deleted" || next === null) return void leave(why);
-    void close().then(() => signIn(next));
+    void goOn(next);
   };
+  const account_id = localStorage.getItem(ACCOUNT);
+  if (account_id !== null) keepDraftsOf(account_id);
+  const stop = store.subscribe(() => {
+    const account = store.account();
+    if (!account) return;
+    stop();
+    localStorage.setItem(ACCOUNT, account.id);
+    keepDraftsOf(account.id);
+  });
+  store.onChange((kind, id) => {
+    if (kind === "keys" && !store.all.keys.has(id)) forgetDraft(`message ${id}`);
+    const asked = kind === "questions" && store.all.questions.get(id)?.status === "pending";
+    if (kind === "questions" && !asked) forgetDraft(`answer ${id}`);
+  });
   void archive.restore();
   const sync = startSync({ token, api, store, archive, onEnded });
   set({ token, is_new, api, store, archive, sync, end: () => ended.abort() });
@@ -66,11 +86,19 @@ async function close(): Promise<void> {
   await old?.archive.close();
 }
 
-/** Keeps the token in this browser and starts; `is_new` of an account that was made just now. */
-export function signIn(token: string, is_new = false): void {
+/** Keeps the account's token in this browser and starts; `is_new` when it was made just now. */
+export function signIn(token: string, account_id: string, is_new = false): void {
+  localStorage.setItem(ACCOUNT, account_id);
+  localStorage.setItem(TOKEN, token);
+  open(token, is_new);
+}
+
+/** Goes on with the token that replaced the one of the session. */
+async function goOn(token: string): Promise<void> {
   localStorage.setItem(TOKEN, token);
   localStorage.removeItem(NEXT);
-  open(token, is_new);
+  await close();
+  open(token);
 }
 
 /** The person has seen the token. */
@@ -85,10 +113,11 @@ export function welcomed(): void {
 export async function replaceToken(): Promise<void> {
   const old = session;
   if (!old) return;
-  const token = localStorage.getItem(NEXT) ?? `mca_${randomText(32)}`;
+  const token = tokenInDoubt() ?? `mca_${randomText(32)}`;
   localStorage.setItem(NEXT, token);
   // The end of the old one must not come before the answer.
   old.sync.stop();
+  old.store.setLink("connecting");
   await old.archive.close();
   try {
     await old.api.accounts.replaceToken.mutate({ token });
@@ -96,8 +125,20 @@ export async function replaceToken(): Promise<void> {
     open(old.token);
     throw error;
   }
-  old.end();
-  signIn(token);
+  await goOn(token);
+}
+
+/**
+ * Signs out, unless the token is just being replaced: then that is brought to its end first, as the
+ * one that the person has may be dead already. False when there is a new one to be kept.
+ */
+export async function signOut(): Promise<boolean> {
+  if (tokenInDoubt() === null) {
+    await leave("signed out");
+    return true;
+  }
+  await replaceToken();
+  return false;
 }
 
 /**
@@ -106,8 +147,9 @@ export async function replaceToken(): Promise<void> {
  */
 export async function leave(why: Farewell): Promise<void> {
   const kept = localStorage.getItem(TOKEN);
-  if (kept !== null && kept !== session?.token) return location.reload();
+  if (kept !== null && kept !== session?.token) return follow(kept);
   farewell = why;
+  forgetFreshKey();
   localStorage.clear();
   sessionStorage.clear();
   location.hash = "";
@@ -121,6 +163,16 @@ export async function leave(why: Farewell): Promise<void> {
   }
 }
 
+/** Goes on with the token of another tab. Of another account nothing may be left, so all starts anew. */
+async function follow(token: string): Promise<void> {
+  const same = session?.store.account()?.id === localStorage.getItem(ACCOUNT);
+  if (!session || !same) return location.reload();
+  if (session.token === token) return;
+  await close();
+  // What the server told may have come first.
+  if (session.token !== token) open(token);
+}
+
 /** Starts with what this browser has, and follows its other tabs. */
 export function resume(): void {
   const token = localStorage.getItem(TOKEN);
@@ -129,7 +181,8 @@ export function resume(): void {
     // Cleared as a whole, the key is null.
     if (key !== TOKEN && key !== null) return;
     // The event may be late: what counts is what is kept now.
-    if (localStorage.getItem(TOKEN) !== null) location.reload();
+    const kept = localStorage.getItem(TOKEN);
+    if (kept !== null) void follow(kept);
     else if (session) void leave("signed out");
   });
 }

@@ -120,6 +120,12 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
     }
   };
 
+  /** Whether it is the server that refuses the token, and not something on the way to it. */
+  const isRefused = async () => {
+    const fault = await api.accounts.get.query({}).then(() => null, faultOf);
+    return fault?.code === "unauthorized";
+  };
+
   const end = (why: "deleted" | "refused") => {
     if (stopped) return;
     stop();
@@ -157,7 +163,7 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
         await readEvents(token, started.signal, (name, data) => take(name, data, started));
       } catch (error) {
         if (error instanceof StreamRefused) {
-          if (error.status === 401 || error.status === 403) end("refused");
+          if (error.status === 401 && (await isRefused())) end("refused");
           delay = error.retry_after;
         }
       }

@@ -1,0 +1,107 @@
+/** Who is signed in, when the network or another tab makes that hard to know. */
+
+import { expect } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { client, createPair, createPerson } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, expectComplaints, openPage, untilLive } from "./browser.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+webTest(
+  "signing out with a token in doubt replaces it first, so that the new one is seen",
+  async () => {
+    expectComplaints(/Failed to load resource|ERR_|401/);
+    const person = await createPerson(app.url);
+    const page = await openPage(app.url, { as: person, at: "#/account" });
+    await page.route(
+      "**/trpc/accounts.replaceToken",
+      async (route) => {
+        await route.fetch();
+        await page.context().setOffline(true);
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await page.getByRole("button", { name: "Replace the token" }).click();
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByRole("button", { name: "Replace token" }).click();
+    await dialog.getByRole("alert").getByText("not known whether this was done").waitFor();
+    await page.keyboard.press("Escape");
+    // Both tokens are there to be copied.
+    await page.getByText("Keep both").waitFor();
+    await page.getByRole("button", { name: "Show new account token" }).click();
+    const next = await page.evaluate(() => localStorage.getItem("relay.next-token"));
+    await page.getByText(next!).waitFor();
+    // Offline nobody can be signed out; and then the new token is kept.
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await dialog.getByRole("button", { name: "Sign out" }).click();
+    await dialog.getByRole("alert").waitFor();
+    await page.context().setOffline(false);
+    await until(async () => {
+      const kept = await page.evaluate(() => localStorage.getItem("relay.token"));
+      return kept === next;
+    });
+    await untilLive(page);
+    expect(await page.evaluate(() => localStorage.getItem("relay.next-token"))).toBeNull();
+    const { body } = await client(app.url, next!)("GET /v1/account");
+    expect(body.id).toBe(person.account.id);
+  },
+);
+
+webTest("a refusal that is not the server's signs nobody out", async () => {
+  expectComplaints(/Failed to load resource/);
+  const { person, agent } = await createPair(app.url);
+  await agent.send("POST /v1/tasks", { title: "Kept", status: "in_progress" });
+  const page = await openPage(app.url);
+  let refused = 0;
+  await page.route("**/v1/events", async (route) => {
+    refused++;
+    if (refused > 2) return route.continue();
+    await route.fulfill({
+      status: refused === 1 ? 401 : 403,
+      contentType: "text/html",
+      body: "Log in to this network",
+    });
+  });
+  await page.evaluate((token) => localStorage.setItem("relay.token", token), person.token);
+  await page.goto(`${app.url}/#/tasks`);
+  await page.reload();
+  await untilLive(page);
+  expect(refused).toBeGreaterThan(2);
+  await page.getByText("Kept").waitFor();
+});
+
+webTest("while nothing comes, the page says how old it is", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const { person, agent } = await createPair(app.url);
+  await agent.send("POST /v1/questions", { prompt: "Kept?" });
+  const page = await openPage(app.url, { as: person });
+  await page.getByText("Kept?").waitFor();
+  await until(() =>
+    page.evaluate(
+      () =>
+        new Promise<boolean>((resolve) => {
+          const opening = indexedDB.open("relay");
+          opening.onsuccess = () => {
+            const counting = opening.result
+              .transaction("questions")
+              .objectStore("questions")
+              .count();
+            counting.onsuccess = () => resolve(counting.result > 0);
+          };
+        }),
+    ),
+  );
+  // Nothing refuses the connection, and nothing answers.
+  await page.route("**/v1/events", () => {});
+  await page.clock.install();
+  await page.reload();
+  await page.getByText("Kept?").waitFor();
+  await page.clock.runFor(4_500);
+  await page.getByText(/^Connecting\. You see what was known at/).waitFor();
+  await page.clock.runFor(12_000);
+  await page.clock.runFor(12_000);
+  await page.getByText(/^Offline\. You see what was known at/).waitFor();
+});
