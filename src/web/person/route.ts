@@ -52,13 +52,30 @@ export function go(to: string, { replace = false } = {}): void {
  * is as they left it; else the list takes its place, and no step leads to it again.
  */
 export function close(to: string): void {
+  // It is closed already, or about to be: the way back takes the browser a while.
+  if (!OVER_A_LIST.test(location.hash.slice(1)) || leaving) return;
   const { navigation } = globalThis as { navigation?: Navigation };
   const at = navigation?.currentEntry?.index ?? 0;
   const before = navigation?.entries()[at - 1]?.url;
   const [page, hash] = before?.split("#") ?? [];
   const [here] = location.href.split("#");
-  if (page === here && !OVER_A_LIST.test(hash ?? "")) history.back();
-  else go(to, { replace: true });
+  if (page === here && !OVER_A_LIST.test(hash ?? "")) {
+    leaving = true;
+    window.addEventListener("hashchange", arrive, { once: true });
+    history.back();
+  } else go(to, { replace: true });
+}
+
+/** `close` is on its way back. */
+let leaving = false;
+const arrive = () => {
+  leaving = false;
+};
+
+/** Whether this task, and nothing else, is open now: an answer that comes late moves nobody. */
+export function isTaskOpen(task_id: string): boolean {
+  const { section, id } = read();
+  return section === "tasks" && id === task_id;
 }
 
 /** A task, or the form for one. */

@@ -10,6 +10,7 @@ import { Confirm, Sheet } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { Outcome } from "./questions.tsx";
+import { isTaskOpen } from "./route.ts";
 import { TaskForm } from "./task-form.tsx";
 import { PriorityBadge } from "./task-row.tsx";
 import { labelOf, useKey, useSession, useStore, useTask } from "./use-store.ts";
@@ -17,8 +18,6 @@ import { STATUS_NAMES } from "./words.ts";
 
 export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => void }) {
   const [editing, setEditing] = useState(false);
-  const [deleting, setDeleting] = useState(false);
-  const { api, store } = useSession();
   // While it slides away it still shows what it showed.
   const [shown, setShown] = useState(id);
   useEffect(() => {
@@ -31,47 +30,39 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
   const last = useRef(task);
   last.current = task ?? (last.current?.id === shown ? last.current : undefined);
   const edited = editing ? last.current : undefined;
-  const remove = async () => {
-    await api.tasks.delete.mutate({ task_id: task!.id });
-    store.drop("tasks", task!.id);
-    toast("Task deleted");
-    onClose();
-  };
   return (
-    <>
-      <Sheet
-        open={id !== null}
-        onClose={onClose}
-        title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
-      >
-        {edited ? (
-          <TaskForm task={edited} gone={!task} onDone={() => setEditing(false)} />
-        ) : task ? (
-          <Details task={task} onEdit={() => setEditing(true)} onDelete={() => setDeleting(true)} />
-        ) : (
-          <p className="text-soft">This task is not there, or not any more.</p>
-        )}
-      </Sheet>
-      <Confirm
-        open={deleting && task !== undefined}
-        onClose={() => setDeleting(false)}
-        title="Delete this task?"
-        action="Delete task"
-        onConfirm={remove}
-      >
-        It is gone for the agent too, and its pending questions are withdrawn.
-      </Confirm>
-    </>
+    <Sheet
+      open={id !== null}
+      onClose={onClose}
+      title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
+    >
+      {edited ? (
+        <TaskForm task={edited} gone={!task} onDone={() => setEditing(false)} />
+      ) : task ? (
+        <Details
+          key={task.id}
+          task={task}
+          open={id === task.id}
+          onEdit={() => setEditing(true)}
+          onGone={onClose}
+        />
+      ) : (
+        <p className="text-soft">This task is not there, or not any more.</p>
+      )}
+    </Sheet>
   );
 }
 
 interface DetailsProps {
   readonly task: Task;
+  /** Not while it slides away. */
+  readonly open: boolean;
   readonly onEdit: () => void;
-  readonly onDelete: () => void;
+  /** It was deleted here, and is still what one looks at. */
+  readonly onGone: () => void;
 }
 
-function Details({ task, onEdit, onDelete }: DetailsProps) {
+function Details({ task, open, onEdit, onGone }: DetailsProps) {
   const key = useKey(task.key_id);
   const questions = useStore((store) => store.all.questions);
   useStore((store) => store.versions.questions);
@@ -138,12 +129,47 @@ function Details({ task, onEdit, onDelete }: DetailsProps) {
           <Pencil aria-hidden className="size-4" />
           {draftOf(`edit ${task.id}`) === null ? "Edit" : "Go on editing"}
         </Button>
-        <Button look="warning" onClick={onDelete}>
-          <Trash2 aria-hidden className="size-4" />
-          Delete
-        </Button>
+        <Remove task={task} open={open} onGone={onGone} />
       </div>
     </div>
+  );
+}
+
+/** The question before it is part of the task's own sheet, so that it is never asked of another one. */
+function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
+  const { api, store } = useSession();
+  const [asked, setAsked] = useState(false);
+  const remove = async () => {
+    try {
+      await api.tasks.delete.mutate({ task_id: task.id });
+    } catch (error) {
+      // An event can tell that it is gone though the answer is lost.
+      if (store.all.tasks.has(task.id)) throw error;
+    }
+    store.drop("tasks", task.id);
+    toast("Task deleted");
+    if (isTaskOpen(task.id)) onGone();
+  };
+  return (
+    <>
+      <Button look="warning" onClick={() => setAsked(true)}>
+        <Trash2 aria-hidden className="size-4" />
+        Delete
+      </Button>
+      <Confirm
+        open={asked && open}
+        onClose={() => setAsked(false)}
+        title={
+          <>
+            Delete <bdi dir="auto">{task.title}</bdi>?
+          </>
+        }
+        action="Delete task"
+        onConfirm={remove}
+      >
+        It is gone for the agent too, and its pending questions are withdrawn.
+      </Confirm>
+    </>
   );
 }
 

@@ -3,12 +3,13 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
 import { Button } from "./button.tsx";
+import { toast } from "./toast.tsx";
 
 const SHADE =
-  "fixed inset-0 z-30 bg-shade transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0";
+  "fixed inset-0 bg-shade transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0";
 
 interface SheetProps {
   readonly open: boolean;
@@ -23,7 +24,7 @@ export function Sheet({ open, onClose, title, children }: SheetProps) {
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
-        <Dialog.Backdrop className={SHADE} />
+        <Dialog.Backdrop className={`${SHADE} z-30`} />
         <Dialog.Popup
           ref={popup}
           // A form is there to be filled in.
@@ -58,13 +59,24 @@ interface ConfirmProps {
   readonly children: ReactNode;
   /** What the button says that does it. */
   readonly action: string;
-  /** Does it; the dialog stays, and tells why, when it fails. */
+  /**
+   * Does it. The dialog stays while that goes on, and when it fails, to tell why; where it went away
+   * all the same, with what it is about, a toast tells.
+   */
   readonly onConfirm: () => Promise<unknown>;
 }
 
 export function Confirm({ open, onClose, title, children, action, onConfirm }: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
+  const shown = useRef(false);
+  useLayoutEffect(() => {
+    shown.current = open;
+    if (open) setFault(null);
+    return () => {
+      shown.current = false;
+    };
+  }, [open]);
   const confirm = async () => {
     setBusy(true);
     setFault(null);
@@ -72,22 +84,18 @@ export function Confirm({ open, onClose, title, children, action, onConfirm }: C
       await onConfirm();
       onClose();
     } catch (error) {
-      setFault(faultOf(error));
+      const why = faultOf(error);
+      if (shown.current) setFault(why);
+      else toast(`${action}: ${why.message}`, { bad: true });
     } finally {
       setBusy(false);
     }
   };
   return (
-    <AlertDialog.Root
-      open={open}
-      onOpenChange={(next) => {
-        if (next) return;
-        setFault(null);
-        onClose();
-      }}
-    >
+    <AlertDialog.Root open={open} onOpenChange={(next) => !next && !busy && onClose()}>
       <AlertDialog.Portal>
-        <AlertDialog.Backdrop className={SHADE} />
+        {/* Over a sheet too. */}
+        <AlertDialog.Backdrop forceRender className={`${SHADE} z-40`} />
         <AlertDialog.Popup className="card fixed inset-x-4 bottom-4 z-40 mx-auto max-h-[calc(100dvh-2rem)] max-w-md overflow-y-auto p-6 transition duration-150 data-ending-style:scale-95 data-starting-style:scale-95 data-ending-style:opacity-0 data-starting-style:opacity-0 sm:top-1/2 sm:bottom-auto sm:-translate-y-1/2">
           <AlertDialog.Title className="said font-semibold text-lg leading-snug">
             {title}
@@ -101,7 +109,7 @@ export function Confirm({ open, onClose, title, children, action, onConfirm }: C
             </p>
           )}
           <div className="mt-6 flex flex-wrap justify-end gap-3">
-            <AlertDialog.Close render={<Button>Keep</Button>} />
+            <AlertDialog.Close disabled={busy} render={<Button>Keep</Button>} />
             <Button look="danger" busy={busy} onClick={() => void confirm()}>
               {action}
             </Button>
