@@ -1,7 +1,7 @@
 /** The account: what this browser does for it, its token, its devices, and its end. */
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
-import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { type Device, type Fault, faultOf } from "../state/api.ts";
 import { leave, replaceToken, signOut, tokenInDoubt } from "../state/session.ts";
 import { Ago, Badge, Facts, Heading, Problem } from "../ui/bits.tsx";
@@ -145,15 +145,28 @@ function Devices() {
   const [devices, setDevices] = useState<readonly Device[] | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   const [removing, setRemoving] = useState<Device | null>(null);
+  const loads = useStore((store) => store.loads());
+  /** Counts the lists that were asked for: only what the last one holds is shown. */
+  const asked = useRef(0);
   const load = useCallback(async () => {
-    try {
-      setDevices((await api.devices.list.query({})).devices);
-      setFault(null);
-    } catch (error) {
-      setFault(faultOf(error));
-    }
+    const mine = ++asked.current;
+    const list = await api.devices.list.query({}).catch(faultOf);
+    if (mine !== asked.current) return;
+    if ("devices" in list) setDevices(list.devices);
+    setFault("devices" in list ? null : list);
   }, [api]);
-  useEffect(() => void load(), [load]);
+  // No event tells of devices, so they come with everything else after each connect.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each time is a new one.
+  useEffect(() => void load(), [load, loads]);
+  const remove = async ({ id }: Device) => {
+    try {
+      await api.devices.delete.mutate({ device_id: id });
+      setDevices((before) => before?.filter((one) => one.id !== id) ?? null);
+    } finally {
+      // It may be removed though the answer is lost.
+      void load();
+    }
+  };
   return (
     <Part title="Devices">
       {fault && <Problem>{fault.message}</Problem>}
@@ -187,10 +200,7 @@ function Devices() {
           </>
         }
         action="Remove device"
-        onConfirm={async () => {
-          await api.devices.delete.mutate({ device_id: removing!.id });
-          await load();
-        }}
+        onConfirm={() => remove(removing!)}
       >
         It gets no more notifications, until its app registers it again.
       </Confirm>

@@ -46,6 +46,11 @@ const changesLink =
         complete: () => ended.aborted || observer.complete(),
         error: (error) => {
           if (ended.aborted) return;
+          // Gone is what was wanted: the answer to an earlier try may be the one that was lost.
+          if (op.path.endsWith(".delete") && error.data?.code_name === "not_found") {
+            observer.next({ result: { data: undefined } });
+            return observer.complete();
+          }
           if (op.type === "mutation" && !error.data) {
             unanswered.set(error, KEY in op.context ? "repeatable" : "unanswered");
           }
