@@ -1,6 +1,6 @@
 /** One task in the list: what, by whom, how far; to open, and to finish with one tap. */
 
-import { Ban, Check, Circle, CircleDashed } from "lucide-react";
+import { Ban, Check, Circle, CircleDashed, LoaderCircle } from "lucide-react";
 import { memo } from "react";
 import type { Priority, Status, Task } from "../state/api.ts";
 import { faultOf } from "../state/api.ts";
@@ -120,15 +120,21 @@ function Mark({ task, open }: { task: Task; open: boolean }) {
       aria-label={`Finish: ${task.title}`}
       title="Finish"
       data-careful
-      disabled={busy}
-      onClick={() => void finish()}
+      aria-disabled={busy || undefined}
+      onClick={() => busy || void finish()}
       className={classes(
         "group flex w-12 shrink-0 items-center justify-center -outline-offset-4 hover:text-ok",
         look,
       )}
     >
-      <Icon aria-hidden className="size-5 group-hover:hidden" />
-      <Check aria-hidden className="hidden size-5 group-hover:block" />
+      {busy ? (
+        <LoaderCircle aria-hidden className="size-5 animate-spin" />
+      ) : (
+        <>
+          <Icon aria-hidden className="size-5 group-hover:hidden" />
+          <Check aria-hidden className="hidden size-5 group-hover:block" />
+        </>
+      )}
     </button>
   );
 }

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
 import { draftOf } from "../state/drafts.ts";
 import { Ago, Badge, Facts, Problem, ProgressBar } from "../ui/bits.tsx";
-import { Button } from "../ui/button.tsx";
+import { Button, ButtonLink } from "../ui/button.tsx";
 import { Confirm, Sheet } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
@@ -119,6 +119,11 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
             {about.map((question) => (
               <li key={question.id}>
                 <Outcome question={question} />
+                {question.status === "pending" && (
+                  <ButtonLink href="#/questions" className="mx-4 mb-4 sm:mx-5">
+                    Answer it
+                  </ButtonLink>
+                )}
               </li>
             ))}
           </ul>
@@ -191,10 +196,13 @@ const MOVES: Readonly<Record<Status, readonly (readonly [Status, string, typeof 
 function Moves({ task }: { task: Task }) {
   const { api, store } = useSession();
   const { busy, fault, run } = useAction();
-  const move = (status: Status) =>
-    run(async () =>
+  const [pressed, setPressed] = useState<Status>();
+  const move = (status: Status) => {
+    setPressed(status);
+    return run(async () =>
       store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, status })),
     );
+  };
   return (
     <div>
       <div className="flex flex-wrap gap-3">
@@ -202,7 +210,8 @@ function Moves({ task }: { task: Task }) {
           <Button
             key={status}
             look={status === "done" ? "primary" : "plain"}
-            busy={busy}
+            busy={busy && status === pressed}
+            disabled={busy && status !== pressed}
             onClick={() => void move(status)}
           >
             <Icon aria-hidden className="size-4" />

@@ -1,0 +1,58 @@
+/** What can be done to a task from where it is shown, and how that is seen while it goes on. */
+
+import { expect } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, createTask } from "../support/client.ts";
+import { browserTests, openPage, press } from "./browser.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+webTest("only what was pressed shows that it goes on", async () => {
+  const { person, agent } = await createPair(app.url);
+  await createTask(agent.send, { title: "Slow" });
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  let release = () => {};
+  await page.route("**/trpc/tasks.update", async (route) => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await route.continue();
+  });
+  const sheet = page.getByRole("dialog");
+  await page.getByRole("link", { name: "Slow" }).click();
+  const button = (name: string) => sheet.getByRole("button", { name });
+  await button("Start").click();
+  await button("Start").locator(".animate-spin").waitFor();
+  expect(await sheet.locator(".animate-spin").count()).toBe(1);
+  for (const name of ["Finish", "Cancel task"]) {
+    expect(await button(name).isDisabled()).toBe(true);
+  }
+  release();
+  await button("Start").waitFor({ state: "detached" });
+  await page.waitForFunction(() => !document.querySelector("[role=dialog] button:disabled"));
+  await page.keyboard.press("Escape");
+  await sheet.waitFor({ state: "detached" });
+
+  const finish = page.getByRole("button", { name: "Finish: Slow" });
+  await press(finish);
+  await finish.locator(".animate-spin").waitFor();
+  expect(await finish.getAttribute("aria-disabled")).toBe("true");
+  release();
+  await page.getByText("Finished").waitFor();
+});
+
+webTest("a question that waits is one press away from its task", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await createTask(agent.send, { title: "Asks" });
+  const question = await ask(agent.send, { prompt: "How far?", kind: "text", task_id: id });
+  const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
+  const link = page.getByRole("dialog").getByRole("link", { name: "Answer it" });
+  await link.click();
+  await page.getByRole("textbox", { name: "Your answer" }).waitFor();
+  await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Ten" });
+  await page.getByText("Nothing waits for you").waitFor();
+  await page.goBack();
+  await page.getByRole("dialog").getByText("Ten").waitFor();
+  expect(await link.count()).toBe(0);
+});
