@@ -1,36 +1,14 @@
 /** Where the focus is after what had it went away: never at the start of the page. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, go, openPage, PHONE } from "./browser.ts";
+import { act, untilFocused } from "./keys.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
-
-/** Presses by key what a person would have come to with the keyboard. */
-async function act(page: Page, role: "button" | "link", name: string): Promise<void> {
-  await page.getByRole(role, { name, exact: true }).focus();
-  await page.keyboard.press("Enter");
-}
-
-/** What has the focus: its tag, and its name or text. */
-const focused = (page: Page) =>
-  page.evaluate(() => {
-    const { activeElement: one } = document;
-    return `${one?.localName}: ${one?.getAttribute("aria-label") ?? one?.textContent ?? ""}`;
-  });
-
-async function untilFocused(page: Page, wanted: RegExp): Promise<void> {
-  let found = "";
-  await until(async () => {
-    found = await focused(page);
-    return wanted.test(found);
-  }).catch(() => null);
-  expect(found).toMatch(wanted);
-}
 
 webTest("the focus goes on where the person was, whatever goes away under it", async () => {
   const { person, agent } = await createPair(app.url);

@@ -275,7 +275,7 @@ function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
         dir="auto"
         rows={2}
         value={text}
-        disabled={over}
+        readOnly={over}
         onChange={({ target }) => set(target.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -285,7 +285,7 @@ function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
           if (!event.repeat) void send();
         }}
         placeholder="Your answer"
-        className="field-sizing-content max-h-80 min-h-18 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base"
+        className="field-sizing-content max-h-80 min-h-18 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base read-only:bg-sunken read-only:text-soft"
       />
       <div className="mt-2 flex items-center gap-3">
         <p id={`${id}-keys`} className="hidden flex-1 text-faint text-sm md:block">

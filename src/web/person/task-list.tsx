@@ -1,8 +1,8 @@
 /** The rows of tasks. Only those that can be seen are in the page, however many there are. */
 
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight } from "lucide-react";
-import { memo, useLayoutEffect, useRef, useState } from "react";
+import { memo, useCallback, useLayoutEffect, useRef, useState } from "react";
 import type { Status } from "../state/api.ts";
 import { classes } from "../ui/classes.ts";
 import { useSteady } from "../ui/steady.ts";
@@ -37,11 +37,23 @@ export function TaskList({ rows, search, onToggle }: TaskListProps) {
   useLayoutEffect(() => {
     if (list.current) setTop(list.current.getBoundingClientRect().top + window.scrollY);
   }, []);
+  /** The row that has the focus, or had it last: it stays though it scrolls out, and the focus with it. */
+  const [kept, setKept] = useState<string>();
+  const at = kept === undefined ? -1 : rows.findIndex(({ id }) => id === kept);
+  const rangeExtractor = useCallback(
+    (range: Range) => {
+      const seen = defaultRangeExtractor(range);
+      if (at < 0 || seen.includes(at)) return seen;
+      return [...seen, at].sort((a, b) => a - b);
+    },
+    [at],
+  );
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: (at) => (rows[at]?.kind === "group" ? GROUP : ROW),
     getItemKey: (at) => rows[at]?.id ?? at,
     overscan: 8,
+    rangeExtractor,
     scrollMargin: top,
   });
   return (
@@ -64,6 +76,7 @@ export function TaskList({ rows, search, onToggle }: TaskListProps) {
             aria-posinset={index + 1}
             className="absolute inset-x-0 top-0"
             style={{ transform: `translateY(${start - top}px)` }}
+            onFocus={() => setKept(row.id)}
           >
             {row.kind === "group" ? (
               <Group {...row} onToggle={onToggle} />

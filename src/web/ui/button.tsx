@@ -13,7 +13,7 @@ const LOOKS = {
 } as const;
 
 const SHAPE =
-  "touch inline-flex items-center justify-center gap-2 rounded-xl px-4 py-2 font-medium leading-tight transition-colors disabled:opacity-60";
+  "touch inline-flex items-center justify-center gap-2 rounded-xl px-4 py-2 font-medium leading-tight transition-colors aria-disabled:opacity-60";
 
 interface ButtonProps extends ComponentProps<"button"> {
   readonly look?: keyof typeof LOOKS;
@@ -21,14 +21,23 @@ interface ButtonProps extends ComponentProps<"button"> {
   readonly busy?: boolean;
 }
 
-export function Button({ look = "plain", busy, className, children, ...rest }: ButtonProps) {
+/** One that cannot be pressed says so, and keeps the focus, which the browser's own `disabled` takes. */
+export function Button({
+  look = "plain",
+  busy,
+  disabled,
+  className,
+  children,
+  ...rest
+}: ButtonProps) {
+  const off = busy || disabled;
   return (
     <button
       type="button"
       {...rest}
       className={classes(SHAPE, LOOKS[look], className)}
-      aria-disabled={busy || undefined}
-      onClick={busy ? (event) => event.preventDefault() : rest.onClick}
+      aria-disabled={off || undefined}
+      onClick={off ? (event) => event.preventDefault() : rest.onClick}
     >
       {busy && <LoaderCircle aria-hidden className="size-4 shrink-0 animate-spin" />}
       {children}

@@ -138,10 +138,12 @@ export function Select({ options, quiet, className, ...rest }: BareSelectProps) 
   );
 }
 
-/** On or off, at once. */
+/** On or off, at once. One that is disabled keeps the focus, as a button does. */
 export function Switch({
   label,
   hint,
+  disabled,
+  onChange,
   ...rest
 }: { readonly label: string; readonly hint?: ReactNode } & ComponentProps<"input">) {
   const id = useId();
@@ -164,12 +166,14 @@ export function Switch({
           type="checkbox"
           // biome-ignore lint/a11y/useAriaPropsForRole: a checkbox tells by itself whether it is on.
           role="switch"
+          aria-disabled={disabled || undefined}
+          onChange={(event) => disabled || onChange?.(event)}
           {...(hint ? { "aria-describedby": `${id}-about` } : {})}
-          className="peer absolute inset-0 cursor-pointer appearance-none rounded-xl disabled:cursor-not-allowed"
+          className="peer absolute inset-0 cursor-pointer appearance-none rounded-xl aria-disabled:cursor-not-allowed"
         />
         <span
           aria-hidden
-          className="pointer-events-none flex h-6 w-11 items-center rounded-full border border-edge bg-sunken p-0.5 transition-colors after:size-4.5 after:rounded-full after:bg-edge after:transition-transform peer-checked:border-accent peer-checked:bg-accent peer-checked:after:translate-x-5 peer-checked:after:bg-accent-ink peer-disabled:opacity-50"
+          className="pointer-events-none flex h-6 w-11 items-center rounded-full border border-edge bg-sunken p-0.5 transition-colors after:size-4.5 after:rounded-full after:bg-edge after:transition-transform peer-checked:border-accent peer-checked:bg-accent peer-checked:after:translate-x-5 peer-checked:after:bg-accent-ink peer-aria-disabled:opacity-50"
         />
       </span>
     </div>

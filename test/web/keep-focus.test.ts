@@ -1,0 +1,160 @@
+/** Where the focus is after what had it cannot be pressed any more, or went out of sight. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, createTask, DEVICE } from "../support/client.ts";
+import { browserTests, expectComplaints, go, openPage, openProfile, untilLive } from "./browser.ts";
+import { act, focused, untilFocused } from "./keys.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+/** Two frames, after which whatever moves the focus has done so. */
+const drawn = (page: Page) =>
+  page.evaluate(
+    () => new Promise<void>((go) => requestAnimationFrame(() => requestAnimationFrame(() => go()))),
+  );
+
+webTest("a button that cannot be pressed any more keeps the focus, and does nothing", async () => {
+  expectComplaints(/ERR_FAILED/);
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/inbox` });
+  let sent = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("messages.send")) sent++;
+  });
+  await page.getByLabel("Message to the agent").fill("Hello");
+  await act(page, "button", "Send message");
+  await page.getByText("Message sent").waitFor();
+  await drawn(page);
+  expect(await focused(page)).toBe("button: Send message");
+  expect(await page.getByRole("button", { name: "Send message" }).isDisabled()).toBe(true);
+  await page.getByLabel("Message to the agent").fill("  ");
+  await page.getByRole("button", { name: "Send message" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Send message" }).dispatchEvent("click");
+  await drawn(page);
+  expect(sent).toBe(1);
+
+  // One that is busy for a while gets it back.
+  await createTask(agent.send, { title: "One", status: "in_progress" });
+  await go(page, "tasks");
+  await page.route("**/trpc/tasks.update", (route) => setTimeout(() => route.abort(), 200), {
+    times: 1,
+  });
+  await act(page, "button", "Finish: One");
+  await page.getByRole("status").getByText("Try again").waitFor();
+  await untilFocused(page, /^button: Finish: One/);
+
+  // A form whose task is deleted.
+  const { id } = await createTask(agent.send, { title: "Two" });
+  await go(page, `tasks/${id}`);
+  await act(page, "button", "Edit");
+  await page.getByRole("button", { name: "Save" }).focus();
+  await agent.send(`DELETE /v1/tasks/${id}`);
+  await page.getByText("The task was deleted meanwhile.").waitFor();
+  await drawn(page);
+  expect(await focused(page)).toBe("button: Save");
+});
+
+webTest("a question whose time runs out keeps the focus, and takes no answer", async () => {
+  const { person, agent } = await createPair(app.url);
+  await ask(agent.send, { prompt: "Yes or no?", expires_in: 100 });
+  await ask(agent.send, { prompt: "What?", kind: "text", expires_in: 200 });
+  const page = await (await openProfile(app.url, { as: person })).newPage();
+  await page.clock.install();
+  await page.goto(app.url);
+  await untilLive(page);
+  let calls = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("questions.answer")) calls++;
+  });
+  const words = page.getByRole("textbox", { name: "Your answer" });
+  await words.fill("Half");
+  await page.getByRole("button", { name: "Yes" }).focus();
+  await page.clock.fastForward(120_000);
+  await page.getByText("Time is up").first().waitFor();
+  await drawn(page);
+  expect(await focused(page)).toMatch(/^button: Yes/);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("y");
+  await words.focus();
+  await page.clock.fastForward(120_000);
+  await page.getByText("Time is up").nth(1).waitFor();
+  await drawn(page);
+  expect(await focused(page)).toBe("textarea: Your answer");
+  await page.keyboard.type("more");
+  await page.keyboard.press("Enter");
+  expect(await words.inputValue()).toBe("Half");
+  await drawn(page);
+  expect(calls).toBe(0);
+});
+
+webTest("more of a list is read from its first new item on", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (let i = 0; i < 15; i++) {
+    const { id } = await ask(agent.send, { prompt: `No. ${i}` });
+    await agent.send(`DELETE /v1/questions/${id}`);
+  }
+  const page = await openPage(app.url, { as: person });
+  await act(page, "button", "Show more");
+  await untilFocused(page, /^li: .*No\. 4/);
+});
+
+webTest("what is removed gives the focus to what is next, or to the head of its part", async () => {
+  const { person } = await createPair(app.url);
+  for (const model of ["Phone", "Tablet"]) {
+    await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, { ...DEVICE, model });
+  }
+  const page = await openPage(app.url, { as: person, at: "#/account" });
+  const remove = async (model: string) => {
+    await act(page, "button", `Remove ${model}`);
+    await page.getByRole("button", { name: "Remove device" }).focus();
+    await page.keyboard.press("Enter");
+  };
+  await remove("Phone");
+  await untilFocused(page, /^button: Remove Tablet/);
+  await remove("Tablet");
+  await untilFocused(page, /^h2: Devices/);
+});
+
+webTest("a row that scrolls out of sight keeps the focus", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (let i = 0; i < 80; i++) {
+    await createTask(agent.send, { title: `No. ${i}`, status: "in_progress" });
+  }
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  const rows = page.getByRole("list", { name: "Tasks" }).getByRole("link");
+  await rows.nth(2).focus();
+  const before = await focused(page);
+  for (const top of [1_500, 3_000, 4_500]) {
+    await page.evaluate((to) => window.scrollTo(0, to), top);
+    await drawn(page);
+    await drawn(page);
+    expect(await focused(page)).toBe(before);
+  }
+  // It is where it was, and nothing else of what is far away is there.
+  expect(await page.locator("li:focus-within").getAttribute("aria-posinset")).toBe("4");
+  expect(await rows.count()).toBeLessThan(40);
+});
+
+webTest(
+  "a form that comes back with the page's history has the focus in its first field",
+  async () => {
+    const { person } = await createPair(app.url);
+    const page = await openPage(app.url, { as: person, at: "#/tasks" });
+    await page.getByRole("link", { name: "New task" }).click();
+    await untilFocused(page, /^input: /);
+    await go(page, "account");
+    await page.getByRole("button", { name: "Sign out" }).focus();
+    await page.goBack();
+    await page.getByRole("dialog").waitFor();
+    await drawn(page);
+    await drawn(page);
+    await untilFocused(page, /^input: /);
+    expect(await page.getByLabel("Title").evaluate((one) => one === document.activeElement)).toBe(
+      true,
+    );
+  },
+);
