@@ -124,7 +124,7 @@ webTest(
       await one.getByText("No tasks yet").waitFor();
       await go(one, "questions");
       await one.getByText("Nothing waits for you").waitFor();
-      expect(await one.title()).toBe("Relay");
+      expect(await one.title()).toBe("Questions · Relay");
     }
     expect((await agent.send("GET /v1/tasks")).status).toBe(401);
   },

@@ -16,24 +16,25 @@ const shown = (page: Page) =>
     return (await worker.getNotifications()).map(({ title, body }) => [title, body]);
   });
 
-webTest("the title counts the pending questions", async () => {
+webTest("the title names the view and counts the pending questions", async () => {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   const page = await openPage(app.url, { as: person });
-  expect(await page.title()).toBe("Relay");
+  expect(await page.title()).toBe("Questions · Relay");
   const first = await ask(agent.send, { prompt: "One?" });
   await ask(agent.send, { prompt: "Two?" });
-  await page.waitForFunction(() => document.title === "(2) Relay");
+  await page.waitForFunction(() => document.title === "(2) Questions · Relay");
   await page.getByRole("link", { name: "Questions 2 pending" }).waitFor();
   // Elsewhere in the page a message says who asks.
   await go(page, "account");
+  await page.waitForFunction(() => document.title === "(2) Account · Relay");
   await ask(agent.send, { prompt: "Three?" });
   await page
     .getByRole("status")
     .getByText(/agent\S? has a question/)
     .waitFor();
   await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
-  await page.waitForFunction(() => document.title === "(2) Relay");
+  await page.waitForFunction(() => document.title === "(2) Account · Relay");
 });
 
 webTest("a new question shows a notification, once it is wanted, until it is settled", async () => {
@@ -46,7 +47,7 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   await untilLive(page);
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
   await ask(agent.send, { prompt: "Before it was wanted?" });
-  await page.waitForFunction(() => document.title === "(2) Relay");
+  await page.waitForFunction(() => document.title === "(2) Account · Relay");
   await page.getByRole("switch", { name: "Notifications of new questions" }).check();
   // The person looks at something else.
   const other = await openTab(context, "about:blank");

@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, openPage, PHONE, press } from "./browser.ts";
+import { browserTests, openPage, openProfile, PHONE, press, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -63,4 +63,34 @@ webTest("where older settled questions are left out, the page says so", async ()
   await said.waitFor();
   expect(await page.getByText("No. 1", { exact: true }).count()).toBe(1);
   expect(await page.getByText("No. 0", { exact: true }).count()).toBe(0);
+});
+
+webTest("a new question is told to those who do not see it, several as a number", async () => {
+  const { person, agent } = await createPair(app.url);
+  await ask(agent.send, { prompt: "An old one?" });
+  const page = await (await openProfile(app.url, { as: person })).newPage();
+  await page.clock.install();
+  await page.goto(app.url);
+  await untilLive(page);
+  // Time goes on only with these frames, however slow the machine is.
+  await page.clock.pauseAt(Date.now() + 10_000);
+  const asked = async (...prompts: string[]) => {
+    for (const prompt of prompts) await ask(agent.send, { prompt });
+    await until(async () => {
+      await page.clock.runFor(16);
+      return page.getByRole("article", { name: prompts.at(-1)!, exact: true }).isVisible();
+    });
+    await page.clock.runFor(1_000);
+    return page.locator("[role=status].sr-only").textContent();
+  };
+  expect(await page.locator("[role=status].sr-only").textContent()).toBe("");
+  const one = "A new question from \u2068agent\u2069";
+  expect(await asked("One?")).toBe(one);
+  // The same words are another element, so that they are read again.
+  await page.getByText(one).evaluate((before) => before.classList.add("before"));
+  expect(await asked("Two?")).toBe(one);
+  expect(await page.locator(".before").count()).toBe(0);
+  expect(await asked("Three?", "Four?", "Five?")).toBe("3 new questions");
+  await page.clock.runFor(6_000);
+  expect(await page.locator("[role=status].sr-only").textContent()).toBe("");
 });

@@ -151,7 +151,7 @@ webTest("two browsers: what one answers disappears from the other by itself", as
   for (const page of [desk, phone]) {
     await settled(page, "Who is first?").getByText("No", { exact: true }).waitFor();
     expect(await card(page, "Who is first?").count()).toBe(0);
-    expect(await page.title()).toBe("Relay");
+    expect(await page.title()).toBe("Questions · Relay");
   }
 });
 

@@ -62,13 +62,13 @@ webTest(
     await last.getByText("Finished").waitFor();
     // The one that stands for the others counts, and those do not say what they do not know.
     await ask(agent.send, { prompt: "Who is there?" });
-    await first.waitForFunction(() => document.title === "(1) Relay");
-    expect(await tabs[1]!.tab.title()).toBe("Relay");
+    await first.waitForFunction(() => document.title === "(1) Tasks · Relay");
+    expect(await tabs[1]!.tab.title()).toBe("Tasks · Relay");
 
     // One that is looked at again catches up.
     await look(tabs[3]!.tab, true);
     await untilLive(tabs[3]!.tab);
-    await tabs[3]!.tab.waitForFunction(() => document.title === "(1) Relay");
+    await tabs[3]!.tab.waitForFunction(() => document.title === "(1) Tasks · Relay");
     await look(tabs[3]!.tab, false);
     await tabs[3]!.tab.clock.fastForward(GRACE * 1_000 + 100);
     await until(async () => counts().join() === "1,0,0,0,0,0,1");
@@ -82,9 +82,9 @@ webTest(
           .reduce((sum, one) => sum + one) === 1,
     );
     const next = tabs.slice(1, 6).find(({ streams }) => streams() === 1)!;
-    await next.tab.waitForFunction(() => document.title === "(1) Relay");
+    await next.tab.waitForFunction(() => document.title === "(1) Tasks · Relay");
     await ask(agent.send, { prompt: "And now?" });
-    await next.tab.waitForFunction(() => document.title === "(2) Relay");
+    await next.tab.waitForFunction(() => document.title === "(2) Tasks · Relay");
   },
 );
 
@@ -102,5 +102,27 @@ webTest("a tab that nobody looks at stays live after a new sign-in too", async (
   await look(tab, false);
   await tab.clock.fastForward(GRACE * 1_000 + 100);
   await ask(agent.send, { prompt: "Still there?" });
-  await tab.waitForFunction(() => document.title === "(1) Relay");
+  await tab.waitForFunction(() => document.title === "(1) Questions · Relay");
+});
+
+webTest("a tab that comes back says nothing of what another one has counted already", async () => {
+  const { person, agent } = await createPair(app.url);
+  const context = await openProfile(app.url, { as: person });
+  const { tab: first } = await openCounted(context);
+  await untilLive(first);
+  const { tab: second } = await openCounted(context);
+  await untilLive(second);
+  await look(second, false);
+  await second.clock.fastForward(GRACE * 1_000 + 100);
+  await second.locator("[data-link=resting]").waitFor({ state: "attached" });
+  await ask(agent.send, { prompt: "Who is there?" });
+  const said = (tab: Page) => tab.getByRole("status").getByText("has a question");
+  await said(first).waitFor();
+  await look(second, true);
+  await untilLive(second);
+  await second.waitForFunction(() => document.title === "(1) Tasks · Relay");
+  expect(await said(second).count()).toBe(0);
+  // What comes from now on is told.
+  await ask(agent.send, { prompt: "And now?" });
+  await said(second).waitFor();
 });

@@ -12,6 +12,7 @@ import { AgentView } from "./agent.tsx";
 import { AgentsView } from "./agents.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
+import { News } from "./news.tsx";
 import { watchQuestions } from "./notices.ts";
 import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
@@ -55,6 +56,7 @@ function Signed() {
   const { store } = useSession();
   const route = useRoute();
   useEffect(() => watchQuestions(store), [store]);
+  useTitle(route);
   const { section, id, part } = route;
   // A task that is opened lies over its list, which stays where it is.
   const place = section === "agents" ? `${section} ${id} ${part}` : section;
@@ -85,8 +87,22 @@ function Signed() {
           <Boundary key={place}>{viewOf(route)}</Boundary>
         </main>
       </div>
+      <News />
     </div>
   );
+}
+
+/** The place, and how many questions wait. */
+function useTitle({ section }: Route): void {
+  // A page that rests does not know; the one that stands for it tells.
+  const waiting = useStore((store) => (store.link() === "resting" ? 0 : store.pending().length));
+  const { name } = PLACES.find((place) => place.section === section)!;
+  useEffect(() => {
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${name} · Relay`;
+    return () => {
+      document.title = "Relay";
+    };
+  }, [waiting, name]);
 }
 
 function viewOf({ section, id }: Route): ReactNode {

@@ -1,9 +1,10 @@
-/** What tells of questions while nobody looks: the title, the app's badge, and notifications. */
+/** What tells of questions that are new, or wait while nobody looks: messages, notifications, and the app's badge. */
 
 import type { Question } from "../state/api.ts";
 import type { Store } from "../state/store.ts";
 import { isolated } from "../ui/isolated.ts";
 import { toast } from "../ui/toast.tsx";
+import { announce } from "./news.tsx";
 import { labelOf } from "./use-store.ts";
 
 const CHOICE = "relay.notify";
@@ -44,19 +45,20 @@ export function watchQuestions(store: Store): () => void {
     known.add(id);
     // What was pending when the page first learned of anything is not new.
     if (store.knownAt() === null) return;
-    if (!document.hasFocus()) void show(store, question);
-    else if (!QUESTIONS.test(location.hash)) {
-      toast(`${isolated(labelOf(store.all.keys.get(question.key_id)))} has a question`);
-    }
+    if (!document.hasFocus()) return void show(store, question);
+    // What comes with the lists has waited, and is counted; another page may have told of it.
+    if (store.link() !== "live") return;
+    const who = isolated(labelOf(store.all.keys.get(question.key_id)));
+    if (QUESTIONS.test(location.hash)) announce(who);
+    else toast(`${who} has a question`);
   });
 
   const count = () => {
     // A page that rests does not know; the one that stands for it tells.
-    const pending = store.link() === "resting" ? 0 : store.pending().length;
+    if (store.link() === "resting") return;
+    const pending = store.pending().length;
     if (pending === told) return;
     told = pending;
-    document.title = pending > 0 ? `(${pending}) Relay` : "Relay";
-    if (store.link() === "resting") return;
     const badge = pending > 0 ? navigator.setAppBadge?.(pending) : navigator.clearAppBadge?.();
     badge?.catch(() => null);
   };
@@ -73,7 +75,6 @@ export function watchQuestions(store: Store): () => void {
     stopChanges();
     stopCounts();
     navigator.serviceWorker?.removeEventListener("message", goThere);
-    document.title = "Relay";
     navigator.clearAppBadge?.().catch(() => null);
   };
 }
