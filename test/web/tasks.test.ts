@@ -255,6 +255,8 @@ webTest("an agent that is deleted is no choice any more, in the filter or for a 
   await sheet(page).getByLabel("Title").fill("For whom?");
   await person.send(`DELETE /v1/keys/${doomed.key.id}`);
   await sheet(page).getByRole("option", { name: "Doomed" }).waitFor({ state: "detached" });
+  await sheet(page).getByText("This agent is gone: choose another one.").waitFor();
+  await sheet(page).getByLabel("Agent").selectOption({ index: 1 });
   await sheet(page).getByRole("button", { name: "Create task" }).click();
   await sheet(page).getByText("Made by").waitFor();
   const { body } = await agent.send("GET /v1/tasks");
