@@ -26,6 +26,11 @@ interface TextProps<T extends TaskText> extends PartProps<T> {
   readonly hints?: Readonly<Record<string, ReactNode>>;
 }
 
+interface HintedProps<T extends TaskText> extends PartProps<T> {
+  /** What there is to know of it. */
+  readonly hint?: ReactNode;
+}
+
 export function TaskTextFields<T extends TaskText>({
   value,
   onChange,
@@ -58,10 +63,11 @@ export function TaskTextFields<T extends TaskText>({
   );
 }
 
-export function PriorityField<T extends TaskText>({ value, onChange }: PartProps<T>) {
+export function PriorityField<T extends TaskText>({ value, onChange, hint }: HintedProps<T>) {
   return (
     <SelectField
       label="Priority"
+      hint={hint}
       value={value.priority}
       onChange={({ target }) => onChange({ ...value, priority: target.value as Priority })}
       options={PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const)}
@@ -69,11 +75,11 @@ export function PriorityField<T extends TaskText>({ value, onChange }: PartProps
   );
 }
 
-export function NotifySwitch<T extends TaskText>({ value, onChange }: PartProps<T>) {
+export function NotifySwitch<T extends TaskText>({ value, onChange, hint }: HintedProps<T>) {
   return (
     <Switch
       label="Notify"
-      hint="The agent's changes to it show as notifications on your devices."
+      hint={hint ?? "The agent's changes to it show as notifications on your devices."}
       checked={value.notify}
       onChange={({ target }) => onChange({ ...value, notify: target.checked })}
     />

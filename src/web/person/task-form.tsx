@@ -10,7 +10,7 @@ import { useAction } from "../ui/use-action.ts";
 import { NotifySwitch, PriorityField, TaskTextFields } from "./task-fields.tsx";
 import { useDraft } from "./use-draft.ts";
 import { useSession } from "./use-store.ts";
-import { STATUS_NAMES } from "./words.ts";
+import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
 
 /** What the form holds of a task, all as it is typed. */
 const valuesOf = ({ title, description, status, priority, notify, ...task }: Task) => ({
@@ -40,8 +40,13 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   const { start, changes } = draft.value;
   // What the person leaves alone is as others have it.
   const value = { ...now, ...changes };
-  const change = (next: Values) =>
-    draft.set({ start, changes: { ...changes, ...differences(next, value) } });
+  const change = (next: Values) => {
+    const touched = { ...changes, ...differences(next, value) };
+    // What is as others have it again is left alone again.
+    const left = differences(touched, now);
+    if (Object.keys(left).length === 0) draft.forget();
+    else draft.set({ start, changes: left });
+  };
   const done = () => {
     draft.forget();
     onDone();
@@ -61,11 +66,11 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   };
 
   const hints: Record<string, ReactNode> = {};
-  for (const name of ["title", "description", "progress", "status_note"] as const) {
+  for (const name of Object.keys(now) as (keyof Values)[]) {
     if (now[name] === start[name] || now[name] === value[name]) continue;
     hints[name] = (
       <>
-        Changed meanwhile to: <bdi className="said line-clamp-3">{now[name] || "nothing"}</bdi>
+        Changed meanwhile to: <bdi className="said line-clamp-3">{shownOf(now, name)}</bdi>
       </>
     );
   }
@@ -77,11 +82,12 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
       <div className="grid grid-cols-2 gap-4">
         <SelectField
           label="Status"
+          hint={hints.status}
           value={value.status}
           onChange={({ target }) => change({ ...value, status: target.value as Status })}
           options={STATUSES.map((one) => [one, STATUS_NAMES[one]] as const)}
         />
-        <PriorityField value={value} onChange={change} />
+        <PriorityField value={value} onChange={change} hint={hints.priority} />
       </div>
       <TextField
         label="Progress"
@@ -101,7 +107,7 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
         onChange={({ target }) => change({ ...value, status_note: target.value })}
         error={fault?.fields.status_note}
       />
-      <NotifySwitch value={value} onChange={change} />
+      <NotifySwitch value={value} onChange={change} hint={hints.notify} />
       <FormProblem fault={fault} />
       <div className="flex flex-wrap gap-3">
         <Button type="submit" look="primary" busy={busy} disabled={gone}>
@@ -111,6 +117,14 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
       </div>
     </form>
   );
+}
+
+/** A member as the form calls it. */
+function shownOf(values: Values, name: keyof Values): string {
+  if (name === "status") return STATUS_NAMES[values.status];
+  if (name === "priority") return PRIORITY_NAMES[values.priority];
+  if (name === "notify") return values.notify ? "on" : "off";
+  return values[name] || "nothing";
 }
 
 /** The members of the first that the second has otherwise. */

@@ -1,0 +1,64 @@
+/** A task that is being changed while others change or delete it. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { createPair, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, openPage } from "./browser.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+const sheet = (page: Page) => page.getByRole("dialog");
+
+/** A task whose form is open. */
+async function open() {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await createTask(agent.send, { title: "Old", description: "Words" });
+  const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
+  await sheet(page).getByRole("button", { name: "Edit" }).click();
+  await sheet(page).getByLabel("Title").waitFor();
+  const path = `/v1/tasks/${id}` as const;
+  return { agent, id, path, page };
+}
+
+const drafts = (page: Page) => page.evaluate(() => Object.keys(sessionStorage));
+
+webTest("what others choose meanwhile is told beside what the person chose", async () => {
+  const { agent, path, page } = await open();
+  await sheet(page).getByLabel("Status").selectOption("in_progress");
+  await sheet(page).getByLabel("Priority").selectOption("low");
+  await sheet(page).getByLabel("Notify").click();
+  await agent.send(`PATCH ${path}`, { status: "done", priority: "urgent" });
+  await sheet(page).getByText("Changed meanwhile to: Done").waitFor();
+  await sheet(page).getByText("Changed meanwhile to: Urgent").waitFor();
+  // What was so at the start can still be chosen.
+  await sheet(page).getByLabel("Status").selectOption("todo");
+  await sheet(page).getByText("Changed meanwhile to: Done").waitFor();
+  // What is as the others have it is their choice, and the person's no more.
+  await sheet(page).getByLabel("Priority").selectOption("urgent");
+  await sheet(page).getByText("Changed meanwhile to: Urgent").waitFor({ state: "detached" });
+  await agent.send(`PATCH ${path}`, { priority: "high" });
+  const chosen = sheet(page).getByLabel("Priority").locator("option:checked");
+  await until(async () => (await chosen.textContent()) === "High");
+  await sheet(page).getByRole("button", { name: "Save" }).click();
+  await sheet(page).getByRole("button", { name: "Edit", exact: true }).waitFor();
+  const { body } = await agent.send(`GET ${path}`);
+  expect(body).toMatchObject({ status: "todo", priority: "high", notify: false });
+});
+
+webTest("what was typed and taken back is left alone", async () => {
+  const { agent, path, page } = await open();
+  const title = sheet(page).getByLabel("Title");
+  await title.fill("Old and more");
+  await title.fill("Old");
+  expect(await drafts(page)).toEqual([]);
+  await agent.send(`PATCH ${path}`, { title: "Theirs" });
+  await until(async () => (await title.inputValue()) === "Theirs");
+  await sheet(page).getByLabel("Note").fill("Mine");
+  await sheet(page).getByRole("button", { name: "Save" }).click();
+  await sheet(page).getByRole("button", { name: "Edit", exact: true }).waitFor();
+  const { body } = await agent.send(`GET ${path}`);
+  expect([body.title, body.status_note]).toEqual(["Theirs", "Mine"]);
+});
