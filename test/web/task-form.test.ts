@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, openPage } from "./browser.ts";
+import { browserTests, go, openPage, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -61,4 +61,34 @@ webTest("what was typed and taken back is left alone", async () => {
   await sheet(page).getByRole("button", { name: "Edit", exact: true }).waitFor();
   const { body } = await agent.send(`GET ${path}`);
   expect([body.title, body.status_note]).toEqual(["Theirs", "Mine"]);
+});
+
+webTest("of a task that is gone nothing that was typed is kept", async () => {
+  // Its form is open, and typed in after that.
+  const first = await open();
+  await sheet(first.page).getByLabel("Title").fill("Mine");
+  expect(await drafts(first.page)).toHaveLength(1);
+  await first.agent.send(`DELETE ${first.path}`);
+  await sheet(first.page).getByText("is here until you close this").waitFor();
+  await sheet(first.page).getByLabel("Title").fill("Mine too");
+  await first.page.keyboard.press("Escape");
+  await sheet(first.page).waitFor({ state: "detached" });
+  expect(await drafts(first.page)).toEqual([]);
+
+  // The person is elsewhere.
+  const second = await open();
+  await sheet(second.page).getByLabel("Title").fill("Mine");
+  await go(second.page, "account");
+  await second.agent.send(`DELETE ${second.path}`);
+  await until(async () => (await drafts(second.page)).length === 0);
+
+  // The page is not there.
+  const third = await open();
+  await sheet(third.page).getByLabel("Title").fill("Mine");
+  await go(third.page, "account");
+  await third.page.goto("about:blank");
+  await third.agent.send(`DELETE ${third.path}`);
+  await third.page.goto(`${app.url}/#/account`);
+  await untilLive(third.page);
+  await until(async () => (await drafts(third.page)).length === 0);
 });

@@ -1,7 +1,8 @@
 /** Changes a task. Only what the person changed is sent, so that what others change meanwhile stays. */
 
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
+import { editOf, forgetDraft } from "../state/drafts.ts";
 import { STATUSES } from "../state/order.ts";
 import { FormProblem, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
@@ -36,8 +37,10 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   const { busy, fault, run } = useAction();
   const [slip, setSlip] = useState<string>();
   const now = valuesOf(task);
-  const draft = useDraft(`edit ${task.id}`, { start: now, changes: {} as Partial<Values> });
+  const draft = useDraft(editOf(task.id), { start: now, changes: {} as Partial<Values> });
   const { start, changes } = draft.value;
+  // Nothing leads to the form of a task that is gone again.
+  useEffect(() => (gone ? () => forgetDraft(editOf(task.id)) : undefined), [gone, task.id]);
   // What the person leaves alone is as others have it.
   const value = { ...now, ...changes };
   const change = (next: Values) => {
@@ -77,8 +80,12 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
 
   return (
     <form onSubmit={submit} className="space-y-5">
-      {gone && <Problem>The task was deleted meanwhile. What you typed is still here.</Problem>}
-      <TaskTextFields value={value} onChange={change} fault={fault} hints={hints} />
+      {gone && (
+        <Problem>
+          The task was deleted meanwhile. What you typed is here until you close this.
+        </Problem>
+      )}
+      <TaskTextFields value={value} onChange={change} fault={fault} hints={hints} busy={busy} />
       <div className="grid grid-cols-2 gap-4">
         <SelectField
           label="Status"
@@ -94,6 +101,7 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
         name="progress"
         inputMode="numeric"
         placeholder="0 to 100"
+        readOnly={busy}
         hint={hints.progress ?? "Leave it empty when it cannot be told."}
         value={value.progress}
         onChange={({ target }) => change({ ...value, progress: target.value })}
@@ -102,6 +110,7 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
       <TextField
         label="Note"
         name="note"
+        readOnly={busy}
         hint={hints.status_note ?? "One line on what goes on."}
         value={value.status_note}
         onChange={({ target }) => change({ ...value, status_note: target.value })}

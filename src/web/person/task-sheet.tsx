@@ -3,7 +3,7 @@
 import { Check, Pencil, Play, RotateCcw, Trash2, Undo2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
-import { draftOf } from "../state/drafts.ts";
+import { draftOf, editOf } from "../state/drafts.ts";
 import { Ago, Badge, Facts, Problem, ProgressBar } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Confirm, Sheet } from "../ui/dialog.tsx";
@@ -132,7 +132,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
       <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
         <Button onClick={onEdit}>
           <Pencil aria-hidden className="size-4" />
-          {draftOf(`edit ${task.id}`) === null ? "Edit" : "Go on editing"}
+          {draftOf(editOf(task.id)) === null ? "Edit" : "Go on editing"}
         </Button>
         <Remove task={task} open={open} onGone={onGone} />
       </div>

@@ -4,6 +4,7 @@
  */
 
 import { randomText } from "./api.ts";
+import type { Store } from "./store.ts";
 
 const PREFIX = "relay.draft.";
 /** Id of the account whose drafts these are. */
@@ -44,4 +45,24 @@ export function keepDraftsOf(account_id: string): void {
   const owner = sessionStorage.getItem(OWNER);
   if (owner !== null && owner !== account_id) sessionStorage.clear();
   sessionStorage.setItem(OWNER, account_id);
+}
+
+/** What the form for the changes to this task keeps its draft under. */
+export const editOf = (task_id: string): string => `edit ${task_id}`;
+
+/** What a draft is for, by the first word of its name; the second is an id. */
+const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {
+  answer: ({ all }, id) => all.questions.get(id)?.status === "pending",
+  edit: ({ all }, id) => all.tasks.has(id),
+  message: ({ all }, id) => all.keys.has(id),
+};
+
+/** Forgets what was typed for what is gone or over, once it is known what there is. */
+export function forgetPointless(store: Store): void {
+  if (store.loads() === 0) return;
+  for (const name of Object.keys(sessionStorage)) {
+    if (!name.startsWith(PREFIX)) continue;
+    const [kind = "", id = ""] = name.slice(PREFIX.length).split(" ");
+    if (FOR[kind]?.(store, id) === false) sessionStorage.removeItem(name);
+  }
 }

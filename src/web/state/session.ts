@@ -2,7 +2,7 @@
 
 import { type Api, createApi, randomText } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
-import { forgetDraft, keepDraftsOf } from "./drafts.ts";
+import { forgetPointless, keepDraftsOf } from "./drafts.ts";
 import { forgetFreshKey } from "./fresh.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
@@ -66,11 +66,7 @@ function open(token: string, is_new = false): void {
     localStorage.setItem(ACCOUNT, account.id);
     keepDraftsOf(account.id);
   });
-  store.onChange((kind, id) => {
-    if (kind === "keys" && !store.all.keys.has(id)) forgetDraft(`message ${id}`);
-    const asked = kind === "questions" && store.all.questions.get(id)?.status === "pending";
-    if (kind === "questions" && !asked) forgetDraft(`answer ${id}`);
-  });
+  store.subscribe(() => forgetPointless(store));
   void archive.restore();
   const sync = startSync({ token, api, store, archive, onEnded });
   set({ token, is_new, api, store, archive, sync, end: () => ended.abort() });
