@@ -131,6 +131,17 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
   );
 }
 
+/** Where there is nothing because there is no agent yet: the way to the first one. */
+export function FirstAgent() {
+  const none = useStore((store) => store.loads() > 0 && store.keys().length === 0);
+  if (!none) return null;
+  return (
+    <ButtonLink look="primary" href="#/agents/new" className="mt-4">
+      Add an agent
+    </ButtonLink>
+  );
+}
+
 /** Its tasks by status. */
 export function Counts({ id }: { id: string }) {
   const counts = useStore((store) => store.counts().get(id));
@@ -141,7 +152,7 @@ export function Counts({ id }: { id: string }) {
     ["Cancelled", counts?.cancelled],
   ] as const;
   return (
-    <dl className="mt-4 grid grid-cols-4 gap-2">
+    <dl className="mt-4 grid grid-cols-2 gap-2 min-[23rem]:grid-cols-4">
       {shown.map(([name, count = 0]) => (
         <div key={name} className="flex flex-col-reverse">
           <dt className="truncate text-faint text-xs">{name}</dt>

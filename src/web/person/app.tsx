@@ -81,7 +81,7 @@ function Signed() {
           <LinkDot />
         </div>
       </aside>
-      <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] md:pb-16">
+      <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] short:pb-6 md:pb-16">
         <LinkBanner />
         <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
           <Boundary key={place}>{viewOf(route)}</Boundary>
@@ -118,13 +118,13 @@ function viewOf({ section, id }: Route): ReactNode {
   }
 }
 
-/** At the bottom of a phone, at the side of a desk. */
+/** At the bottom of a phone, at the side of a desk; over the view where a bar would take much of it. */
 function Places({ section }: Pick<Route, "section">) {
   const waiting = useStore((store) => store.pending().length);
   return (
     <nav
       aria-label="Places"
-      className="fixed inset-x-0 bottom-0 z-20 border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:static md:border-0 md:bg-transparent"
+      className="fixed inset-x-0 bottom-0 z-20 border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] short:static max-md:short:border-t-0 max-md:short:border-b md:static md:border-0 md:bg-transparent"
     >
       <ul className="flex md:flex-col md:gap-1">
         {PLACES.map(({ section: place, name, icon: Icon }) => (

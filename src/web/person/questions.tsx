@@ -9,6 +9,7 @@ import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { useSteady } from "../ui/steady.ts";
 import { toast } from "../ui/toast.tsx";
+import { FirstAgent } from "./agents.tsx";
 import { type Given, QuestionCard } from "./question-card.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 
@@ -30,7 +31,8 @@ export function QuestionsView() {
         <Pending questions={pending} />
       ) : known ? (
         <Empty icon={CheckCheck} title="Nothing waits for you">
-          When an agent asks something, it is here at once.
+          <p>When an agent asks something, it is here at once.</p>
+          <FirstAgent />
         </Empty>
       ) : offline ? (
         <Empty icon={CloudOff} title="Nothing is known yet">

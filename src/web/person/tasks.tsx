@@ -8,6 +8,7 @@ import type { Store } from "../state/store.ts";
 import { Empty, Heading, Skeleton } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
+import { FirstAgent } from "./agents.tsx";
 import { NewTask } from "./new-task.tsx";
 import { close, go, useRoute } from "./route.ts";
 import { type Row, TaskList } from "./task-list.tsx";
@@ -93,7 +94,8 @@ export function TasksView() {
         )
       ) : text === "" ? (
         <Empty icon={ListTodo} title="No tasks yet">
-          Agents put their work here, and so can you.
+          <p>Agents put their work here, and so can you.</p>
+          <FirstAgent />
         </Empty>
       ) : (
         <Empty icon={SearchX} title="No task is like that">

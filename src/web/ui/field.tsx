@@ -173,7 +173,7 @@ export function Switch({
         />
         <span
           aria-hidden
-          className="pointer-events-none flex h-6 w-11 items-center rounded-full border border-edge bg-sunken p-0.5 transition-colors after:size-4.5 after:rounded-full after:bg-edge after:transition-transform peer-checked:border-accent peer-checked:bg-accent peer-checked:after:translate-x-5 peer-checked:after:bg-accent-ink peer-aria-disabled:opacity-50"
+          className="pointer-events-none flex h-6 w-11 items-center rounded-full border border-edge bg-sunken p-0.5 transition-colors after:size-4.5 after:rounded-full after:bg-edge after:transition-transform peer-checked:border-accent peer-checked:bg-accent peer-checked:after:translate-x-5 peer-checked:after:bg-accent-ink forced-colors:after:bg-[CanvasText] forced-colors:peer-checked:bg-[Highlight] forced-colors:peer-checked:after:bg-[HighlightText] peer-aria-disabled:opacity-50"
         />
       </span>
     </div>

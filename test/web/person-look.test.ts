@@ -1,0 +1,93 @@
+/** The person's page where there are few colours, little room, or nothing in it yet. */
+
+import { expect } from "bun:test";
+import type { Locator } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import { browserTests, go, openPage, PHONE } from "./browser.ts";
+import { fits } from "./look.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+const background = (one: Locator, part = "") =>
+  one.evaluate((element, pseudo) => getComputedStyle(element, pseudo).backgroundColor, part);
+
+webTest("where the system has its own colours, what a background tells is told", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await createTask(agent.send, { title: "One", status: "in_progress" });
+  await agent.send(`PATCH /v1/tasks/${id}`, { progress: 50 });
+  const page = await openPage(app.url, { as: person, size: PHONE, at: "#/account" });
+  await page.emulateMedia({ forcedColors: "active" });
+  const places = page.getByRole("navigation", { name: "Places" });
+  const here = await background(places.getByRole("link", { name: "Account" }));
+  expect(here).not.toBe(await background(places.getByRole("link", { name: "Tasks" })));
+  const live = page.getByRole("switch", { name: "Live activities" });
+  const track = live.locator("+ span");
+  const knobs: string[] = [];
+  for (const on of [true, false]) {
+    await live.setChecked(on);
+    await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
+    knobs.push(await background(track, "::after"));
+    expect(knobs.at(-1)).not.toBe(await background(track));
+  }
+  expect(knobs[0]).not.toBe(knobs[1]!);
+  await go(page, "tasks");
+  const canvas = await background(page.locator("html"));
+  expect(await background(page.getByRole("link", { name: "New task" }))).not.toBe(canvas);
+  const bar = page.getByRole("progressbar");
+  expect(await background(bar.locator("div"))).not.toBe(canvas);
+});
+
+webTest("in a narrow window the numbers of an agent are named in full", async () => {
+  const { person } = await createPair(app.url);
+  for (const [width, rows] of [
+    [320, 2],
+    [390, 1],
+  ] as const) {
+    const page = await openPage(app.url, {
+      as: person,
+      size: { width, height: 640 },
+      at: "#/agents",
+    });
+    const names = page.locator("dt");
+    await names.first().waitFor();
+    const cut = await names.evaluateAll((all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent),
+    );
+    expect(cut).toEqual([]);
+    const tops = await names.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().y));
+    expect(new Set(tops).size).toBe(rows);
+    await fits(page);
+  }
+});
+
+webTest("in a low window the places go away with the page", async () => {
+  const { person } = await createPair(app.url);
+  for (let i = 0; i < 3; i++) await createAgent(app.url, person, `Agent ${i}`);
+  const size = { width: 320, height: 200 };
+  const page = await openPage(app.url, { as: person, size, at: "#/agents" });
+  const places = page.getByRole("navigation", { name: "Places" });
+  const bottom = () => places.evaluate((one) => one.getBoundingClientRect().bottom);
+  expect(await bottom()).toBeLessThan(80);
+  await page.evaluate(() => window.scrollTo(0, 300));
+  expect(await bottom()).toBeLessThan(0);
+  await fits(page);
+});
+
+webTest("where nothing is because there is no agent, one leads to adding it", async () => {
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { as: person });
+  const add = page.getByRole("link", { name: "Add an agent" });
+  for (const place of ["questions", "tasks"]) {
+    await go(page, place);
+    await add.waitFor();
+    expect(await add.getAttribute("href")).toBe("#/agents/new");
+  }
+  await createAgent(app.url, person);
+  await add.waitFor({ state: "detached" });
+  await page.getByText("No tasks yet").waitFor();
+  await go(page, "questions");
+  await page.getByText("Nothing waits for you").waitFor();
+  expect(await add.count()).toBe(0);
+});
