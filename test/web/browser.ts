@@ -112,6 +112,11 @@ export async function untilLive(page: Page): Promise<void> {
   await page.locator("[data-link=live]").waitFor({ state: "attached" });
 }
 
+/** The names of what this tab keeps because it was not sent. */
+export function draftsIn(page: Page): Promise<string[]> {
+  return page.evaluate(() => Object.keys(sessionStorage).filter((name) => /draft\./.test(name)));
+}
+
 /** Goes to another place of the page, as a link would. */
 export async function go(page: Page, place: string): Promise<void> {
   await page.evaluate((hash) => {

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, go, openPage, untilLive } from "./browser.ts";
+import { browserTests, draftsIn, go, openPage, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -44,9 +44,7 @@ webTest("an answer, a message and a task that were begun are there after a reloa
   await go(page, "tasks/new");
   await page.getByRole("button", { name: "Create task" }).click();
   await page.getByRole("dialog").getByText("Made by").waitFor();
-  const drafts = () =>
-    page.evaluate(() => Object.keys(sessionStorage).filter((name) => /draft\./.test(name)));
-  await until(async () => (await drafts()).length === 0);
+  await until(async () => (await draftsIn(page)).length === 0);
 });
 
 webTest("a task that is being changed keeps what others change, and says so", async () => {

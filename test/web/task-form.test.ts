@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, go, openPage, untilLive } from "./browser.ts";
+import { browserTests, draftsIn, go, openPage, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -22,8 +22,6 @@ async function open() {
   const path = `/v1/tasks/${id}` as const;
   return { agent, id, path, page };
 }
-
-const drafts = (page: Page) => page.evaluate(() => Object.keys(sessionStorage));
 
 webTest("what others choose meanwhile is told beside what the person chose", async () => {
   const { agent, path, page } = await open();
@@ -53,7 +51,7 @@ webTest("what was typed and taken back is left alone", async () => {
   const title = sheet(page).getByLabel("Title");
   await title.fill("Old and more");
   await title.fill("Old");
-  expect(await drafts(page)).toEqual([]);
+  expect(await draftsIn(page)).toEqual([]);
   await agent.send(`PATCH ${path}`, { title: "Theirs" });
   await until(async () => (await title.inputValue()) === "Theirs");
   await sheet(page).getByLabel("Note").fill("Mine");
@@ -67,20 +65,20 @@ webTest("of a task that is gone nothing that was typed is kept", async () => {
   // Its form is open, and typed in after that.
   const first = await open();
   await sheet(first.page).getByLabel("Title").fill("Mine");
-  expect(await drafts(first.page)).toHaveLength(1);
+  expect(await draftsIn(first.page)).toHaveLength(1);
   await first.agent.send(`DELETE ${first.path}`);
   await sheet(first.page).getByText("is here until you close this").waitFor();
   await sheet(first.page).getByLabel("Title").fill("Mine too");
   await first.page.keyboard.press("Escape");
   await sheet(first.page).waitFor({ state: "detached" });
-  expect(await drafts(first.page)).toEqual([]);
+  expect(await draftsIn(first.page)).toEqual([]);
 
   // The person is elsewhere.
   const second = await open();
   await sheet(second.page).getByLabel("Title").fill("Mine");
   await go(second.page, "account");
   await second.agent.send(`DELETE ${second.path}`);
-  await until(async () => (await drafts(second.page)).length === 0);
+  await until(async () => (await draftsIn(second.page)).length === 0);
 
   // The page is not there.
   const third = await open();
@@ -90,5 +88,5 @@ webTest("of a task that is gone nothing that was typed is kept", async () => {
   await third.agent.send(`DELETE ${third.path}`);
   await third.page.goto(`${app.url}/#/account`);
   await untilLive(third.page);
-  await until(async () => (await drafts(third.page)).length === 0);
+  await until(async () => (await draftsIn(third.page)).length === 0);
 });
