@@ -1,7 +1,7 @@
 /** A question that waits: who asks, what, until when, and the ways to answer. */
 
-import { Check, Clock, CornerDownLeft, ListTodo, X } from "lucide-react";
-import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { Check, Clock, ListTodo, X } from "lucide-react";
+import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
 import { elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question, randomText } from "../state/api.ts";
 import { Ago, Problem } from "../ui/bits.tsx";
@@ -11,7 +11,7 @@ import { STEADY } from "../ui/steady.ts";
 import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
-import { useDraft } from "./use-draft.ts";
+import { AnswerForm } from "./answer-form.tsx";
 import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
 
 /** Seconds from which on the time left is shown as short. */
@@ -111,7 +111,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       {question.task_id !== null && <About id={question.task_id} />}
       <div className="mt-4">
         {question.kind === "text" ? (
-          <Typed
+          <AnswerForm
             id={question.id}
             over={over}
             busy={sending !== null}
@@ -242,68 +242,6 @@ function Options({ question: { kind, options }, over, sending, onPick }: Options
         </Button>
       ))}
     </div>
-  );
-}
-
-interface TypedProps {
-  readonly id: string;
-  readonly over: boolean;
-  readonly busy: boolean;
-  /** True when the question is settled. */
-  readonly onSend: (answer: string) => Promise<boolean>;
-  readonly onDraft: (typed: boolean) => void;
-}
-
-function Typed({ id, over, busy, onSend, onDraft }: TypedProps) {
-  const { value: text, set, forget } = useDraft(`answer ${id}`, "");
-  const typed = text.trim() !== "";
-  useEffect(() => onDraft(typed), [onDraft, typed]);
-  const send = async () => {
-    if (typed && (await onSend(text))) forget();
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <textarea
-        data-answer
-        aria-label="Your answer"
-        aria-describedby={`${id}-keys`}
-        dir="auto"
-        rows={2}
-        value={text}
-        readOnly={over}
-        onChange={({ target }) => set(target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-          // The keyboard on a touch screen has no other way to a new line.
-          if (matchMedia("(pointer: coarse)").matches) return;
-          event.preventDefault();
-          if (!event.repeat) void send();
-        }}
-        placeholder="Your answer"
-        className="field-sizing-content max-h-80 min-h-18 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base read-only:bg-sunken read-only:text-soft"
-      />
-      <div className="mt-2 flex items-center gap-3">
-        <p id={`${id}-keys`} className="hidden flex-1 text-faint text-sm md:block">
-          Enter sends, Shift and Enter is a new line.
-        </p>
-        <Button
-          type="submit"
-          data-careful
-          look="primary"
-          busy={busy}
-          disabled={over || !typed}
-          className="ml-auto w-full md:w-auto"
-        >
-          Send
-          <CornerDownLeft aria-hidden className="size-4" />
-        </Button>
-      </div>
-    </form>
   );
 }
 

@@ -1,0 +1,68 @@
+/** An answer in one's own words. */
+
+import { CornerDownLeft } from "lucide-react";
+import { useEffect } from "react";
+import { Button } from "../ui/button.tsx";
+import { useDraft } from "./use-draft.ts";
+
+interface AnswerFormProps {
+  readonly id: string;
+  readonly over: boolean;
+  readonly busy: boolean;
+  /** True when the question is settled. */
+  readonly onSend: (answer: string) => Promise<boolean>;
+  readonly onDraft: (typed: boolean) => void;
+}
+
+export function AnswerForm({ id, over, busy, onSend, onDraft }: AnswerFormProps) {
+  const { value: text, set, forget } = useDraft(`answer ${id}`, "");
+  const typed = text.trim() !== "";
+  useEffect(() => onDraft(typed), [onDraft, typed]);
+  const send = async () => {
+    if (typed && (await onSend(text))) forget();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <textarea
+        data-answer
+        aria-label="Your answer"
+        aria-describedby={`${id}-keys`}
+        dir="auto"
+        rows={2}
+        value={text}
+        readOnly={over}
+        onChange={({ target }) => set(target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          // The keyboard on a touch screen has no other way to a new line.
+          if (matchMedia("(pointer: coarse)").matches) return;
+          event.preventDefault();
+          if (!event.repeat) void send();
+        }}
+        placeholder="Your answer"
+        className="field-sizing-content max-h-80 min-h-18 w-full resize-none rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base read-only:bg-sunken read-only:text-soft"
+      />
+      <div className="mt-2 flex items-center gap-3">
+        <p id={`${id}-keys`} className="hidden flex-1 text-faint text-sm md:block">
+          Enter sends, Shift and Enter is a new line.
+        </p>
+        <Button
+          type="submit"
+          data-careful
+          look="primary"
+          busy={busy}
+          disabled={over || !typed}
+          className="ml-auto w-full md:w-auto"
+        >
+          Send
+          <CornerDownLeft aria-hidden className="size-4" />
+        </Button>
+      </div>
+    </form>
+  );
+}
