@@ -156,15 +156,16 @@ webTest("bars and their swatches are seen where the system chooses the colours",
       .evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
   expect((await colours()).length).toBeGreaterThan(15);
   // How many there are can change from one look to the next; what they are coloured with cannot.
-  const own = await page.evaluate(() => {
-    const probe = document.body.appendChild(document.createElement("i"));
-    const found = ["--ok", "--accent", "--danger", "--edge"].map((name) => {
+  const own = await page.evaluate(() =>
+    ["--ok", "--accent", "--danger", "--edge"].map((name) => {
+      const probe = document.createElement("i");
       probe.style.background = `var(${name})`;
-      return getComputedStyle(probe).backgroundColor;
-    });
-    probe.remove();
-    return found;
-  });
+      document.body.append(probe);
+      const { backgroundColor } = getComputedStyle(probe);
+      probe.remove();
+      return backgroundColor;
+    }),
+  );
   await page.emulateMedia({ forcedColors: "active" });
   const now = await colours();
   expect(now.length).toBeGreaterThan(15);
