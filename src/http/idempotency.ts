@@ -31,7 +31,9 @@ export function onceOf({ headers }: Request, sent: Sent, signer: Signer): Once |
   const { caller, method, path, params, body } = sent;
   const key = headers.get(HEADER);
   if (key === null || !caller) return null;
-  const id = JSON.stringify([caller.credential, method, path, params, key]);
+  // An account stays the same when its token is replaced between two attempts.
+  const who = caller.kind === "account" ? caller.account_id : caller.credential;
+  const id = JSON.stringify([who, method, path, params, key]);
   return {
     id: signer.sign("idempotency key", id),
     body: signer.sign("idempotent body", JSON.stringify(body, inOrder)),

@@ -1,7 +1,6 @@
 /** What was typed and not sent, and what is shown once, are not lost by a wrong key. */
 
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
@@ -102,41 +101,6 @@ webTest("an account that was made just now is not lost by a reload", async () =>
   expect(await page.evaluate(() => localStorage.getItem("relay.token"))).toBe(token);
 });
 
-/** Holds back the answers of this procedure until they are released. */
-async function hold(page: Page, procedure: string): Promise<() => void> {
-  const held = Promise.withResolvers<void>();
-  await page.route(`**/trpc/${procedure}`, async (route) => {
-    const response = await route.fetch();
-    await held.promise;
-    await route.fulfill({ response });
-  });
-  return held.resolve;
-}
-
-webTest("a key that is made while the person is elsewhere is not lost", async () => {
-  const person = await createPerson(app.url);
-  const page = await openPage(app.url, { as: person, at: "#/agents/new" });
-  const release = await hold(page, "keys.create");
-  await page.getByLabel("Name").fill("Laptop");
-  await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "Account" }).click();
-  release();
-  await page.getByRole("status").getByText("The key of Laptop is shown this once").waitFor();
-  // A new token is a new session of the same account.
-  await page.getByRole("button", { name: "Replace the token" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Replace token" }).click();
-  await page.getByText("The token is replaced").waitFor();
-  const asked = page.waitForEvent("dialog");
-  await page.evaluate(() => void setTimeout(() => location.reload()));
-  await (await asked).dismiss();
-  await page.getByRole("link", { name: "Show it" }).click();
-  await page.getByRole("heading", { name: "The key of Laptop" }).waitFor();
-  expect(await page.locator("code").first().textContent()).toMatch(/^mck_[\w-]{43}$/);
-  await page.getByRole("link", { name: "Done" }).click();
-  await page.getByRole("heading", { name: "Laptop" }).waitFor();
-  expect(await page.getByText("shown this once").count()).toBe(0);
-});
-
 webTest("a task goes to the agent that was chosen, whatever becomes of the others", async () => {
   const { person } = await createPair(app.url);
   const second = await createAgent(app.url, person, "Second");
@@ -158,33 +122,6 @@ webTest("a task goes to the agent that was chosen, whatever becomes of the other
   await sheet.getByRole("button", { name: "Create task" }).click();
   await sheet.getByRole("link", { name: "Third" }).waitFor();
 });
-
-webTest(
-  "what is typed while something is being sent stays, and the person where they are",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/inbox` });
-    const message = page.getByLabel("Message to the agent");
-    const release = await hold(page, "messages.send");
-    await message.fill("First");
-    await page.getByRole("button", { name: "Send message" }).click();
-    await message.fill("Second");
-    release();
-    await page.getByText("Message sent").waitFor();
-    expect(await message.inputValue()).toBe("Second");
-
-    await go(page, "tasks/new");
-    const made = await hold(page, "tasks.create");
-    await page.getByLabel("Title").fill("Late");
-    await page.getByRole("button", { name: "Create task" }).click();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await go(page, "account");
-    made();
-    await page.getByText("Task created").waitFor();
-    expect(new URL(page.url()).hash).toBe("#/account");
-  },
-);
 
 webTest("what one account typed is not shown to the next one in the same tab", async () => {
   const first = await createPair(app.url);

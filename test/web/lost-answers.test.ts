@@ -101,6 +101,25 @@ webTest("it stays once through a busy server and a reload, and ends with a chang
   expect(await tasks()).toBe(3);
 });
 
+webTest("it stays once though the token is replaced in between", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/inbox` });
+  await loseNext(page, "messages.send");
+  await page.getByLabel("Message to the agent").fill("Hello");
+  const send = page.getByRole("button", { name: "Send message" });
+  await send.click();
+  await page.getByRole("alert").getByText(again).waitFor();
+  await page.getByRole("link", { name: "Account" }).click();
+  await page.getByRole("button", { name: "Replace the token" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Replace token" }).click();
+  await page.getByText("The token is replaced").waitFor();
+  await page.goBack();
+  await send.click();
+  await page.getByText("Message sent").waitFor();
+  const { items } = (await agent.send("GET /v1/inbox?peek=true")).body;
+  expect(items).toHaveLength(1);
+});
+
 webTest("an answer whose confirmation is lost counts as given", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person });

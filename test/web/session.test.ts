@@ -105,3 +105,27 @@ webTest("while nothing comes, the page says how old it is", async () => {
   await page.clock.runFor(12_000);
   await page.getByText(/^Offline\. You see what was known at/).waitFor();
 });
+
+webTest("what the server refuses to replace is not in doubt", async () => {
+  expectComplaints(/Failed to load resource/);
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/account" });
+  const data = { code_name: "rate_limited" };
+  await page.route(
+    "**/trpc/accounts.replaceToken",
+    (route) =>
+      route.fulfill({ status: 429, json: { error: { message: "busy", code: -32603, data } } }),
+    { times: 1 },
+  );
+  await page.getByRole("button", { name: "Replace the token" }).click();
+  const dialog = page.getByRole("alertdialog");
+  await dialog.getByRole("button", { name: "Replace token" }).click();
+  await dialog.getByRole("alert").getByText("Too many requests").waitFor();
+  await page.keyboard.press("Escape");
+  await untilLive(page);
+  expect(await page.getByText("Keep both").count()).toBe(0);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await dialog.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You are signed out").waitFor();
+  expect((await person.send("GET /v1/account")).status).toBe(200);
+});

@@ -1,8 +1,16 @@
 /** The account: what this browser does for it, its token, its devices, and its end. */
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
-import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import {
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { type Device, type Fault, faultOf } from "../state/api.ts";
+import { freshKey, onFreshKey } from "../state/fresh.ts";
 import { leave, replaceToken, signOut, tokenInDoubt } from "../state/session.ts";
 import { Ago, Badge, Facts, Heading, Problem } from "../ui/bits.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -211,9 +219,13 @@ function Devices() {
 function End() {
   const { api } = useSession();
   const [leaving, setLeaving] = useState(false);
+  const fresh = useSyncExternalStore(onFreshKey, freshKey);
   const [deleting, setDeleting] = useState(false);
   const signOutHere = async () => {
-    if (await signOut()) return;
+    const done = await signOut().catch(() => {
+      throw new Error("it is not known which token is valid");
+    });
+    if (done) return;
     toast("The token was being replaced. Copy the new one before you sign out.", { bad: true });
   };
   const remove = async () => {
@@ -239,8 +251,8 @@ function End() {
       >
         <p className="flex gap-2">
           <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />
-          Without the token nobody gets into the account again. Make sure that you have it
-          elsewhere.
+          Without the token nobody gets into the account again. Make sure that you have it elsewhere
+          {fresh && ", and the key of the new agent, which is shown this once"}.
         </p>
       </Confirm>
       <Confirm

@@ -10,6 +10,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
+import { useIsHere } from "../ui/use-is-here.ts";
 import { ActivityLog } from "./activity.tsx";
 import { Counts, useLastUse } from "./agents.tsx";
 import { Inbox } from "./inbox.tsx";
@@ -96,12 +97,13 @@ function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
   const { api, store } = useSession();
   const { busy, fault, run } = useAction();
   const [label, setLabel] = useState(agent.label);
+  const isHere = useIsHere();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const done = await run(async () =>
       store.put("keys", await api.keys.update.mutate({ key_id: agent.id, label })),
     );
-    if (done) onDone();
+    if (done && isHere.current) onDone();
   };
   return (
     <form

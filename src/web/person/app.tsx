@@ -47,7 +47,7 @@ function viewFor(session: Session | null): ReactNode {
   if (session.is_new) return <Created token={session.token} />;
   return (
     <SessionContext value={session}>
-      <Signed key={session.token} />
+      <Signed key={session.visit} />
     </SessionContext>
   );
 }

@@ -85,7 +85,14 @@ function Made({ id, label, secret }: Fresh) {
             </div>
           </div>
         </section>
-        <ButtonLink look="primary" href={`#/agents/${id}`} onClick={forgetFreshKey}>
+        <ButtonLink
+          look="primary"
+          href={`#/agents/${id}`}
+          onClick={({ ctrlKey, metaKey, shiftKey }) => {
+            // Opened elsewhere, this stays.
+            if (!ctrlKey && !metaKey && !shiftKey) forgetFreshKey(id);
+          }}
+        >
           Done
         </ButtonLink>
       </div>

@@ -52,16 +52,21 @@ function Form({ agent }: { agent: string | null }) {
     priority: "medium",
     notify: true,
   }));
-  const { value, set, send } = useDraft("task", start);
+  const { value, set: change, send } = useDraft("task", start);
+  // What is changed while it is being sent would be lost.
+  const set = busy ? () => {} : change;
   // The one that was chosen can be deleted meanwhile; nobody else is chosen for the person.
   const there = keys.some(([id]) => id === value.key_id);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
-      const task = await send((options) => api.tasks.create.mutate(value, options));
+      const { result: task, changed } = await send((options) =>
+        api.tasks.create.mutate(value, options),
+      );
       store.put("tasks", task);
-      // Unless the person went elsewhere meanwhile.
-      if (location.hash.startsWith("#/tasks/new")) go(`tasks/${task.id}`, { replace: true });
+      // Unless the person went elsewhere meanwhile, or on to another task.
+      const here = location.hash.startsWith("#/tasks/new") && !changed;
+      if (here) go(`tasks/${task.id}`, { replace: true });
       else toast("Task created");
     });
   };

@@ -220,7 +220,7 @@ function Options({ question: { kind, options }, over, sending, onPick }: Options
           data-answer
           data-careful
           look={confirm && at === 0 ? "primary" : "plain"}
-          disabled={over}
+          disabled={over || (sending !== null && sending !== option)}
           busy={sending === option}
           className={classes(
             "relative w-full md:pr-11",

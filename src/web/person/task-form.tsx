@@ -8,6 +8,7 @@ import { FormProblem, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { useAction } from "../ui/use-action.ts";
+import { useIsHere } from "../ui/use-is-here.ts";
 import { NotifySwitch, PriorityField, TaskTextFields } from "./task-fields.tsx";
 import { useDraft } from "./use-draft.ts";
 import { useSession } from "./use-store.ts";
@@ -43,7 +44,10 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   useEffect(() => (gone ? () => forgetDraft(editOf(task.id)) : undefined), [gone, task.id]);
   // What the person leaves alone is as others have it.
   const value = { ...now, ...changes };
+  const isHere = useIsHere();
   const change = (next: Values) => {
+    // What is changed while it is being saved would be lost.
+    if (busy) return;
     const touched = { ...changes, ...differences(next, value) };
     // What is as others have it again is left alone again.
     const left = differences(touched, now);
@@ -63,8 +67,12 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
     const status_note = value.status_note.trim() === "" ? null : value.status_note;
     const patch = differences({ ...value, progress, status_note }, task);
     void run(async () => {
-      store.put("tasks", await api.tasks.update.mutate({ task_id: task.id, ...patch }));
-      done();
+      const { result, changed } = await draft.send(() =>
+        api.tasks.update.mutate({ task_id: task.id, ...patch }),
+      );
+      store.put("tasks", result);
+      // Another form of it may have been opened, and typed in, since.
+      if (!changed && isHere.current) onDone();
     });
   };
 

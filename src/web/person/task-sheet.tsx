@@ -37,7 +37,7 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
       title={editing ? "Edit task" : <bdi dir="auto">{task?.title ?? "Task"}</bdi>}
     >
       {edited ? (
-        <TaskForm task={edited} gone={!task} onDone={() => setEditing(false)} />
+        <TaskForm key={edited.id} task={edited} gone={!task} onDone={() => setEditing(false)} />
       ) : task ? (
         <Details
           key={task.id}

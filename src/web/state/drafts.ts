@@ -31,7 +31,21 @@ export function keepDraft<T>(name: string, value: T, sent_as: string | null = nu
   }
 }
 
-export const forgetDraft = (name: string): void => sessionStorage.removeItem(PREFIX + name);
+export const forgetDraft = (name: string): void => {
+  sessionStorage.removeItem(PREFIX + name);
+  for (const listener of [...listeners]) listener(name);
+};
+
+const listeners = new Set<(name: string) => void>();
+
+/** Called with the name of each draft that is forgotten. */
+export function onForgotten(listener: (name: string) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Whether it is still as it was sent under this key. */
+export const isAsSent = (name: string, key: string): boolean => draftOf(name)?.sent_as === key;
 
 /** The key to send it under: the same again until it is changed or forgotten. */
 export function sendDraft<T>(name: string, value: T): string {

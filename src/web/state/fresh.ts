@@ -1,4 +1,4 @@
-/** The key that was made last, until the person says that they have it: it is shown this once. */
+/** Keys that were made just now, until the person says that they have them: each is shown this once. */
 
 export interface Fresh {
   readonly id: string;
@@ -7,18 +7,19 @@ export interface Fresh {
 }
 
 const listeners = new Set<() => void>();
-let fresh: Fresh | null = null;
+/** The first one is shown until the person has it, then the next. */
+let fresh: readonly Fresh[] = [];
 /** Keys that are being made: what comes of them is shown nowhere else. */
 let under_way = 0;
 
-export const freshKey = (): Fresh | null => fresh;
+export const freshKey = (): Fresh | null => fresh[0] ?? null;
 
 export function onFreshKey(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-function set(next: Fresh | null): void {
+function set(next: readonly Fresh[]): void {
   fresh = next;
   for (const listener of [...listeners]) listener();
 }
@@ -27,19 +28,20 @@ function set(next: Fresh | null): void {
 export async function makeFreshKey(work: () => Promise<Fresh>): Promise<void> {
   under_way++;
   try {
-    set(await work());
+    const made = await work();
+    set([...fresh, made]);
   } finally {
     under_way--;
   }
 }
 
-/** The person has it, or is gone: then what is under way comes no more either. */
-export function forgetFreshKey(): void {
-  under_way = 0;
-  set(null);
+/** The person has it, or it is gone; without an id the person is, and nothing under way comes any more. */
+export function forgetFreshKey(id?: string): void {
+  if (id === undefined) under_way = 0;
+  if (fresh.length > 0) set(id === undefined ? [] : fresh.filter((one) => one.id !== id));
 }
 
 // A reload would lose it for good, so the browser asks first.
 window.addEventListener("beforeunload", (event) => {
-  if (fresh || under_way > 0) event.preventDefault();
+  if (fresh.length > 0 || under_way > 0) event.preventDefault();
 });

@@ -1,6 +1,6 @@
 /** Who is signed in in this browser: the token, and all that hangs on it. */
 
-import { type Api, createApi, randomText } from "./api.ts";
+import { type Api, createApi, faultOf, randomText } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetPointless, keepDraftsOf } from "./drafts.ts";
 import { forgetFreshKey } from "./fresh.ts";
@@ -15,8 +15,10 @@ export interface Session {
   readonly store: Store;
   readonly sync: Sync;
   readonly archive: Archive;
-  /** Nobody waits any more for what the server says to it. */
-  readonly end: () => void;
+  /** Another one after each sign-in, and the same while the token is replaced. */
+  readonly visit: number;
+  /** Once aborted, nobody waits any more for what the server says. */
+  readonly ended: AbortController;
 }
 
 /** Why nobody is signed in. */
@@ -47,9 +49,12 @@ function set(next: Session | null): void {
   for (const listener of [...listeners]) listener();
 }
 
-function open(token: string, is_new = false): void {
-  const ended = new AbortController();
-  const store = createStore();
+let visits = 0;
+
+/** Starts with this token; what is known, and calls under way, go on when it replaced another one. */
+function open(token: string, { is_new = false, before }: { is_new?: boolean; before?: Session }) {
+  const ended = before?.ended ?? new AbortController();
+  const store = before?.store ?? createKnownStore();
   const archive = createArchive(store);
   const api = createApi(token, ended.signal);
   const onEnded = (why: "deleted" | "refused") => {
@@ -57,6 +62,17 @@ function open(token: string, is_new = false): void {
     if (why === "deleted" || next === null) return void leave(why);
     void goOn(next);
   };
+  if (!before) void archive.restore();
+  const sync = startSync({ token, api, store, archive, onEnded });
+  const visit = before?.visit ?? ++visits;
+  set({ token, visit, is_new, api, store, archive, sync, ended });
+  // Opens the page without the server; a browser that has none is asked nothing.
+  void navigator.serviceWorker?.register("sw.js").catch(() => null);
+}
+
+/** A store that what is kept elsewhere for its account follows. */
+function createKnownStore(): Store {
+  const store = createStore();
   const account_id = localStorage.getItem(ACCOUNT);
   if (account_id !== null) keepDraftsOf(account_id);
   const stop = store.subscribe(() => {
@@ -67,18 +83,17 @@ function open(token: string, is_new = false): void {
     keepDraftsOf(account.id);
   });
   store.subscribe(() => forgetPointless(store));
-  void archive.restore();
-  const sync = startSync({ token, api, store, archive, onEnded });
-  set({ token, is_new, api, store, archive, sync, end: () => ended.abort() });
-  // Opens the page without the server; a browser that has none is asked nothing.
-  void navigator.serviceWorker?.register("sw.js").catch(() => null);
+  store.onChange((kind, id) => {
+    if (kind === "keys" && !store.all.keys.has(id)) forgetFreshKey(id);
+  });
+  return store;
 }
 
-/** Ends what goes on for the session; what was kept stays. */
+/** Stops following the server; what is known, and what was kept, stays. */
 async function close(): Promise<void> {
   const old = session;
   old?.sync.stop();
-  old?.end();
+  old?.store.setLink("connecting");
   await old?.archive.close();
 }
 
@@ -86,7 +101,7 @@ async function close(): Promise<void> {
 export function signIn(token: string, account_id: string, is_new = false): void {
   localStorage.setItem(ACCOUNT, account_id);
   localStorage.setItem(TOKEN, token);
-  open(token, is_new);
+  open(token, { is_new });
 }
 
 /** Goes on with the token that replaced the one of the session. */
@@ -94,7 +109,8 @@ async function goOn(token: string): Promise<void> {
   localStorage.setItem(TOKEN, token);
   localStorage.removeItem(NEXT);
   await close();
-  open(token);
+  // Another tab, or the server, may have told of it meanwhile.
+  if (session && session.token !== token) open(token, { before: session });
 }
 
 /** The person has seen the token. */
@@ -109,20 +125,25 @@ export function welcomed(): void {
 export async function replaceToken(): Promise<void> {
   const old = session;
   if (!old) return;
-  const token = tokenInDoubt() ?? `mca_${randomText(32)}`;
+  const doubted = tokenInDoubt();
+  const token = doubted ?? `mca_${randomText(32)}`;
   localStorage.setItem(NEXT, token);
   // The end of the old one must not come before the answer.
-  old.sync.stop();
-  old.store.setLink("connecting");
-  await old.archive.close();
+  await close();
   try {
     await old.api.accounts.replaceToken.mutate({ token });
   } catch (error) {
-    open(old.token);
+    // Refused by the server itself at the first attempt, it was not replaced.
+    const { code } = faultOf(error);
+    if (doubted === null && REFUSALS.has(code)) localStorage.removeItem(NEXT);
+    if (session === old) open(old.token, { before: old });
     throw error;
   }
   await goOn(token);
 }
+
+/** Codes that tell that nothing was done. */
+const REFUSALS: ReadonlySet<string> = new Set(["invalid_fields", "rate_limited"]);
 
 /**
  * Signs out, unless the token is just being replaced: then that is brought to its end first, as the
@@ -145,6 +166,7 @@ export async function leave(why: Farewell): Promise<void> {
   const kept = localStorage.getItem(TOKEN);
   if (kept !== null && kept !== session?.token) return follow(kept);
   farewell = why;
+  session?.ended.abort();
   forgetFreshKey();
   localStorage.clear();
   sessionStorage.clear();
@@ -163,16 +185,13 @@ export async function leave(why: Farewell): Promise<void> {
 async function follow(token: string): Promise<void> {
   const same = session?.store.account()?.id === localStorage.getItem(ACCOUNT);
   if (!session || !same) return location.reload();
-  if (session.token === token) return;
-  await close();
-  // What the server told may have come first.
-  if (session.token !== token) open(token);
+  if (session.token !== token) await goOn(token);
 }
 
 /** Starts with what this browser has, and follows its other tabs. */
 export function resume(): void {
   const token = localStorage.getItem(TOKEN);
-  if (token !== null) open(token);
+  if (token !== null) open(token, {});
   window.addEventListener("storage", ({ key }) => {
     // Cleared as a whole, the key is null.
     if (key !== TOKEN && key !== null) return;
