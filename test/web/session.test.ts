@@ -129,3 +129,37 @@ webTest("what the server refuses to replace is not in doubt", async () => {
   await page.getByText("You are signed out").waitFor();
   expect((await person.send("GET /v1/account")).status).toBe(200);
 });
+
+webTest("two tabs that replace the token at once both go on, with the same one", async () => {
+  expectComplaints(/401/);
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/account" });
+  const tab = await page.context().newPage();
+  await tab.goto(`${app.url}/#/account`);
+  await untilLive(tab);
+  for (const one of [page, tab]) {
+    await one.getByRole("button", { name: "Replace the token" }).click();
+  }
+  const replace = (one: typeof page) =>
+    one.getByRole("alertdialog").getByRole("button", { name: "Replace token" }).click();
+  // The first one's answer comes after the other one has followed.
+  await page.route("**/trpc/accounts.replaceToken", async (route) => {
+    const response = await route.fetch();
+    await until(() =>
+      tab.evaluate((old) => localStorage.getItem("relay.token") !== old, person.token),
+    );
+    await route.fulfill({ response });
+  });
+  await replace(page);
+  await replace(tab);
+  const kept = () => page.evaluate(() => localStorage.getItem("relay.token"));
+  await until(async () => (await kept()) !== person.token);
+  const { body } = await client(app.url, (await kept())!)("GET /v1/account");
+  expect(body.id).toBe(person.account.id);
+  await agent.send("POST /v1/questions", { prompt: "In both?" });
+  for (const one of [page, tab]) {
+    await one.waitForFunction(() => document.title.startsWith("(1)"));
+    await untilLive(one);
+  }
+  expect(await page.evaluate(() => localStorage.getItem("relay.next-token"))).toBeNull();
+});

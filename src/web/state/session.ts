@@ -108,8 +108,9 @@ export function signIn(token: string, account_id: string, is_new = false): void 
 async function goOn(token: string): Promise<void> {
   localStorage.setItem(TOKEN, token);
   localStorage.removeItem(NEXT);
+  // Another tab, or the server, may have told of it first, or does meanwhile.
+  if (session?.token === token) return;
   await close();
-  // Another tab, or the server, may have told of it meanwhile.
   if (session && session.token !== token) open(token, { before: session });
 }
 
@@ -185,7 +186,7 @@ export async function leave(why: Farewell): Promise<void> {
 async function follow(token: string): Promise<void> {
   const same = session?.store.account()?.id === localStorage.getItem(ACCOUNT);
   if (!session || !same) return location.reload();
-  if (session.token !== token) await goOn(token);
+  await goOn(token);
 }
 
 /** Starts with what this browser has, and follows its other tabs. */
