@@ -69,7 +69,7 @@ for (const [name, url, more] of [
     const assets = [...html.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(
       ([, path]) => [200, "GET", `/${path}`, {}, API] as const,
     );
-    expect(assets.length).toBe(4);
+    expect(assets.length).toBe(5);
     const docs = await (await fetch(`${url}/docs`)).text();
     const [, script] = /src="(docs\/[^"]+)"/.exec(docs)!;
     const cases: readonly (readonly [number, string, string, Sent, object])[] = [
