@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { ask, client, createAgent, createPair, createTask, type Send } from "../support/client.ts";
+import { ask, client, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { connect, head } from "../support/raw.ts";
+import { entriesOf, told } from "../support/entries.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -12,28 +12,6 @@ import { exchange, MARK } from "../support/wire.ts";
 
 const clock = createTestClock();
 const app = await startTestApp({ clock });
-
-interface Entry {
-  readonly action: string;
-  readonly code: string | null;
-  readonly [field: string]: unknown;
-}
-
-/** The entries of a key, oldest first, once the last one is of this last request. */
-async function entriesOf(person: { send: Send }, agent: { send: Send; key: { id: string } }) {
-  // Written after all others, so that what is not there by now never comes.
-  await clock.advance(0.001);
-  const last = await agent.send("GET /v1/tasks/last-one");
-  if (last.status !== 404) throw new Error(`the last request gave ${last.status}`);
-  await clock.advance(0.1);
-  const items = await until(async () => {
-    const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
-    return body.items[0]?.code === "not_found" && (body.items as Entry[]);
-  });
-  return items.slice(1).reverse();
-}
-
-const told = (entries: readonly Entry[]) => entries.map(({ action, code }) => [action, code]);
 
 test("an entry tells when, what, how it ended, how long and from where [§2 Activity entry] [§4 Keys activity] [§4 Activity log] [§4 Activity log 3]", async () => {
   const { person, agent } = await createPair(app.url);
@@ -105,7 +83,7 @@ test("each request has one entry, by the method and path of its route, on REST a
     );
   }
   expect(expected.length).toBeGreaterThan(30);
-  const entries = await entriesOf(person, agent);
+  const entries = await entriesOf(clock, person, agent);
   expect(told(entries)).toEqual(expected);
   expect(new Set(entries.map(({ surface }) => surface))).toEqual(new Set(["rest"]));
   expect(new Set(expected.map(([, code]) => code))).toEqual(
@@ -132,7 +110,7 @@ test("HEAD stands as it was sent, and every call of a batch by itself [§4 Activ
     credential,
     body: '{"0":{"title":"t"},"1":{}}',
   });
-  const got = told(await entriesOf(person, agent));
+  const got = told(await entriesOf(clock, person, agent));
   expect(got.slice(0, 5)).toEqual([
     ["POST /v1/tasks", null],
     ["POST /v1/questions", null],
@@ -184,7 +162,7 @@ test("no entry of what is refused before the credential, of other credentials, a
   const task = await createTask(person.send, { title: "a", key_id: agent.key.id });
   await person.send(`PATCH /v1/tasks/${task.id}`, { title: "b" });
   await person.send(`GET /v1/keys/${agent.key.id}/activity`);
-  expect(await entriesOf(person, agent)).toEqual([]);
+  expect(await entriesOf(clock, person, agent)).toEqual([]);
 });
 
 test("a body that is JSON but no object has an entry, and so has each error after it [§4 Activity log 1] [§4 Activity log 4] [§7 code]", async () => {
@@ -212,7 +190,7 @@ test("a body that is JSON but no object has an entry, and so has each error afte
   ];
   const answers = [];
   for (const [request, body] of calls) answers.push((await agent.send(request, body)).body);
-  const entries = (await entriesOf(person, agent)).slice(1);
+  const entries = (await entriesOf(clock, person, agent)).slice(1);
   expect(entries.map(({ code, status }) => [code, status])).toEqual(
     answers.map(({ code }) => [code, "error"]),
   );
@@ -225,123 +203,6 @@ test("a body that is JSON but no object has an entry, and so has each error afte
   expect(JSON.stringify(entries)).not.toMatch(/zqmarkqz|key_x/i);
 });
 
-test("a call that only waited has no entry, one that got a result has one, with its wait [§4 Activity log 2]", async () => {
-  const { person, agent } = await createPair(app.url);
-  const credential = agent.secret;
-  const waits = (count: number) => until(() => app.waits.count() === count);
-  const question = await ask(agent.send, { prompt: "p", kind: "text" });
-  const path = `/v1/questions/${question.id}`;
-  const input = encodeURIComponent(JSON.stringify({ question_id: question.id, wait: 5 }));
-  const trpc = `/trpc/questions.get?input=${input}`;
-  // Not answered within the wait, on both surfaces.
-  for (const target of [`${path}?wait=5`, trpc]) {
-    const waiting = exchange(app.url, "GET", target, { credential });
-    await waits(1);
-    await clock.advance(5);
-    expect((await waiting).status).toBe(200);
-  }
-  // Without a wait it is a read like another.
-  await agent.send(`GET ${path as `/${string}`}`);
-  await agent.send(`GET ${path as `/${string}`}?wait=0`);
-  // The client leaves.
-  const raw = await connect(app.url);
-  raw.write(head("GET", `${path}?wait=50`, { authorization: `Bearer ${credential}` }));
-  await waits(1);
-  raw.end();
-  await waits(0);
-  // Asked, and waited in vain: it asked.
-  const asking = agent.send("POST /v1/questions?wait=2", { prompt: "p" });
-  let asked = false;
-  void asking.finally(() => {
-    asked = true;
-  });
-  // It takes its place before it asks, and its time runs from then on.
-  await until(async () => {
-    await clock.advance(0.5);
-    return asked;
-  });
-  expect((await asking).status).toBe(201);
-  // Answered after three seconds, on both surfaces.
-  const answered = [`${path}?wait=5`, trpc].map((target) =>
-    exchange(app.url, "GET", target, { credential }),
-  );
-  await waits(2);
-  await clock.advance(3);
-  await person.send(`POST ${path as `/${string}`}/answer`, { answer: "fine" });
-  await Promise.all(answered);
-  // Already answered.
-  await agent.send(`GET ${path as `/${string}`}?wait=5`);
-  const read = "GET /v1/questions/{question_id}";
-  const entries = await entriesOf(person, agent);
-  expect(entries.map(({ action, code, duration_ms }) => [action, code, duration_ms])).toEqual([
-    ["POST /v1/questions", null, 0],
-    [read, null, 0],
-    [read, null, 0],
-    ["POST /v1/questions", null, expect.any(Number)],
-    [read, null, 3_000],
-    [read, null, 3_000],
-    [read, null, 0],
-  ]);
-  expect(entries[3]!.duration_ms).toBeGreaterThanOrEqual(2_000);
-});
-
-test("a client that left while its question waited has asked [§4 Activity log 1]", async () => {
-  const { person, agent } = await createPair(app.url);
-  const body = '{"prompt":"p"}';
-  const raw = await connect(app.url);
-  const headers = { authorization: `Bearer ${agent.secret}`, "content-type": "application/json" };
-  raw.write(head("POST", "/v1/questions?wait=50", headers, body) + body);
-  await until(() => app.waits.count() === 1);
-  raw.end();
-  await until(() => app.waits.count() === 0);
-  expect((await agent.send("GET /v1/questions")).body.questions.length).toBe(1);
-  expect(told(await entriesOf(person, agent))).toEqual([
-    ["POST /v1/questions", null],
-    ["GET /v1/questions", null],
-  ]);
-});
-
-test("too many waits, and requests above the rate limit, have entries [§4 Activity log 1]", async () => {
-  const limited = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
-  const { person, agent } = await createPair(limited.url);
-  for (let i = 0; i < 119; i++) await agent.send("HEAD /v1/tasks");
-  await agent.send("GET /v1/tasks");
-  expect((await agent.send("POST /v1/tasks", "[1]")).status).toBe(429);
-  const input = encodeURIComponent("{}");
-  await exchange(limited.url, "GET", `/trpc/tasks.list?input=${input}`, {
-    credential: agent.secret,
-  });
-  await clock.advance(0.1);
-  const path = `GET /v1/keys/${agent.key.id}/activity?limit=3` as const;
-  const { items } = await until(async () => {
-    const { body } = await person.send(path);
-    return body.items.length === 3 && body;
-  });
-  expect(told(items.reverse())).toEqual([
-    ["GET /v1/tasks", null],
-    ["POST /v1/tasks", "rate_limited"],
-    ["GET /v1/tasks", "rate_limited"],
-  ]);
-  expect(items[2].message).toBe("Too many requests.");
-
-  const { person: other, agent: waiter } = await createPair(app.url);
-  const { id } = await ask(waiter.send);
-  const gone = new AbortController();
-  const { signal } = gone;
-  const waiting = Array.from({ length: 32 }, () =>
-    waiter.send(`GET /v1/questions/${id}?wait=50`, undefined, { signal }).catch(() => {}),
-  );
-  await until(() => app.waits.count() === 32);
-  expect((await waiter.send(`GET /v1/questions/${id}?wait=50`)).status).toBe(429);
-  gone.abort();
-  await Promise.all(waiting);
-  await until(() => app.waits.count() === 0);
-  expect(told(await entriesOf(other, waiter))).toEqual([
-    ["POST /v1/questions", null],
-    ["GET /v1/questions/{question_id}", "too_many_waits"],
-  ]);
-});
-
 test("pages hold every entry once, newest first, also while more come [§4 Keys activity] [§8 activity list]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
@@ -351,7 +212,7 @@ test("pages hold every entry once, newest first, also while more come [§4 Keys 
     if (i % 3 === 0) await clock.advance(0.001);
   }
   await other.send("GET /v1/tasks");
-  const sent = await entriesOf(person, agent);
+  const sent = await entriesOf(clock, person, agent);
   expect(sent.length).toBe(99);
   const path = `/v1/keys/${agent.key.id}/activity` as const;
   expect((await person.send(`GET ${path}`)).body.items.length).toBe(50);
@@ -388,7 +249,7 @@ test("the log tells no one else of a request [§4 Activity log 5]", async () => 
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   await agent.send("GET /v1/tasks");
-  expect((await entriesOf(person, agent)).length).toBe(1);
+  expect((await entriesOf(clock, person, agent)).length).toBe(1);
   await createTask(agent.send);
   expect(await stream.names(1)).toEqual(["task.created"]);
   stream.close();
@@ -397,7 +258,7 @@ test("the log tells no one else of a request [§4 Activity log 5]", async () => 
 test("the log of a deleted key is nobody's, and nothing is added to it [§4 Activity log 6] [§4 Keys deleted at once]", async () => {
   const { person, agent } = await createPair(app.url);
   await agent.send("GET /v1/tasks");
-  expect((await entriesOf(person, agent)).length).toBe(1);
+  expect((await entriesOf(clock, person, agent)).length).toBe(1);
   await agent.send("GET /v1/tasks");
   await person.send(`DELETE /v1/keys/${agent.key.id}`);
   const path = `GET /v1/keys/${agent.key.id}/activity` as const;

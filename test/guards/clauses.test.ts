@@ -9,7 +9,7 @@ const root = new URL("../", import.meta.url).pathname;
 /** Clause id -> the test files that cite it in the title of a test. */
 async function citations(): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
-  for await (const file of new Glob("**/*.test.ts").scan(root)) {
+  for await (const file of new Glob("**/*.{test,rules}.ts").scan(root)) {
     const text = await Bun.file(root + file).text();
     // Titles are the first argument of `test(` or of a name that stands for it.
     const titles = [...text.matchAll(/\w+(?:\.\w+)?(?:\([^\n]*?\))?\(\s*["'`]([^\n]*\[§[^\n]*)/g)];

@@ -1,0 +1,32 @@
+/** Reads a key's activity log once it is written. */
+
+import type { Send } from "./client.ts";
+import type { TestClock } from "./clock.ts";
+import { until } from "./until.ts";
+
+export interface Entry {
+  readonly action: string;
+  readonly code: string | null;
+  readonly [field: string]: unknown;
+}
+
+/** The entries of a key, oldest first, once the last one is of this last request. */
+export async function entriesOf(
+  clock: TestClock,
+  person: { send: Send },
+  agent: { send: Send; key: { id: string } },
+) {
+  // Written after all others, so that what is not there by now never comes.
+  await clock.advance(0.001);
+  const last = await agent.send("GET /v1/tasks/last-one");
+  if (last.status !== 404) throw new Error(`the last request gave ${last.status}`);
+  await clock.advance(0.1);
+  const items = await until(async () => {
+    const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
+    return body.items[0]?.code === "not_found" && (body.items as Entry[]);
+  });
+  return items.slice(1).reverse();
+}
+
+export const told = (entries: readonly Entry[]) =>
+  entries.map(({ action, code }) => [action, code]);
