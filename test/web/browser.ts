@@ -112,6 +112,21 @@ export async function untilLive(page: Page): Promise<void> {
   await page.locator("[data-link=live]").waitFor({ state: "attached" });
 }
 
+/** What the page has kept of this kind for when the server is away. */
+export function keptIn(page: Page, table: "about" | "tasks" | "questions") {
+  return page.evaluate(
+    (name) =>
+      new Promise<Readonly<Record<string, unknown>>[]>((resolve) => {
+        const opening = indexedDB.open("relay");
+        opening.onsuccess = () => {
+          const getting = opening.result.transaction(name).objectStore(name).getAll();
+          getting.onsuccess = () => resolve(getting.result);
+        };
+      }),
+    table,
+  );
+}
+
 /** The names of what this tab keeps because it was not sent. */
 export function draftsIn(page: Page): Promise<string[]> {
   return page.evaluate(() => Object.keys(sessionStorage).filter((name) => /draft\./.test(name)));

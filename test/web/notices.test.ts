@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, go, openPage, openProfile, openTab, untilLive } from "./browser.ts";
+import { browserTests, go, keptIn, openPage, openProfile, openTab, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -58,18 +58,9 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "No" });
   await until(async () => (await shown(page)).length === 0);
   // What came while the page was closed is told once it is open again.
-  await until(() =>
-    page.evaluate(
-      (question) =>
-        new Promise<boolean>((resolve) => {
-          const opening = indexedDB.open("relay");
-          opening.onsuccess = () => {
-            const table = opening.result.transaction("questions").objectStore("questions");
-            const getting = table.get(question);
-            getting.onsuccess = () => resolve(getting.result?.status === "answered");
-          };
-        }),
-      id,
+  await until(async () =>
+    (await keptIn(page, "questions")).some(
+      (question) => question.id === id && question.status === "answered",
     ),
   );
   await page.close();

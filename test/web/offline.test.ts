@@ -12,6 +12,7 @@ import {
   browserTests,
   expectComplaints,
   go,
+  keptIn,
   openPage,
   PHONE,
   press,
@@ -42,18 +43,7 @@ webTest(
         navigator.serviceWorker.ready.then((one) => one.active?.state === "activated"),
       ),
     );
-    const kept = () =>
-      page.evaluate(
-        () =>
-          new Promise<number>((resolve) => {
-            const opening = indexedDB.open("relay");
-            opening.onsuccess = () => {
-              const counting = opening.result.transaction("tasks").objectStore("tasks").count();
-              counting.onsuccess = () => resolve(counting.result);
-            };
-          }),
-      );
-    await until(kept);
+    await until(async () => (await keptIn(page, "tasks")).length > 0);
 
     relay.kill("SIGTERM");
     await relay.exited;
@@ -168,17 +158,8 @@ webTest("the time left is the server's, also offline and where the clock is wron
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
   // Until it is kept.
   await page.clock.runFor(3_000);
-  await until(() =>
-    page.evaluate(
-      () =>
-        new Promise<boolean>((resolve) => {
-          const opening = indexedDB.open("relay");
-          opening.onsuccess = () => {
-            const getting = opening.result.transaction("about").objectStore("about").get("about");
-            getting.onsuccess = () => resolve(getting.result?.ahead > 3_500);
-          };
-        }),
-    ),
+  await until(async () =>
+    (await keptIn(page, "about")).some(({ ahead }) => (ahead as number) > 3_500),
   );
   await page.context().setOffline(true);
   await page.reload();

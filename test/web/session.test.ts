@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { client, createPair, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, openPage, untilLive } from "./browser.ts";
+import { browserTests, expectComplaints, keptIn, openPage, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -79,21 +79,7 @@ webTest("while nothing comes, the page says how old it is", async () => {
   await agent.send("POST /v1/questions", { prompt: "Kept?" });
   const page = await openPage(app.url, { as: person });
   await page.getByText("Kept?").waitFor();
-  await until(() =>
-    page.evaluate(
-      () =>
-        new Promise<boolean>((resolve) => {
-          const opening = indexedDB.open("relay");
-          opening.onsuccess = () => {
-            const counting = opening.result
-              .transaction("questions")
-              .objectStore("questions")
-              .count();
-            counting.onsuccess = () => resolve(counting.result > 0);
-          };
-        }),
-    ),
-  );
+  await until(async () => (await keptIn(page, "questions")).length > 0);
   // Nothing refuses the connection, and nothing answers.
   await page.route("**/v1/events", () => {});
   await page.clock.install();
