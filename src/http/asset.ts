@@ -1,7 +1,8 @@
 /** Files that pages load: named by their content, compressed once, kept by caches for ever. */
 
 import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
+import { brotliCompress, constants } from "node:zlib";
+import { compressGzip, TAKES_GZIP } from "./gzip.ts";
 import type { Handler } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
 
@@ -22,7 +23,7 @@ const ENCODINGS: readonly (readonly [string, RegExp, Compress])[] = [
     (bytes) =>
       promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   ],
-  ["gzip", /\bgzip\b(?! *; *q=0(\.0*)?(,|$))/i, (bytes) => promisify(gzip)(bytes)],
+  ["gzip", TAKES_GZIP, compressGzip],
 ];
 
 /** Answers with the file, in the best encoding that the request takes. */
