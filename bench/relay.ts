@@ -13,6 +13,7 @@ const app = await startApp({
   clock: systemClock,
   ids: createIds(systemClock),
   log: createLog("warn", (line) => process.stderr.write(line)),
+  endProcess: () => process.exit(1),
 });
 
 let seq = 0;

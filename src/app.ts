@@ -67,6 +67,12 @@ interface AppDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /**
+   * Asks for the end of the process, for a reason that no request can mend: stop gracefully, exit
+   * with 1. Returns at once, may be called more than once and while the start is under way. The
+   * reason is logged, so it holds no content.
+   */
+  readonly endProcess: (reason: string) => void;
 }
 
 export type App = Awaited<ReturnType<typeof startApp>>;

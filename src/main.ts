@@ -1,11 +1,14 @@
 /** The process: environment, start, signals. The only file with side effects at import. */
 
-import { startApp } from "./app.ts";
+import { type App, startApp } from "./app.ts";
 import { systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
 import { VERSION } from "./version.ts";
+
+/** Seconds that a stop may take once the process has to end; then it is cut off. */
+const END_WITHIN = 15;
 
 /** Through `npx` one Ctrl-C arrives twice: a repeat within this many seconds is the same one. */
 const SAME_SIGNAL = 1;
@@ -16,30 +19,50 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 try {
   const config = readConfig(process.env);
   const log = createLog(config.LOG_LEVEL, (line) => process.stderr.write(line));
-  const app = await startApp({ config, clock: systemClock, ids: createIds(systemClock), log });
 
-  log.info("started", { version: VERSION, url: app.url });
-  const here = config.PUBLIC_URL === undefined ? "" : ` (here at ${app.local_url})`;
-  process.stdout.write(
-    `Relay ${VERSION} is listening at ${app.url}${here}\n` +
-      `Next: open it in a browser, or create an account with  curl -X POST ${app.url}/v1/accounts\n`,
-  );
-
-  let first_at: number | undefined;
-  const stop = (signal: string) => {
-    if (first_at !== undefined) {
-      if (systemClock.now() - first_at > SAME_SIGNAL) process.exit(1);
-      return;
-    }
-    first_at = systemClock.now();
-    log.info("stopping", { signal });
+  let ending = false;
+  const finish = (app: App) =>
     app.stop().then(
-      () => process.exit(0),
+      () => process.exit(),
       (error: unknown) => {
         log.error("stop failed", describeError(error));
         process.exit(1);
       },
     );
+  const endProcess = (reason: string) => {
+    if (ending) return;
+    ending = true;
+    process.exitCode = 1;
+    log.error("ending", { reason });
+    systemClock.after(END_WITHIN, () => process.exit(1));
+    // Deferred, so that it may be called before the start has given its promise; a start that
+    // fails is reported below.
+    void Promise.resolve()
+      .then(() => starting)
+      .then(finish, () => {});
+  };
+  const ids = createIds(systemClock);
+  const starting = startApp({ config, clock: systemClock, ids, log, endProcess });
+  const app = await starting;
+
+  if (!ending) {
+    log.info("started", { version: VERSION, url: app.url });
+    const here = config.PUBLIC_URL === undefined ? "" : ` (here at ${app.local_url})`;
+    process.stdout.write(
+      `Relay ${VERSION} is listening at ${app.url}${here}\n` +
+        `Next: open it in a browser, or create an account with  curl -X POST ${app.url}/v1/accounts\n`,
+    );
+  }
+
+  let first_at: number | undefined;
+  const stop = (signal: string) => {
+    if (first_at !== undefined) {
+      if (systemClock.elapsed() - first_at > SAME_SIGNAL) process.exit(1);
+      return;
+    }
+    first_at = systemClock.elapsed();
+    log.info("stopping", { signal });
+    void finish(app);
   };
   process.on("SIGINT", () => stop("SIGINT"));
   process.on("SIGTERM", () => stop("SIGTERM"));

@@ -11,6 +11,8 @@ import { createTestStore } from "./store.ts";
 export interface TestApp extends App {
   /** Every log line so far. */
   readonly lines: string[];
+  /** Reasons for which it asked for the end of the process. */
+  readonly endings: string[];
 }
 
 interface AppOptions {
@@ -26,6 +28,7 @@ interface AppOptions {
 export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   const { clock = systemClock, database_url, env, jitter } = options;
   const lines: string[] = [];
+  const endings: string[] = [];
   const config = readConfig({
     PORT: "0",
     DATABASE_URL: database_url ?? (await createTestStore()).url,
@@ -35,7 +38,13 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   });
   const log = createLog(config.LOG_LEVEL, (line) => lines.push(line));
   const ids = { ...createIds(clock), ...(jitter && { jitter }) };
-  const app = await startApp({ config, clock, ids, log });
+  const app = await startApp({
+    config,
+    clock,
+    ids,
+    log,
+    endProcess: (reason) => endings.push(reason),
+  });
   afterAll(() => app.stop());
-  return { ...app, lines };
+  return { ...app, lines, endings };
 }
