@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Clock } from "../src/clock.ts";
+import { assertCompatible, hasVersionLine, raiseOldestVersion } from "./compatibility.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
@@ -19,10 +20,16 @@ const claim = statement(
 
 /**
  * Each migration is one batch that inserts its unique hash first, so of two processes one applies
- * it and the other's batch fails whole; that one then sees it as applied.
+ * it and the other's batch fails whole; that one then sees it as applied. Throws `OutdatedError`
+ * before anything is written when this build is older than the store permits.
  */
 export async function applyMigrations(store: Store, clock: Clock): Promise<void> {
   const done = async () => new Set((await store.read(applied({}))).map(([hash]) => hash));
+  if (await hasVersionLine(store)) {
+    await assertCompatible(store);
+    // Before the migrations: a start that is cut off here leaves no older version on new tables.
+    await raiseOldestVersion(store);
+  }
   await store.write([createTable({})]);
   let hashes = await done();
   for (const migration of readMigrationFiles({ migrationsFolder: FOLDER })) {
@@ -36,4 +43,7 @@ export async function applyMigrations(store: Store, clock: Clock): Promise<void>
       if (!hashes.has(migration.hash)) throw error;
     }
   }
+  await raiseOldestVersion(store);
+  // A newer process may have moved the line since the first look.
+  await assertCompatible(store);
 }

@@ -357,6 +357,12 @@ export const secrets = sqliteTable("secrets", {
   value: text().notNull(),
 });
 
+/** Facts about the store itself, such as the oldest version that may use it (compatibility.ts). */
+export const storeFacts = sqliteTable("store_facts", {
+  name: text().primaryKey(),
+  value: text().notNull(),
+});
+
 /** What each `Idempotency-Key` did: digests and an id, no content (decisions.md, Sending again). */
 export const idempotency = sqliteTable(
   "idempotency",

@@ -1,6 +1,7 @@
 /** The composition root: makes the parts, joins them, starts and stops them in order. */
 
 import { pruneChallenges } from "../db/challenges.ts";
+import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
 import { pruneCreations } from "../db/creations.ts";
 import { deleteStep } from "../db/deletions.ts";
 import { forgetRepeats } from "../db/idempotency.ts";
@@ -15,7 +16,7 @@ import { createAuth } from "./auth/authenticate.ts";
 import { createLimiter } from "./auth/limiter.ts";
 import type { Clock } from "./clock.ts";
 import { systemClock } from "./clock.ts";
-import { type Config, cannotUse } from "./config.ts";
+import { type Config, ConfigError, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
 import { createAddresses } from "./http/address.ts";
@@ -81,7 +82,7 @@ export type App = Awaited<ReturnType<typeof startApp>>;
 const DRAIN = 10;
 
 /** Opens and migrates the store, then listens. Throws when either cannot be done. */
-export async function startApp({ config, clock, ids, log }: AppDeps) {
+export async function startApp({ config, clock, ids, log, endProcess }: AppDeps) {
   const tools = createTools(appRouter);
   const check = await loadAttestationCheck(config);
   const push_services = await connectPushServices(config, clock);
@@ -89,6 +90,7 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
     systemClock,
   ).catch((error: unknown) => {
+    if (error instanceof OutdatedError) throw new ConfigError(`DATABASE_URL: ${error.message}`);
     throw cannotUse("DATABASE_URL", "the store cannot be opened", error);
   });
   const signer = createSigner(await sharedSecret(store, "signing", ids.secret("sig")));
@@ -145,6 +147,11 @@ export async function startApp({ config, clock, ids, log }: AppDeps) {
       deleteStep: (limit) => deleteStep(store, limit),
       expirePushes: (now, limit) => expirePushes(store, now, limit),
       prunePushRecords: (before, limit) => prunePushRecords(store, before, limit),
+      checkVersion: () =>
+        assertCompatible(store).catch((error: unknown) => {
+          if (!(error instanceof OutdatedError)) throw error;
+          endProcess(error.message);
+        }),
     }),
     clock,
     log,

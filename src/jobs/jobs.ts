@@ -26,12 +26,14 @@ interface JobDeps {
   /** Drops up to `limit` pushes that are expired at `now`; gives their number. */
   readonly expirePushes: (now: number, limit: number) => Promise<number>;
   readonly prunePushRecords: (before: number, limit: number) => Promise<number>;
+  /** Asks for the end of the process once the store permits newer versions only. */
+  readonly checkVersion: () => Promise<void>;
 }
 
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, outbox, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, forgetRepeats } = deps;
-  const { expirePushes, prunePushRecords } = deps;
+  const { expirePushes, prunePushRecords, checkVersion } = deps;
   return [
     {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
@@ -43,6 +45,14 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "finish deletions",
       every: 1,
       run: async ({ limit }) => ({ more: await deleteStep(limit) }),
+    },
+    {
+      name: "check version",
+      every: 2,
+      async run() {
+        await checkVersion();
+        return { more: false };
+      },
     },
     {
       name: "expire tasks",

@@ -1,0 +1,54 @@
+/**
+ * The oldest version that may use the store, kept in the store itself: the version line
+ * (decisions.md, Holding a crowd, Versions).
+ */
+
+import { sql } from "drizzle-orm";
+import { OLDEST_COMPATIBLE, VERSION } from "../src/version.ts";
+import { statement } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+const p = sql.placeholder;
+
+const hasFacts = statement(
+  sql`select 1 from sqlite_schema where type = 'table' and name = 'store_facts'`,
+  { gives: "row" },
+);
+const line = statement(sql`select value from store_facts where name = 'oldest_version'`, {
+  gives: "row",
+});
+/** Inserts the line, or moves it from `seen`; changes nothing when another process moved it. */
+const moveLine = statement(
+  sql`insert into store_facts (name, value) values ('oldest_version', ${p("next")})
+    on conflict (name) do update set value = excluded.value where value = ${p("seen")}`,
+);
+
+/** This build is older than the store permits. The message names both versions. */
+export class OutdatedError extends Error {
+  override readonly name = "OutdatedError";
+}
+
+const isOlder = (version: string, than: string) => Bun.semver.order(version, than) < 0;
+
+/** Throws {@link OutdatedError} when `version` may not use the store any more. Reads one row. */
+export async function assertCompatible(store: Store, version = VERSION): Promise<void> {
+  const [row] = await store.read(line({}));
+  const oldest = row?.[0] as string | undefined;
+  if (oldest === undefined || !isOlder(version, oldest)) return;
+  throw new OutdatedError(`the store needs version ${oldest} or later, and this is ${version}`);
+}
+
+/** False on a store that no version with a version line has migrated. Writes nothing. */
+export async function hasVersionLine(store: Store): Promise<boolean> {
+  return (await store.read(hasFacts({}))).length > 0;
+}
+
+/** Moves the line up to `oldest`, never down, whatever other processes do at the same time. */
+export async function raiseOldestVersion(store: Store, oldest = OLDEST_COMPATIBLE): Promise<void> {
+  for (;;) {
+    const [row] = await store.read(line({}));
+    const seen = row?.[0] as string | undefined;
+    if (seen !== undefined && !isOlder(seen, oldest)) return;
+    await store.write([moveLine({ next: oldest, seen: seen ?? "" })]);
+  }
+}

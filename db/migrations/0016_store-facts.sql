@@ -1,0 +1,4 @@
+CREATE TABLE `store_facts` (
+	`name` text PRIMARY KEY NOT NULL,
+	`value` text NOT NULL
+);

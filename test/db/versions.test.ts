@@ -1,0 +1,148 @@
+/** Versions side by side on one store (decisions.md, Holding a crowd, Versions). */
+
+import { afterAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { sql } from "drizzle-orm";
+import { assertCompatible, OutdatedError, raiseOldestVersion } from "../../db/compatibility.ts";
+import { openEmbedded } from "../../db/embedded.ts";
+import { openStore } from "../../db/open.ts";
+import { openServer } from "../../db/server.ts";
+import { statement } from "../../db/statement.ts";
+import type { Store } from "../../db/store.ts";
+import { systemClock } from "../../src/clock.ts";
+import { OLDEST_COMPATIBLE, VERSION } from "../../src/version.ts";
+import { startTestApp } from "../support/app.ts";
+import { client } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { startProcess } from "../support/process.ts";
+import { createTestStore } from "../support/store.ts";
+import { until } from "../support/until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const MIGRATIONS = new URL("../../db/migrations/", import.meta.url);
+
+const rows = (store: Store, text: string) =>
+  store.read(statement(sql.raw(text), { gives: "rows" })({}));
+const change = (store: Store, text: string) => store.write([statement(sql.raw(text))({})]);
+const lineOf = async (store: Store) =>
+  (await rows(store, "select value from store_facts where name = 'oldest_version'")).flat();
+const setLine = (store: Store, version: string) =>
+  change(store, `update store_facts set value = '${version}' where name = 'oldest_version'`);
+
+/** Opens a migrated store; closed with the test. */
+async function open(url: string): Promise<Store> {
+  const store = await openStore({ url, auth_token: undefined }, systemClock);
+  afterAll(() => store.close());
+  return store;
+}
+
+test("a store names the oldest version that may use it, and the line only moves up", async () => {
+  const { url } = await createTestStore();
+  const store = await open(url);
+  expect(await lineOf(store)).toEqual([OLDEST_COMPATIBLE]);
+  await raiseOldestVersion(store, "0.9.0");
+  // By the numbers, not by the letters.
+  const moves = ["0.10.0", "0.2.0", "0.9.9", "0.10.0", "0.3.0"];
+  await Promise.all(moves.map((version) => raiseOldestVersion(store, version)));
+  expect(await lineOf(store)).toEqual(["0.10.0"]);
+  await assertCompatible(store, "0.10.0");
+  await assertCompatible(store, "1.0.0");
+  await expect(assertCompatible(store, "0.9.9")).rejects.toBeInstanceOf(OutdatedError);
+});
+
+test("a start leaves a line that is newer than its own build asks for", async () => {
+  const { url } = await createTestStore();
+  const store = await open(url);
+  await setLine(store, VERSION);
+  const again = await open(url);
+  expect(await lineOf(again)).toEqual([VERSION]);
+});
+
+test("an older version does not start, says why in one line, and writes nothing", async () => {
+  const { url } = await createTestStore();
+  // Tables of a version to come, of which this one knows nothing but the line.
+  const bare = url.startsWith("file:")
+    ? await openEmbedded(url, systemClock)
+    : openServer({ url, auth_token: undefined }, systemClock);
+  afterAll(() => bare.close());
+  await change(bare, "create table store_facts (name text primary key not null, value text)");
+  await change(bare, "insert into store_facts values ('oldest_version', '99.0.0')");
+  const schema = () => rows(bare, "select name, sql from sqlite_schema order by name");
+  const before = await schema();
+
+  const child = Bun.spawn([process.execPath, MAIN], {
+    env: { PATH: process.env.PATH ?? "", PORT: "0", DATABASE_URL: url },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const said = (await child.stdout.text()) + (await child.stderr.text());
+  expect([await child.exited, said]).toEqual([
+    1,
+    `Relay cannot start: DATABASE_URL: the store needs version 99.0.0 or later, and this is ${VERSION}\n`,
+  ]);
+  expect(await schema()).toEqual(before);
+  expect(await lineOf(bare)).toEqual(["99.0.0"]);
+});
+
+test("a process asks for its end once the line has moved past it, and not before", async () => {
+  const { url: database_url } = await createTestStore();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url });
+  const store = await open(database_url);
+  await setLine(store, VERSION);
+  const passes = async () => {
+    await clock.advance(4);
+    await app.jobs.settled();
+  };
+  await passes();
+  expect(app.endings).toEqual([]);
+  await setLine(store, "99.0.0");
+  await passes();
+  expect(app.endings[0]).toBe(`the store needs version 99.0.0 or later, and this is ${VERSION}`);
+});
+
+test("a running process that is too old stops gracefully with exit code 1", async () => {
+  const { url: DATABASE_URL } = await createTestStore();
+  const relay = await startProcess({ DATABASE_URL });
+  const send = client(relay.url);
+  expect((await send("POST /v1/accounts")).status).toBe(201);
+  await setLine(await open(DATABASE_URL), "99.0.0");
+  expect(await relay.exited).toBe(1);
+  const [ending] = await until(() => {
+    const found = relay
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"ending"'));
+    return found.length > 0 && found;
+  });
+  expect(JSON.parse(ending!)).toMatchObject({
+    level: "error",
+    reason: `the store needs version 99.0.0 or later, and this is ${VERSION}`,
+  });
+});
+
+test("migrations since the oldest compatible version only add what it need not know", () => {
+  // The first migration of each version after 0.1.0. Add yours with the version that brings it.
+  const first: Record<string, number> = { "0.2.0": 16 };
+  const newer = Object.entries(first).filter(
+    ([version]) => Bun.semver.order(version, OLDEST_COMPATIBLE) > 0,
+  );
+  const from = Math.min(...newer.map(([, idx]) => idx));
+  const journal = JSON.parse(readFileSync(new URL("meta/_journal.json", MIGRATIONS), "utf8"));
+  const later = (journal.entries as { idx: number; tag: string }[]).filter(
+    ({ idx }) => idx >= from,
+  );
+  expect(later.length).toBeGreaterThan(0);
+  // A column must be one that an INSERT which does not name it can leave out.
+  const ADDS =
+    /^(CREATE TABLE|CREATE INDEX|ALTER TABLE \S+ ADD (?!.*NOT NULL)|ALTER TABLE \S+ ADD .* DEFAULT )/i;
+  const breaking = later.flatMap(({ tag }) =>
+    readFileSync(new URL(`${tag}.sql`, MIGRATIONS), "utf8")
+      .split("--> statement-breakpoint")
+      .map((text) => text.trim())
+      .filter((text) => !ADDS.test(text)),
+  );
+  expect(breaking).toEqual([]);
+  expect(Bun.semver.order(OLDEST_COMPATIBLE, VERSION)).toBeLessThanOrEqual(0);
+});
