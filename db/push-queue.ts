@@ -23,29 +23,49 @@ const ms = (seconds: number) => sql.raw(String(seconds * 1000));
 const at = (name: string) => sql.param(p(name), pushes.due_at);
 const now = at("now");
 
-/** When the first push of `environment` falls due, a lease that runs out included. */
+/** When the first push of `environment` that nobody sends falls due. */
 export const nextDue = statement(
   sql`select min(at) from (${sql.join(
     [0, 1, 2].map(
       (urgency) =>
-        sql`select min(due_at) as at from pushes where environment = ${p("environment")} and urgency = ${sql.raw(String(urgency))}`,
+        sql`select min(due_at) as at from pushes where environment = ${p("environment")} and urgency = ${sql.raw(String(urgency))} and lease is null`,
     ),
     sql` union all `,
   )})`,
   { gives: "row" },
 );
 
+/** The leases on pushes of `environment`, up to `limit` of them. */
+export const leasesOf = statement(
+  sql`select distinct lease from pushes where environment = ${p("environment")} and lease is not null
+    and expires_at > ${now} order by lease limit ${p("limit")}`,
+  { gives: "rows" },
+);
+
+const some = (where: SQL) =>
+  sql`select * from (select seq from pushes where ${where} limit ${p("limit")})`;
+/** Nobody sends them. When a lease ends is not for its stamp to say: clocks differ. */
 const due = (urgency: number) =>
-  sql`select * from (select seq from pushes where environment = ${p("environment")} and urgency = ${sql.raw(String(urgency))}
-    and due_at <= ${now} and expires_at > ${now} order by due_at limit ${p("limit")})`;
+  some(sql`environment = ${p("environment")} and urgency = ${sql.raw(String(urgency))}
+    and due_at <= ${now} and lease is null and expires_at > ${now} order by due_at`);
+/** Without the plus it would go through all that waits, by the index on what is due. */
+const lapsed = (urgency: number) =>
+  some(sql`environment = ${p("environment")} and lease in (select value from json_each(${p("lapsed")}))
+    and +urgency = ${sql.raw(String(urgency))} and expires_at > ${now}`);
+const claimable = sql.join(
+  [0, 1, 2].flatMap((urgency) => [lapsed(urgency), due(urgency)]),
+  sql` union all `,
+);
 
 /**
- * Leases up to `limit` pushes that are due, the urgent ones first. Of two processes each gets its
- * own. Placeholders `lease`, `environment`, `now`, `until` (timestamps), `limit`.
+ * Leases up to `limit` pushes, the urgent ones first: those that are due, and those whose lease is
+ * one of `lapsed` (JSON list). Of two processes each gets its own. Placeholders `lease`,
+ * `environment`, `now`, `until` (timestamps), `limit`. A version before 0.2.0 takes a lease to end
+ * at `until`.
  */
 export const claimDue = statement(
   sql`update pushes set unclear = lease is not null, lease = ${p("lease")}, due_at = ${at("until")}, attempts = attempts + 1, tried_at = ${now}
-    where seq in (select seq from (${due(0)} union all ${due(1)} union all ${due(2)}) limit ${p("limit")})`,
+    where seq in (select seq from (${claimable}) limit ${p("limit")})`,
 );
 
 /** Those that a claim leased: with its end of the lease, the index on what is due finds them. */

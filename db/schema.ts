@@ -298,7 +298,7 @@ export const pushes = sqliteTable(
     more: strings(),
     /** What is claimed first: 0 questions, 1 what shows, 2 what does not. */
     urgency: integer().notNull(),
-    /** When it may be sent; while it is leased, when the lease runs out. */
+    /** When it may be sent; while it is leased, an estimate of when the lease ends (leases.ts). */
     due_at: timestamp().notNull(),
     expires_at: timestamp().notNull(),
     created_at: timestamp().notNull(),
@@ -313,6 +313,7 @@ export const pushes = sqliteTable(
     uniqueIndex("pushes_subject").on(t.account_id, t.device_id, t.kind, t.subject),
     index("pushes_due").on(t.environment, t.urgency, t.due_at),
     index("pushes_expiry").on(t.expires_at),
+    index("pushes_leased").on(t.environment, t.lease).where(sql`lease is not null`),
     index("pushes_token").on(t.token).where(sql`token is not null`),
   ],
 );

@@ -139,6 +139,8 @@ export const PUSH = {
   clear_wait: 1.5,
   /** Until another process may send what this one claimed: longer than two time limits. */
   lease: 15,
+  /** Leases of one environment that are watched at once, each of up to `claim` rows. */
+  leases: 1_000,
   /** Until a request without an answer is given up. */
   time_limit: 5,
   /** Requests under way at once, over all environments; Bun itself allows 256. */

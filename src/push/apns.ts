@@ -176,24 +176,32 @@ interface ProviderTokenOptions {
   readonly clock: Clock;
 }
 
+/** Seconds by which the machine's clock may be set before a token's own stamp counts as wrong. */
+const CLOCK_SET = 60;
+
 /** The one provider token of an environment: signing is synchronous, so no two are made at once. */
 function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptions) {
   let token = "";
+  /** When the token was made and when one was forced, by {@link Clock.elapsed}. */
   let made_at = Number.NEGATIVE_INFINITY;
   let forced_at = Number.NEGATIVE_INFINITY;
+  /** What the token says of when it was made. */
+  let issued_at = 0;
 
   const make = () => {
-    made_at = clock.now();
+    made_at = clock.elapsed();
+    issued_at = clock.now();
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-    const signed = `${encode({ alg: "ES256", kid: key_id })}.${encode({ iss: team_id, iat: Math.floor(made_at) })}`;
+    const signed = `${encode({ alg: "ES256", kid: key_id })}.${encode({ iss: team_id, iat: Math.floor(issued_at) })}`;
     const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
     token = `${signed}.${signature.toString("base64url")}`;
   };
 
   return {
     current(): string {
-      const age = clock.now() - made_at;
-      if (age >= PUSH.provider_token_age || age < 0) make();
+      const age = clock.elapsed() - made_at;
+      const was_set = Math.abs(clock.now() - issued_at - age) > CLOCK_SET;
+      if (age >= PUSH.provider_token_age || was_set) make();
       return token;
     },
     /**
@@ -202,12 +210,12 @@ function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptio
      */
     renew(expired: string): boolean {
       if (token !== expired) return true;
-      if (clock.now() - forced_at < PUSH.provider_token_gap) return false;
-      forced_at = clock.now();
+      if (clock.elapsed() - forced_at < PUSH.provider_token_gap) return false;
+      forced_at = clock.elapsed();
       make();
       return true;
     },
-    /** When {@link renew} may make one again. */
-    renewableAt: (): number => forced_at + PUSH.provider_token_gap,
+    /** Seconds until {@link renew} may make one again. */
+    renewableIn: (): number => forced_at + PUSH.provider_token_gap - clock.elapsed(),
   };
 }

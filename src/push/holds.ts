@@ -11,7 +11,7 @@ interface Hold {
   readonly turn: number;
 }
 
-/** `after`: the time at the end of a delay, in epoch seconds; without spread, `least` from now. */
+/** `after`: the end of a delay, in seconds of `Clock.elapsed`; without spread, `least` from now. */
 export function createHolds(after: (delay: Delay) => number) {
   const holds = new Map<string, Hold>();
   let turn = 0;

@@ -7,6 +7,7 @@ import {
   type ClaimedPush,
   claimDue,
   claimedPushes,
+  leasesOf,
   nextDue,
   pendingCounts,
   stampActivities,
@@ -21,6 +22,7 @@ import { type Answer, type Delay, grown, judge } from "./answers.ts";
 import type { Apns, PushRequest } from "./apns.ts";
 import { assess } from "./assess.ts";
 import { createHolds } from "./holds.ts";
+import { createLeaseWatch } from "./leases.ts";
 import { drop, forgetToken, putOff, succeed } from "./outcomes.ts";
 
 interface LaneOptions {
@@ -34,6 +36,14 @@ interface LaneOptions {
   readonly full: boolean;
   /** Requests that may be under way at once. */
   readonly in_flight: number;
+}
+
+/** What the pushes of one claim have in common. */
+interface Claim {
+  /** Pending questions by the id of their task. */
+  readonly pending: ReadonlyMap<string, number>;
+  /** The end of the lease, in seconds of {@link Clock.elapsed}. */
+  readonly held_until: number;
 }
 
 /** Different reasons that are counted; what comes beyond is `other`. */
@@ -68,9 +78,17 @@ export function createLane(options: LaneOptions) {
     since = clock.now();
   };
 
-  const after = ({ least, spread }: Delay) => clock.now() + least + ids.jitter() * spread;
+  const secondsOf = ({ least, spread }: Delay) => least + ids.jitter() * spread;
+  /** The stamp at the end of a delay. */
+  const after = (delay: Delay) => clock.now() + secondsOf(delay);
+  const holds = createHolds((delay) => clock.elapsed() + secondsOf(delay));
+  /** The stamp of a moment of {@link Clock.elapsed}. */
+  const stampOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
 
-  const holds = createHolds(after);
+  const leases = createLeaseWatch(clock);
+  /** Leases that are over, as of the last look at them, and when the next look is due. */
+  let lapsed: readonly string[] = [];
+  let next_look = clock.elapsed();
 
   const stopLane = (why: string) => {
     if (state === "stopped") return;
@@ -84,7 +102,7 @@ export function createLane(options: LaneOptions) {
     const spread = base === 0 ? 0 : grown(base, ++pauses, base * PUSH.pause_growth);
     become("paused", why);
     log.warn("push lane paused", { environment, reason: why });
-    resume = clock.after(Math.max(0.001, after({ least, spread }) - clock.now()), () => {
+    resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {
       become("open", null);
       run();
     });
@@ -107,22 +125,21 @@ export function createLane(options: LaneOptions) {
     run();
   };
 
-  /** Does it again while the store is away, until a time or a stop. */
+  /** Does it again while the store is away, until a moment of {@link Clock.elapsed} or a stop. */
   const patiently = async <T>(attempt: () => Promise<T>, until: number): Promise<T> => {
     for (;;) {
       try {
         return await attempt();
       } catch (error) {
-        if (stopping || clock.now() + PUSH.poll_every >= until) throw error;
+        if (stopping || clock.elapsed() + PUSH.poll_every >= until) throw error;
         log.warn("pushes wait for the store", describeError(error));
         await new Promise<void>((next) => clock.after(PUSH.poll_every, next));
       }
     }
   };
 
-  /** Ends one round of a claimed row, while its lease lasts. */
-  const settle = async ({ push }: ClaimedPush, statements: readonly Statement[]): Promise<void> => {
-    const until = (push.tried_at ?? clock.now()) + PUSH.lease;
+  /** Ends one round of a claimed row, while its lease lasts: until a moment of `elapsed`. */
+  const settle = async (until: number, statements: readonly Statement[]): Promise<void> => {
     await beat();
     // Then the lease runs out, and the row is sent once more.
     await patiently(() => store.write(statements), until).catch((error: unknown) =>
@@ -163,7 +180,11 @@ export function createLane(options: LaneOptions) {
       case "give_up":
         return drop({ claimed, now, outcome: "unclear", reason });
       case "hold_token":
-        return putOff({ claimed, now, due_at: holds.hold(token, verdict.least, turn) });
+        return putOff({
+          claimed,
+          now,
+          due_at: stampOf(holds.hold(token, verdict.least, turn)),
+        });
       case "again":
         return putOff({ claimed, now, due_at: after(verdict.delay), unclear: maybe });
       case "pause_lane":
@@ -174,34 +195,34 @@ export function createLane(options: LaneOptions) {
         return putOff({ claimed, now, due_at: now });
       case "renew":
         // The newest token counts as expired too, and another one must wait.
-        pauseLane(reason, Math.max(1, apns.provider.renewableAt() - now), 0);
+        pauseLane(reason, Math.max(1, apns.provider.renewableIn()), 0);
         return putOff({ claimed, now, due_at: now });
     }
   };
 
-  const fly = async (claimed: ClaimedPush, pending: ReadonlyMap<string, number>) => {
+  const fly = async (claimed: ClaimedPush, { pending, held_until }: Claim) => {
     const now = clock.now();
     const assessment = assess(claimed, { now, pending, full });
     if (assessment.is === "elsewhere") {
       const { environment } = assessment;
-      return settle(claimed, putOff({ claimed, now, due_at: now, tried: false, environment }));
+      return settle(held_until, putOff({ claimed, now, due_at: now, tried: false, environment }));
     }
     if (assessment.is !== "ready") {
       const { is: outcome } = assessment;
       const tried = outcome === "unclear";
-      return settle(claimed, drop({ claimed, now, outcome, reason: null, tried }));
+      return settle(held_until, drop({ claimed, now, outcome, reason: null, tried }));
     }
     const { token, rendered } = assessment;
-    const until = holds.until(token);
-    if (until > now || state !== "open") {
-      const due_at = Math.max(until, now);
-      return settle(claimed, putOff({ claimed, now, due_at, tried: false }));
+    const held_for = holds.until(token) - clock.elapsed();
+    if (held_for >= 0.001 || state !== "open") {
+      const due_at = now + Math.max(0, held_for);
+      return settle(held_until, putOff({ claimed, now, due_at, tried: false }));
     }
     const request = { ...rendered, token, apns_id: claimed.push.apns_id };
     const turn = holds.turn();
     under_way++;
     const answer = await send(request, claimed).finally(() => under_way--);
-    return settle(claimed, obey(claimed, { token, turn }, answer));
+    return settle(held_until, obey(claimed, { token, turn }, answer));
   };
 
   /** Once more with another provider token, where that one is said to be expired. */
@@ -213,8 +234,8 @@ export function createLane(options: LaneOptions) {
     return apns.send(request);
   };
 
-  const launch = (claimed: ClaimedPush, pending: ReadonlyMap<string, number>) => {
-    const flight = fly(claimed, pending)
+  const launch = (claimed: ClaimedPush, claim: Claim) => {
+    const flight = fly(claimed, claim)
       .catch((error: unknown) => log.error("push failed", describeError(error)))
       .finally(() => {
         flights.delete(flight);
@@ -226,7 +247,9 @@ export function createLane(options: LaneOptions) {
   const claim = async (limit: number): Promise<number> => {
     const lease = ids.stamp();
     const now = clock.now();
-    const values = { lease, environment, now, until: now + PUSH.lease, limit };
+    const from = clock.elapsed();
+    const names = JSON.stringify(lapsed);
+    const values = { lease, environment, now, until: now + PUSH.lease, limit, lapsed: names };
     // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows
     // whether they were claimed.
     let failure: unknown;
@@ -234,7 +257,8 @@ export function createLane(options: LaneOptions) {
       failure = error ?? "unknown";
     });
     // So that the lease lasts for a request and its repetition.
-    const read_until = failure ? now : values.until - 2 * PUSH.time_limit;
+    const held_until = from + PUSH.lease;
+    const read_until = failure ? from : held_until - 2 * PUSH.time_limit;
     const claimed = await patiently(() => store.read(claimedPushes(values)), read_until);
     if (failure && claimed.length === 0) throw failure;
     const shown = claimed.filter(({ push }) => ["start", "update", "end"].includes(push.kind));
@@ -243,11 +267,20 @@ export function createLane(options: LaneOptions) {
     const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
     const pending = new Map(counted as [string, number][]);
     for (const [i, one] of claimed.entries()) {
-      launch(one, pending);
+      launch(one, { pending, held_until });
       // A request takes its time to make: others get their turn between a few.
       if (i % PUSH.launch === PUSH.launch - 1) await new Promise((next) => setImmediate(next));
     }
+    if (claimed.length < limit) lapsed = [];
     return claimed.length;
+  };
+
+  /** What a process that was killed had claimed shows in nothing but its leases. */
+  const lookAtLeases = async () => {
+    const rows = await store.read(leasesOf({ environment, now: clock.now(), limit: PUSH.leases }));
+    // The moment after the read: a lease must not seem older than it is.
+    next_look = clock.elapsed() + PUSH.poll_every;
+    lapsed = leases.lapsed(rows.map(([lease]) => lease as string));
   };
 
   const arm = (seconds: number) => {
@@ -261,10 +294,12 @@ export function createLane(options: LaneOptions) {
       const room = in_flight - under_way;
       // What is under way calls again when it ends, and a pause when it is over.
       if (stopping || state !== "open" || room <= 0) return;
+      if (clock.elapsed() >= next_look) await lookAtLeases();
       const [row] = await store.read(nextDue({ environment }));
       const due = row?.[0] === null || row === undefined ? null : (row[0] as number) / 1000;
       const now = clock.now();
-      if (due === null || due > now || (await claim(Math.min(room, PUSH.claim))) === 0) {
+      const nothing = (due === null || due > now) && lapsed.length === 0;
+      if (nothing || (await claim(Math.min(room, PUSH.claim))) === 0) {
         if (again) continue;
         arm(due !== null && due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
         return;

@@ -7,16 +7,24 @@ export interface TestClock extends Clock {
   advance(seconds: number): Promise<void>;
   /** As if the machine had slept: time jumps, and each timer that fell due fires once. */
   skip(seconds: number): Promise<void>;
+  /** As if someone had set the machine's clock: moves what {@link Clock.now} gives, and nothing else. */
+  shiftWall(seconds: number): void;
   /** Timers that wait to fire. */
   pending(): number;
 }
 
 /** Starts at the real time, so that stamps look real. */
 export function createTestClock(): TestClock {
-  let ms = Date.now();
+  let wall_ms = Date.now();
+  /** Since the clock was made. Timers go by it, whatever the wall clock says. */
+  let ms = 0;
   const timers = new Set<{ at: number; run: () => void }>();
+  const move = (to: number) => {
+    wall_ms += to - ms;
+    ms = to;
+  };
   const clock: TestClock = {
-    now: () => ms / 1000,
+    now: () => wall_ms / 1000,
     elapsed: () => ms / 1000,
     after(seconds, run) {
       const timer = { at: ms + Math.max(1, Math.round(seconds * 1000)), run };
@@ -24,8 +32,11 @@ export function createTestClock(): TestClock {
       return () => timers.delete(timer);
     },
     pending: () => timers.size,
+    shiftWall(seconds) {
+      wall_ms += Math.round(seconds * 1000);
+    },
     async skip(seconds) {
-      ms += Math.round(seconds * 1000);
+      move(ms + Math.round(seconds * 1000));
       await clock.advance(0);
     },
     async advance(seconds) {
@@ -34,12 +45,12 @@ export function createTestClock(): TestClock {
         const due = [...timers].filter((t) => t.at <= until).sort((a, b) => a.at - b.at)[0];
         if (!due) break;
         timers.delete(due);
-        ms = Math.max(ms, due.at);
+        move(Math.max(ms, due.at));
         due.run();
         // Let what the timer started reach the store and come back.
         await settle();
       }
-      ms = until;
+      move(until);
       await settle();
     },
   };

@@ -5,7 +5,7 @@ import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
 import { statement } from "../../db/statement.ts";
 import type { Cell } from "../../db/store.ts";
-import { systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { startTestApp } from "./app.ts";
 import { type AppleOptions, startApple } from "./apple.ts";
 import type { Received } from "./apple-checks.ts";
@@ -62,8 +62,8 @@ export async function createPushWorld({
   const apple = await startApple({ now: clock.now, ...apple_options });
   const { url: database_url } = await createTestStore();
   const environment = { ...apple.env("SANDBOX"), ...env };
-  const start = (env: Record<string, string> = environment) =>
-    startTestApp({ clock, database_url, env, jitter });
+  const start = (env: Record<string, string> = environment, own_clock: Clock = clock) =>
+    startTestApp({ clock: own_clock, database_url, env, jitter });
   const app = await start();
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   afterAll(() => store.close());
@@ -99,7 +99,7 @@ export async function createPushWorld({
     apple,
     clock,
     store,
-    /** Another process on the same store, with the same configuration unless told otherwise. */
+    /** Another process on the same store, with the same configuration and clock unless told otherwise. */
     start,
     /** Resolves when nothing is under way. */
     settle,

@@ -1,0 +1,1 @@
+CREATE INDEX `pushes_leased` ON `pushes` (`environment`,`lease`) WHERE lease is not null;

@@ -1,0 +1,25 @@
+/**
+ * Leases that this process has seen on pushes, and for how long. A lease is over once the same one
+ * stood for its whole length by this process's own clock, whatever the stamps of others say
+ * (decisions.md, Holding a crowd, Clocks).
+ */
+
+import type { Clock } from "../clock.ts";
+import { PUSH } from "../limits.ts";
+
+export function createLeaseWatch(clock: Clock) {
+  /** When each was seen first, by {@link Clock.elapsed}. */
+  let seen = new Map<string, number>();
+  return {
+    /**
+     * Takes all leases that the store holds now; gives those that are over. Each claim has a lease
+     * of its own, so one that is seen again was neither given back nor renewed. Those that are not
+     * `present` any more are forgotten.
+     */
+    lapsed(present: readonly string[]): string[] {
+      const now = clock.elapsed();
+      seen = new Map(present.map((lease) => [lease, seen.get(lease) ?? now]));
+      return present.filter((lease) => now - seen.get(lease)! >= PUSH.lease);
+    },
+  };
+}
