@@ -88,12 +88,16 @@ export const updateHost = statement(updateSet(keys, ["last_host", "change_id"], 
 /** Placeholders `last_client`, `change_id`; guarded by `id`, `old_change_id`. */
 export const updateClient = statement(updateSet(keys, ["last_client", "change_id"], unchanged));
 
-/** Placeholders `id`, `last_used_at`, `not_after` (both timestamps). */
+/**
+ * Unless it was touched between `not_after` and `not_before`; what is later was written by a clock
+ * that was ahead. Placeholders `id`, `last_used_at`, `not_after`, `not_before` (timestamps).
+ */
 export const touchKey = statement(
   updateSet(
     keys,
     ["last_used_at"],
-    sql`id = ${p("id")} and (last_used_at is null or last_used_at <= ${sql.param(p("not_after"), keys.last_used_at)})`,
+    sql`id = ${p("id")} and (last_used_at is null or last_used_at <= ${sql.param(p("not_after"), keys.last_used_at)}
+      or last_used_at >= ${sql.param(p("not_before"), keys.last_used_at)})`,
   ),
 );
 

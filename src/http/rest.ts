@@ -140,7 +140,7 @@ function dispatch(
     log.debug?.("request", {
       route: routeOf(method),
       status: response.status,
-      ms: Math.round((clock.now() - visit.started) * 1000),
+      ms: Math.round((clock.elapsed() - visit.started) * 1000),
     });
     return response;
   });

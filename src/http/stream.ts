@@ -54,7 +54,8 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
     hurry: () => void,
   ): Stream => {
     const { account_id } = caller;
-    let last_at = clock.now();
+    /** When something was sent last, on the clock that is never set. */
+    let last_at = clock.elapsed();
     let ended = false;
     let cancel_ping: Cancel = () => {};
     let cancel_check: Cancel | undefined;
@@ -82,7 +83,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
         end();
         return;
       }
-      last_at = clock.now();
+      last_at = clock.elapsed();
       const free = controller.desiredSize ?? 0;
       if (free <= LIMITS.stream_queue_bytes - LIMITS.stream_queue_max) cut();
       else if (free <= 0) cancel_check ??= clock.after(LIMITS.stream_catch_up, check);
@@ -101,7 +102,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
 
     const armPing = (seconds: number) => {
       cancel_ping = clock.after(seconds, () => {
-        const due_in = last_at + LIMITS.ping_after - clock.now();
+        const due_in = last_at + LIMITS.ping_after - clock.elapsed();
         if (due_in <= 0) send(PING);
         if (!ended) armPing(due_in <= 0 ? LIMITS.ping_after : due_in);
       });

@@ -13,7 +13,7 @@ import type { Addresses } from "./address.ts";
 
 export interface Visit extends Calls {
   readonly request: Request;
-  /** When it came. */
+  /** When it came, on the clock that is never set ({@link Clock.elapsed}). */
   readonly started: number;
   /** Looks up the credential that was sent. */
   authenticate(): Promise<Authenticated | null>;
@@ -61,7 +61,8 @@ export function createVisits({
   creationsOf,
 }: VisitOptions) {
   return (request: Request): Visit => {
-    const started = clock.now();
+    const started = clock.elapsed();
+    const at = clock.now();
     /** Undefined until it was looked up. */
     let caller: Caller | null | undefined;
     let quota: Quota | null = null;
@@ -134,10 +135,10 @@ export function createVisits({
 
       ended({ action, host, error }, mcp) {
         if (caller?.kind !== "key") return;
-        const duration_ms = Math.max(0, Math.round((clock.now() - started) * 1000));
+        const duration_ms = Math.max(0, Math.round((clock.elapsed() - started) * 1000));
         record({
           caller,
-          at: started,
+          at,
           surface: mcp ? "mcp" : "rest",
           action,
           error,

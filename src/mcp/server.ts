@@ -109,14 +109,14 @@ export function createMcpServers(options: McpServersOptions) {
     const begun = readRound(options.rounds, { key_id, params, asked, modern, tool: named });
     const tool = begun ? tools.get(begun.name)! : named;
     const given = begun?.arguments ?? asked;
-    const started = clock.now();
+    const started = clock.elapsed();
     try {
       const result = await run(call, extra, tool, given);
       const next = tool.next(result, given);
       const wait = given.wait_seconds;
       const round = (begun?.round ?? 1) + 1;
       // A wait that ended early did so because the server stops: then the agent should know the id.
-      const waited = typeof wait === "number" && wait > 0 && clock.now() - started > wait - 0.1;
+      const waited = typeof wait === "number" && wait > 0 && clock.elapsed() - started > wait - 0.1;
       if (next && waited && modern && named.rounds && round <= LIMITS.mcp_rounds) {
         const state: Round = {
           round,

@@ -75,16 +75,19 @@ export function createAdmin(deps: AdminDeps) {
   const { version, store, clock, feed, streams, waits, series } = deps;
 
   let counts: Counts | null = null;
+  /** When it was made, by {@link Clock.elapsed}. */
+  let counted_from = 0;
   let counting: Promise<void> | undefined;
 
   const count = async () => {
     const from = clock.elapsed();
     const rows = await countRows(store, breathe);
     counts = { ...rows, counted_at: clock.now(), took: clock.elapsed() - from };
+    counted_from = clock.elapsed();
   };
 
-  const isOld = ({ counted_at, took }: Counts) =>
-    clock.now() - counted_at >= Math.max(COUNT_AFTER, took * COUNT_PART);
+  const isOld = ({ took }: Counts) =>
+    clock.elapsed() - counted_from >= Math.max(COUNT_AFTER, took * COUNT_PART);
 
   /** The newest count; null as long as the first one takes too long. */
   const countsNow = async (): Promise<Counts | null> => {

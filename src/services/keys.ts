@@ -143,8 +143,14 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     /** Moves `last_used_at`, at most once a minute (§2 Key); no event. */
     async touch(caller: KeyCaller): Promise<void> {
       const now = clock.now();
+      const every = LIMITS.last_used_every;
       await store.write([
-        touchKey({ id: caller.key_id, last_used_at: now, not_after: now - LIMITS.last_used_every }),
+        touchKey({
+          id: caller.key_id,
+          last_used_at: now,
+          not_after: now - every,
+          not_before: now + every,
+        }),
       ]);
     },
 

@@ -15,7 +15,13 @@ interface UsageOptions {
   readonly log: Log;
 }
 
+/** Keys whose last write is remembered, so that clocks that differ lead to no more of them. */
+const REMEMBERED = 10_000;
+
 export function createUsage({ keys, clock, log }: UsageOptions) {
+  /** When this process wrote `last_used_at`, by {@link Clock.elapsed}. */
+  const touched = new Map<string, number>();
+
   const quietly = (work: Promise<unknown>): Promise<void> =>
     work.then(
       () => {},
@@ -26,6 +32,23 @@ export function createUsage({ keys, clock, log }: UsageOptions) {
         log.warn("use of a key not recorded", describeError(error));
       },
     );
+  /** A stamp that is as far ahead as it may lag behind is of a clock that was wrong. */
+  const isDue = (key_id: string, last_used_at: number | null): boolean => {
+    const every = LIMITS.last_used_every;
+    if (last_used_at !== null && Math.abs(clock.now() - last_used_at) < every) return false;
+    const at = touched.get(key_id);
+    return at === undefined || clock.elapsed() - at >= every;
+  };
+
+  const touch = (caller: KeyCaller): Promise<void> => {
+    if (touched.size >= REMEMBERED) touched.clear();
+    touched.set(caller.key_id, clock.elapsed());
+    return keys.touch(caller).catch((error: unknown) => {
+      touched.delete(caller.key_id);
+      throw error;
+    });
+  };
+
   const hosts = createPacer({ clock, every: LIMITS.last_host_every, write: keys.setHost, quietly });
   const clients = createPacer({
     clock,
@@ -38,10 +61,10 @@ export function createUsage({ keys, clock, log }: UsageOptions) {
     /** Resolves when what is due now was written; undefined when nothing is. */
     record(usage: KeyUsage, host: string | null): Promise<void> | undefined {
       const { caller, last_used_at, last_host } = usage;
-      const used = last_used_at === null || clock.now() - last_used_at >= LIMITS.last_used_every;
+      const used = isDue(caller.key_id, last_used_at);
       const moved = host !== null && (host !== last_host || hosts.has(caller.key_id));
       if (!used && !moved) return undefined;
-      return quietly(Promise.all([used && keys.touch(caller), moved && hosts.set(caller, host)]));
+      return quietly(Promise.all([used && touch(caller), moved && hosts.set(caller, host)]));
     },
 
     /** The same for the client that an MCP request told of. */

@@ -183,6 +183,20 @@ test("last_used_at moves at most once a minute, without an event [§2 Key last_u
   stream.close();
 });
 
+test("last_used_at does not stay ahead when the clock is set back, and moves once a minute then too", async () => {
+  const { person, agent } = await createPair(app.url);
+  const used = async () => (await person.send("GET /v1/keys")).body.keys[0].last_used_at;
+  clock.shiftWall(3 * 86_400);
+  await agent.send("GET /v1/tasks");
+  const ahead = clock.now();
+  clock.shiftWall(-3 * 86_400);
+  await agent.send("GET /v1/tasks");
+  expect(await used()).toBe(ahead);
+  await clock.advance(60);
+  await agent.send("GET /v1/tasks");
+  expect(await used()).toBe(clock.now());
+});
+
 test("last_host is the newest host sent, written at most once a second [§2 Key last_host] [§6 key.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);

@@ -45,6 +45,20 @@ test("a ping comes after 20 seconds of silence [§6 ping] [§8 keepalive]", asyn
   stream.close();
 });
 
+test("pings go on when the machine's clock is set back an hour, or on by days", async () => {
+  const { person } = await createPair(app.url);
+  const stream = await openStream(app.url, person.token);
+  let pings = 0;
+  for (const seconds of [-3_600, 3 * 86_400, -3 * 86_400 + 3_600]) {
+    clock.shiftWall(seconds);
+    await clock.advance(19.9);
+    expect(stream.comments.length).toBe(pings++);
+    await clock.advance(0.1);
+    await until(() => stream.comments.length === pings);
+  }
+  stream.close();
+});
+
 test("a stream shows its own account's events alone [§6 frame]", async () => {
   const one = await createPair(app.url);
   const two = await createPair(app.url);
