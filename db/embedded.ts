@@ -1,14 +1,12 @@
 /** The embedded store: a libSQL file through the native binding, with group commit. */
 
-import { mkdirSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import Database from "libsql";
 import type { Clock } from "../src/clock.ts";
+import { openConnection } from "./connection.ts";
+import { FileGone, type ReportFault } from "./faults.ts";
 import { createLane } from "./lane.ts";
 import {
-  type Cell,
-  checkArgs,
   isAway,
   isBusy,
   type Statement,
@@ -17,70 +15,81 @@ import {
   type WriteResult,
   whenFree,
 } from "./store.ts";
+import { createStoreFile, watchStoreFile } from "./store-file.ts";
 
-/** Milliseconds the binding itself waits for a lock; it blocks the event loop, so it is short. */
+/** Milliseconds that the reading connection waits for a lock; it blocks the event loop, so it is short. */
 const LOCK_WAIT_MS = 5;
 
 /** Polling a file for new events costs some 4 µs. */
 const POLL_EVERY = 0.01;
 
-/** Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL. */
-export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
+/** Seconds of SQL on the event loop after which a group lets other work have its turn. */
+const SLICE = 0.002;
+
+/**
+ * Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL.
+ *
+ * Reads run on a connection of their own. A group's statements run on the writing connection on the
+ * event loop, and its COMMIT, which waits for the disk, in a thread of the binding. With FULL other
+ * connections see a commit only once it is synced, so what is read is durable.
+ */
+export async function openEmbedded(url: string, clock: Clock, report: ReportFault): Promise<Store> {
   const path = url.startsWith("file://") ? fileURLToPath(url) : url.slice("file:".length);
-  mkdirSync(dirname(path), { recursive: true });
-  const db = new Database(path, { timeout: LOCK_WAIT_MS });
-  const prepared = new Map<string, Database.Statement>();
+  createStoreFile(path);
+  const reader = openConnection(path, LOCK_WAIT_MS);
+  // It never waits for a lock on the event loop: another process holds it for as long as its disk takes.
+  const writer = openConnection(path, 0);
   let closed = false;
 
-  const prepare = (text: string) => {
-    let found = prepared.get(text);
-    if (!found) {
-      found = db.prepare(text);
-      if (found.reader) found.raw(true);
-      prepared.set(text, found);
-    }
-    return found;
+  // Two processes that start at once may both want to switch the journal: hence the retry.
+  await whenFree(clock, () => writer.prepare("pragma journal_mode = wal").all());
+  writer.exec("pragma synchronous = full");
+  // The first transaction makes the log.
+  await whenFree(clock, () => writer.exec("begin immediate; commit"));
+  const isSame = watchStoreFile(path);
+  let gone = false;
+
+  /** Throws once the file or its log was taken away: what is committed then is lost. */
+  const assertThere = () => {
+    gone ||= !isSame();
+    if (gone) throw unavailable(new FileGone());
   };
 
-  const run = ({ sql, args, gives }: Statement): WriteResult => {
-    checkArgs(sql, args);
-    const found = prepare(sql);
-    if (gives === "nothing") {
-      const { changes, lastInsertRowid } = found.run(args);
-      return { rows: [], changes, row_id: Number(lastInsertRowid) };
-    }
-    if (gives === "rows") return { rows: found.all(args) as Cell[][], changes: 0, row_id: 0 };
-    const row = found.get(args) as Cell[] | undefined;
-    return { rows: row ? [row] : [], changes: 0, row_id: 0 };
-  };
-
-  const commit = (statements: readonly Statement[]): WriteResult[] => {
-    prepare("begin immediate").run();
+  const commit = async (statements: readonly Statement[]): Promise<WriteResult[]> => {
+    writer.prepare("begin immediate").run();
     try {
-      const results = statements.map(run);
-      prepare("commit").run();
+      const results: WriteResult[] = [];
+      let turn = clock.elapsed();
+      for (const statement of statements) {
+        results.push(writer.run(statement));
+        if (clock.elapsed() - turn < SLICE) continue;
+        await new Promise<void>((next) => setImmediate(next));
+        turn = clock.elapsed();
+      }
+      await writer.execAsync("commit");
+      assertThere();
       return results;
     } catch (error) {
-      if (db.inTransaction) prepare("rollback").run();
+      if (writer.inTransaction()) writer.prepare("rollback").run();
       throw error;
     }
   };
 
-  const commitOf = (statements: readonly Statement[]): WriteResult[] => {
+  const commitGroup = async (statements: readonly Statement[]): Promise<WriteResult[]> => {
     if (statements.some(({ synced }) => synced !== false)) return commit(statements);
-    db.exec("pragma synchronous = normal");
+    writer.exec("pragma synchronous = normal");
     try {
-      return commit(statements);
+      return await commit(statements);
     } finally {
-      db.exec("pragma synchronous = full");
+      writer.exec("pragma synchronous = full");
     }
   };
 
-  const lane = createLane((statements) => whenFree(clock, () => commitOf(statements)), clock);
-
-  // Two processes that start at once may both want to switch the journal: hence the retry.
-  await whenFree(clock, () => prepare("pragma journal_mode = wal").all());
-  db.exec("pragma synchronous = full");
+  const lane = createLane(
+    (statements, until) => whenFree(clock, () => commitGroup(statements), until),
+    clock,
+    report,
+  );
 
   return {
     kind: "embedded",
@@ -89,14 +98,22 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
       let result: WriteResult;
       try {
         // The usual case, without the retry's promises.
-        result = run(statement);
+        result = reader.run(statement);
       } catch (error) {
         if (!isBusy(error) && !isAway(error)) throw error;
-        result = await whenFree(clock, () => run(statement));
+        result = await whenFree(clock, () => reader.run(statement)).catch((thrown: unknown) => {
+          if (isAway(error)) report(thrown);
+          throw thrown;
+        });
       }
       return statement.read(result.rows);
     },
     write: lane.write,
+    writable: () => lane.writable() && !gone,
+    gone() {
+      gone ||= !isSame();
+      return gone;
+    },
     watch() {
       // Nothing tells one process of another's commit to a file: the feed polls.
     },
@@ -104,10 +121,11 @@ export async function openEmbedded(url: string, clock: Clock): Promise<Store> {
     stats: lane.stats,
     walBytes: () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null,
     async close() {
-      await lane.close();
+      const drained = await lane.close();
       closed = true;
-      prepared.clear();
-      db.close();
+      reader.close();
+      // A connection in the middle of a commit that hangs would block the process: it goes with it.
+      if (drained) writer.close();
     },
   };
 }

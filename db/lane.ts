@@ -1,8 +1,10 @@
 /** The write lane of a process: waiting batches share one commit, in the order of their calls. */
 
-import type { Clock } from "../src/clock.ts";
+import type { Cancel, Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
+import { LIMITS } from "../src/limits.ts";
 import { createHistogram } from "../src/metrics.ts";
+import type { ReportFault } from "./faults.ts";
 import { type Statement, type StoreStats, unavailable, type WriteResult } from "./store.ts";
 
 /** Batches in one commit at most, so that none waits long for its neighbours. */
@@ -12,28 +14,57 @@ const GROUP = 256;
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, GROUP];
 
+/**
+ * After a slow commit the next one waits a moment: the clients just answered send again soon, and
+ * would otherwise miss the group that starts at once and wait for a whole commit more. Seconds.
+ */
+const GATHER = { after: 0.003, part: 0.15, most: 0.004 };
+
+/** Seconds before a batch is due at which no try of it begins any more. */
+const MARGIN = 0.1;
+
 interface Job {
   readonly statements: readonly Statement[];
+  /** Bytes that its texts take, about. */
+  readonly size: number;
+  /** When its caller is told that the store does not answer, by {@link Clock.elapsed}. */
+  readonly due: number;
   readonly resolve: (results: WriteResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** One group is under way at a time; `commit` does all of it or nothing. */
-export function createLane(
-  commit: (statements: readonly Statement[]) => Promise<WriteResult[]>,
-  clock: Clock,
-) {
+/**
+ * Does all of a group or nothing; rejects with a `ServiceError` when the store cannot be used. After
+ * `until` (as {@link Clock.elapsed}) it must not begin: the callers are then told that it failed.
+ */
+type CommitGroup = (statements: readonly Statement[], until: number) => Promise<WriteResult[]>;
+
+/**
+ * One group is under way at a time. A batch that has no result within
+ * `LIMITS.store_answer` seconds of its call is rejected with `503 store_unavailable`: one that still
+ * waits is never written, one that is under way may be.
+ */
+export function createLane(commit: CommitGroup, clock: Clock, report: ReportFault) {
+  /** In the order of their calls, hence of their `due`. */
   const queue: Job[] = [];
+  let under_way: readonly Job[] = [];
+  let queued_bytes = 0;
   const durations = createHistogram(SECONDS);
   const groups = createHistogram(BATCHES);
   let failed = 0;
+  let writable = true;
   let running: Promise<void> | undefined;
+  let cancel_sweep: Cancel | undefined;
   let closed = false;
 
   const settle = async (jobs: readonly Job[]): Promise<void> => {
     const started = clock.elapsed();
     try {
-      const results = await commit(jobs.flatMap((job) => job.statements));
+      const results = await commit(
+        jobs.flatMap((job) => job.statements),
+        jobs[0]!.due - MARGIN,
+      );
+      writable = true;
       durations.observe(clock.elapsed() - started);
       groups.observe(jobs.length);
       let from = 0;
@@ -42,39 +73,108 @@ export function createLane(
         from += job.statements.length;
       }
     } catch (error) {
-      // A bad statement undid its whole group: its neighbours then commit one by one.
-      const shared = jobs.length > 1 && !(error instanceof ServiceError);
-      if (shared) {
-        for (const job of jobs) await settle([job]);
-      } else {
-        failed += jobs.length;
-        for (const job of jobs) job.reject(error);
+      const away = error instanceof ServiceError;
+      // A bad statement undid its whole group: its halves are tried apart, so that it ends up alone.
+      if (jobs.length > 1 && !away) {
+        const middle = jobs.length >> 1;
+        await settle(jobs.slice(0, middle));
+        await settle(jobs.slice(middle));
+        return;
       }
+      if (away) {
+        writable = false;
+        report(error);
+      }
+      failed += jobs.length;
+      for (const job of jobs) job.reject(error);
     }
   };
 
   const run = async () => {
+    let gather = 0;
     while (queue.length > 0) {
       // A macrotask first, so that every request of this turn of the loop joins the group.
       await new Promise<void>((next) => setImmediate(next));
-      await settle(queue.splice(0, GROUP));
+      if (gather > 0) await new Promise<void>((next) => clock.after(gather, next));
+      under_way = queue.splice(0, GROUP);
+      for (const { size } of under_way) queued_bytes -= size;
+      const started = clock.elapsed();
+      await settle(under_way);
+      under_way = [];
+      const took = clock.elapsed() - started;
+      gather = took > GATHER.after ? Math.min(took * GATHER.part, GATHER.most) : 0;
     }
     running = undefined;
+  };
+
+  /** Rejects what is overdue, and looks again when the next one will be. */
+  const sweep = () => {
+    cancel_sweep = undefined;
+    const now = clock.elapsed();
+    const late = queue.findIndex(({ due }) => due > now);
+    const overdue = queue.splice(0, late < 0 ? queue.length : late);
+    for (const { size } of overdue) queued_bytes -= size;
+    // A batch under way was overdue before every one that waits. Rejecting one twice is harmless.
+    const given_up = [...under_way, ...overdue].filter(({ due }) => due <= now);
+    if (given_up.length > 0) {
+      writable = false;
+      failed += overdue.length;
+      const error = unavailable(new Error("the store did not answer in time"));
+      report(error);
+      for (const { reject } of given_up) reject(error);
+    }
+    arm();
+  };
+
+  const arm = () => {
+    if (cancel_sweep) return;
+    const now = clock.elapsed();
+    const next = under_way.find(({ due }) => due > now) ?? queue[0];
+    if (next) cancel_sweep = clock.after(Math.max(next.due - now, 0.001), sweep);
   };
 
   return {
     write(statements: readonly Statement[]): Promise<WriteResult[]> {
       if (closed) return Promise.reject(unavailable("closed"));
+      const size = sizeOf(statements);
+      const full =
+        queue.length >= LIMITS.write_queue ||
+        (queue.length > 0 && queued_bytes + size > LIMITS.write_queue_bytes);
+      if (full) return Promise.reject(unavailable("the write queue is full"));
       return new Promise((resolve, reject) => {
-        queue.push({ statements, resolve, reject });
+        const due = clock.elapsed() + LIMITS.store_answer;
+        queue.push({ statements, size, due, resolve, reject });
+        queued_bytes += size;
+        arm();
         running ??= run();
       });
     },
+    /** False from a commit that failed, or did not end in time, until one succeeds. */
+    writable: (): boolean => writable,
     stats: (): StoreStats => ({ durations, groups, failed, queued: queue.length }),
-    /** Refuses further batches and resolves when those under way are settled. */
-    async close(): Promise<void> {
+    /**
+     * Refuses further batches, and waits until those under way are settled. False when a commit does
+     * not end within `LIMITS.store_answer` seconds: its connection is then still in use.
+     */
+    async close(): Promise<boolean> {
       closed = true;
-      await running;
+      if (!running) return true;
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
+      void running.then(() => resolve(true));
+      const drained = await promise;
+      cancel();
+      cancel_sweep?.();
+      return drained;
     },
   };
+}
+
+/** Characters of the texts: what makes one batch larger than another. */
+function sizeOf(statements: readonly Statement[]): number {
+  let size = 0;
+  for (const { args } of statements) {
+    for (const arg of args) if (typeof arg === "string") size += arg.length;
+  }
+  return size;
 }

@@ -2,9 +2,11 @@
 
 import type { Clock } from "../src/clock.ts";
 import { openEmbedded } from "./embedded.ts";
+import type { ReportFault } from "./faults.ts";
 import { applyMigrations } from "./migrate.ts";
 import { openServer } from "./server.ts";
 import type { Store } from "./store.ts";
+import { probeWrite } from "./store-watch.ts";
 
 interface OpenOptions {
   /** Any libSQL URL (decisions.md, Configuration, `DATABASE_URL`). */
@@ -12,13 +14,21 @@ interface OpenOptions {
   readonly auth_token: string | undefined;
 }
 
-/** `clock` is the real one even in tests: it times retries against a real file or server. */
-export async function openStore(options: OpenOptions, clock: Clock): Promise<Store> {
+/**
+ * `clock` is the real one even in tests: it times retries against a real file or server. `report`
+ * takes every fault of the store from now on. Rejects when the store cannot be read or written.
+ */
+export async function openStore(
+  options: OpenOptions,
+  clock: Clock,
+  report: ReportFault = () => {},
+): Promise<Store> {
   const store = options.url.startsWith("file:")
-    ? await openEmbedded(options.url, clock)
-    : openServer(options, clock);
+    ? await openEmbedded(options.url, clock, report)
+    : openServer(options, clock, report);
   try {
     await applyMigrations(store, clock);
+    await probeWrite(store, clock);
     return store;
   } catch (error) {
     await store.close();

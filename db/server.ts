@@ -3,6 +3,7 @@
 import type { InArgs, InStatement, ResultSet } from "@libsql/client";
 import { createClient } from "@libsql/client/http";
 import type { Clock } from "../src/clock.ts";
+import type { ReportFault } from "./faults.ts";
 import { createLane } from "./lane.ts";
 import {
   type Cell,
@@ -33,7 +34,11 @@ interface ServerOptions {
 }
 
 /** Connects lazily: the first statement shows whether the server is there. */
-export function openServer({ url, auth_token }: ServerOptions, clock: Clock): Store {
+export function openServer(
+  { url, auth_token }: ServerOptions,
+  clock: Clock,
+  report: ReportFault,
+): Store {
   const http_url = url.replace(/^ws(s?):/, "http$1:");
   const client = createClient({
     url: http_url,
@@ -55,11 +60,15 @@ export function openServer({ url, auth_token }: ServerOptions, clock: Clock): St
     });
 
   // One batch at a time: sqld can livelock under concurrent writes.
-  const lane = createLane(async (statements) => {
-    const batch = statements.map(toClient);
-    const results = await asking(() => client.batch(batch, "write"));
-    return results.map(toResult);
-  }, clock);
+  const lane = createLane(
+    async (statements) => {
+      const batch = statements.map(toClient);
+      const results = await asking(() => client.batch(batch, "write"));
+      return results.map(toResult);
+    },
+    clock,
+    report,
+  );
 
   const openFeed = async (changed: () => void): Promise<void> => {
     const base = http_url
@@ -100,6 +109,8 @@ export function openServer({ url, auth_token }: ServerOptions, clock: Clock): St
       return statement.read(toResult(result).rows);
     },
     write: lane.write,
+    writable: lane.writable,
+    gone: () => false,
     watch(changed) {
       void openFeed(changed);
     },

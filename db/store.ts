@@ -8,6 +8,7 @@
 
 import type { Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
+import { LIMITS } from "../src/limits.ts";
 import type { Histogram } from "../src/metrics.ts";
 
 /** What a column holds and a parameter may be. A boolean would abort the native binding. */
@@ -50,17 +51,30 @@ export interface StoreStats {
   readonly queued: number;
 }
 
+export interface ReadOptions {
+  /** Seconds until it is given up with `503 store_unavailable`; `LIMITS.store_answer` at the most. */
+  readonly within?: number;
+}
+
 export interface Store {
   /** A file, or a libSQL server. */
   readonly kind: "embedded" | "server";
-  /** Runs one query. Throws `503 store_unavailable` when the store cannot be reached. */
-  read<Row>(statement: Statement<Row>): Promise<Row[]>;
+  /**
+   * Runs one query. Throws `503 store_unavailable` when the store cannot be reached, or does not
+   * answer in time; a file's read runs on the event loop, which nothing can cut short.
+   */
+  read<Row>(statement: Statement<Row>, options?: ReadOptions): Promise<Row[]>;
   /**
    * Runs the statements as one atomic batch. Resolves after the commit is durable (synchronous
-   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls. After
-   * `503 store_unavailable` the outcome is unknown.
+   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls.
+   * Throws `503 store_unavailable` when the store cannot be used, when it gives no result within
+   * `LIMITS.store_answer` seconds, and when too many batches wait; the outcome is then unknown.
    */
   write(statements: readonly Statement[]): Promise<WriteResult[]>;
+  /** False while writes fail. */
+  writable(): boolean;
+  /** True once the file was deleted or replaced: nothing is acknowledged any more. */
+  gone(): boolean;
   /** Calls `changed` soon after any process commits an event, where the store can tell. */
   watch(changed: () => void): void;
   /** Seconds between polls for events of other processes, while someone listens. */
@@ -109,7 +123,9 @@ export function isBusy(error: unknown): boolean {
 
 /** True when the file or its disk is at fault, rather than the statement. */
 export function isAway(error: unknown): boolean {
-  return /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)/.test(codeOf(error));
+  return /^(SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)|FILE_GONE)/.test(
+    codeOf(error),
+  );
 }
 
 function codeOf(error: unknown): string {
@@ -117,20 +133,25 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** Seconds between tries while another writer holds the lock, and in all. */
-const RETRY = { every: 0.002, total: 5 };
+/** Seconds between tries while another writer holds the lock. */
+const RETRY_EVERY = 0.002;
 
-/** Repeats `attempt` while the store is busy. What shows the store to be away becomes a 503. */
-export async function whenFree<T>(clock: Clock, attempt: () => T | Promise<T>): Promise<T> {
-  let until: number | undefined;
+/**
+ * Repeats `attempt` while the store is busy, until `until` (as {@link Clock.elapsed}). What shows the
+ * store to be away, or busy for too long, becomes a 503.
+ */
+export async function whenFree<T>(
+  clock: Clock,
+  attempt: () => T | Promise<T>,
+  until = clock.elapsed() + LIMITS.store_answer,
+): Promise<T> {
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      until ??= clock.now() + RETRY.total;
-      if (isAway(error) || (isBusy(error) && clock.now() > until)) throw unavailable(error);
+      if (isAway(error) || (isBusy(error) && clock.elapsed() >= until)) throw unavailable(error);
       if (!isBusy(error)) throw error;
-      await new Promise<void>((next) => clock.after(RETRY.every, next));
+      await new Promise<void>((next) => clock.after(RETRY_EVERY, next));
     }
   }
 }

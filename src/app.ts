@@ -4,12 +4,14 @@ import { pruneChallenges } from "../db/challenges.ts";
 import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
 import { pruneCreations } from "../db/creations.ts";
 import { deleteStep } from "../db/deletions.ts";
+import { createFaultLog } from "../db/faults.ts";
 import { forgetRepeats } from "../db/idempotency.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { expirePushes, prunePushRecords } from "../db/push-records.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
+import { createStoreWatch } from "../db/store-watch.ts";
 import { appRouter } from "../routers/index.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./auth/apple-root.ts";
 import { createAuth } from "./auth/authenticate.ts";
@@ -39,7 +41,7 @@ import { createVisits } from "./http/visit.ts";
 import type { Ids } from "./ids.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
-import { RATES } from "./limits.ts";
+import { LIMITS, RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { createTools } from "./mcp/tools.ts";
 import { connectPushServices, createSender } from "./push/sender.ts";
@@ -86,12 +88,20 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
   const tools = createTools(appRouter);
   const check = await loadAttestationCheck(config);
   const push_services = await connectPushServices(config, clock);
+  const faults = createFaultLog({ clock: systemClock, log });
   const store = await openStore(
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
     systemClock,
+    faults.report,
   ).catch((error: unknown) => {
     if (error instanceof OutdatedError) throw new ConfigError(`DATABASE_URL: ${error.message}`);
     throw cannotUse("DATABASE_URL", "the store cannot be opened", error);
+  });
+  const store_watch = createStoreWatch({
+    store,
+    clock: systemClock,
+    report: faults.report,
+    endProcess,
   });
   const signer = createSigner(await sharedSecret(store, "signing", ids.secret("sig")));
   const outbox = createOutbox(store);
@@ -213,6 +223,7 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
     jobStats: runner.stats,
     pushLanes: sender.health,
     pushStatus: services.pushStatus,
+    storeFaults: faults.totals,
   };
   const admin = createAdmin(admin_deps);
   const admin_surface = createAdminSurface({
@@ -260,7 +271,13 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
           }),
           ...admin_surface?.routes,
           "/mcp": { POST: mcp },
-          "/health": { GET: createHealth({ probe: outbox.latest, version: VERSION }) },
+          "/health": {
+            GET: createHealth({
+              probe: () => outbox.latest({ within: LIMITS.health_answer }),
+              writable: store.writable,
+              version: VERSION,
+            }),
+          },
           "/v1/openapi.json": {
             GET: async () => new Response(openapi, { headers: JSON_HEADERS }),
           },
@@ -277,6 +294,7 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
   }
   const url = (config.PUBLIC_URL ?? server.url.origin).replace(/\/$/, "");
   openapi = JSON.stringify(createDocument({ router: appRouter, version: VERSION, base_url: url }));
+  store_watch.start();
   runner.start();
   sender.start();
   monitor.start();
@@ -289,6 +307,7 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
     streams.close();
     waits.close();
     monitor.stop();
+    store_watch.stop();
     await Promise.all([runner.stop(), usage.stop(), sender.stop()]);
     const cut = systemClock.after(DRAIN, () => void server.stop(true));
     await drained;

@@ -86,6 +86,20 @@ export const LIMITS = {
   /** Entries that wait in memory for their write; beyond that the oldest are dropped. */
   activity_queue: 10_000,
   trpc_batch: 20,
+  /**
+   * Seconds within which the store must answer a read or a write, the wait for its turn included.
+   * Every request has its own answer within 5 seconds (decisions.md, Holding a crowd).
+   */
+  store_answer: 4,
+  /** The same for what `GET /health` reads: it answers within 2 seconds. */
+  health_answer: 1.5,
+  /** Batches of writes that wait for their commit, and the characters of their texts together. */
+  write_queue: 4_096,
+  write_queue_bytes: 64 * 1024 * 1024,
+  /** Seconds between two log lines of one kind of store fault. */
+  fault_log_every: 60,
+  /** Seconds between two looks at the store's file, and between two tries of a store that cannot be written. */
+  store_check_every: 1,
   /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
   rate_buckets: 50_000,
 } as const;

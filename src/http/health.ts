@@ -4,17 +4,21 @@ import { JSON_HEADERS } from "./respond.ts";
 import type { Handler } from "./rest.ts";
 
 interface HealthOptions {
-  /** Reads something of the store; rejects when it cannot be used. */
+  /** Reads something of the store; rejects when it cannot be used, or does not answer in time. */
   readonly probe: () => Promise<unknown>;
+  /** False while writes fail. */
+  readonly writable: () => boolean;
   readonly version: string;
 }
 
-export function createHealth({ probe, version }: HealthOptions): Handler {
+/** `503` while the store cannot be read or written (decisions.md, Holding a crowd, Store faults). */
+export function createHealth({ probe, writable, version }: HealthOptions): Handler {
   return async () => {
-    const ok = await probe().then(
+    const readable = await probe().then(
       () => true,
       () => false,
     );
+    const ok = readable && writable();
     const body = ok
       ? { status: "ok", version, store: "ok" }
       : { status: "unavailable", version, store: "unavailable" };

@@ -38,6 +38,8 @@ export interface AdminDeps {
   readonly jobStats: () => readonly JobStats[];
   readonly pushLanes: () => PushStatus["lanes"];
   readonly pushStatus: { read(limit: number): Promise<PushStatus> };
+  /** Faults of the store since the start, by kind. */
+  readonly storeFaults: () => Readonly<Record<string, number>>;
 }
 
 /** What became of a job's passes in this process. */

@@ -89,10 +89,14 @@ function ofJobs({ jobStats }: AdminDeps): readonly Metric[] {
   ];
 }
 
-function ofStore(admin: Admin, { store }: AdminDeps): readonly Metric[] {
+function ofStore(admin: Admin, { store, storeFaults }: AdminDeps): readonly Metric[] {
   return [
     gauge("relay_store_up", "1 while the store can be reached.", async () =>
       Number((await admin.store()).reachable),
+    ),
+    gauge("relay_store_writable", "0 while writes fail.", () => Number(store.writable())),
+    counter("relay_store_faults_total", "Faults of the store, by kind.", () =>
+      Object.entries(storeFaults()).map(([kind, count]) => [{ kind }, count]),
     ),
     gauge(
       "relay_store_read_seconds",

@@ -168,7 +168,7 @@ test.if(STORE_KIND === "embedded")(
   "the app's own connection is in WAL mode with synchronous FULL",
   async () => {
     const { url } = await createTestStore();
-    // The store has one connection, so it answers for that of the writes.
+    // Reads have a connection of their own; the writes tell of theirs below.
     const store = await openStore({ url, auth_token: undefined }, systemClock);
     const pragma = (name: string) =>
       store.read(statement(sql.raw(`pragma ${name}`), { gives: "rows" })({}));

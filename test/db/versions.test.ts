@@ -63,8 +63,8 @@ test("an older version does not start, says why in one line, and writes nothing"
   const { url } = await createTestStore();
   // Tables of a version to come, of which this one knows nothing but the line.
   const bare = url.startsWith("file:")
-    ? await openEmbedded(url, systemClock)
-    : openServer({ url, auth_token: undefined }, systemClock);
+    ? await openEmbedded(url, systemClock, () => {})
+    : openServer({ url, auth_token: undefined }, systemClock, () => {});
   afterAll(() => bare.close());
   await change(bare, "create table store_facts (name text primary key not null, value text)");
   await change(bare, "insert into store_facts values ('oldest_version', '99.0.0')");

@@ -15,9 +15,12 @@ export interface RelayProcess {
   readonly exited: Promise<number>;
 }
 
-/** Starts it on a free port and waits until it listens. */
-export async function startProcess(env: Record<string, string>): Promise<RelayProcess> {
-  const child = Bun.spawn([process.execPath, MAIN], {
+/** Starts it on a free port, behind the command `wrap`, and waits until it listens. */
+export async function startProcess(
+  env: Record<string, string>,
+  wrap: readonly string[] = [],
+): Promise<RelayProcess> {
+  const child = Bun.spawn([...wrap, process.execPath, MAIN], {
     env: { PATH: process.env.PATH ?? "", PORT: "0", RATE_LIMITS: "off", ...env },
     stdout: "pipe",
     stderr: "pipe",

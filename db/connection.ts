@@ -1,0 +1,60 @@
+/** One connection to a libSQL file, with cached statements and one guard for parameters. */
+
+import Database from "libsql";
+import AsyncDatabase from "libsql/promise";
+import { type Cell, checkArgs, type Statement, type WriteResult } from "./store.ts";
+
+/**
+ * The asynchronous half of the binding runs a native connection's SQL in a thread of its own; both
+ * halves keep that connection in the same field. This is not documented: the version of libsql is
+ * pinned, and a test fails if it stops working.
+ */
+const { exec: execAsync } = (
+  AsyncDatabase as unknown as {
+    readonly prototype: { exec(this: Database.Database, sql: string): Promise<void> };
+  }
+).prototype;
+
+/** `lock_wait` is in milliseconds and blocks the event loop. */
+export function openConnection(path: string, lock_wait: number) {
+  const db = new Database(path, { timeout: lock_wait });
+  const prepared = new Map<string, Database.Statement>();
+
+  const prepare = (text: string): Database.Statement => {
+    let found = prepared.get(text);
+    if (!found) {
+      found = db.prepare(text);
+      if (found.reader) found.raw(true);
+      prepared.set(text, found);
+    }
+    return found;
+  };
+
+  return {
+    prepare,
+
+    run({ sql, args, gives }: Statement): WriteResult {
+      checkArgs(sql, args);
+      const found = prepare(sql);
+      if (gives === "nothing") {
+        const { changes, lastInsertRowid } = found.run(args);
+        return { rows: [], changes, row_id: Number(lastInsertRowid) };
+      }
+      if (gives === "rows") return { rows: found.all(args) as Cell[][], changes: 0, row_id: 0 };
+      const row = found.get(args) as Cell[] | undefined;
+      return { rows: row ? [row] : [], changes: 0, row_id: 0 };
+    },
+
+    exec: (sql: string): void => void db.exec(sql),
+
+    /** Runs it off the event loop. Until it settles, any other use of the connection blocks the loop. */
+    execAsync: (sql: string): Promise<void> => execAsync.call(db, sql),
+
+    inTransaction: (): boolean => db.inTransaction,
+
+    close(): void {
+      prepared.clear();
+      db.close();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/** Faults of the store itself: their kinds, how often each happened, and what the log says of them. */
+
+import type { Clock } from "../src/clock.ts";
+import { LIMITS } from "../src/limits.ts";
+import { describeError, type Log } from "../src/log.ts";
+
+/** The kinds that an operator tells apart (decisions.md, Holding a crowd, Store faults). */
+type FaultKind = "store unavailable" | "disk full" | "read-only" | "corrupt" | "file gone";
+
+const BY_CODE: readonly (readonly [RegExp, FaultKind])[] = [
+  [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, "disk full"],
+  [/^(SQLITE_READONLY|EROFS|EACCES|EPERM)/, "read-only"],
+  [/^SQLITE_(CORRUPT|NOTADB)/, "corrupt"],
+  [/^FILE_GONE$/, "file gone"],
+];
+
+/** Thrown for a file that was deleted or replaced while it was open. */
+export class FileGone extends Error {
+  readonly code = "FILE_GONE";
+  constructor() {
+    super("the store's file was deleted or replaced");
+  }
+}
+
+/** The kind of a fault, by the code of the error or of what caused it. */
+function faultKind(error: unknown): FaultKind {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    const { code } = one as { code?: unknown };
+    const found = BY_CODE.find(([pattern]) => typeof code === "string" && pattern.test(code));
+    if (found) return found[1];
+  }
+  return "store unavailable";
+}
+
+/** Takes each fault of the store, as it happens. */
+export type ReportFault = (error: unknown) => void;
+
+/**
+ * Counts the faults of each kind, and logs a kind at once when it is new and then once a minute, with
+ * the number of faults since its last line.
+ */
+export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+  const totals: Record<FaultKind, number> = {
+    "store unavailable": 0,
+    "disk full": 0,
+    "read-only": 0,
+    corrupt: 0,
+    "file gone": 0,
+  };
+  /** Faults that have no line yet, and the error of the newest, by kind; a kind rests a minute after its line. */
+  const resting = new Map<FaultKind, { count: number; last: unknown }>();
+
+  const write = (kind: FaultKind, count: number, error: unknown) => {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    log.error(kind, { count, ...describeError(cause) });
+    const own = { count: 0, last: undefined as unknown };
+    resting.set(kind, own);
+    clock.after(LIMITS.fault_log_every, () => {
+      resting.delete(kind);
+      if (own.count > 0) write(kind, own.count, own.last);
+    });
+  };
+
+  return {
+    report(error: unknown): void {
+      const kind = faultKind(error);
+      totals[kind]++;
+      const own = resting.get(kind);
+      if (own) {
+        own.count++;
+        own.last = error;
+      } else {
+        write(kind, 1, error);
+      }
+    },
+    /** Faults since the start, by kind. */
+    totals: (): Readonly<Record<FaultKind, number>> => totals,
+  };
+}

@@ -1,0 +1,61 @@
+/** Watches over the store while it is open: a file that was taken away, and writes that fail. */
+
+import { sql } from "drizzle-orm";
+import type { Cancel, Clock } from "../src/clock.ts";
+import { LIMITS } from "../src/limits.ts";
+import { FileGone, type ReportFault } from "./faults.ts";
+import { statement } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+const p = sql.placeholder;
+
+const probe = statement(
+  sql`insert into store_facts (name, value) values ('write_probe', ${p("at")})
+    on conflict (name) do update set value = excluded.value`,
+);
+
+/** Writes one row, to its disk; rejects with `503 store_unavailable` when the store cannot be written. */
+export async function probeWrite(store: Store, clock: Clock): Promise<void> {
+  await store.write([probe({ at: String(Math.round(clock.now() * 1000)) })]);
+}
+
+interface WatchOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly report: ReportFault;
+  /** Ends the process: its store is not where it is looked for any more. */
+  readonly endProcess: (reason: string) => void;
+}
+
+/**
+ * Looks once a second. While writes fail it tries one, so that a store that works again is known to
+ * even if no client writes (decisions.md, Holding a crowd, Store faults).
+ */
+export function createStoreWatch({ store, clock, report, endProcess }: WatchOptions) {
+  let cancel: Cancel = () => {};
+  let stopped = false;
+
+  const look = async (): Promise<void> => {
+    if (store.gone()) {
+      stopped = true;
+      report(new FileGone());
+      endProcess("the store's file was deleted or replaced");
+    } else if (!store.writable()) {
+      // What it finds is in the store's own figures.
+      await probeWrite(store, clock).catch(() => {});
+    }
+  };
+
+  const arm = () => {
+    if (stopped) return;
+    cancel = clock.after(LIMITS.store_check_every, () => void look().finally(arm));
+  };
+
+  return {
+    start: arm,
+    stop(): void {
+      stopped = true;
+      cancel();
+    },
+  };
+}

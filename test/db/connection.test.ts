@@ -1,0 +1,61 @@
+/** What the embedded store relies on in the binding: a COMMIT that leaves the event loop. */
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { openConnection } from "../../db/connection.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const ROWS = 64;
+const ROW = "x".repeat(512 * 1024);
+
+test("a COMMIT in the binding's thread leaves the event loop free, and is seen once it is done", async () => {
+  const path = join(tempFolder(), "connection.db");
+  const writer = openConnection(path, 0);
+  const reader = openConnection(path, 5);
+  writer.exec("pragma journal_mode = wal");
+  writer.exec("pragma synchronous = full");
+  writer.exec("create table probe (id integer primary key, body text)");
+  const insert = (body: string) =>
+    writer.run({
+      sql: "insert into probe (body) values (?)",
+      args: [body],
+      gives: "nothing",
+      read: (rows) => rows,
+    });
+  const count = () =>
+    reader.run({ sql: "select count(*) from probe", args: [], gives: "row", read: (rows) => rows })
+      .rows[0]![0];
+
+  writer.exec("begin immediate");
+  for (let i = 0; i < ROWS; i++) insert(ROW);
+  let turns = 0;
+  const seen = new Set<unknown>();
+  let done = false;
+  const committed = writer.execAsync("commit").finally(() => {
+    done = true;
+  });
+  while (!done) {
+    turns++;
+    seen.add(count());
+    await new Promise<void>((next) => setImmediate(next));
+  }
+  await committed;
+  // On the loop there would be one turn: 32 MiB are written and synced before the next.
+  expect(turns).toBeGreaterThan(2);
+  expect(count()).toBe(ROWS);
+  expect([...seen].filter((value) => value !== 0 && value !== ROWS)).toEqual([]);
+  expect(seen.has(0)).toBe(true);
+
+  // A fault of it is an error with its code, and the connection stays good.
+  const error = await writer.execAsync("commit").catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: "SqliteError", code: "SQLITE_ERROR" });
+  expect(writer.inTransaction()).toBe(false);
+
+  // A read by one row leaves no transaction open that would go on showing the state of before.
+  writer.exec("begin immediate");
+  insert("last");
+  await writer.execAsync("commit");
+  expect(count()).toBe(ROWS + 1);
+  reader.close();
+  writer.close();
+});

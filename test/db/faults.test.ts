@@ -1,0 +1,273 @@
+/** Faults of an embedded store: what clients, the log, /health and /metrics are told (Holding a crowd). */
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createFaultLog } from "../../db/faults.ts";
+import { unavailable } from "../../db/store.ts";
+import { createLog } from "../../src/log.ts";
+import { client, createPair, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { startProcess } from "../support/process.ts";
+import { STORE_KIND } from "../support/store.ts";
+import { tempFolder } from "../support/temp.ts";
+import { until } from "../support/until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const ADMIN_TOKEN = "x".repeat(32);
+const embedded = test.if(STORE_KIND === "embedded");
+
+/** Log lines of this event. */
+const linesOf = (log: string, event: string): Record<string, unknown>[] =>
+  log
+    .split("\n")
+    .filter((line) => line.includes(`"event":"${event}"`))
+    .map((line) => JSON.parse(line));
+
+const faultCount = async (url: string, kind: string): Promise<number> => {
+  const answer = await fetch(`${url}/metrics`, {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  });
+  const found = new RegExp(`relay_store_faults_total\\{kind="${kind}"\\} (\\d+)`).exec(
+    await answer.text(),
+  );
+  return Number(found?.[1]);
+};
+
+/** How a start on this store ended: its exit code and what it said. */
+async function startOf(database_url: string, wrap: readonly string[] = []) {
+  const child = Bun.spawn([...wrap, process.execPath, MAIN], {
+    env: { PATH: process.env.PATH ?? "", PORT: "0", DATABASE_URL: database_url },
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const said = await new Response(child.stderr).text();
+  return { code: await child.exited, said: said.trim() };
+}
+
+/** Runs a command on a file system of its own with so many bytes, mounted at `folder`. */
+const onSmallDisk = (folder: string, bytes: number): readonly string[] => [
+  "unshare",
+  ...(process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"]),
+  "sh",
+  "-c",
+  `mount -t tmpfs -o size=${bytes} tmpfs "$0" && exec "$@"`,
+  folder,
+];
+
+test("a kind of fault is logged at once, then once a minute with its count", async () => {
+  const clock = createTestClock();
+  const lines: string[] = [];
+  const faults = createFaultLog({ clock, log: createLog("info", (line) => lines.push(line)) });
+  const full = Object.assign(new Error("secret content"), { code: "SQLITE_FULL" });
+  for (let i = 0; i < 5; i++) faults.report(unavailable(full));
+  faults.report(unavailable(new Error("ECONNREFUSED")));
+  const told = () =>
+    lines.map((line) => JSON.parse(line)).map(({ event, count }) => [event, count]);
+  expect(told()).toEqual([
+    ["disk full", 1],
+    ["store unavailable", 1],
+  ]);
+  await clock.advance(60);
+  expect(told().slice(2)).toEqual([["disk full", 4]]);
+  faults.report(unavailable(full));
+  await clock.advance(59);
+  expect(told()).toHaveLength(3);
+  await clock.advance(1);
+  expect(told().slice(3)).toEqual([["disk full", 1]]);
+  // After a quiet minute the next one is told at once again.
+  await clock.advance(60);
+  faults.report(unavailable(full));
+  expect(told().slice(4)).toEqual([["disk full", 1]]);
+  expect(faults.totals()).toMatchObject({ "disk full": 7, "store unavailable": 1, corrupt: 0 });
+  expect(lines.join("")).not.toContain("secret");
+});
+
+embedded(
+  "a full disk refuses writes, not reads, shows in log, health and metrics, and mends by itself",
+  async () => {
+    const folder = tempFolder();
+    const app = await startProcess(
+      { DATABASE_URL: `file:${folder}/relay.db`, ADMIN_TOKEN },
+      onSmallDisk(folder, 6 * 1024 * 1024),
+    );
+    const { agent } = await createPair(app.url);
+    const task = await createTask(agent.send, { title: "Kept" });
+    const health = () => client(app.url)("GET /health");
+    expect((await health()).status).toBe(200);
+
+    // The file system is the process's own, and can be reached through it alone.
+    const filler = `/proc/${app.pid}/root${folder}/filler`;
+    const fill = openSync(filler, "w");
+    try {
+      for (;;) writeSync(fill, Buffer.alloc(4_096));
+    } catch {
+      closeSync(fill);
+    }
+    const refused = await until(async () => {
+      const answer = await agent.send("POST /v1/tasks", { title: "x".repeat(200) });
+      return answer.status === 503 && answer;
+    });
+    expect(refused.body.code).toBe("store_unavailable");
+    expect((await agent.send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
+    expect(await health()).toMatchObject({ status: 503, body: { store: "unavailable" } });
+    expect(await faultCount(app.url, "disk full")).toBeGreaterThan(0);
+    expect(linesOf(app.log(), "disk full")).toHaveLength(1);
+    const before = (await agent.send("GET /v1/tasks")).body.tasks;
+
+    rmSync(filler);
+    // No client writes meanwhile: the service finds out by itself.
+    await until(async () => (await health()).status === 200);
+    expect((await agent.send("POST /v1/tasks", { title: "Again" })).status).toBe(201);
+    expect((await agent.send("GET /v1/tasks")).body.tasks.slice(1)).toEqual(before);
+  },
+  60_000,
+);
+
+embedded(
+  "a start on a full disk, a foreign file or a folder that cannot be made stops",
+  async () => {
+    const disk = tempFolder();
+    const full = await startOf(`file:${disk}/relay.db`, onSmallDisk(disk, 64 * 1024));
+    expect(full.code).toBe(1);
+    expect(full.said.split("\n").at(-1)).toBe(
+      "Relay cannot start: DATABASE_URL: the store cannot be opened (SQLITE_FULL)",
+    );
+
+    const foreign = join(tempFolder(), "relay.db");
+    writeFileSync(foreign, "This is no database.".repeat(500));
+    const kept = readFileSync(foreign);
+    expect(await startOf(`file:${foreign}`)).toEqual({
+      code: 1,
+      said: "Relay cannot start: DATABASE_URL: the store cannot be opened (SQLITE_NOTADB)",
+    });
+    expect(readFileSync(foreign)).toEqual(kept);
+
+    const nowhere = await startOf("file:/proc/relay/relay.db");
+    expect(nowhere).toEqual({
+      code: 1,
+      said: "Relay cannot start: DATABASE_URL: the store cannot be opened (ENOENT)",
+    });
+  },
+  60_000,
+);
+
+embedded(
+  "a start on a store that is read-only stops with one line",
+  async () => {
+    const folder = tempFolder();
+    const path = join(folder, "relay.db");
+    const first = await startProcess({ DATABASE_URL: `file:${path}` });
+    first.kill("SIGTERM");
+    await first.exited;
+    const [command, ...rest] = onSmallDisk(folder, 0);
+    const read_only = rest.map((word) =>
+      word.startsWith("mount")
+        ? 'mount --bind -o ro "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+        : word,
+    );
+    const { code, said } = await startOf(`file:${path}`, [command!, ...read_only]);
+    expect(code).toBe(1);
+    expect(said).toMatch(
+      /^Relay cannot start: DATABASE_URL: the store cannot be opened \(EROFS\)$/,
+    );
+  },
+  60_000,
+);
+
+/** Each way to take the file away from under the server. */
+const TAKEN: readonly (readonly [string, (path: string) => void])[] = [
+  ["the file is deleted", (path) => rmSync(path)],
+  ["the log beside the file is deleted", (path) => rmSync(`${path}-wal`)],
+  [
+    "the file is replaced by a copy",
+    (path) => {
+      copyFileSync(path, `${path}.copy`);
+      renameSync(`${path}.copy`, path);
+    },
+  ],
+  ["the folder is moved away", (path) => renameSync(join(path, ".."), join(path, "../../moved"))],
+];
+
+embedded.each(TAKEN)(
+  "once %s, nothing is acknowledged and the process ends with an error",
+  async (_, take) => {
+    const folder = join(tempFolder(), "store");
+    mkdirSync(folder);
+    const path = join(folder, "relay.db");
+    const app = await startProcess({ DATABASE_URL: `file:${path}` });
+    const { agent } = await createPair(app.url);
+    take(path);
+    // The look once a second may have come first: then it listens no more.
+    const answer = await agent.send("POST /v1/tasks", { title: "Into nothing" }).catch(() => null);
+    if (answer) expect(answer.status).toBe(503);
+    expect(await app.exited).toBe(1);
+    const [fault] = linesOf(app.log(), "file gone");
+    expect(fault).toMatchObject({ level: "error" });
+    expect(linesOf(app.log(), "ending")).toHaveLength(1);
+  },
+  60_000,
+);
+
+embedded(
+  "a corrupt file is told as such, and gives no 500",
+  async () => {
+    const path = join(tempFolder(), "relay.db");
+    const database_url = `file:${path}`;
+    const first = await startProcess({ DATABASE_URL: database_url });
+    const { agent } = await createPair(first.url);
+    for (let i = 0; i < 40; i++) await createTask(agent.send, { title: "x".repeat(200) });
+    first.kill("SIGTERM");
+    await first.exited;
+    // From the log into the file.
+    const database = new Database(path);
+    database.run("pragma wal_checkpoint(truncate)");
+    database.close();
+
+    const app = await startProcess({ DATABASE_URL: database_url, ADMIN_TOKEN });
+    // Every page but the first, where the schema begins.
+    const { size } = statSync(path);
+    const file = openSync(path, "r+");
+    writeSync(file, Buffer.alloc(size - 4_096, 0xa5), 0, size - 4_096, 4_096);
+    closeSync(file);
+    const send = client(app.url, agent.secret);
+    const found = await until(async () => {
+      const answer = await send("GET /v1/tasks?limit=500");
+      return answer.status !== 200 && answer;
+    });
+    expect(found.body.code).toBe("store_unavailable");
+    expect((await send("POST /v1/tasks", { title: "No" })).status).toBe(503);
+    expect(await faultCount(app.url, "corrupt")).toBeGreaterThan(0);
+    expect(linesOf(app.log(), "corrupt")).toHaveLength(1);
+    expect(linesOf(app.log(), "internal error")).toEqual([]);
+  },
+  60_000,
+);
+
+embedded("the store and its folder are made for the owner alone", async () => {
+  const folder = join(tempFolder(), "made", "here");
+  const path = join(folder, "relay.db");
+  const app = await startProcess({ DATABASE_URL: `file:${path}` });
+  await createPair(app.url);
+  const modeOf = (name: string) => (statSync(name).mode & 0o777).toString(8);
+  expect(modeOf(folder)).toBe("700");
+  expect(modeOf(join(folder, ".."))).toBe("700");
+  for (const end of ["", "-wal", "-shm"]) {
+    expect(existsSync(path + end)).toBe(true);
+    expect(modeOf(path + end)).toBe("600");
+  }
+});
