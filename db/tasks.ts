@@ -100,6 +100,24 @@ export const updateTask = statement(
   ),
 );
 
+const claims = {
+  key: statement(updateSet(tasks, ["change_id"], sql`id = ${p("id")} and key_id = ${p("owner")}`)),
+  account: statement(
+    updateSet(tasks, ["change_id"], sql`id = ${p("id")} and account_id = ${p("owner")}`),
+  ),
+};
+
+/**
+ * Stamps the task, if it is the caller's, and gives it: what another process decided on the task
+ * before misses. Nothing that anyone sees changes.
+ */
+export function claimTask(
+  caller: Caller,
+  { id, change_id }: { readonly id: string; readonly change_id: string },
+): readonly [Statement, Statement<TaskRow>] {
+  return [claims[caller.kind]({ id, change_id, owner: callerId(caller) }), taskById(caller, id)];
+}
+
 /**
  * Stamps a task that is about to be deleted, unless a pending question of it is not among the ids
  * in `known` (JSON text): the caller then decides again. Guarded by `id`, `old_change_id`.

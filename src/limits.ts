@@ -40,6 +40,10 @@ export const LIMITS = {
   task_page_default: 100,
   /** Tasks one page looks at when `priority` narrows it; the page may then be short. */
   task_scan: 2_000,
+  /** Changes of one row under way at once in one process, four groups of commits; more wait. */
+  row_changes: 1_000,
+  /** Misses of one change, by changes of other processes, after which it claims the row. */
+  row_misses: 3,
   wait_max: 50,
   /** Requests of one key, or of one account, that sleep at once in one process. */
   waits: 32,

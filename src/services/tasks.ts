@@ -1,24 +1,20 @@
 /** Tasks: create, read, list, change, delete (interface.md §4 Tasks). */
 
-import { finishWithTask, pendingOfTask } from "../../db/questions.ts";
-import type { Statement } from "../../db/store.ts";
+import { pendingOfTask } from "../../db/questions.ts";
 import {
-  deleteStampedTask,
+  claimTask,
   finishedTasks,
   insertTask,
-  stampDoomedTask,
   type TaskRow,
   taskById,
   taskPage,
   taskPosition,
-  updateTask,
 } from "../../db/tasks.ts";
 import { fail, failFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type Caller, callerId } from "../model/caller.ts";
-import type { ServiceEvent } from "../model/event.ts";
 import type { Once } from "../model/once.ts";
-import { isOverdue, type Question } from "../model/question.ts";
+import type { Question } from "../model/question.ts";
 import {
   changeTask,
   markSeen,
@@ -29,12 +25,13 @@ import {
   type TaskPatch,
 } from "../model/task.ts";
 import type { TaskChange } from "../push/plan.ts";
-import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 import { createNotices } from "./notices.ts";
 import { createOnce } from "./once.ts";
+import { createRowChain, type RowChange } from "./row-chain.ts";
+import { createTaskDecisions, taskEvent } from "./task-decisions.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;
 
@@ -52,9 +49,6 @@ interface CreateOptions {
   readonly once: Once | null;
 }
 
-/** Whom a change is told to follows from who made it. */
-type Told = Pick<TaskChange, "changes" | "by">;
-
 interface ReadOptions {
   /** False for HEAD, which has no effect: the task is not marked as seen. */
   readonly effects: boolean;
@@ -63,7 +57,9 @@ interface ReadOptions {
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, assertLive, keys, pushPlans } = deps;
   const notices = createNotices(deps);
+  const { replace, remove: end } = createTaskDecisions({ ...deps, notices });
   const repeats = createOnce(deps);
+  const chain = createRowChain<TaskRow>({ commit, clock });
 
   const find = async (caller: Caller, id: string): Promise<TaskRow> => {
     const [row] = await store.read(taskById(caller, id));
@@ -72,50 +68,35 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     return fail("not_found");
   };
 
-  /**
-   * Writes the new state if the row is as it was read; gives whether it was. `changes` are those
-   * that the key finds in its inbox, or the devices of the person get to know; `seen_at` is none.
-   */
-  const replace = (row: TaskRow, task: Task, told: Told | null = null): Promise<boolean> => {
-    const change_id = ids.stamp();
-    const stamp = { table: "tasks", id: task.id, change_id } as const;
-    const { account_id } = row;
-    const { id: task_id, key_id } = task;
-    const changes = told?.changes ?? [];
-    const notice = { type: "task.updated", key_id, account_id, task_id, changes } as const;
-    const { statements, inbox } = notices.tell(stamp, told?.by === "account" ? notice : null);
-    return commit({
-      statements: [updateTask({ ...task, change_id, old_change_id: row.change_id }), ...statements],
-      events: [{ stamp, event: taskEvent("task.updated", account_id, task) }],
-      inbox,
-      pushes: told
-        ? pushPlans.ofTask(account_id, { before: row.task, after: task, ...told }, stamp)
-        : [],
-    });
-  };
+  /** How the caller gets at the row of a task that it changes. */
+  const access = (caller: Caller, id: string) => ({
+    id,
+    owns: ({ task, account_id }: TaskRow) =>
+      caller.kind === "key" ? task.key_id === caller.key_id : account_id === caller.account_id,
+    read: () => find(caller, id),
+    async claim() {
+      const [stamp, read] = claimTask(caller, { id, change_id: ids.stamp() });
+      const results = await store.write([stamp, read]);
+      return read.read(results[1]!.rows)[0];
+    },
+  });
 
   /** The task of the row as its agent has now got it; the first time, the store learns of it. */
-  const see = async (caller: Caller, row: TaskRow): Promise<Task> =>
-    untilDecided(async () => {
-      if (row.task.seen_at !== null) return row.task;
-      const task = markSeen(row.task, clock.now());
-      if (await replace(row, task)) return task;
-      row = await find(caller, row.task.id);
-      return undefined;
+  const see = (caller: Caller, first: TaskRow): Promise<Task> =>
+    chain.change({
+      ...access(caller, first.task.id),
+      first,
+      decide: (row) =>
+        row.task.seen_at === null
+          ? replace(row, markSeen(row.task, clock.now()))
+          : { result: row.task },
     });
 
   /** As {@link see}, for a page; the write lane makes one commit of it. */
   const seeAll = async (caller: Caller, rows: readonly TaskRow[]): Promise<Task[]> => {
     const unseen = rows.filter((row) => row.task.seen_at === null);
     if (unseen.length === 0) return rows.map((row) => row.task);
-    const seen = await Promise.all(
-      unseen.map((row) =>
-        see(caller, row).catch((error: unknown) => {
-          if (error instanceof ServiceError && error.code === "not_found") return null;
-          throw error;
-        }),
-      ),
-    );
+    const seen = await Promise.all(unseen.map((row) => see(caller, row).catch(unlessGone)));
     const now = new Map(unseen.map((row, i) => [row.task.id, seen[i]!]));
     // One that was deleted meanwhile has left the list.
     return rows
@@ -123,67 +104,20 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       .filter((task) => task !== null);
   };
 
-  /**
-   * Deletes the task of the row, and ends its pending questions, unless either changed since; gives
-   * whether it did (§3 Question). The key finds in its inbox what the account did.
-   */
-  const end = async (row: TaskRow, by: TaskChange["by"]): Promise<boolean> => {
-    const { account_id, change_id: old_change_id, task } = row;
-    const { id, key_id } = task;
-    const pending = await store.read(pendingOfTask({ task_id: id }));
-    const change_id = ids.stamp();
-    const stamp = { table: "tasks", id, change_id } as const;
-    const now = clock.now();
-    const ended = pending.map(({ question }) => {
-      const status = isOverdue(question, now) ? "expired" : "cancelled";
-      return { stamp: ids.stamp(), question: { ...question, status } satisfies Question };
-    });
-    const known = JSON.stringify(ended.map(({ question }) => question.id));
-    const follow_ups: Statement[] = ended.map((end) =>
-      finishWithTask({ ...end.question, change_id: end.stamp, stamp_id: id, stamp: change_id }),
-    );
-    const notice = {
-      type: "task.deleted",
-      key_id,
-      account_id,
-      task_id: id,
-      last_task: task,
-    } as const;
-    const { statements, inbox } = notices.tell(stamp, by === "account" ? notice : null);
-    return commit({
-      statements: [
-        stampDoomedTask({ id, change_id, old_change_id, known }),
-        ...follow_ups,
-        ...statements,
-      ],
-      inbox,
-      pushes: pushPlans.ofTask(
-        account_id,
-        { before: task, after: null, changes: [], by },
-        stamp,
-        ended.map(({ question }) => question.id),
-      ),
-      events: [
-        {
-          stamp,
-          event: {
-            name: "task.deleted",
-            account_id,
-            subject: id,
-            data: { task_id: id, key_id },
-          },
-        },
-        ...ended.map((end) => ({
-          stamp: { table: "questions", id: end.question.id, change_id: end.stamp } as const,
-          event: {
-            name: "question.updated",
-            account_id,
-            subject: end.question.id,
-            data: { question: end.question },
-          } as const,
-        })),
-      ],
-      removals: [deleteStampedTask({ stamp_id: id, stamp: change_id })],
+  /** Deletes the task; `is_due` is asked of the row that the deletion would find. */
+  const remove = (
+    change: Omit<RowChange<TaskRow, void>, "prepare" | "decide">,
+    by: TaskChange["by"],
+    is_due: (row: TaskRow) => boolean = () => true,
+  ): Promise<void> => {
+    let pending: readonly Question[];
+    return chain.change({
+      ...change,
+      async prepare() {
+        const rows = await store.read(pendingOfTask({ task_id: change.id }));
+        pending = rows.map(({ question }) => question);
+      },
+      decide: (row) => (is_due(row) ? end(row, pending, by) : { result: undefined }),
     });
   };
 
@@ -292,20 +226,19 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
     /** An agent that changes a task has thereby got it. A PATCH without a change does nothing. */
     update: (caller: Caller, id: string, patch: TaskPatch): Promise<Task> =>
-      untilDecided(async () => {
-        const row = await find(caller, id);
-        const now = clock.now();
-        const { task, changed } = changeTask(row.task, patch, now);
-        if (changed.length === 0) return row.task;
-        const by_key = caller.kind === "key";
-        const next = by_key ? markSeen(task, now) : task;
-        return (await replace(row, next, { changes: changed, by: caller.kind })) ? next : undefined;
+      chain.change({
+        ...access(caller, id),
+        decide(row) {
+          const now = clock.now();
+          const { task, changed } = changeTask(row.task, patch, now);
+          if (changed.length === 0) return { result: row.task };
+          const next = caller.kind === "key" ? markSeen(task, now) : task;
+          return replace(row, next, { changes: changed, by: caller.kind });
+        },
       }),
 
     /** Its pending questions end with it (§3 Question). */
-    async remove(caller: Caller, id: string): Promise<void> {
-      await untilDecided(async () => (await end(await find(caller, id), caller.kind)) || undefined);
-    },
+    remove: (caller: Caller, id: string): Promise<void> => remove(access(caller, id), caller.kind),
 
     /**
      * Deletes up to `limit` tasks that are done or cancelled and were not updated since `before`;
@@ -313,11 +246,24 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
      */
     async expireFinished(before: number, limit: number): Promise<number> {
       const rows = await store.read(finishedTasks({ before, limit }));
-      // One that changed meanwhile is looked at anew in a later pass.
-      await Promise.all(rows.map((row) => end(row, "server")));
+      // One that changes meanwhile is looked at again in a later pass.
+      const leave = async () => fail("not_found");
+      await Promise.all(
+        rows.map((first) => {
+          const access = { id: first.task.id, first, owns: () => true, read: leave, claim: leave };
+          const is_due = ({ change_id }: TaskRow) => change_id === first.change_id;
+          return remove(access, "server", is_due).catch(unlessGone);
+        }),
+      );
       return rows.length;
     },
   };
+}
+
+/** Null in the place of a task that is gone. */
+function unlessGone(error: unknown): null {
+  if (error instanceof ServiceError && error.code === "not_found") return null;
+  throw error;
 }
 
 /** The key a new task is for (§4 Tasks, Create body). */
@@ -325,8 +271,4 @@ function ownKeyId(caller: Caller, key_id: string | undefined): string {
   if (caller.kind === "account") return key_id ?? failFields({ key_id: "is required" });
   if (key_id !== undefined) failFields({ key_id: "is permitted for an account only" });
   return caller.key_id;
-}
-
-function taskEvent(name: "task.created" | "task.updated", account_id: string, task: Task) {
-  return { name, account_id, subject: task.id, data: { task } } satisfies ServiceEvent;
 }

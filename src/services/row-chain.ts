@@ -1,0 +1,190 @@
+/**
+ * Chains of changes: overlapping changes of one row are decided one upon the other and share commits.
+ *
+ * Without a chain, of many changes of one row at once each reads the row, decides and writes, and all
+ * but one of them miss the guard and start again. Here a change is decided on the row as the changes
+ * of this process that are under way will leave it: the prediction.
+ *
+ * Why no update is lost, done twice or answered wrongly:
+ * - Each write is guarded in the store by the `change_id` of the row it was decided on. Stamps are
+ *   unique, so it takes effect only if the row is exactly that row, whoever wrote last.
+ * - A change is answered from its own write, once that is durable. A change that alters nothing is
+ *   answered once the write that it looked at is durable.
+ * - If a write fails or misses, nothing after it in the chain finds its stamp: all of them miss, have
+ *   done nothing, and are decided again on a row that is read anew. If the outcome is unknown (503),
+ *   those after it take effect exactly if it did. A neighbour that a bad statement made the store
+ *   repeat one by one meets the same guards in the same order.
+ * - A prediction is taken from memory with no wait between it and the call of the write, and the
+ *   writes of a process are committed in the order of the calls.
+ */
+
+import type { Clock } from "../clock.ts";
+import { fail, ServiceError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import type { Change, Commit } from "./commit.ts";
+
+/** What is to happen to a row; without `write` nothing changes. */
+export interface Decision<Row, T> {
+  /** What the caller gets once the decision holds in the store. */
+  readonly result: T;
+  readonly write?: {
+    readonly change: Change;
+    /** The row as the change leaves it; null: it deletes the row. */
+    readonly after: Row | null;
+  };
+}
+
+/** One request's change of a row. */
+export interface RowChange<Row, T> {
+  readonly id: string;
+  /** The row, if the caller has read it already. */
+  readonly first?: Row;
+  /** True if the caller may see and change the row: then it need not be read to find that out. */
+  readonly owns: (row: Row) => boolean;
+  /** Reads the row in the scope of the caller; throws `404` or `401` when it has none. */
+  readonly read: () => Promise<Row>;
+  /** Stamps the row in the scope of the caller and gives it; undefined when it has none. */
+  readonly claim: () => Promise<Row | undefined>;
+  /** Reads what else the decision needs, before each time it is taken. */
+  readonly prepare?: () => Promise<void>;
+  /** Decides in pure code, without a wait. */
+  readonly decide: (row: Row) => Decision<Row, T>;
+}
+
+/** The row as the writes under way will leave it. A write that misses ends the prediction. */
+interface Prediction<Row> {
+  row: Row;
+  /** The last write deletes the row. */
+  gone: boolean;
+  /** Writes that are not settled. */
+  under_way: number;
+  /** The last write: whether it took effect. */
+  last: Promise<boolean>;
+}
+
+/** Kept while a request reads or changes the row, so that a read that was overtaken is noticed. */
+interface Place<Row> {
+  users: number;
+  prediction: Prediction<Row> | null;
+  /** A request of this process claims the row; the others wait for it. */
+  claiming: Promise<Row | undefined> | null;
+}
+
+interface RowChainOptions {
+  readonly commit: Commit;
+  readonly clock: Clock;
+}
+
+/** The chains of one table in this process. Memory is held only for rows that are being changed. */
+export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
+  const places = new Map<string, Place<Row>>();
+
+  /**
+   * Stamps the row, so that what other processes have decided on it by now misses, and a write that
+   * follows at once takes effect. Undefined: the caller has no such row any more.
+   */
+  const claim = async (
+    place: Place<Row>,
+    request: RowChange<Row, unknown>,
+  ): Promise<Row | undefined> => {
+    place.prediction = null;
+    place.claiming = request.claim();
+    try {
+      return await place.claiming;
+    } finally {
+      place.claiming = null;
+    }
+  };
+
+  /** Decides once; undefined: the row was not as expected, and nothing was done. */
+  const attempt = async <T>(
+    place: Place<Row>,
+    { owns, read, prepare, decide }: RowChange<Row, T>,
+    first: Row | undefined,
+  ): Promise<Decision<Row, T> | undefined> => {
+    const begun = place.prediction;
+    const row_before = begun?.row;
+    let found = first;
+    if (!found && !(begun && begun.under_way > 0 && owns(begun.row))) found = await read();
+    if (prepare) await prepare();
+
+    // No wait from here to the write.
+    const now = place.prediction;
+    if (place.claiming) return undefined;
+    // Writes of this process since the read began: it may have missed them.
+    const overtaken = !found || (now && (now.under_way > 0 || now.row !== row_before));
+    if (overtaken && !now) return undefined;
+    const base = overtaken ? now : null;
+    if (base && (base.gone || base.under_way >= LIMITS.row_changes)) {
+      // The next attempt reads, and finds out whether the row is really gone.
+      await settled(base);
+      return undefined;
+    }
+    const decision = decide(base ? base.row : found!);
+    const { write } = decision;
+    // What it found must not be shown before it is durable.
+    if (!write) return !base || (await settled(base)) ? decision : undefined;
+
+    const { after, change } = write;
+    const last = commit(change);
+    const own = base ?? { row: found!, gone: false, under_way: 0, last };
+    if (after) own.row = after;
+    else own.gone = true;
+    own.under_way++;
+    own.last = last;
+    place.prediction = own;
+    let done = false;
+    try {
+      done = await last;
+    } finally {
+      own.under_way--;
+      if (!done && place.prediction === own) place.prediction = null;
+    }
+    return done ? decision : undefined;
+  };
+
+  return {
+    /**
+     * Decides and writes; again, while another process changed the row in between. `503` when that
+     * has gone on for `LIMITS.store_answer` (decisions.md, Holding a crowd).
+     */
+    async change<T>(request: RowChange<Row, T>): Promise<T> {
+      const { id } = request;
+      const until = clock.elapsed() + LIMITS.store_answer;
+      let place = places.get(id);
+      if (!place) {
+        place = { users: 0, prediction: null, claiming: null };
+        places.set(id, place);
+      }
+      place.users++;
+      try {
+        let decision = await attempt(place, request, request.first);
+        for (let misses = 1; !decision; misses++) {
+          if (clock.elapsed() > until) {
+            fail("store_unavailable", { cause: "a row changed at every try" });
+          }
+          let row: Row | undefined;
+          if (place.claiming) await place.claiming;
+          else if (misses >= LIMITS.row_misses && !place.prediction?.under_way) {
+            row = await claim(place, request);
+          }
+          decision = await attempt(place, request, row);
+        }
+        return decision.result;
+      } finally {
+        if (--place.users === 0) places.delete(id);
+      }
+    },
+  };
+}
+
+/** Whether the last write took effect. Throws what makes the store unavailable. */
+async function settled({ last }: Prediction<unknown>): Promise<boolean> {
+  try {
+    return await last;
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    // A fault of that change alone.
+    return false;
+  }
+}

@@ -1,0 +1,110 @@
+/** The task service of one process on a store of the test, whose writes a test holds or breaks. */
+
+import { afterAll } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openStore } from "../../db/open.ts";
+import { createOutbox } from "../../db/outbox.ts";
+import { statement } from "../../db/statement.ts";
+import { type Statement, unavailable, type WriteResult } from "../../db/store.ts";
+import { createAuth } from "../../src/auth/authenticate.ts";
+import { systemClock } from "../../src/clock.ts";
+import { createFeed } from "../../src/events/feed.ts";
+import { createWaitRoom } from "../../src/events/wait-room.ts";
+import { createIds } from "../../src/ids.ts";
+import { createLog } from "../../src/log.ts";
+import type { Caller } from "../../src/model/caller.ts";
+import type { ServiceEvent } from "../../src/model/event.ts";
+import { createCommit } from "../../src/services/commit.ts";
+import { createKeys } from "../../src/services/keys.ts";
+import { createPushPlans } from "../../src/services/push-plans.ts";
+import { createTasks } from "../../src/services/tasks.ts";
+import { createSigner } from "../../src/signer.ts";
+
+/**
+ * What becomes of a write: `refused` is not written, `lost` is written and its answer lost (both
+ * `503`), `faulty` holds a bad statement.
+ */
+export type Fault = "refused" | "lost" | "faulty";
+
+const bad = statement(sql`insert into tasks (id) values (null)`);
+
+/** Opens the store at `url` once more, as another process does. */
+export async function openTaskService(url: string) {
+  const clock = systemClock;
+  const ids = createIds(clock);
+  const log = createLog("error", () => {});
+  const real = await openStore({ url, auth_token: undefined }, clock);
+  afterAll(() => real.close());
+  const outbox = createOutbox(real);
+  let faults: (Fault | null)[] = [];
+  let gate: Promise<void> | null = null;
+  let writes = 0;
+
+  const send = (statements: readonly Statement[]): Promise<WriteResult[]> => {
+    const fault = faults.shift() ?? null;
+    if (fault === null) return real.write(statements);
+    if (fault === "refused") return Promise.reject(unavailable("refused by the test"));
+    if (fault === "faulty") return real.write([...statements, bad({})]);
+    return real.write(statements).then(() => {
+      throw unavailable("lost by the test");
+    });
+  };
+  const store = {
+    ...real,
+    write(statements: readonly Statement[]) {
+      writes++;
+      return gate ? gate.then(() => send(statements)) : send(statements);
+    },
+  };
+  const auth = createAuth({ store });
+  const feed = createFeed({ source: { ...outbox, pollEvery: real.pollEvery }, clock, log });
+  const deps = {
+    store,
+    commit: createCommit({ store, feed, clock, wakeSender() {} }),
+    pushPlans: createPushPlans({ environments: [], clock }),
+    wakeSender() {},
+    waits: createWaitRoom({ feed, clock }),
+    clock,
+    ids,
+    signer: createSigner("test"),
+    assertLive: auth.assertLive,
+    settings: { account_creation: false, accounts_per_hour: 0 },
+  };
+  return {
+    tasks: createTasks({ ...deps, keys: createKeys(deps) }),
+    store: real,
+    /** Batches handed to the store so far. */
+    writes: () => writes,
+    async callerOf(credential: string): Promise<Caller> {
+      const found = await auth.authenticate(`Bearer ${credential}`);
+      if (!found) throw new Error("no such credential");
+      return found.caller;
+    },
+    /** What becomes of the next writes, in order; null: nothing. */
+    breakWrites(next: readonly (Fault | null)[]): void {
+      faults = [...next];
+    },
+    /** Keeps writes from the store until the returned function is called. */
+    holdWrites(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      return () => {
+        gate = null;
+        resolve();
+      };
+    },
+    /** The events of a task in the store, in the order of their commits. */
+    async eventsOf(task_id: string): Promise<ServiceEvent[]> {
+      const found: ServiceEvent[] = [];
+      for (let seq = 0; ; ) {
+        const page = await outbox.after(seq, 500);
+        if (page.length === 0) return found;
+        for (const { subject, name, data, account_id } of page) {
+          if (subject !== task_id) continue;
+          found.push({ name, account_id, subject, data: JSON.parse(data) } as ServiceEvent);
+        }
+        seq = page.at(-1)!.seq;
+      }
+    },
+  };
+}
