@@ -1,5 +1,6 @@
 /** Relay for the fan-out bench: each message from the parent is an event of every account. */
 
+import { storeTime } from "../db/store-time.ts";
 import { startApp } from "../src/app.ts";
 import { systemClock } from "../src/clock.ts";
 import { readConfig } from "../src/config.ts";
@@ -13,6 +14,7 @@ const app = await startApp({
   clock: systemClock,
   ids: createIds(systemClock),
   log: createLog("warn", (line) => process.stderr.write(line)),
+  storeTime,
   endProcess: () => process.exit(1),
 });
 

@@ -1,6 +1,8 @@
 /** Removes the rows of deleted keys and accounts, a few at a time (interface.md §4 Keys). */
 
 import { type SQL, sql } from "drizzle-orm";
+import type { Clock } from "../src/clock.ts";
+import { LIMITS } from "../src/limits.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
@@ -11,9 +13,11 @@ const deadKey = statement(
   { gives: "row" },
 );
 
-const deadAccount = statement(
-  sql`select id from accounts where deleted_at is not null order by deleted_at, id limit 1`,
-  { gives: "row" },
+/** The next deleted accounts after one. Placeholders `after_ms`, `after_id`, `limit`. */
+const deadAccounts = statement(
+  sql`select deleted_at, id from accounts where deleted_at is not null
+    and (deleted_at, id) > (${p("after_ms")}, ${p("after_id")}) order by deleted_at, id limit ${p("limit")}`,
+  { gives: "rows" },
 );
 
 /** Up to `limit` rows of `owner` in a table that has an index on the owner. */
@@ -27,7 +31,7 @@ const some = (table: string, owner: "key_id" | "account_id", which: SQL = sql`tr
 /** A registration goes once its `end` push was sent or has expired (push.md). */
 const ended = sql`not exists (select 1 from pushes where token = push_token and kind = 'end')`;
 
-/** What belongs to a key and to an account, besides keys; the events go with their retention. */
+/** What belongs to a key and to an account, besides keys and events. */
 const OF_KEY = [
   some("live_activities", "key_id", ended),
   some("push_records", "key_id"),
@@ -47,25 +51,164 @@ const OF_ACCOUNT = [
 ];
 
 const dropKey = statement(sql`delete from keys where id = ${p("id")} and deleted_at is not null`);
+
+/** Its own row is the last one: while anything is left, it says that the account is to be swept. */
 const dropAccount = statement(
-  sql`delete from accounts where id = ${p("id")} and deleted_at is not null
-    and not exists (select 1 from keys where account_id = ${p("id")})`,
+  sql`delete from accounts where id = ${p("owner")} and deleted_at is not null and not exists (
+    ${sql.join(
+      ["keys", "pushes", "live_activities", "push_records", "idempotency", "devices"].map(
+        (table) => sql`select 1 from ${sql.raw(table)} where account_id = ${p("owner")}`,
+      ),
+      sql` union all `,
+    )})`,
 );
+const accountIsLeft = statement(sql`select 1 from accounts where id = ${p("id")}`, {
+  gives: "row",
+});
+
+const firstEvent = statement(sql`select min(seq) from events`, { gives: "row" });
+const lastEvent = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
+  gives: "row",
+});
+/**
+ * Events of some accounts (`ids`, JSON list) between two numbers. There is no index on the account,
+ * which each write would pay for: the events are gone through by their numbers.
+ */
+const theirs = sql`select seq from events where seq > ${p("from")} and seq <= ${p("to")}
+  and account_id in (select value from json_each(${p("ids")})) limit ${p("limit")}`;
+const findEvents = statement(theirs, { gives: "rows" });
+const dropEvents = statement(sql`delete from events where seq in (${theirs})`);
+
+/** Deleted accounts that one read takes, and that share one walk through the events. */
+const PAGE = 50;
+const COMPANY = 200;
+/** Seconds between two looks for deleted accounts, each through all of them. */
+const LOOK_EVERY = 0.5;
+
+/** A deleted account of which nothing is left but events, pushes on their way, and its own row. */
+interface Waiting {
+  /** Its events have no higher number. */
+  readonly seq: number;
+  /** When it may be finished, by {@link Clock.elapsed}. */
+  due: number;
+  /** Whether its events are gone. */
+  silent: boolean;
+}
+
+/** Goes through the events once, for all accounts that are due then. */
+interface Walk {
+  readonly ids: readonly string[];
+  from: number;
+  readonly to: number;
+}
 
 /**
- * One small step: at most `limit` rows of one deleted key or account, or its own row once nothing
- * else is left of it. True while something may be left. What to do next follows from the tables
+ * Makes small steps: at most `limit` rows of one deleted key or account, or a stretch of the events.
+ * A step gives whether another one may find work now. What rows to remove follows from the tables
  * alone, so a step that a crash cut off, or that two processes do at once, is done again.
+ *
+ * The events of an account go some seconds after all else, once no process has any to deliver: a
+ * stream whose process meets a gap in their numbers ends (decisions.md, Holding a crowd, Deleted
+ * account). The account's own row goes last.
  */
-export async function deleteStep(store: Store, limit: number): Promise<boolean> {
-  const [key] = await store.read(deadKey({}));
-  const [account] = key ? [] : await store.read(deadAccount({}));
-  const owner = (key ?? account)?.[0] as string | undefined;
-  if (owner === undefined) return false;
-  for (const remove of key ? OF_KEY : OF_ACCOUNT) {
-    const [result] = await store.write([remove({ owner, limit })]);
-    if (result!.changes > 0) return true;
-  }
-  await store.write([key ? dropKey({ id: owner }) : dropAccount({ id: owner })]);
-  return true;
+export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
+  const waiting = new Map<string, Waiting>();
+  let walk: Walk | undefined;
+  const BEGINNING = { after_ms: 0, after_id: "" };
+  let after = BEGINNING;
+  let next_look = clock.elapsed();
+
+  /** Removes some rows of the owner; false when there were none. */
+  const removeSome = async (
+    removals: typeof OF_KEY,
+    owner: string,
+    limit: number,
+  ): Promise<boolean> => {
+    for (const remove of removals) {
+      const [result] = await store.write([remove({ owner, limit })]);
+      if (result!.changes > 0) return true;
+    }
+    return false;
+  };
+
+  const sweepKey = async (limit: number): Promise<boolean> => {
+    const [key] = await store.read(deadKey({}));
+    if (key === undefined) return false;
+    const owner = key[0] as string;
+    const removed = await removeSome(OF_KEY, owner, limit);
+    if (!removed) await store.write([dropKey({ id: owner })]);
+    return true;
+  };
+
+  /** Takes up the deleted accounts that are not yet known; true while there may be more. */
+  const sweepAccounts = async (limit: number): Promise<boolean> => {
+    if (after === BEGINNING && clock.elapsed() < next_look) return false;
+    const rows = await store.read(deadAccounts({ ...after, limit: PAGE }));
+    for (const [deleted_ms, id] of rows as [number, string][]) {
+      if (!waiting.has(id)) {
+        if (waiting.size >= LIMITS.deleted_accounts) break;
+        if (await removeSome(OF_ACCOUNT, id, limit)) return true;
+        const [row] = await store.read(lastEvent({}));
+        // The moment after the read: no event must seem older than it is.
+        const due = clock.elapsed() + LIMITS.deleted_events_kept;
+        waiting.set(id, { seq: (row?.[0] as number | undefined) ?? 0, due, silent: false });
+      }
+      after = { after_ms: deleted_ms, after_id: id };
+    }
+    if (rows.length === PAGE && waiting.size < LIMITS.deleted_accounts) return true;
+    // From the beginning the next time: stamps of processes whose clocks differ are in no order.
+    after = BEGINNING;
+    next_look = clock.elapsed() + LOOK_EVERY;
+    return false;
+  };
+
+  const startWalk = async (): Promise<void> => {
+    const now = clock.elapsed();
+    const due = [...waiting]
+      .filter(([, { silent, due }]) => !silent && due <= now)
+      .slice(0, COMPANY);
+    if (due.length === 0) return;
+    const [row] = await store.read(firstEvent({}));
+    const to = Math.max(...due.map(([, { seq }]) => seq));
+    const first = (row?.[0] as number | null | undefined) ?? to + 1;
+    walk = { ids: due.map(([id]) => id), from: first - 1, to };
+  };
+
+  /** One stretch of the walk. */
+  const goOn = async (current: Walk, limit: number): Promise<void> => {
+    const to = Math.min(current.to, current.from + LIMITS.deleted_events_step);
+    const values = { ids: JSON.stringify(current.ids), from: current.from, to };
+    const [found] = to > current.from ? await store.read(findEvents({ ...values, limit: 1 })) : [];
+    const removed = found ? (await store.write([dropEvents({ ...values, limit })]))[0]!.changes : 0;
+    // The rest of this stretch with the next step.
+    if (removed === limit) return;
+    current.from = to;
+    if (to < current.to) return;
+    for (const id of current.ids) waiting.get(id)!.silent = true;
+    walk = undefined;
+  };
+
+  /** Ends one account of which nothing is left, and what a request under way has added since. */
+  const finish = async (limit: number): Promise<boolean> => {
+    const now = clock.elapsed();
+    const next = waiting.entries().find(([, { silent, due }]) => silent && due <= now);
+    if (next === undefined) return false;
+    const [id, state] = next;
+    const values = { owner: id, limit };
+    await store.write([...OF_ACCOUNT.map((remove) => remove(values)), dropAccount(values)]);
+    if ((await store.read(accountIsLeft({ id }))).length === 0) waiting.delete(id);
+    else state.due = now + LIMITS.deleted_account_retry;
+    return true;
+  };
+
+  return async (limit: number): Promise<boolean> => {
+    if (await sweepKey(limit)) return true;
+    if (await sweepAccounts(limit)) return true;
+    if (!walk) await startWalk();
+    if (walk) {
+      await goOn(walk, limit);
+      return true;
+    }
+    return finish(limit);
+  };
 }

@@ -95,7 +95,7 @@ const after = select(
 );
 
 const prune = statement(
-  sql`delete from events where created_at < ${sql.placeholder("before_ms")} and seq in (select seq from events order by seq limit ${sql.placeholder("limit")})`,
+  sql`delete from events where seq in (select seq from events where seq <= ${sql.placeholder("upto")} order by seq limit ${sql.placeholder("limit")})`,
 );
 
 /** What the feed reads: the newest number given, and the events after a number. */
@@ -107,9 +107,9 @@ export function createOutbox(store: Store) {
     },
     after: (seq: number, limit: number): Promise<StoredEvent[]> =>
       store.read(after({ seq, limit })),
-    /** Deletes up to `limit` events from before `before` (epoch seconds); gives their number. */
-    async prune(before: number, limit: number): Promise<number> {
-      const [result] = await store.write([prune({ before_ms: Math.round(before * 1000), limit })]);
+    /** Deletes up to `limit` events, the oldest first, none after number `upto`; gives how many. */
+    async prune(upto: number, limit: number): Promise<number> {
+      const [result] = await store.write([prune({ upto, limit })]);
       return result!.changes;
     },
   };

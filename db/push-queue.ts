@@ -274,7 +274,8 @@ const live_account = sql`exists (select 1 from accounts where id = ${p("account_
 
 /**
  * A last-minute silent push that takes back an alert whose reason ended while it was under way. Of an
- * account that is deleted it has a copy of the token, as its devices go too.
+ * account that is deleted it has a copy of the token, as its devices go too; of one of which nothing
+ * is left there is none.
  */
 export const clearLate = statement(
   sql`insert into pushes (account_id, device_id, kind, subject, key_id, environment, token, parts, urgency, due_at, expires_at, created_at)
@@ -284,6 +285,6 @@ export const clearLate = statement(
     where not exists (select 1 from questions q join keys k on k.id = q.key_id and k.deleted_at is null where q.id = ${p("about")} and q.status = 'pending')
       and not exists (select 1 from tasks t join keys k on k.id = t.key_id and k.deleted_at is null where t.id = ${p("about")})
       and (exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")} and apns_token = ${p("token")})
-        or not ${live_account})
+        or exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is not null))
     ${MERGED}`,
 );

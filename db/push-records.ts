@@ -12,10 +12,11 @@ const now = at("now");
 
 const RECORD = sql`apns_id, account_id, device_id, key_id, kind, about, environment, outcome, reason, attempts, created_at, tried_at, done_at`;
 
-/** Keeps what became of a push. All columns are placeholders. */
+/** Keeps what became of a push, unless its account is gone. All columns are placeholders. */
 export const addRecord = statement(
-  sql`insert into push_records (${RECORD}) values (${p("apns_id")}, ${p("account_id")}, ${p("device_id")}, ${p("key_id")}, ${p("kind")}, ${p("about")},
-    ${p("environment")}, ${p("outcome")}, ${p("reason")}, ${p("attempts")}, ${at("created_at")}, ${at("tried_at")}, ${at("done_at")})`,
+  sql`insert into push_records (${RECORD}) select ${p("apns_id")}, ${p("account_id")}, ${p("device_id")}, ${p("key_id")}, ${p("kind")}, ${p("about")},
+    ${p("environment")}, ${p("outcome")}, ${p("reason")}, ${p("attempts")}, ${at("created_at")}, ${at("tried_at")}, ${at("done_at")}
+    where exists (select 1 from accounts where id = ${p("account_id")})`,
 );
 
 /** Nobody sends them, now or any more. */
@@ -26,7 +27,7 @@ const expire = [
   statement(
     sql`insert into push_records (${RECORD}) select apns_id, account_id, device_id, key_id,
       case when kind = 'silent' and parts <> '[]' then 'clear' else kind end, case when kind in ('silent', 'widget') then '' else coalesce(question_id, task_id) end,
-      environment, 'expired', null, attempts, created_at, tried_at, ${now} from pushes where ${someExpired}`,
+      environment, 'expired', null, attempts, created_at, tried_at, ${now} from pushes where ${someExpired} and exists (select 1 from accounts where id = account_id)`,
   ),
   statement(
     sql`delete from live_activities where ended_at is not null and (push_token, account_id) in (select token, account_id from pushes where kind = 'end' and ${someExpired})`,

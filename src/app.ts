@@ -3,7 +3,7 @@
 import { pruneChallenges } from "../db/challenges.ts";
 import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
 import { pruneCreations } from "../db/creations.ts";
-import { deleteStep } from "../db/deletions.ts";
+import { createSweeper } from "../db/deletions.ts";
 import { createFaultLog } from "../db/faults.ts";
 import { forgetRepeats } from "../db/idempotency.ts";
 import { openStore } from "../db/open.ts";
@@ -11,6 +11,7 @@ import { createOutbox } from "../db/outbox.ts";
 import { expirePushes, prunePushRecords } from "../db/push-records.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
+import type { Store } from "../db/store.ts";
 import { createStoreWatch } from "../db/store-watch.ts";
 import { appRouter } from "../routers/index.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./auth/apple-root.ts";
@@ -39,6 +40,7 @@ import { createStreams } from "./http/stream.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
 import { createVisits } from "./http/visit.ts";
 import type { Ids } from "./ids.ts";
+import { createEventPruner } from "./jobs/event-pruner.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
 import { LIMITS, RATES } from "./limits.ts";
@@ -70,6 +72,8 @@ interface AppDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /** The time at the store in epoch seconds; null where that is this machine's own. */
+  readonly storeTime: (store: Store) => Promise<number | null>;
   /**
    * Asks for the end of the process, for a reason that no request can mend: stop gracefully, exit
    * with 1. Returns at once, may be called more than once and while the start is under way. The
@@ -84,7 +88,8 @@ export type App = Awaited<ReturnType<typeof startApp>>;
 const DRAIN = 10;
 
 /** Opens and migrates the store, then listens. Throws when either cannot be done. */
-export async function startApp({ config, clock, ids, log, endProcess }: AppDeps) {
+export async function startApp(app_deps: AppDeps) {
+  const { config, clock, ids, log, storeTime, endProcess } = app_deps;
   const tools = createTools(appRouter);
   const check = await loadAttestationCheck(config);
   const push_services = await connectPushServices(config, clock);
@@ -140,6 +145,8 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
     pushStatus: createPushStatus({ store, health: sender.health }),
     activity: createActivity({ ...deps, keys }),
   };
+  /** The earlier of the two clocks: one that is ahead must not remove what others still need. */
+  const retentionTime = async () => Math.min(clock.now(), (await storeTime(store)) ?? Infinity);
   const activity_log = createActivityLog({ store, clock, ids, log });
   const usage = createUsage({ keys, clock, log });
   const runner = createRunner({
@@ -151,10 +158,10 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
       pruneQuestions: createQuestionPruner(store),
       pruneActivity: createActivityPruner(store),
       pruneCreations: (before, limit) => pruneCreations(store, before, limit),
-      outbox,
+      pruneEvents: createEventPruner({ outbox, clock }),
       forgetRepeats: (before, limit) => forgetRepeats(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
-      deleteStep: (limit) => deleteStep(store, limit),
+      deleteStep: createSweeper(store, clock),
       expirePushes: (now, limit) => expirePushes(store, now, limit),
       prunePushRecords: (before, limit) => prunePushRecords(store, before, limit),
       checkVersion: () =>
@@ -164,6 +171,7 @@ export async function startApp({ config, clock, ids, log, endProcess }: AppDeps)
         }),
     }),
     clock,
+    retentionTime,
     log,
   });
   const streams = createStreams({ auth, feed, clock });

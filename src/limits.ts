@@ -72,6 +72,19 @@ export const LIMITS = {
   finished_questions_per_key: 1_000,
   /** How long events stay in the store for processes that fell behind. */
   event_retention: 300,
+  /** Seconds between two looks at how far the events are, by which a process tells their age. */
+  event_look_every: 10,
+  /**
+   * Seconds from the end of all else of a deleted account to the removal of its events: longer than
+   * the 6 within which every process has delivered them or has ended its streams.
+   */
+  deleted_events_kept: 10,
+  /** Numbers of events that one step looks through for those of deleted accounts: under 1 ms. */
+  deleted_events_step: 2_000,
+  /** Deleted accounts whose end is under way in one process; others wait for their turn. */
+  deleted_accounts: 10_000,
+  /** Seconds until a deleted account that has pushes to be sent is looked at again. */
+  deleted_account_retry: 30,
   /** Characters of an `Idempotency-Key`, and how long it is kept. */
   idempotency_key: 255,
   idempotency_retention: 86_400,

@@ -1,5 +1,6 @@
 /** The process: environment, start, signals. The only file with side effects at import. */
 
+import { storeTime } from "../db/store-time.ts";
 import { type App, startApp } from "./app.ts";
 import { systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";
@@ -42,7 +43,7 @@ try {
       .then(finish, () => {});
   };
   const ids = createIds(systemClock);
-  const starting = startApp({ config, clock: systemClock, ids, log, endProcess });
+  const starting = startApp({ config, clock: systemClock, ids, log, storeTime, endProcess });
   const app = await starting;
 
   if (!ending) {

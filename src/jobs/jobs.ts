@@ -17,7 +17,8 @@ interface JobDeps {
   /** Looks at up to `limit` keys, or removes as many entries; true while there are more. */
   readonly pruneActivity: (before: number, limit: number) => Promise<boolean>;
   readonly pruneCreations: (before: number, limit: number) => Promise<number>;
-  readonly outbox: { prune(before: number, limit: number): Promise<number> };
+  /** Deletes up to `limit` events that every process has had time to read; true if more may be left. */
+  readonly pruneEvents: (limit: number) => Promise<boolean>;
   readonly forgetRepeats: (before: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` challenges that are expired at `now`; gives their number. */
   readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
@@ -31,7 +32,7 @@ interface JobDeps {
 }
 
 export function createJobs(deps: JobDeps): Job[] {
-  const { questions, tasks, inbox, task_retention_days, outbox, deleteStep } = deps;
+  const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, forgetRepeats } = deps;
   const { expirePushes, prunePushRecords, checkVersion } = deps;
   return [
@@ -39,7 +40,9 @@ export function createJobs(deps: JobDeps): Job[] {
       // Within 10 seconds (interface.md §3 Question), with room for a busy store.
       name: "expire questions",
       every: 2,
-      run: async ({ limit }) => ({ more: (await questions.expireDue(limit)) === limit }),
+      run: async ({ now, limit }) => ({
+        more: (await questions.expireDue(await now(), limit)) === limit,
+      }),
     },
     {
       name: "finish deletions",
@@ -59,7 +62,7 @@ export function createJobs(deps: JobDeps): Job[] {
       every: 60,
       async run({ now, limit }) {
         if (task_retention_days === 0) return { more: false };
-        const before = now - task_retention_days * 86_400;
+        const before = (await now()) - task_retention_days * 86_400;
         return { more: (await tasks.expireFinished(before, limit)) === limit };
       },
     },
@@ -71,52 +74,56 @@ export function createJobs(deps: JobDeps): Job[] {
     {
       name: "prune inboxes",
       every: 300,
-      run: async ({ limit }) => ({ more: (await inbox.forget(limit)) === limit }),
+      run: async ({ now, limit }) => ({
+        more: (await inbox.forget(await now(), limit)) === limit,
+      }),
     },
     {
       name: "forget repeats",
       every: 60,
       run: async ({ now, limit }) => ({
-        more: (await forgetRepeats(now - LIMITS.idempotency_retention, limit)) === limit,
+        more: (await forgetRepeats((await now()) - LIMITS.idempotency_retention, limit)) === limit,
       }),
     },
     {
       name: "prune challenges",
       every: 60,
-      run: async ({ now, limit }) => ({ more: (await pruneChallenges(now, limit)) === limit }),
+      run: async ({ now, limit }) => ({
+        more: (await pruneChallenges(await now(), limit)) === limit,
+      }),
     },
     {
       name: "prune activity",
       every: 300,
       run: async ({ now, limit }) => ({
-        more: await pruneActivity(now - LIMITS.activity_retention, limit),
+        more: await pruneActivity((await now()) - LIMITS.activity_retention, limit),
       }),
     },
     {
       name: "prune account creations",
       every: 300,
       run: async ({ now, limit }) => ({
-        more: (await pruneCreations(now - RATES.accounts.window, limit)) === limit,
+        more: (await pruneCreations((await now()) - RATES.accounts.window, limit)) === limit,
       }),
     },
     {
       name: "expire pushes",
       every: 10,
-      run: async ({ now, limit }) => ({ more: (await expirePushes(now, limit)) === limit }),
+      run: async ({ now, limit }) => ({
+        more: (await expirePushes(await now(), limit)) === limit,
+      }),
     },
     {
       name: "prune push records",
       every: 60,
       run: async ({ now, limit }) => ({
-        more: (await prunePushRecords(now - PUSH.record_days * 86_400, limit)) === limit,
+        more: (await prunePushRecords((await now()) - PUSH.record_days * 86_400, limit)) === limit,
       }),
     },
     {
       name: "prune events",
       every: 30,
-      run: async ({ now, limit }) => ({
-        more: (await outbox.prune(now - LIMITS.event_retention, limit)) === limit,
-      }),
+      run: async ({ limit }) => ({ more: await pruneEvents(limit) }),
     },
   ];
 }

@@ -11,8 +11,14 @@ export interface Job {
   readonly name: string;
   /** Seconds between passes. */
   readonly every: number;
-  /** One pass over at most `limit` rows; `more` asks for another one at once. */
-  run(pass: { now: number; limit: number }): Promise<{ more: boolean }>;
+  /** One step of a pass, over at most `limit` rows; `more` asks for another one at once. */
+  run(pass: Pass): Promise<{ more: boolean }>;
+}
+
+interface Pass {
+  /** The time that retention goes by, in epoch seconds; the same throughout a pass. */
+  now(): Promise<number>;
+  readonly limit: number;
 }
 
 /** Rows of one pass. */
@@ -24,6 +30,8 @@ const BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 interface RunnerOptions {
   readonly jobs: readonly Job[];
   readonly clock: Clock;
+  /** For {@link Pass.now}; asked at most once in a pass. */
+  readonly retentionTime: () => Promise<number>;
   readonly log: Log;
 }
 
@@ -45,7 +53,7 @@ const NOT_RUN: Kept = {
   last_error: null,
 };
 
-export function createRunner({ jobs, clock, log }: RunnerOptions) {
+export function createRunner({ jobs, clock, retentionTime, log }: RunnerOptions) {
   const timers = new Map<string, Cancel>();
   const running = new Set<Promise<void>>();
   const known = new Map(
@@ -61,8 +69,10 @@ export function createRunner({ jobs, clock, log }: RunnerOptions) {
     const at = clock.now();
     const from = clock.elapsed();
     own.running = true;
+    let time: Promise<number> | undefined;
+    const pass = { now: () => (time ??= retentionTime()), limit: LIMIT };
     try {
-      while (!stopped && (await job.run({ now: clock.now(), limit: LIMIT })).more);
+      while (!stopped && (await job.run(pass)).more);
       own.done++;
       own.last_error = null;
       own.last_done_at = clock.now();

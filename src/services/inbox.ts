@@ -246,11 +246,10 @@ export function createInbox(deps: InboxDeps) {
     },
 
     /**
-     * Removes up to `limit` items that outlasted their retention, and says so where unread ones go;
-     * gives how many it found (decisions.md, Limits, inbox retention).
+     * Removes up to `limit` items that outlasted their retention by `now`, and says so where unread
+     * ones go; gives how many it found (decisions.md, Limits, inbox retention).
      */
-    async forget(limit: number): Promise<number> {
-      const now = clock.now();
+    async forget(now: number, limit: number): Promise<number> {
       const days = (count: number) => now - count * 86_400;
       const [read] = await store.write([
         deleteRead({ before: days(LIMITS.read_item_days), limit }),

@@ -156,7 +156,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     return hold(caller, question, wait, signal);
   };
 
-  const expireDue = async (limit: number, now = clock.now()): Promise<number> => {
+  const expireDue = async (now: number, limit: number): Promise<number> => {
     const due = await store.read(overdueQuestions({ now, limit }));
     await Promise.all(
       due.map((row) => finish(row, { ...row.question, status: "expired" }, expireQuestion)),
@@ -251,7 +251,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       if (query.task_id !== undefined) await assertOwnTask(caller, query.task_id);
       // What is overdue shows as expired, swept or not.
       const now = clock.now();
-      while (effects && (await expireDue(SWEEP, now)) === SWEEP);
+      while (effects && (await expireDue(now, SWEEP)) === SWEEP);
       const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
       const rows = await store.read(
         questionList({

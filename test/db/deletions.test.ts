@@ -3,21 +3,25 @@
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import { sql } from "drizzle-orm";
-import { deleteStep } from "../../db/deletions.ts";
+import { insertActivity } from "../../db/activity.ts";
+import { createSweeper } from "../../db/deletions.ts";
 import { openStore } from "../../db/open.ts";
+import { addRecord } from "../../db/push-records.ts";
 import { statement } from "../../db/statement.ts";
+import type { Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
+import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask, DEVICE } from "../support/client.ts";
-import { createTestClock } from "../support/clock.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
 
 const STEP = fileURLToPath(new URL("../support/delete-step.ts", import.meta.url));
 
-/** Tables that no key or account owns, and the events, which go with their retention. */
-const NOT_OWNED = ["events"];
+/** What goes last, some seconds after all else. */
+const LAST = ["events"];
 
 async function open(url: string) {
   const store = await openStore({ url, auth_token: undefined }, systemClock);
@@ -26,7 +30,7 @@ async function open(url: string) {
     ([name]) => name as string,
   );
   const owned: string[] = [];
-  for (const table of tables.filter((name) => !NOT_OWNED.includes(name))) {
+  for (const table of tables.filter((name) => !LAST.includes(name))) {
     const columns = (await rows(`select name from pragma_table_info('${table}')`)).flat();
     if (columns.some((name) => name === "key_id" || name === "account_id")) owned.push(table);
   }
@@ -41,6 +45,14 @@ async function open(url: string) {
   };
   const total = async () => Object.values(await counts()).reduce((sum, count) => sum + count, 0);
   return { store, counts, total };
+}
+
+/** Does what waits for some seconds to pass as well. */
+async function finish(store: Store, clock: TestClock) {
+  const step = createSweeper(store, clock);
+  while (await step(200));
+  await clock.advance(LIMITS.deleted_events_kept);
+  while (await step(200));
 }
 
 /** What is left of {@link fill} once its second key is deleted. */
@@ -128,7 +140,7 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
     // Each step by a process of its own, that knows nothing of the ones before.
     const { store, total } = await open(url);
     const before = await total();
-    more = await deleteStep(store, 4);
+    more = await createSweeper(store, systemClock)(4);
     const gone_now = before - (await total());
     expect(gone_now).toBeLessThanOrEqual(4);
     expect(gone_now > 0).toBe(more);
@@ -137,13 +149,21 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   expect(steps).toBeGreaterThan(20);
 
   const { store, counts } = await open(url);
-  expect(await counts()).toEqual({
+  const left = {
     ...KEPT,
     live_activities: 11,
     // Two of the account that stays, and the one that waits to be sent.
     pushes: 3,
     push_records: 9,
-  });
+    // Its own row says that something is left of it.
+    accounts: 2,
+  };
+  expect(await counts()).toEqual(left);
+  await finish(store, clock);
+  expect(await counts()).toEqual(left);
+  await store.write([statement(sql.raw("delete from pushes where token = 'cd'"))({})]);
+  await finish(store, clock);
+  expect(await counts()).toEqual({ ...left, live_activities: 10, pushes: 1, accounts: 1 });
   await store.close();
   expect((await kept.agent.send("GET /v1/tasks")).body.tasks.length).toBe(9);
   const [key] = (await kept.person.send("GET /v1/keys")).body.keys;
@@ -172,18 +192,101 @@ test("a deletion that is killed at each of its steps is finished all the same [�
   }
   expect(kills).toBeGreaterThan(6);
   const { store, counts } = await open(url);
+  expect(await counts()).toEqual({ ...KEPT, accounts: 2 });
+  await finish(store, createTestClock());
   expect(await counts()).toEqual(KEPT);
   await store.close();
 }, 60_000);
 
-test("the job does it, also when two processes do it at once [§4 Keys removed in steps]", async () => {
+/** Rows of an account and its keys in every table that has any, by name. */
+async function rowsOf(store: Store, account_id: string, key_ids: readonly string[]) {
+  const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
+  const columns = await rows(
+    "select m.name, c.name from sqlite_schema m, pragma_table_info(m.name) c where m.type = 'table' and (c.name in ('account_id', 'key_id', 'from_key_id') or (c.name = 'id' and m.name in ('accounts', 'keys')))",
+  );
+  const ids = [account_id, ...key_ids].map((id) => `'${id}'`).join();
+  const found: Record<string, number> = {};
+  for (const [table, column] of columns as [string, string][]) {
+    const [row] = await rows(`select count(*) from ${table} where ${column} in (${ids})`);
+    if ((row![0] as number) > 0) found[`${table}.${column}`] = row![0] as number;
+  }
+  return { found, columns: columns.length };
+}
+
+test("the jobs of two processes leave no row of an account, and no stream ends before its time [§4 Keys removed in steps]", async () => {
   const { url } = await createTestStore();
-  const apps = await Promise.all([1, 2].map(() => startTestApp({ database_url: url })));
-  const { person } = await fill(apps[0]!.url);
-  await person.send("DELETE /v1/account");
-  const { store, counts } = await open(url);
-  await until(async () => Object.values(await counts()).every((count) => count === 0));
+  const clocks = [createTestClock(), createTestClock()];
+  const apps = await Promise.all(clocks.map((clock) => startTestApp({ clock, database_url: url })));
+  const [one, two] = apps.map((app) => app.url) as [string, string];
+  const kept = await createPair(one);
+  const gone = await fill(one);
+  const ids = [gone.agent.key.id, gone.second.key.id];
+  const { store } = await open(url);
+  const left = () => rowsOf(store, gone.person.account.id, ids);
+  const streams = await Promise.all([one, two].map((at) => openStream(at, gone.person.token)));
+  const others = await Promise.all([one, two].map((at) => openStream(at, kept.person.token)));
+  const before = await left();
+  expect(before.columns).toBeGreaterThan(20);
+  expect(Object.keys(before.found)).toContain("events.account_id");
+
+  await gone.person.send("DELETE /v1/account");
+  // Events of others stand before and after those that go.
+  await createTask(kept.agent.send);
+  const pass = async (seconds: number) => {
+    for (let i = 0; i < seconds; i++) {
+      for (const clock of clocks) await clock.advance(1);
+      for (const app of apps) await app.jobs.settled();
+    }
+  };
+  await pass(1);
+  for (const stream of streams) {
+    await stream.ended;
+    expect(stream.events.at(-1)!.event).toBe("account.deleted");
+  }
+  await pass(2);
+  // A process that is slow has these seconds to deliver them.
+  expect(Object.keys((await left()).found).sort()).toEqual(["accounts.id", "events.account_id"]);
+  await pass(LIMITS.deleted_events_kept + 1);
+  expect((await left()).found).toEqual({});
+
+  await createTask(kept.agent.send);
+  await pass(1);
+  for (const stream of others) {
+    expect(await stream.names(2)).toEqual(["task.created", "task.created"]);
+    stream.close();
+  }
   await store.close();
-  const lines = apps.flatMap((app) => app.lines).filter((line) => line.includes("job failed"));
-  expect(lines).toEqual([]);
+  const lines = apps.flatMap((app) => app.lines);
+  expect(lines.filter((line) => /job failed|fell behind/.test(line))).toEqual([]);
+});
+
+test("what requests under way add to a deleted account goes with it", async () => {
+  const { url } = await createTestStore();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, database_url: url });
+  const { person, agent } = await createPair(app.url);
+  const { store } = await open(url);
+  const { id } = person.account;
+  await person.send("DELETE /v1/account");
+  const step = createSweeper(store, clock);
+  while (await step(200));
+  const late = [
+    `push_records (apns_id, account_id, device_id, kind, about, environment, outcome, attempts, created_at, done_at) values ('x', '${id}', 'dev_x', 'task', 't', 'sandbox', 'sent', 1, 0, 0)`,
+    `idempotency (id, body, resource_id, account_id, created_at) values ('x', 'x', 'x', '${id}', 0)`,
+  ];
+  await store.write(late.map((text) => statement(sql.raw(`insert into ${text}`))({})));
+  await clock.advance(LIMITS.deleted_events_kept);
+  while (await step(200));
+  expect((await rowsOf(store, id, [agent.key.id])).found).toEqual({});
+
+  // After that not even one that has waited as long can leave anything.
+  const record = { apns_id: "y", account_id: id, device_id: "dev_x", key_id: null, kind: "task" };
+  const rest = { about: "t", environment: "sandbox", outcome: "sent", reason: null, attempts: 1 };
+  const times = { created_at: 0, tried_at: 0, done_at: 0 };
+  await store.write([
+    addRecord({ ...record, ...rest, ...times }),
+    insertActivity([{ id: "act_x", key_id: agent.key.id, entries: [[0]] as never }]),
+  ]);
+  expect((await rowsOf(store, id, [agent.key.id])).found).toEqual({});
+  await store.close();
 });

@@ -1,6 +1,7 @@
 /** A whole Relay in this process, on a real store and a real port. */
 
 import { afterAll } from "bun:test";
+import { storeTime } from "../../db/store-time.ts";
 import { type App, startApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
@@ -22,6 +23,8 @@ interface AppOptions {
   readonly env?: Record<string, string>;
   /** In the place of the one of chance, for exact back-off: at least 0 and below 1. */
   readonly jitter?: () => number;
+  /** The time at the store; with a clock of the test's, that clock's when absent. */
+  readonly storeTime?: () => Promise<number>;
 }
 
 /** Starts it. Called at the top of a file it stops with the file, inside a test with that test. */
@@ -43,6 +46,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     clock,
     ids,
     log,
+    storeTime: options.storeTime ?? (clock === systemClock ? storeTime : async () => null),
     endProcess: (reason) => endings.push(reason),
   });
   afterAll(() => app.stop());

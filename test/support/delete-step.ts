@@ -1,15 +1,16 @@
 /** Does one step of the deletions, and is killed while the next one is under way. */
 
 import { argv, kill, pid } from "node:process";
-import { deleteStep } from "../../db/deletions.ts";
+import { createSweeper } from "../../db/deletions.ts";
 import { openStore } from "../../db/open.ts";
 import { systemClock } from "../../src/clock.ts";
 
 const [url = "", limit] = argv.slice(2);
 const store = await openStore({ url, auth_token: undefined }, systemClock);
-const more = await deleteStep(store, Number(limit));
+const step = createSweeper(store, systemClock);
+const more = await step(Number(limit));
 if (!more) process.exit(0);
-void deleteStep(store, Number(limit));
+void step(Number(limit));
 // Before or after its commit, as it happens.
 if (Math.random() < 0.5) await new Promise((turn) => setImmediate(turn));
 kill(pid, "SIGKILL");

@@ -1,0 +1,36 @@
+/**
+ * Removes events that every process has had time to read. Their age is what this process saw of it,
+ * by a clock that is never set: with one that is days ahead nothing goes that others have not read
+ * (decisions.md, Holding a crowd, Clocks).
+ */
+
+import type { Clock } from "../clock.ts";
+import { LIMITS } from "../limits.ts";
+
+interface EventPrunerOptions {
+  readonly outbox: {
+    /** The newest number given. */
+    latest(): Promise<number>;
+    /** Deletes up to `limit` events up to a number; gives how many. */
+    prune(upto: number, limit: number): Promise<number>;
+  };
+  readonly clock: Pick<Clock, "elapsed">;
+}
+
+/** Gives one step: it deletes up to `limit` events, and gives whether more may be left. */
+export function createEventPruner({ outbox, clock }: EventPrunerOptions) {
+  /** How far the events were at some moments of the retention; a restart begins anew. */
+  const looks: { readonly seq: number; readonly at: number }[] = [];
+  let upto = 0;
+
+  return async (limit: number): Promise<boolean> => {
+    const last = looks.at(-1);
+    if (!last || clock.elapsed() - last.at >= LIMITS.event_look_every) {
+      const seq = await outbox.latest();
+      // The moment after the read: no event must seem older than it is.
+      looks.push({ seq, at: clock.elapsed() });
+    }
+    while (clock.elapsed() - looks[0]!.at >= LIMITS.event_retention) upto = looks.shift()!.seq;
+    return upto > 0 && (await outbox.prune(upto, limit)) === limit;
+  };
+}

@@ -1,0 +1,88 @@
+/** A process whose clock is wrong takes nothing from the others (decisions.md, Holding a crowd, Clocks). */
+
+import { afterAll, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openStore } from "../../db/open.ts";
+import { statement } from "../../db/statement.ts";
+import { storeTime } from "../../db/store-time.ts";
+import { systemClock } from "../../src/clock.ts";
+import { LIMITS } from "../../src/limits.ts";
+import { startTestApp } from "../support/app.ts";
+import { ask, createAgent, createPair, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { createTestStore } from "../support/store.ts";
+
+const DAY = 86_400;
+const AHEAD = 40 * DAY;
+
+/** Two processes on one store, the second one with its clock ahead by days. */
+async function startTwo(store_time: "of the first" | "of the second") {
+  const { url: database_url } = await createTestStore();
+  const clock = createTestClock();
+  const ahead = createTestClock();
+  ahead.shiftWall(AHEAD);
+  const app = await startTestApp({ clock, database_url });
+  const storeTime = async () => (store_time === "of the first" ? clock : ahead).now();
+  const wrong = await startTestApp({ clock: ahead, database_url, storeTime });
+  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  afterAll(() => store.close());
+  const count = async (table: string) => {
+    const query = sql.raw(`select count(*) from ${table}`);
+    return (await store.read(statement(query, { gives: "rows" })({})))[0]![0] as number;
+  };
+  /** Lets the jobs of the second one pass, while `seconds` go by for it. */
+  const pass = async (seconds: number, step = seconds) => {
+    for (let left = seconds; left > 0; left -= step) {
+      await ahead.skip(step);
+      await wrong.jobs.settled();
+    }
+  };
+  return { app, wrong, count, pass };
+}
+
+test("a process that is days ahead prunes no event before it has seen it for five minutes", async () => {
+  const { app, count, pass } = await startTwo("of the second");
+  const { agent } = await createPair(app.url);
+  await pass(30);
+  for (let i = 0; i < 3; i++) await createTask(agent.send);
+  const events = await count("events");
+  expect(events).toBeGreaterThan(3);
+  await pass(LIMITS.event_retention, 30);
+  expect(await count("events")).toBeGreaterThanOrEqual(3);
+  await pass(60, 30);
+  expect(await count("events")).toBe(0);
+});
+
+for (const whose of ["of the first", "of the second"] as const) {
+  const kept = whose === "of the first";
+  const what = kept
+    ? "with the store's time right, a process days ahead removes nothing early"
+    : "with the store's time ahead as well, retention does remove it";
+  test(what, async () => {
+    const { app, count, pass } = await startTwo(whose);
+    const { person, agent } = await createPair(app.url);
+    const other = await createAgent(app.url, person);
+    const done = await createTask(agent.send, { title: "t", status: "done" });
+    const message = { key_id: agent.key.id, text: "m" };
+    await other.send("POST /v1/messages", message, { headers: { "idempotency-key": "x" } });
+    const { id } = await ask(agent.send);
+    await pass(601, 301);
+    const left = [
+      (await agent.send(`GET /v1/tasks/${done.id}`)).status,
+      (await agent.send("GET /v1/inbox?peek=true")).body.unread,
+      await count("idempotency"),
+      (await agent.send(`GET /v1/questions/${id}`)).body.status,
+    ];
+    expect(left).toEqual(kept ? [200, 1, 1, "pending"] : [404, 0, 0, "expired"]);
+  });
+}
+
+test("a libSQL server says what time it is; a file has the time of its machine", async () => {
+  const { url } = await createTestStore();
+  const store = await openStore({ url, auth_token: undefined }, systemClock);
+  const time = await storeTime(store);
+  if (store.kind === "embedded") expect(time).toBeNull();
+  // The server of the tests runs on this machine.
+  else expect(Math.abs(time! - systemClock.now())).toBeLessThan(30);
+  await store.close();
+});
