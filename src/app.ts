@@ -183,6 +183,7 @@ export async function startApp(app_deps: AppDeps) {
     waits,
     pushLanes: sender.health,
     look: () => admin.look(),
+    log,
   });
   const openVisit = createVisits({
     auth,
@@ -237,7 +238,7 @@ export async function startApp(app_deps: AppDeps) {
   const admin_surface = createAdminSurface({
     token: config.ADMIN_TOKEN,
     admin,
-    metrics: [...monitor.meter.metrics, ...createMeasures(admin, admin_deps)],
+    metrics: [...monitor.metrics, ...createMeasures(admin, admin_deps)],
     log,
   });
 

@@ -203,3 +203,15 @@ export const PUSH = {
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
 } as const;
+
+/** Running out of file descriptors; seconds (decisions.md, Holding a crowd). */
+export const DESCRIPTORS = {
+  /** Between two probes: the longest time that the event loop may spin before it is slowed down. */
+  check_every: 0.25,
+  /** Pause after each turn of the loop meanwhile: some 3 % of a core, 2 ms more for each answer. */
+  pause: 0.002,
+  /** Descriptors must have been free this long for the shortage to be over. */
+  settle: 1,
+  /** At least this long between two log lines. */
+  log_every: 60,
+} as const;

@@ -1,6 +1,6 @@
 /** What the operating system and the event loop say of this process. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { Cancel, Clock } from "./clock.ts";
 
 /** Seconds between two looks at the event loop, and how many of them are kept: a minute's. */
@@ -31,6 +31,8 @@ export function createProcessStats(clock: Clock) {
   let looks = 0;
   let cancel: Cancel = () => {};
   let kept: { readonly until: number; readonly stats: ProcessStats } | undefined;
+  let max_fds = readMaxFds();
+  let memory: Pick<NodeJS.MemoryUsage, "rss" | "heapUsed"> = process.memoryUsage();
 
   const look = () => {
     const due = clock.elapsed() + LOOK_EVERY;
@@ -42,20 +44,20 @@ export function createProcessStats(clock: Clock) {
 
   const readNow = (): ProcessStats => {
     const { user, system } = process.cpuUsage();
-    const { rss, heapUsed } = process.memoryUsage();
+    // Some of this is read from files, which fails while no descriptor is left: then what was read
+    // last has to do.
+    memory = orNull(() => process.memoryUsage()) ?? memory;
+    max_fds = readMaxFds() ?? max_fds;
     const sorted = late.slice(0, Math.min(looks, LOOKS)).sort();
     const at = (part: number) => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
     return {
       started_at,
       cpu_user: user / 1e6,
       cpu_system: system / 1e6,
-      resident_bytes: rss,
-      heap_bytes: heapUsed,
-      open_fds: orNull(() => readdirSync("/proc/self/fd").length),
-      max_fds: orNull(() => {
-        const limits = readFileSync("/proc/self/limits", "latin1");
-        return Number(/^Max open files +(\d+)/m.exec(limits)![1]);
-      }),
+      resident_bytes: memory.rss,
+      heap_bytes: memory.heapUsed,
+      open_fds: countOpenFds(),
+      max_fds,
       lag: { p50: at(0.5), p99: at(0.99), max: at(1) },
     };
   };
@@ -73,8 +75,18 @@ export function createProcessStats(clock: Clock) {
   };
 }
 
-/** Null where there is no such file. */
-function orNull(read: () => number): number | null {
+/** The size of the folder is their number since Linux 6.2, and asking for it needs none. */
+const countOpenFds = () =>
+  orNull(() => statSync("/proc/self/fd").size || readdirSync("/proc/self/fd").length);
+
+const readMaxFds = () =>
+  orNull(() => {
+    const limits = readFileSync("/proc/self/limits", "latin1");
+    return Number(/^Max open files +(\d+)/m.exec(limits)![1]);
+  });
+
+/** Null where there is no such file, or it cannot be read now. */
+function orNull<Value>(read: () => Value): Value | null {
   try {
     return read();
   } catch {

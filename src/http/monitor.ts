@@ -1,6 +1,9 @@
 /** Watches over this process: its requests, its last three hours, its memory and event loop. */
 
 import { type Clock, systemClock } from "../clock.ts";
+import { createDescriptorWatch, descriptorSystem } from "../descriptors.ts";
+import type { Log } from "../log.ts";
+import type { Metric } from "../metrics.ts";
 import type { LaneHealth } from "../model/push.ts";
 import { createProcessStats } from "../process-stats.ts";
 import { createSeries, type Looks } from "../series.ts";
@@ -13,9 +16,10 @@ interface MonitorOptions {
   readonly pushLanes: () => readonly LaneHealth[];
   /** Asked once a minute. */
   readonly look: () => Promise<Looks>;
+  readonly log: Log;
 }
 
-export function createMonitor({ clock, streams, waits, pushLanes, look }: MonitorOptions) {
+export function createMonitor({ clock, streams, waits, pushLanes, look, log }: MonitorOptions) {
   // The event loop is the real one even when the time is a test's.
   const process_stats = createProcessStats(systemClock);
   const series = createSeries({
@@ -38,16 +42,31 @@ export function createMonitor({ clock, streams, waits, pushLanes, look }: Monito
     },
     look,
   });
+  const meter = createMeter({ clock, series });
+  const descriptors = createDescriptorWatch({
+    clock: systemClock,
+    system: descriptorSystem,
+    usage: () => ({
+      max_fds: process_stats.read().max_fds,
+      requests_in_flight: meter.inFlight(),
+      streams: streams.count(),
+      waits: waits.count(),
+    }),
+    log,
+  });
   return {
-    meter: createMeter({ clock, series }),
+    meter,
+    metrics: [...meter.metrics, ...descriptors.metrics] as readonly Metric[],
     series,
     processStats: process_stats.read,
     start(): void {
       process_stats.start();
+      descriptors.start();
       series.start();
     },
     stop(): void {
       process_stats.stop();
+      descriptors.stop();
       series.stop();
     },
   };

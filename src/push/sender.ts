@@ -79,7 +79,16 @@ export async function connectPushServices(config: Config, clock: Clock) {
       throw cannotUse(`${name}_KEY`, "is no PEM text or file of a P-256 private key", error);
     }
   }
+  if (services.length > 0) startHttpClient();
   return services;
+}
+
+/**
+ * Bun starts the thread of its HTTP client with the first request, and ends the process if no file
+ * descriptor is left for it then. A connection that nobody takes starts it now.
+ */
+function startHttpClient(): void {
+  fetch.preconnect("http://127.0.0.1:1");
 }
 
 async function readCa(path: string): Promise<string> {

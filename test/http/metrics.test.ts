@@ -23,6 +23,7 @@ const NAMES = {
   nodejs_heap_size_used_bytes: "gauge",
   process_open_fds: "gauge",
   process_max_fds: "gauge",
+  relay_descriptor_shortages_total: "counter",
   nodejs_eventloop_lag_p50_seconds: "gauge",
   nodejs_eventloop_lag_p99_seconds: "gauge",
   nodejs_eventloop_lag_max_seconds: "gauge",
