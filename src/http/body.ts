@@ -3,6 +3,7 @@
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { createBodyRoom } from "./body-room.ts";
+import { refusePipelined } from "./pipelining.ts";
 
 /** One, as the memory is the process's. */
 const room = createBodyRoom(LIMITS.bodies_bytes);
@@ -19,6 +20,7 @@ export function checkDeclaredSize(request: Request): void {
 export async function readText(request: Request): Promise<string> {
   checkDeclaredSize(request);
   const bytes = await readBytes(request);
+  await refusePipelined(request);
   if (bytes.length === 0) return "";
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json *(;|$)/i.test(type)) fail("unsupported_media_type");

@@ -12,6 +12,7 @@ import { checkDeclaredSize, readJson } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import { keyFault, onceOf } from "./idempotency.ts";
+import { refusePipelined } from "./pipelining.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import { json, noContent, problem } from "./respond.ts";
 import type { OpenVisit, Visit } from "./visit.ts";
@@ -59,6 +60,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const decoders = new Map(
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
     );
+    const changes = procedure._def.type === "mutation";
     const call = directCall(procedure as unknown as AnyTRPCProcedure);
 
     const handle: Handler = async (request, visit) => {
@@ -80,6 +82,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         }
       } else {
         checkDeclaredSize(request);
+        if (changes) await refusePipelined(request);
       }
       if (isObject(data)) {
         if (in_query.size > 0) readQuery(request.url, decoders, data, rejected);

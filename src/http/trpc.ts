@@ -4,7 +4,7 @@ import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AdminContext } from "../../routers/admin.ts";
 import { toServiceError, toTrpcError } from "../../routers/trpc.ts";
-import { invalidFields, ServiceError } from "../errors.ts";
+import { ClientGone, invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { Signer } from "../signer.ts";
@@ -31,7 +31,10 @@ export function createTrpcHandler(options: TrpcOptions) {
   const { endpoint, router, createContext, signer, log } = options;
   return async (visit: Visit, path: string): Promise<Response> => {
     const { request } = visit;
-    const body = await readBody(request).catch((error: unknown) => toServiceError(error));
+    const body = await readBody(request).catch((error: unknown) => {
+      if (error instanceof ClientGone) throw error;
+      return toServiceError(error);
+    });
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
     // Before any call, so that it is known whose each refused one is.

@@ -1,0 +1,114 @@
+/** A second request that follows the first one on its connection, before that is answered. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createPair, createTask } from "../support/client.ts";
+import { connect, head } from "../support/raw.ts";
+
+const app = await startTestApp();
+const { agent } = await createPair(app.url);
+
+const JSON_TYPE = { "content-type": "application/json" };
+const authorization = `Bearer ${agent.secret}`;
+
+const send = (method: string, path: string, body = "", headers: Record<string, string> = {}) =>
+  head(method, path, { authorization, ...(body && JSON_TYPE), ...headers }, body) + body;
+
+const post = (title: string, headers?: Record<string, string>) =>
+  send("POST", "/v1/tasks", JSON.stringify({ title }), headers);
+
+const chunked = (title: string) => {
+  const body = JSON.stringify({ title });
+  const headers = { authorization, ...JSON_TYPE, "transfer-encoding": "chunked" };
+  return `${head("POST", "/v1/tasks", headers)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+};
+
+const GET = send("GET", "/v1/agents");
+
+const call = (title: string) =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "create_task", arguments: { title } },
+  });
+
+const MCP = { accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18" };
+
+/** Sends it in one packet, and gives the statuses of all answers until the connection ends. */
+async function exchange(packet: string): Promise<number[]> {
+  const connection = await connect(app.url);
+  // The last request asks for the end, so that a connection that survives ends too.
+  connection.write(packet + send("GET", "/health", "", { connection: "close" }));
+  const statuses: number[] = [];
+  for (let answer = await connection.answer(); answer; answer = await connection.answer()) {
+    statuses.push(answer.status);
+  }
+  return statuses;
+}
+
+async function titles(): Promise<string[]> {
+  const { body } = await agent.send("GET /v1/tasks?limit=500");
+  return body.tasks.map(({ title }: { title: string }) => title);
+}
+
+/** Each creates a task, when it comes alone. */
+const CHANGES: readonly (readonly [name: string, change: (title: string) => string])[] = [
+  ["a POST", post],
+  ["a POST in chunks", chunked],
+  ["a call of tRPC", (title) => send("POST", "/trpc/tasks.create", JSON.stringify({ title }))],
+  ["a call of a tool", (title) => send("POST", "/mcp", call(title), MCP)],
+];
+
+test.each(CHANGES)("%s with another request in its packet does nothing", async (_, change) => {
+  const connection = await connect(app.url);
+  connection.write(change("alone"));
+  expect([200, 201]).toContain((await connection.answer())!.status);
+  connection.end();
+
+  expect(await exchange(change("refused"))).toEqual([]);
+  expect(await exchange(change("refused") + change("refused"))).toEqual([]);
+  // Whether the read is answered depends on the store; what follows it never is.
+  expect([[], [200]]).toContainEqual(await exchange(GET + change("refused")));
+  // Whatever they had written would be there before this one.
+  const last = await createTask(agent.send);
+  expect((await titles()).slice(0, 2)).toEqual([last.title, "alone"]);
+});
+
+test("a PATCH or a DELETE with another request in its packet does nothing", async () => {
+  const task = await createTask(agent.send);
+  const path = `/v1/tasks/${task.id}` as const;
+  expect(await exchange(send("PATCH", path, '{"title":"changed"}'))).toEqual([]);
+  expect(await exchange(send("DELETE", path))).toEqual([]);
+  await createTask(agent.send);
+  expect((await agent.send(`GET ${path}`)).body).toEqual(task);
+});
+
+test("a POST whose body ends in the packet of the next request does nothing", async () => {
+  const whole = post("in two packets");
+  const connection = await connect(app.url);
+  connection.write(whole.slice(0, -3));
+  // The server has the first part once it has answered another connection.
+  await agent.send("GET /v1/agents");
+  connection.write(whole.slice(-3) + GET);
+  expect(await connection.answer()).toBeNull();
+  await createTask(agent.send);
+  expect(await titles()).not.toContain("in two packets");
+});
+
+test("a POST that asks for the end of its connection is answered, and what follows is not", async () => {
+  const last = post("the last", { connection: "close" });
+  expect(await exchange(last + post("after the last"))).toEqual([201]);
+  await createTask(agent.send);
+  expect(await titles()).toContain("the last");
+  expect(await titles()).not.toContain("after the last");
+});
+
+test("a request that is refused before its body is read leaves the connection to the next", async () => {
+  const wrong = send("POST", "/v1/no/such/path", "{}");
+  expect(await exchange(wrong)).toEqual([404, 200]);
+});
+
+test("nothing of it is logged as a fault", () => {
+  expect(app.lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+});
