@@ -1,12 +1,14 @@
-/** The store on a libSQL server, over HTTP, with group commit and its change feed. */
+/** The store on a libSQL server, over HTTP: reads share round trips, writes share commits. */
 
-import type { InArgs, InStatement, ResultSet } from "@libsql/client";
-import { createClient } from "@libsql/client/http";
 import type { Clock } from "../src/clock.ts";
+import { ServiceError } from "../src/errors.ts";
+import { LIMITS, SERVER_STORE } from "../src/limits.ts";
+import { createChangeFeed } from "./change-feed.ts";
 import type { ReportFault } from "./faults.ts";
+import { createHranaStream, endpointOf, HranaError, HranaStatusError } from "./hrana.ts";
 import { createLane } from "./lane.ts";
+import { createReadQueue } from "./read-queue.ts";
 import {
-  type Cell,
   checkArgs,
   isAway,
   isBusy,
@@ -17,15 +19,9 @@ import {
   whenFree,
 } from "./store.ts";
 
-/** Milliseconds until a request to a server that does not answer is given up. */
-const TIMEOUT_MS = 4_000;
 /** Seconds between polls: rarely while the change feed works, since it wakes us. */
 const POLL_WITH_FEED = 0.25;
 const POLL_WITHOUT_FEED = 0.025;
-/** The feed fires just before the commit is visible, so a second look follows. Seconds. */
-const SECOND_LOOK = 0.01;
-/** Seconds until a feed that ended is opened again, and one the server does not have. */
-const REOPEN = { ended: 0.25, missing: 60 };
 
 interface ServerOptions {
   /** `http(s):`, `libsql:` or `ws(s):` URL; all are spoken over HTTP. */
@@ -39,106 +35,83 @@ export function openServer(
   clock: Clock,
   report: ReportFault,
 ): Store {
-  const http_url = url.replace(/^ws(s?):/, "http$1:");
-  const client = createClient({
-    url: http_url,
-    ...(auth_token !== undefined && { authToken: auth_token }),
-    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(TIMEOUT_MS) }),
+  const endpoint = endpointOf(url, auth_token);
+  const reads = createReadQueue({
+    batches: Array.from(
+      { length: SERVER_STORE.read_requests },
+      () => createHranaStream(endpoint, clock).read,
+    ),
+    toError,
+    mayBeOne,
+    clock,
   });
-  const closing = new AbortController();
-  let feed_open = false;
-
-  /** Tells a fault of the statement from a server that cannot be used. */
-  const asking = <T>(ask: () => Promise<T>): Promise<T> =>
-    whenFree(clock, async () => {
-      try {
-        return await ask();
-      } catch (error) {
-        if (isBusy(error) || isAway(error) || isStatementFault(error)) throw error;
-        throw unavailable(error);
-      }
-    });
 
   // One batch at a time: sqld can livelock under concurrent writes.
-  const lane = createLane(
-    async (statements) => {
-      const batch = statements.map(toClient);
-      const results = await asking(() => client.batch(batch, "write"));
-      return results.map(toResult);
-    },
-    clock,
-    report,
-  );
-
-  const openFeed = async (changed: () => void): Promise<void> => {
-    const base = http_url
-      .replace(/^libsql:/, /[?&]tls=0/.test(http_url) ? "http:" : "https:")
-      .replace(/\?.*$/, "")
-      .replace(/\/$/, "");
-    while (!closing.signal.aborted) {
-      let pause = REOPEN.ended;
+  const writer = createHranaStream(endpoint, clock);
+  const commit = async (
+    statements: readonly Statement[],
+    until: number,
+  ): Promise<WriteResult[]> => {
+    for (const { sql, args } of statements) checkArgs(sql, args);
+    const overdue = new AbortController();
+    const cancel = clock.after(until - clock.elapsed(), () => overdue.abort());
+    const attempt = async () => {
       try {
-        const response = await fetch(`${base}/beta/listen?table=events&action=insert`, {
-          signal: closing.signal,
-          ...(auth_token !== undefined && { headers: { authorization: `Bearer ${auth_token}` } }),
-        });
-        if (!response.ok || !response.body) {
-          pause = REOPEN.missing;
-        } else {
-          feed_open = true;
-          for await (const _ of response.body) {
-            changed();
-            clock.after(SECOND_LOOK, changed);
-          }
-        }
-      } catch {
-        // The end of the feed says nothing by itself; the look below finds out.
+        return await writer.write(statements, overdue.signal);
+      } catch (error) {
+        throw isBusy(error) ? error : toError(error);
       }
-      feed_open = false;
-      if (closing.signal.aborted) return;
-      changed();
-      await new Promise<void>((next) => clock.after(pause, next));
+    };
+    try {
+      return await whenFree(clock, attempt, until);
+    } finally {
+      cancel();
     }
   };
+  const lane = createLane(commit, clock, report);
+
+  const feed = createChangeFeed(endpoint, clock);
 
   return {
     kind: "server",
-    async read(statement) {
-      const query = toClient(statement);
-      const result = await asking(() => client.execute(query));
-      return statement.read(toResult(result).rows);
+    async read(statement, { within = LIMITS.store_answer } = {}) {
+      checkArgs(statement.sql, statement.args);
+      return statement.read((await reads.read(statement, within)).rows);
     },
     write: lane.write,
     writable: lane.writable,
     gone: () => false,
-    watch(changed) {
-      void openFeed(changed);
-    },
-    pollEvery: () => (feed_open ? POLL_WITH_FEED : POLL_WITHOUT_FEED),
+    watch: feed.watch,
+    pollEvery: () => (feed.isOpen() ? POLL_WITH_FEED : POLL_WITHOUT_FEED),
     stats: lane.stats,
     walBytes: () => null,
     async close() {
-      closing.abort();
+      feed.close();
       await lane.close();
-      client.close();
+      reads.close();
     },
   };
 }
 
-/** Codes that the server gives for a statement itself, as opposed to its own troubles. */
+/** Tells a fault of the statement from a server that cannot be used. */
+function toError(error: unknown): unknown {
+  if (error instanceof ServiceError || isStatementFault(error)) return error;
+  return unavailable(error);
+}
+
+/**
+ * Codes that the server gives for a statement itself, as opposed to its own troubles. What we throw
+ * for a value that cannot be read is of the statement too.
+ */
 function isStatementFault(error: unknown): boolean {
-  return /^(SQLITE_|SQL_|ARGS_)/.test(String((error as { code?: unknown }).code));
+  if (error instanceof HranaError) {
+    return /^(SQLITE_|SQL_|ARGS_)/.test(error.code) && !isAway(error);
+  }
+  return error instanceof RangeError;
 }
 
-function toClient({ sql, args }: Statement): InStatement {
-  checkArgs(sql, args);
-  // The protocol sends a JavaScript number as a float; an integer must arrive as one.
-  const exact = args.map((arg) => (Number.isInteger(arg) ? BigInt(arg as number) : arg));
-  return { sql, args: exact as InArgs };
-}
-
-function toResult(result: ResultSet): WriteResult {
-  const width = result.columns.length;
-  const rows = result.rows.map((row) => Array.from({ length: width }, (_, i) => row[i] as Cell));
-  return { rows, changes: result.rowsAffected, row_id: Number(result.lastInsertRowid ?? 0) };
+/** A query that does not parse, or answers that are too large together, fail their whole request. */
+function mayBeOne(error: unknown): boolean {
+  if (error instanceof HranaStatusError) return error.status === 400 || error.status === 413;
+  return error instanceof HranaError;
 }

@@ -215,3 +215,19 @@ export const DESCRIPTORS = {
   /** At least this long between two log lines. */
   log_every: 60,
 } as const;
+
+/** Requests to a libSQL server; seconds unless the name says otherwise (decisions.md, Holding a crowd). */
+export const SERVER_STORE = {
+  /** Between two looks for reads that are past their deadline. */
+  sweep_every: 0.1,
+  /** Reads that share one round trip. More would let the first ones wait for the last. */
+  reads_per_request: 128,
+  /** What a list counts for among them: 8 pages of 1 MiB stay below the server's 10 MB an answer. */
+  list_weight: 16,
+  /** Round trips of reads under way at once; more only queue in the server, which has few cores. */
+  read_requests: 4,
+  /** Reads that wait for a round trip, some 3 s of the server's time; one more is `503`. */
+  reads_queued: 16_384,
+  /** A stream unused for so long is opened anew: sqld gives it up after 10. */
+  stream_idle: 8,
+} as const;

@@ -1,0 +1,51 @@
+/** The change feed of a libSQL server: says that some process committed an event. */
+
+import type { Clock } from "../src/clock.ts";
+import type { Endpoint } from "./hrana.ts";
+
+/** It fires just before the commit is visible, so a second look follows. Seconds. */
+const SECOND_LOOK = 0.01;
+/** Seconds until a feed that ended is opened again, and one the server does not have. */
+const REOPEN = { ended: 0.25, missing: 60 };
+
+export function createChangeFeed({ base, auth_token }: Endpoint, clock: Clock) {
+  const closing = new AbortController();
+  let is_open = false;
+
+  const follow = async (changed: () => void): Promise<void> => {
+    while (!closing.signal.aborted) {
+      let pause = REOPEN.ended;
+      try {
+        const response = await fetch(`${base}/beta/listen?table=events&action=insert`, {
+          signal: closing.signal,
+          ...(auth_token !== undefined && { headers: { authorization: `Bearer ${auth_token}` } }),
+        });
+        if (!response.ok || !response.body) {
+          pause = REOPEN.missing;
+        } else {
+          is_open = true;
+          for await (const _ of response.body) {
+            changed();
+            clock.after(SECOND_LOOK, changed);
+          }
+        }
+      } catch {
+        // The end of the feed says nothing by itself; the look below finds out.
+      }
+      is_open = false;
+      if (closing.signal.aborted) return;
+      changed();
+      await new Promise<void>((next) => clock.after(pause, next));
+    }
+  };
+
+  return {
+    /** Calls `changed` soon after each commit, and when the feed ended. */
+    watch(changed: () => void): void {
+      void follow(changed);
+    },
+    /** False while the server has no feed, or cannot be reached. */
+    isOpen: (): boolean => is_open,
+    close: (): void => closing.abort(),
+  };
+}

@@ -1,0 +1,173 @@
+/** Reads that arrive together share one round trip to the server; each keeps its own deadline. */
+
+import type { Clock } from "../src/clock.ts";
+import { SERVER_STORE } from "../src/limits.ts";
+import { isBusy, type Statement, unavailable, type WriteResult } from "./store.ts";
+
+/** Runs queries in one round trip; a fault of one query stands in its place. */
+export type ReadBatch = (
+  statements: readonly Statement[],
+  signal: AbortSignal,
+) => Promise<(WriteResult | Error)[]>;
+
+interface ReadQueueOptions {
+  /** Each has one round trip under way at a time. */
+  readonly batches: readonly ReadBatch[];
+  /** The error of a read, from what {@link ReadBatch} gave or threw for it. */
+  readonly toError: (error: unknown) => unknown;
+  /** True when a failed round trip may be the fault of a single query among several. */
+  readonly mayBeOne: (error: unknown) => boolean;
+  readonly clock: Clock;
+}
+
+interface Read {
+  readonly statement: Statement;
+  /** By `clock.elapsed()`. */
+  readonly due: number;
+  readonly resolve: (result: WriteResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Group {
+  readonly reads: readonly Read[];
+  readonly abort: AbortController;
+}
+
+/** Seconds until a read is repeated that met a lock. */
+const BUSY_PAUSE = 0.002;
+
+export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueueOptions) {
+  const free = [...batches];
+  const under_way = new Set<Group>();
+  /** Reads without an answer, in the order of their arrival; those of a group included. */
+  const open = new Set<Read>();
+  let queue: Read[] = [];
+  let scheduled = false;
+  let sweeping = false;
+  let closed = false;
+
+  const settle = (read: Read, outcome: WriteResult | Error): void => {
+    if (!open.has(read)) return;
+    if (!(outcome instanceof Error)) {
+      open.delete(read);
+      read.resolve(outcome);
+    } else if (isBusy(outcome)) {
+      clock.after(BUSY_PAUSE, () => {
+        if (!open.has(read)) return;
+        queue.push(read);
+        schedule();
+      });
+    } else {
+      open.delete(read);
+      read.reject(toError(outcome));
+    }
+  };
+
+  /** Halves a group that failed as a whole, until the query at fault is alone. */
+  const ask = async (batch: ReadBatch, reads: readonly Read[], signal: AbortSignal) => {
+    const left = reads.filter((read) => open.has(read));
+    if (left.length === 0) return;
+    try {
+      const outcomes = await batch(
+        left.map(({ statement }) => statement),
+        signal,
+      );
+      left.forEach((read, i) => {
+        settle(read, outcomes[i]!);
+      });
+    } catch (error) {
+      if (left.length > 1 && mayBeOne(error)) {
+        const middle = left.length >> 1;
+        await ask(batch, left.slice(0, middle), signal);
+        await ask(batch, left.slice(middle), signal);
+      } else {
+        for (const read of left) settle(read, error as Error);
+      }
+    }
+  };
+
+  const start = async (batch: ReadBatch, reads: readonly Read[]): Promise<void> => {
+    const group = { reads, abort: new AbortController() };
+    under_way.add(group);
+    await ask(batch, reads, group.abort.signal);
+    under_way.delete(group);
+    free.push(batch);
+    schedule();
+  };
+
+  const pump = (): void => {
+    scheduled = false;
+    while (queue.length > 0 && free.length > 0) {
+      void start(free.pop()!, queue.splice(0, sizeOfGroup(queue)));
+    }
+  };
+
+  // A macrotask, so that every read of this turn of the loop joins the group.
+  const schedule = (): void => {
+    if (scheduled || queue.length === 0 || free.length === 0) return;
+    scheduled = true;
+    setImmediate(pump);
+  };
+
+  /** One look at all of them instead of a timer for each. */
+  const sweep = (): void => {
+    if (sweeping || open.size === 0) return;
+    sweeping = true;
+    clock.after(SERVER_STORE.sweep_every, () => {
+      sweeping = false;
+      const now = clock.elapsed();
+      giveUp((read) => read.due <= now);
+      sweep();
+    });
+  };
+
+  const giveUp = (isDue: (read: Read) => boolean): void => {
+    const before = open.size;
+    for (const read of open) {
+      if (!isDue(read)) continue;
+      open.delete(read);
+      read.reject(unavailable("the server does not answer"));
+    }
+    if (open.size === before) return;
+    queue = queue.filter((read) => open.has(read));
+    for (const { reads, abort } of under_way) {
+      if (!reads.some((read) => open.has(read))) abort.abort();
+    }
+  };
+
+  return {
+    /**
+     * Resolves with the rows; throws `503 store_unavailable` when there is no answer `within`
+     * seconds of the call, or when too many reads wait.
+     */
+    read(statement: Statement, within: number): Promise<WriteResult> {
+      if (closed) return Promise.reject(unavailable("closed"));
+      if (queue.length >= SERVER_STORE.reads_queued) {
+        return Promise.reject(unavailable("too many reads wait"));
+      }
+      return new Promise((resolve, reject) => {
+        const read = { statement, due: clock.elapsed() + within, resolve, reject };
+        queue.push(read);
+        open.add(read);
+        schedule();
+        sweep();
+      });
+    },
+
+    /** Gives up all reads, and refuses later ones. */
+    close(): void {
+      closed = true;
+      giveUp(() => true);
+    },
+  };
+}
+
+/** How many of the first reads fit in one round trip: at least one. */
+function sizeOfGroup(queue: readonly Read[]): number {
+  let weight = 0;
+  for (let i = 0; i < queue.length; i++) {
+    weight += queue[i]!.statement.gives === "row" ? 1 : SERVER_STORE.list_weight;
+    if (weight > SERVER_STORE.reads_per_request) return Math.max(1, i);
+  }
+  return queue.length;
+}
