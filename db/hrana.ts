@@ -106,6 +106,8 @@ export function endpointOf(url: string, auth_token: string | undefined): Endpoin
 export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) {
   const headers = {
     "content-type": "application/json",
+    // On one network compression costs the server more than it saves: a quarter of a list's CPU.
+    "accept-encoding": "identity",
     ...(auth_token !== undefined && { authorization: `Bearer ${auth_token}` }),
   };
   let baton: string | null = null;

@@ -4,7 +4,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event.ts";
 import { accounts, events, items, keys, questions, tasks } from "./schema.ts";
 import { insertWhere, qb, select, statement } from "./statement.ts";
-import type { Cell, ReadOptions, Statement, Store } from "./store.ts";
+import type { Cell, Statement, Store } from "./store.ts";
 
 /** The tables whose rows carry a `change_id`. */
 const STAMPED = { accounts, items, keys, questions, tasks };
@@ -101,12 +101,13 @@ const prune = statement(
 /** What the feed reads: the newest number given, and the events after a number. */
 export function createOutbox(store: Store) {
   return {
-    async latest(options?: ReadOptions): Promise<number> {
-      const [row] = await store.read(latest({}), options);
+    /** `within`: seconds until it is given up, as for {@link Store.read}. */
+    async latest(within?: number): Promise<number> {
+      const [row] = await store.read(latest({}), { within });
       return row ? (row[0] as number) : 0;
     },
-    after: (seq: number, limit: number): Promise<StoredEvent[]> =>
-      store.read(after({ seq, limit })),
+    after: (seq: number, limit: number, within?: number): Promise<StoredEvent[]> =>
+      store.read(after({ seq, limit }), { within }),
     /** Deletes up to `limit` events, the oldest first, none after number `upto`; gives how many. */
     async prune(upto: number, limit: number): Promise<number> {
       const [result] = await store.write([prune({ upto, limit })]);

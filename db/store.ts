@@ -51,9 +51,9 @@ export interface StoreStats {
   readonly queued: number;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Seconds until it is given up with `503 store_unavailable`; `LIMITS.store_answer` at the most. */
-  readonly within?: number;
+  readonly within?: number | undefined;
 }
 
 export interface Store {

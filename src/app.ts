@@ -282,7 +282,7 @@ export async function startApp(app_deps: AppDeps) {
           "/mcp": { POST: mcp },
           "/health": {
             GET: createHealth({
-              probe: () => outbox.latest({ within: LIMITS.health_answer }),
+              probe: () => outbox.latest(LIMITS.health_answer),
               writable: store.writable,
               version: VERSION,
             }),

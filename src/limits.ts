@@ -70,6 +70,8 @@ export const LIMITS = {
   mcp_progress_every: 10,
   /** Questions of a key that are no longer pending. */
   finished_questions_per_key: 1_000,
+  /** Seconds without an answer of the store until event streams and waits end: 6 in all. */
+  store_silence: 4,
   /** How long events stay in the store for processes that fell behind. */
   event_retention: 300,
   /** Seconds between two looks at how far the events are, by which a process tells their age. */

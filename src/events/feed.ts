@@ -5,15 +5,16 @@
 
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { StoredEvent } from "../model/event.ts";
 
 /** What the feed reads of the store. */
 interface EventSource {
-  /** The newest sequence number given. */
-  latest(): Promise<number>;
-  /** Up to `limit` events with a higher number than `seq`, in order. */
-  after(seq: number, limit: number): Promise<StoredEvent[]>;
+  /** The newest sequence number given. Fails when it takes longer than `within` seconds. */
+  latest(within: number): Promise<number>;
+  /** Up to `limit` events with a higher number than `seq`, in order; `within` as before. */
+  after(seq: number, limit: number, within: number): Promise<StoredEvent[]>;
   /** Seconds between polls while someone listens. */
   pollEvery(): number;
 }
@@ -44,6 +45,11 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   let pumping = false;
   const waiting: (() => void)[] = [];
   let cancel_poll: Cancel = () => {};
+  /** When a look began, or the store last answered it; by `clock.elapsed()`. */
+  let answered_at = 0;
+
+  /** Seconds until the store counts as lost, unless it answers. */
+  const timeLeft = (): number => answered_at + LIMITS.store_silence - clock.elapsed();
 
   const deliver = (event: StoredEvent) => {
     last = event.seq;
@@ -62,7 +68,8 @@ export function createFeed({ source, clock, log }: FeedOptions) {
 
   const readTable = async (): Promise<void> => {
     for (;;) {
-      const rows = await source.after(last, PAGE);
+      const rows = await source.after(last, PAGE, timeLeft());
+      answered_at = clock.elapsed();
       for (const row of rows) {
         if (row.seq <= last) continue;
         if (row.seq !== last + 1) {
@@ -87,7 +94,8 @@ export function createFeed({ source, clock, log }: FeedOptions) {
 
   /** Starts anew from the newest event; listeners of before were told of the loss. */
   const recover = async (): Promise<void> => {
-    last = await source.latest();
+    last = await source.latest(timeLeft());
+    answered_at = clock.elapsed();
     own.clear();
     if (lost) log.info("store is back");
     lost = false;
@@ -98,12 +106,26 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     await readTable();
   };
 
+  /** One failure may be a connection that had gone stale; two, or a long silence, are a lost store. */
+  const lookTwice = async (): Promise<void> => {
+    answered_at = clock.elapsed();
+    try {
+      await lookOnce();
+    } catch (error) {
+      if (timeLeft() <= 0) throw error;
+      await lookOnce();
+    }
+  };
+
   const pump = async (): Promise<void> => {
     while (look) {
       look = false;
       const resolvers = waiting.splice(0);
-      // One failure may be a connection that had gone stale; two are a lost store.
-      await lookOnce().catch(lookOnce).catch(lose);
+      await lookTwice().catch((error: unknown) => {
+        lose(error);
+        // Those who came during the look hear of it now, not after another long silence.
+        resolvers.push(...waiting.splice(0));
+      });
       for (const resolve of resolvers) resolve();
     }
     pumping = false;
@@ -140,6 +162,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
 
   return {
     async start(): Promise<void> {
+      answered_at = clock.elapsed();
       await recover();
       poll();
     },

@@ -1,0 +1,71 @@
+/** An HTTP proxy before a libSQL server that shows, and may change, what a store asks of it. */
+
+import { afterAll } from "bun:test";
+
+interface PipelineRequest {
+  readonly baton: string | null;
+  /** Statements in its batch, those around a transaction included. */
+  readonly steps: number;
+  readonly authorization: string | null;
+}
+
+interface Answering {
+  /** Sends the request on, with another baton if given. */
+  forward(baton?: string): Promise<Response>;
+  readonly request: PipelineRequest;
+}
+
+/** Forwards to `target`; each request of a pipeline is told of in `requests`. */
+export function startPipelineProxy(target: string) {
+  const requests: PipelineRequest[] = [];
+  let under_way = 0;
+  let most_under_way = 0;
+  let given_up = 0;
+  let answer = ({ forward }: Answering): Promise<Response> => forward();
+
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 60,
+    async fetch(incoming) {
+      const { pathname, search } = new URL(incoming.url);
+      const authorization = incoming.headers.get("authorization");
+      if (!pathname.endsWith("/v3/pipeline")) return fetch(`${target}${pathname}${search}`);
+      const body = (await incoming.json()) as {
+        baton: string | null;
+        requests: { batch: { steps: unknown[] } }[];
+      };
+      const steps = body.requests.reduce((sum, { batch }) => sum + batch.steps.length, 0);
+      const request = { baton: body.baton, steps, authorization };
+      requests.push(request);
+      most_under_way = Math.max(most_under_way, ++under_way);
+      incoming.signal.addEventListener("abort", () => given_up++);
+      const forward = (baton = body.baton) =>
+        fetch(`${target}/v3/pipeline`, {
+          method: "POST",
+          headers: { "accept-encoding": "identity" },
+          body: JSON.stringify({ ...body, baton }),
+          signal: incoming.signal,
+        });
+      try {
+        return await answer({ forward, request });
+      } finally {
+        under_way--;
+      }
+    },
+  });
+  afterAll(() => server.stop(true));
+
+  return {
+    url: server.url.origin,
+    requests,
+    /** Requests under way at once so far, at most. */
+    mostUnderWay: () => most_under_way,
+    /** Requests whose client no longer waits. */
+    givenUp: () => given_up,
+    /** How requests are answered from now on. */
+    answer(by: typeof answer): void {
+      answer = by;
+    },
+  };
+}
