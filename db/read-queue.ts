@@ -46,21 +46,21 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
   let sweeping = false;
   let closed = false;
 
-  const settle = (read: Read, outcome: WriteResult | Error): void => {
-    if (!open.has(read)) return;
-    if (!(outcome instanceof Error)) {
-      open.delete(read);
-      read.resolve(outcome);
-    } else if (isBusy(outcome)) {
-      clock.after(BUSY_PAUSE, () => {
-        if (!open.has(read)) return;
-        queue.push(read);
-        schedule();
-      });
-    } else {
-      open.delete(read);
-      read.reject(toError(outcome));
+  const answer = (read: Read, outcome: WriteResult | Error): void => {
+    if (outcome instanceof Error) return refuse(read, outcome);
+    if (open.delete(read)) read.resolve(outcome);
+  };
+
+  const refuse = (read: Read, error: unknown): void => {
+    if (!isBusy(error)) {
+      if (open.delete(read)) read.reject(toError(error));
+      return;
     }
+    clock.after(BUSY_PAUSE, () => {
+      if (!open.has(read)) return;
+      queue.push(read);
+      schedule();
+    });
   };
 
   /** Halves a group that failed as a whole, until the query at fault is alone. */
@@ -73,7 +73,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
         signal,
       );
       left.forEach((read, i) => {
-        settle(read, outcomes[i]!);
+        answer(read, outcomes[i]!);
       });
     } catch (error) {
       if (left.length > 1 && mayBeOne(error)) {
@@ -81,7 +81,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
         await ask(batch, left.slice(0, middle), signal);
         await ask(batch, left.slice(middle), signal);
       } else {
-        for (const read of left) settle(read, error as Error);
+        for (const read of left) refuse(read, error);
       }
     }
   };

@@ -1,6 +1,7 @@
 /** A real libSQL server process (sqld) on a temporary folder. */
 
 import { afterAll } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { tempFolder } from "./temp.ts";
 import { until } from "./until.ts";
@@ -51,9 +52,25 @@ export async function startSqld(): Promise<Sqld> {
     async restart() {
       child = await start();
     },
-    freeze: () => child.kill("SIGSTOP"),
+    freeze() {
+      child.kill("SIGSTOP");
+      // On a busy machine its threads go on for a moment.
+      while (!isStopped(child.pid)) Bun.sleepSync(1);
+    },
     thaw: () => child.kill("SIGCONT"),
   };
+}
+
+/** True once no thread of the process runs. */
+function isStopped(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((id) =>
+      /\) [Tt] /.test(readFileSync(`/proc/${pid}/task/${id}/stat`, "latin1")),
+    );
+  } catch {
+    // A thread ended meanwhile.
+    return false;
+  }
 }
 
 /** A port that was free a moment ago. */
