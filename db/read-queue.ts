@@ -47,8 +47,8 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
   let closed = false;
 
   const answer = (read: Read, outcome: WriteResult | Error): void => {
-    if (outcome instanceof Error) return refuse(read, outcome);
-    if (open.delete(read)) read.resolve(outcome);
+    if (outcome instanceof Error) refuse(read, outcome);
+    else if (open.delete(read)) read.resolve(outcome);
   };
 
   const refuse = (read: Read, error: unknown): void => {
