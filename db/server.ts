@@ -76,7 +76,12 @@ export function openServer(
     kind: "server",
     async read(statement, { within = LIMITS.store_answer } = {}) {
       checkArgs(statement.sql, statement.args);
-      return statement.read((await reads.read(statement, within)).rows);
+      try {
+        return statement.read((await reads.read(statement, within)).rows);
+      } catch (error) {
+        if (error instanceof ServiceError) report(error);
+        throw error;
+      }
     },
     write: lane.write,
     writable: lane.writable,

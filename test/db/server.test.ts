@@ -8,7 +8,7 @@ import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { createFeed } from "../../src/events/feed.ts";
-import { SERVER_STORE } from "../../src/limits.ts";
+import { LIMITS, SERVER_STORE } from "../../src/limits.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startPipelineProxy } from "../support/pipeline-proxy.ts";
 import { startSqld } from "../support/sqld.ts";
@@ -46,7 +46,7 @@ const settle = async (work: readonly Promise<unknown>[]): Promise<unknown[]> =>
 async function setUp(clock: Clock = systemClock, auth_token?: string) {
   const sqld = await startSqld();
   const proxy = startPipelineProxy(sqld.url);
-  const store = openServer({ url: proxy.url, auth_token }, clock);
+  const store = openServer({ url: proxy.url, auth_token }, clock, () => {});
   await store.write([create({})]);
   proxy.requests.length = 0;
   return { sqld, proxy, store };
@@ -332,7 +332,7 @@ server(
 
 server("killed and restarted in mid-flight it loses nothing acknowledged", async () => {
   const sqld = await startSqld();
-  const store = openServer({ url: sqld.url, auth_token: undefined }, systemClock);
+  const store = openServer({ url: sqld.url, auth_token: undefined }, systemClock, () => {});
   await store.write([create({})]);
   const acknowledged: string[] = [];
   let next = 0;
