@@ -60,7 +60,7 @@ try {
         servers.map(async ({ pid, port }, i) => {
           const own = agents[i]!.slice(0, connections);
           const load = { port, status, requests: own.map((agent) => [request(agent)]) };
-          return { pid, ...(await openLoad(load)) };
+          return { pids: [pid], ...(await openLoad(load)) };
         }),
       );
       await compare(`${name}, ${connections} at once`, without!, logged!);

@@ -1,25 +1,15 @@
-/** The bare limit of the bench: the same answers with nothing but Bun and the libSQL binding. */
+/**
+ * The bare limit of the bench: the same answers with nothing but Bun and libSQL. Takes the URL of the
+ * store and the frame that its streams send.
+ */
 
-import Database from "libsql";
+import { openBareClient } from "./bare-client.ts";
+import { openBareFile } from "./bare-file.ts";
 
-const [path, frame] = process.argv.slice(2) as [string, string];
-
-const db = new Database(path);
-db.exec("pragma journal_mode = wal");
-db.exec("pragma synchronous = full");
-db.exec(`create table tasks (
-  id text primary key not null, key_id text not null, account_id text not null, title text not null,
-  description text not null, status text not null, priority text not null, notify integer not null,
-  progress integer, status_note text, source text not null, created_at integer not null,
-  updated_at integer not null, completed_at integer, seen_at integer, host text,
-  change_id text not null)`);
-db.exec("create index tasks_key on tasks (key_id, status, updated_at, id)");
-db.exec("create index tasks_account on tasks (account_id, status, updated_at, id, key_id)");
-
-const begin = db.prepare("begin immediate");
-const commit = db.prepare("commit");
-const insert = db.prepare(`insert into tasks values (${Array(17).fill("?").join(", ")})`);
-const byId = db.prepare("select * from tasks where id = ?");
+const [url, frame = ""] = process.argv.slice(2) as [string, string?];
+const store = url.startsWith("file:")
+  ? openBareFile(url.slice("file:".length))
+  : await openBareClient(url);
 
 /** As many as Relay's side uses, since each has its own place in an index. */
 const KEYS = 64;
@@ -32,30 +22,16 @@ interface Input {
   readonly description: string;
 }
 
-const waiting: { readonly input: Input; readonly done: (id: string) => void }[] = [];
-
-function commitGroup(): void {
-  const group = waiting.splice(0);
-  begin.run();
-  const ids = group.map(({ input: { title, description } }) => {
-    const id = idOf("tsk", created);
-    const key = idOf("key", created++ % KEYS);
-    const now = Date.now();
-    const owner = [id, key, ACCOUNT, title, description, "todo", "medium", 1, null, null];
-    insert.run([...owner, "agent", now, now, null, now, null, "0"]);
-    return id;
-  });
-  commit.run();
-  group.forEach(({ done }, i) => {
-    done(ids[i]!);
-  });
+async function create({ title, description }: Input): Promise<string> {
+  const id = idOf("tsk", created);
+  const key = idOf("key", created++ % KEYS);
+  const now = Date.now();
+  const owner = [id, key, ACCOUNT, title, description, "todo", "medium", 1, null, null];
+  await store.create([...owner, "agent", now, now, null, now, null, "0"]);
+  return id;
 }
 
-function create(input: Input): Promise<string> {
-  return new Promise((done) => {
-    if (waiting.push({ input, done }) === 1) setImmediate(commitGroup);
-  });
-}
+const respond = (body: unknown) => Response.json(body);
 
 const encoder = new TextEncoder();
 const bytes = encoder.encode(frame);
@@ -68,12 +44,25 @@ const server = Bun.serve({
   routes: {
     "/static": new Response("{}", { headers: { "content-type": "application/json" } }),
     "/v1/tasks": {
+      async GET({ url }) {
+        const key = Number(new URL(url).searchParams.get("key"));
+        return Response.json({ tasks: await store.list([idOf("key", key), 50]) });
+      },
       async POST(request) {
         const input = (await request.json()) as Input;
         return Response.json({ id: await create(input), ...input }, { status: 201 });
       },
     },
-    "/v1/tasks/:id": { GET: (request) => Response.json(byId.get([request.params.id])) },
+    "/v1/tasks/:id": {
+      GET(request) {
+        const row = store.read(request.params.id);
+        return row instanceof Promise ? row.then(respond) : respond(row);
+      },
+      async PATCH(request) {
+        const { status_note } = (await request.json()) as { status_note: string };
+        return Response.json(await store.patch([status_note, Date.now(), request.params.id]));
+      },
+    },
     "/v1/events": {
       GET() {
         let own: ReadableStreamDefaultController<Uint8Array>;

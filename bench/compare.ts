@@ -1,4 +1,4 @@
-/** Measures two servers in turns, so that what else the machine does falls on both alike. */
+/** Measures servers in turns, so that what else the machine does falls on all alike. */
 
 import { readFileSync } from "node:fs";
 import type { Load } from "./load.ts";
@@ -10,8 +10,12 @@ export const WARM_UP = 1;
 /** Clock ticks of a second in `/proc`. */
 const TICKS = 100;
 
-/** Seconds of processor time that a process has used. */
-function cpuOf(pid: number): number {
+/** Seconds of processor time that processes have used together. */
+export function cpuOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + cpuOfOne(pid), 0);
+}
+
+function cpuOfOne(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
     .replace(/^.*\) /, "")
     .split(" ");
@@ -19,61 +23,95 @@ function cpuOf(pid: number): number {
 }
 
 export interface Side {
-  readonly pid: number;
+  /** The server's processes. */
+  readonly pids: readonly number[];
+  /** Those of a store that is a server of its own. */
+  readonly store_pids?: readonly number[];
   run(seconds: number): Promise<Load>;
   close(): void;
 }
 
 export interface Measured {
   readonly rate: number;
+  /** Processor time of one request, and what the store's own server takes besides. */
   readonly cpu_us: number;
+  readonly store_us: number;
   readonly p50: number;
   readonly p99: number;
 }
 
-export async function measure(side: Side): Promise<Measured> {
-  const before = cpuOf(side.pid);
-  const { count, seconds, ms } = await side.run(TURN);
-  const cpu = cpuOf(side.pid) - before;
-  ms.sort((a, b) => a - b);
-  const at = (part: number) => ms[Math.floor(ms.length * part)]!;
-  return { rate: count / seconds, cpu_us: (cpu * 1e6) / count, p50: at(0.5), p99: at(0.99) };
+/** One turn of one server. */
+export async function measure(side: Side, turn = TURN): Promise<Measured> {
+  const { pids, store_pids = [] } = side;
+  const before = [cpuOf(pids), cpuOf(store_pids)] as const;
+  const { count, seconds, ms } = await side.run(turn);
+  const each = (from: number, to: number) => ((to - from) * 1e6) / count;
+  const cpu_us = each(before[0], cpuOf(pids));
+  const store_us = each(before[1], cpuOf(store_pids));
+  return { rate: count / seconds, cpu_us, store_us, ...quantilesOf(ms) };
 }
 
-function median(of: readonly Measured[], field: keyof Measured): number {
-  return of.map((one) => one[field]).sort((a, b) => a - b)[of.length >> 1]!;
+/** Milliseconds that half of the requests stay below, and all but one in a hundred. */
+export function quantilesOf(ms: readonly number[]) {
+  const sorted = ms.toSorted((a, b) => a - b);
+  const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+/** Warms each server up, then measures them in turns; gives the turns of each. */
+export async function measureInTurns(
+  sides: readonly Side[],
+  { rounds = ROUNDS, turn = TURN, warm_up = WARM_UP } = {},
+): Promise<Measured[][]> {
+  for (const side of sides) await side.run(warm_up);
+  const measured = sides.map((): Measured[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, side] of sides.entries()) measured[i]!.push(await measure(side, turn));
+  }
+  return measured;
+}
+
+const middle = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
+
+export function median(of: readonly Measured[], field: keyof Measured): number {
+  return middle(of.map((one) => one[field]));
+}
+
+/** The median of the ratios of neighbouring turns. */
+export function ratioOf(of: readonly Measured[], to: readonly Measured[]): number {
+  return middle(of.map(({ rate }, i) => rate / to[i]!.rate));
 }
 
 export const count = (value: number) => Math.round(value).toLocaleString("en");
-const ms = (of: readonly Measured[]) =>
+export const quantiles = (of: readonly Measured[]) =>
   `${median(of, "p50").toFixed(2)} / ${median(of, "p99").toFixed(2)}`;
 
 const COLUMNS = [24, 10, 10, 7, 16, 16, 14];
+/** Prints one row of a table. */
 export function row(...cells: string[]): void {
-  const padded = cells.map((cell, i) => (i === 0 ? cell.padEnd(24) : cell.padStart(COLUMNS[i]!)));
+  rowOf(COLUMNS, cells);
+}
+
+/** Prints one row of a table with columns of these widths, the first to the left. */
+export function rowOf([first = 0, ...widths]: readonly number[], cells: readonly string[]): void {
+  const padded = cells.map((cell, i) =>
+    i === 0 ? cell.padEnd(first) : cell.padStart(widths[i - 1]!),
+  );
   process.stdout.write(`${padded.join("")}\n`);
 }
 
 /** Measures both sides, first the one that is the measure of the other, in turns and prints their medians. */
 export async function compare(what: string, bare: Side, relay: Side): Promise<void> {
-  await bare.run(WARM_UP);
-  await relay.run(WARM_UP);
-  const limit: Measured[] = [];
-  const ours: Measured[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    limit.push(await measure(bare));
-    ours.push(await measure(relay));
-  }
+  const [limit, ours] = (await measureInTurns([bare, relay])) as [Measured[], Measured[]];
   bare.close();
   relay.close();
-  const ratios = limit.map(({ rate }, i) => ours[i]!.rate / rate).sort((a, b) => a - b);
   row(
     what,
     count(median(limit, "rate")),
     count(median(ours, "rate")),
-    ratios[ROUNDS >> 1]!.toFixed(2),
-    ms(limit),
-    ms(ours),
+    ratioOf(ours, limit).toFixed(2),
+    quantiles(limit),
+    quantiles(ours),
     `${count(median(limit, "cpu_us"))} / ${count(median(ours, "cpu_us"))}`,
   );
 }

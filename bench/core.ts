@@ -3,14 +3,13 @@
  * limit, in turns. Rates depend on the machine and its other work; the ratios hardly do.
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { LIMITS } from "../src/limits.ts";
 import { compare, count, measure, row, WARM_UP } from "./compare.ts";
 import { openLoad, openReaders, requestOf } from "./load.ts";
-import { post, startRelay, times } from "./process.ts";
+import { type Child, post, startChild, startRelay, stopAll, times } from "./process.ts";
 
 const CONNECTIONS = 64;
 /** Tasks that each connection reads in turn. */
@@ -18,30 +17,10 @@ const READ = 32;
 
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 const children: Bun.Subprocess[] = [];
-const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-
-interface Server {
-  readonly pid: number;
-  readonly port: number;
-  send(message: unknown): void;
-}
-
-/** A server of the bench, which tells its port by message. */
-function startChild(file: string, args: readonly string[], env = {}): Promise<Server> {
-  return new Promise((resolve) => {
-    const child = Bun.spawn([process.execPath, fileOf(file), ...args], {
-      env: { PATH: process.env.PATH ?? "", RATE_LIMITS: "off", PORT: "0", ...env },
-      stdio: ["ignore", "inherit", "inherit"],
-      ipc: ({ port }: { port: number }) =>
-        resolve({ pid: child.pid, port, send: (message) => child.send(message) }),
-    });
-    children.push(child);
-  });
-}
 
 const TASK = { title: "Release version 2", description: "Build, test and publish the packages." };
 
-async function benchTasks(bare: Server, relay: Server): Promise<void> {
+async function benchTasks(bare: Child, relay: Child): Promise<void> {
   const { token } = await post<{ token: string }>(relay.port, "/v1/accounts", {});
   // A key each: one key holds a limited number of tasks.
   const keys = await Promise.all(
@@ -67,7 +46,7 @@ async function benchTasks(bare: Server, relay: Server): Promise<void> {
     status: 200,
   });
   await still.run(WARM_UP);
-  const most = await measure({ ...still, pid: bare.pid });
+  const most = await measure({ ...still, pids: [bare.pid] });
   still.close();
   process.stdout.write(
     `The load generator itself: ${count(most.rate)} requests/s of a static route\n\n`,
@@ -81,9 +60,9 @@ async function benchTasks(bare: Server, relay: Server): Promise<void> {
   };
   await compare(
     "create a task",
-    { pid: bare.pid, ...(await openLoad(create)) },
+    { pids: [bare.pid], ...(await openLoad(create)) },
     {
-      pid: relay.pid,
+      pids: [relay.pid],
       ...(await openLoad({
         port: relay.port,
         requests: keys.map(({ secret }) => [
@@ -96,7 +75,7 @@ async function benchTasks(bare: Server, relay: Server): Promise<void> {
   await compare(
     "read a task",
     {
-      pid: bare.pid,
+      pids: [bare.pid],
       ...(await openLoad({
         port: bare.port,
         requests: keys.map((_, i) =>
@@ -108,7 +87,7 @@ async function benchTasks(bare: Server, relay: Server): Promise<void> {
       })),
     },
     {
-      pid: relay.pid,
+      pids: [relay.pid],
       ...(await openLoad({
         port: relay.port,
         requests: keys.map(({ secret, tasks }) =>
@@ -120,7 +99,7 @@ async function benchTasks(bare: Server, relay: Server): Promise<void> {
   );
 }
 
-async function benchStreams(bare: Server, relay: Server, readers: number): Promise<void> {
+async function benchStreams(bare: Child, relay: Child, readers: number): Promise<void> {
   const accounts = await Promise.all(
     times(Math.ceil(readers / LIMITS.streams), () =>
       post<{ account: { id: string }; token: string }>(relay.port, "/v1/accounts", {}),
@@ -130,7 +109,7 @@ async function benchStreams(bare: Server, relay: Server, readers: number): Promi
   await compare(
     `a frame to ${count(readers)} streams`,
     {
-      pid: bare.pid,
+      pids: [bare.pid],
       ...(await openReaders({
         port: bare.port,
         requests: times(readers, () => requestOf("GET /v1/events")),
@@ -138,7 +117,7 @@ async function benchStreams(bare: Server, relay: Server, readers: number): Promi
       })),
     },
     {
-      pid: relay.pid,
+      pids: [relay.pid],
       ...(await openReaders({
         port: relay.port,
         requests: times(readers, (i) =>
@@ -171,23 +150,19 @@ const event = JSON.stringify({
   },
 });
 
-async function stopAll(): Promise<void> {
-  for (const child of children) child.kill();
-  await Promise.all(children.map((child) => child.exited));
-  rmSync(folder, { recursive: true, force: true });
-}
-process.on("SIGINT", () => void stopAll().finally(() => process.exit(130)));
+const stop = () => stopAll(children, folder);
+process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
 
 try {
-  const bare = await startChild("bare.ts", [
-    join(folder, "bare.db"),
+  const bare = await startChild(children, "bare.ts", [
+    `file:${join(folder, "bare.db")}`,
     `event: task.updated\ndata: ${event}\n\n`,
   ]);
   await benchTasks(bare, await startRelay(folder, children));
-  const fan_out = await startChild("relay.ts", [event], {
+  const fan_out = await startChild(children, "relay.ts", [event], {
     DATABASE_URL: `file:${join(folder, "fan-out.db")}`,
   });
   for (const readers of [500, 2_000]) await benchStreams(bare, fan_out, readers);
 } finally {
-  await stopAll();
+  await stop();
 }

@@ -9,7 +9,8 @@ export interface Load {
 }
 
 interface Target {
-  readonly port: number;
+  /** One port, or those of several processes, among which the connections are dealt out. */
+  readonly port: number | readonly number[];
   /** For each connection the requests it sends in turn. */
   readonly requests: readonly (readonly Uint8Array[])[];
   /** Any other answer ends the bench. */
@@ -38,7 +39,8 @@ export async function openLoad({ port, requests, status }: Target) {
   let idle = Promise.withResolvers<void>();
   const fail = (reason: string) => idle.reject(new Error(reason));
 
-  const connect = (own: readonly Uint8Array[]) => {
+  const ports = [port].flat();
+  const connect = (own: readonly Uint8Array[], index: number) => {
     let turn = 0;
     let sent_at = 0;
     let rest: Buffer = Buffer.alloc(0);
@@ -49,7 +51,7 @@ export async function openLoad({ port, requests, status }: Target) {
     };
     return Bun.connect({
       hostname: "127.0.0.1",
-      port,
+      port: ports[index % ports.length]!,
       socket: {
         data(socket, chunk) {
           rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

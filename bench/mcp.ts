@@ -122,7 +122,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 async function compare(what: string, loads: Readonly<Record<string, Load>>): Promise<void> {
   const sides = Object.entries(loads).map(([name, load]) => ({
     name,
-    side: { ...load, pid: server.pid },
+    side: { ...load, pids: [server.pid] },
     measured: [] as Measured[],
   }));
   for (const { side } of sides) await side.run(WARM_UP);

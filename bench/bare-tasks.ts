@@ -1,0 +1,30 @@
+/** The tasks of the bare server: the SQL of both stores, and what the server needs of one. */
+
+export type Cell = string | number | null;
+
+/** Each write resolves once it is durable; a read that needs no wait gives no promise. */
+export interface BareStore {
+  create(args: Cell[]): Promise<unknown>;
+  /** `status_note`, `updated_at`, `id`; gives the row. */
+  patch(args: Cell[]): Promise<unknown>;
+  read(id: string): unknown;
+  /** `key_id`, `limit`. */
+  list(args: Cell[]): readonly unknown[] | Promise<readonly unknown[]>;
+}
+
+export const TABLE = `create table tasks (
+  id text primary key not null, key_id text not null, account_id text not null, title text not null,
+  description text not null, status text not null, priority text not null, notify integer not null,
+  progress integer, status_note text, source text not null, created_at integer not null,
+  updated_at integer not null, completed_at integer, seen_at integer, host text,
+  change_id text not null)`;
+export const INDEXES = [
+  "create index tasks_key on tasks (key_id, status, updated_at, id)",
+  "create index tasks_account on tasks (account_id, status, updated_at, id, key_id)",
+];
+export const INSERT = `insert into tasks values (${Array(17).fill("?").join(", ")})`;
+export const PATCH = "update tasks set status_note = ?, updated_at = ? where id = ? returning *";
+export const READ = "select * from tasks where id = ?";
+/** All tasks of the bench have one status, so the index gives them in order. */
+export const LIST = `select * from tasks where key_id = ? and status = 'todo'
+  order by updated_at desc, id desc limit ?`;
