@@ -1,0 +1,205 @@
+/**
+ * `bun run bench:attacks`: attacks, one after the other, on one process of Relay that also serves 20
+ * well-behaved clients; what those notice. `--only nesting,trickle`, `--store server`, `--seconds 8`.
+ */
+
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { freePort } from "../test/support/sqld.ts";
+import { ATTACKS } from "./attack-kinds.ts";
+import { count, cpuOf, quantilesOf, rowOf } from "./compare.ts";
+import { type Neighbours, type Seen, startNeighbours } from "./neighbours.ts";
+import { startRelay, startSqld, stopAll } from "./process.ts";
+
+const names = Object.keys(ATTACKS);
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: names.join(",") },
+    store: { type: "string", default: "embedded" },
+    seconds: { type: "string", default: "8" },
+  },
+});
+const seconds = Number(values.seconds);
+const chosen = values.only.split(",");
+if (!chosen.every((one) => names.includes(one)) || !(seconds >= 1 && seconds <= 60)) {
+  throw new Error(`usage: --only ${names.join(",")} --store embedded|server --seconds 8`);
+}
+
+const NEIGHBOURS = 20;
+/** Seconds that an attack may take to prepare, and that the server may take to answer afterwards. */
+const PREPARE = 60;
+const RECOVER = 10;
+/** Seconds until the server and its clients have been compiled. */
+const WARM_UP = 4;
+/** Seconds in which no request of the well-behaved may fail for it to count as serving again. */
+const SETTLED = 1.5;
+const ATTACKER = fileURLToPath(new URL("attacker.ts", import.meta.url));
+
+const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
+const children: Bun.Subprocess[] = [];
+const print = (line: string) => process.stdout.write(`${line}\n`);
+let starts = 0;
+
+interface Served {
+  readonly pid: number;
+  readonly port: number;
+  readonly neighbours: Neighbours;
+}
+
+/** A new server on a new store, with its well-behaved clients. */
+async function serve(): Promise<Served> {
+  const own = join(folder, `${starts++}`);
+  const { url } =
+    values.store === "server"
+      ? await startSqld(own, freePort(), children)
+      : { url: `file:${own}.db` };
+  const env = { DATABASE_URL: url, RATE_LIMITS: "on", LOG_LEVEL: "error" };
+  const { pid, port } = await startRelay(folder, children, { env });
+  return { pid, port, neighbours: await startNeighbours(port, starts, NEIGHBOURS) };
+}
+
+/** Megabytes that a process has had in memory at most since the last call; 0 once it is gone. */
+function peakOf(pid: number): number {
+  try {
+    const [, kilobytes = 0] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))!;
+    // Starts the peak anew.
+    void Bun.write(`/proc/${pid}/clear_refs`, "5");
+    return Math.round(Number(kilobytes) / 1024);
+  } catch {
+    return 0;
+  }
+}
+
+/** Processor time that something took, as a share of one core. */
+async function shareOf(pids: readonly number[], work: () => Promise<void>): Promise<string[]> {
+  const now = (pid: number) => {
+    try {
+      return cpuOf([pid]);
+    } catch {
+      return Number.NaN;
+    }
+  };
+  const before = pids.map(now);
+  const from = performance.now();
+  await work();
+  const took = (performance.now() - from) / 1_000;
+  return pids.map((pid, i) => ((now(pid) - before[i]!) / took).toFixed(2));
+}
+
+const listOf = (counts: Iterable<readonly [string, number]>) =>
+  [...counts].map(([name, number]) => `${name}: ${number}`).join(", ");
+const sumOf = ({ failed }: Seen) => [...failed.values()].reduce((sum, one) => sum + one, 0);
+
+/** Starts an attack and prepares it; it then runs when it is told to. */
+async function prepare(name: string, port: number, index: number) {
+  const prepared = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<Record<string, number>>();
+  const address = `127.1.${starts}.${index + 1}`;
+  const child = Bun.spawn(
+    ["nice", "-n", "10", process.execPath, ATTACKER, name, String(port), address, String(seconds)],
+    {
+      stdio: ["ignore", "inherit", "inherit"],
+      ipc(message: { ready: true } | { counts: Record<string, number> }) {
+        if ("ready" in message) prepared.resolve();
+        else done.resolve(message.counts);
+      },
+    },
+  );
+  children.push(child);
+  void child.exited.then(() => {
+    prepared.resolve();
+    done.resolve({ unfinished: 1 });
+  });
+  await Promise.race([prepared.promise, Bun.sleep(PREPARE * 1_000)]);
+  return { pid: child.pid, begin: () => child.send("go"), done: done.promise, child };
+}
+
+/** Whether the server answers within a few seconds, and then serves its clients again. */
+async function recovers({ port, neighbours }: Served): Promise<boolean> {
+  const signal = AbortSignal.timeout(RECOVER * 1_000);
+  const health = await fetch(`http://127.0.0.1:${port}/health`, { signal }).catch(() => null);
+  if (!health?.ok) return false;
+  neighbours.take();
+  await Bun.sleep(SETTLED * 1_000);
+  const { ms, failed } = neighbours.take();
+  return failed.size === 0 && ms.length > 0;
+}
+
+const WIDTHS = [22, 21, 10, 8, 9, 10, 20];
+
+async function attack(
+  served: Served,
+  name: string,
+  index: number,
+  quiet: number,
+): Promise<boolean> {
+  const { pid, port, neighbours } = served;
+  const attacker = await prepare(name, port, index);
+  if (attacker.child.exitCode !== null) {
+    rowOf(WIDTHS, [name, "could not be prepared"]);
+    return await recovers(served);
+  }
+  neighbours.take();
+  peakOf(pid);
+  let counts: Record<string, number> = {};
+  const shares = await shareOf([pid, attacker.pid, process.pid], async () => {
+    attacker.begin();
+    await Bun.sleep(seconds * 1_000);
+    counts = await attacker.done;
+  });
+  const seen = neighbours.take();
+  attacker.child.kill("SIGKILL");
+  // What was sent to a server that hangs fails only after the patience of its sender.
+  await Bun.sleep(SETTLED * 1_000);
+  const late = neighbours.take();
+  const ok = await recovers(served);
+  const { p50, p99 } = quantilesOf(seen.ms);
+  rowOf(WIDTHS, [
+    name,
+    `${p50.toFixed(1)} / ${p99.toFixed(1)}`,
+    (p99 / quiet).toFixed(1),
+    count(sumOf(seen) + sumOf(late)),
+    count(peakOf(pid)),
+    ok ? "yes" : "no",
+    shares.join(" "),
+  ]);
+  print(`    it saw ${listOf(Object.entries(counts))}`);
+  const failed = listOf([...seen.failed, ...late.failed]);
+  if (failed) print(`    failed ${failed}`);
+  return ok;
+}
+
+const stop = () => stopAll(children, folder);
+process.on("SIGINT", () => void stop().finally(() => process.exit(130)));
+
+try {
+  rowOf(WIDTHS, ["", "p50 / p99 ms", "of quiet", "failed", "RSS MB", "recovers", "CPU, see below"]);
+  let served = await serve();
+  const calm = async () => {
+    await Bun.sleep(WARM_UP * 1_000);
+    served.neighbours.take();
+    await Bun.sleep(seconds * 1_000);
+    const seen = served.neighbours.take();
+    return { ...quantilesOf(seen.ms), failed: sumOf(seen) };
+  };
+  const { p50, p99, failed } = await calm();
+  const rss = count(peakOf(served.pid));
+  rowOf(WIDTHS, ["quiet", `${p50.toFixed(1)} / ${p99.toFixed(1)}`, "", count(failed), rss, "yes"]);
+  for (const [index, name] of chosen.entries()) {
+    if (await attack(served, name, index, p99)) {
+      await Bun.sleep(1_000);
+      continue;
+    }
+    served.neighbours.stop();
+    process.kill(served.pid, "SIGKILL");
+    served = await serve();
+  }
+  served.neighbours.stop();
+  print("\nCPU: shares of a core of the server, the attacker and the well-behaved clients");
+} finally {
+  await stop();
+}
+process.exit();
