@@ -57,8 +57,10 @@ export interface Context {
   readonly once: Once | null;
   /** Its signal aborts when the client goes; made when it is first asked for, which most never do. */
   readonly connection: { readonly signal: AbortSignal };
-  /** False for HEAD, which never has an effect. */
+  /** False for HEAD, and for a GET that a web page of another origin sent: neither has an effect. */
   readonly effects: boolean;
+  /** True for HEAD, which is an action of its own in the activity log. */
+  readonly head: boolean;
   /** Fields that the surface itself found invalid, such as a query parameter given twice. */
   readonly rejected: FieldReasons | null;
   readonly visit: Visit;

@@ -19,6 +19,7 @@ import {
   ServiceError,
   UNKNOWN_FIELD,
 } from "../src/errors.ts";
+import { cutMembers } from "../src/json-bounds.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
 import type { Context, Visit } from "./context.ts";
 import { createAnswers } from "./exact.ts";
@@ -211,7 +212,7 @@ function tell(ctx: Context, told: Told, { result, thrown }: Ended, input: unknow
   // A body that is not JSON is refused before the credential on REST, and has no entry.
   if (error?.code === "invalid_json") return;
   if (error === null && ctx.effects && only_waited?.(input as object, result)) return;
-  ctx.visit.ended({ action: ctx.effects ? action : head, host: ctx.host, error });
+  ctx.visit.ended({ action: ctx.head ? head : action, host: ctx.host, error });
 }
 
 /** Whether a wait ended because its client went away: nobody is left to answer. */
@@ -258,7 +259,7 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
     const { ctx, next, meta, type } = options;
     // A query without any input is one without fields, as it is on REST.
     const getRawInput = async () => {
-      const raw = await options.getRawInput();
+      const raw = cutMembers(await options.getRawInput());
       return raw === undefined && type === "query" ? {} : raw;
     };
     let ended: Ended = { result: null, thrown: null };

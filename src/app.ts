@@ -24,9 +24,11 @@ import { createFeed } from "./events/feed.ts";
 import { createWaitRoom } from "./events/wait-room.ts";
 import { createAddresses } from "./http/address.ts";
 import { createAdminSurface } from "./http/admin.ts";
+import { createBodies } from "./http/body.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
 import { createDocs } from "./http/docs.ts";
+import { createFormCheck } from "./http/form.ts";
 import { createHealth } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
 import { createMonitor } from "./http/monitor.ts";
@@ -175,7 +177,13 @@ export async function startApp(app_deps: AppDeps) {
     log,
   });
   const streams = createStreams({ auth, feed, clock });
-  const createContext = createContextFactory({ services, recordUse: usage.record });
+  const origins = config.CORS_ORIGINS ?? [];
+  const source = createSourceCheck({ public_url: () => url, origins });
+  const createContext = createContextFactory({
+    services,
+    isForeign: source.isForeign,
+    recordUse: usage.record,
+  });
   const limiter = createLimiter({ clock, on: config.RATE_LIMITS === "on" });
   const monitor = createMonitor({
     clock,
@@ -199,8 +207,8 @@ export async function startApp(app_deps: AppDeps) {
     creationsOf: services.accounts.creationsOf,
   });
 
-  const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
+  const bodies = createBodies({ clock });
 
   await feed.start();
   store.watch(feed.wake);
@@ -208,7 +216,8 @@ export async function startApp(app_deps: AppDeps) {
   const mcp = createMcp({
     tools,
     createContext,
-    foreignSource: createSourceCheck({ public_url: () => url, origins }),
+    bodies,
+    foreignSource: source.refusal,
     recordClient: usage.recordClient,
     signer,
     clock,
@@ -239,6 +248,7 @@ export async function startApp(app_deps: AppDeps) {
     token: config.ADMIN_TOKEN,
     admin,
     metrics: [...monitor.metrics, ...createMeasures(admin, admin_deps)],
+    bodies,
     log,
   });
 
@@ -251,11 +261,13 @@ export async function startApp(app_deps: AppDeps) {
       openVisit,
       cors,
       meter: monitor.meter,
+      checkForm: createFormCheck(source),
       https: config.PUBLIC_URL?.startsWith("https:") ?? false,
       trpc: createTrpcHandler({
         endpoint: "/trpc",
         router: appRouter,
         createContext: (visit) => createContext(visit, null, false),
+        bodies,
         signer,
         log,
       }),
@@ -265,6 +277,7 @@ export async function startApp(app_deps: AppDeps) {
         router: appRouter,
         createContext,
         openVisit,
+        bodies,
         cors,
         log,
         clock,

@@ -1,6 +1,7 @@
 /** The one table of errors: what each code means on REST, tRPC, MCP and in the activity log. */
 
 import type { TRPC_ERROR_CODE_KEY } from "@trpc/server/rpc";
+import { LIMITS } from "./limits.ts";
 
 interface ErrorKind {
   readonly status: number;
@@ -100,6 +101,8 @@ interface ErrorOptions {
   readonly retry_after?: number;
   /** Why, for the log alone; never shown to a client. */
   readonly cause?: unknown;
+  /** True: the connection is closed after the answer. */
+  readonly close?: boolean;
 }
 
 /** The only error that services throw; surfaces render it with {@link toProblem}. */
@@ -114,6 +117,8 @@ export class ServiceError extends Error {
   readonly summary: string;
   /** Seconds to wait before the request is sent again, for `Retry-After`. */
   readonly retry_after: number | undefined;
+  /** True: the connection is closed after the answer, as the rest of the request is not wanted. */
+  readonly close: boolean;
 
   constructor(
     readonly code: ErrorCode,
@@ -125,6 +130,7 @@ export class ServiceError extends Error {
     this.fields = options.fields;
     this.summary = options.fields ? listFields(options.fields, true) : `${kind.title}.`;
     this.retry_after = options.retry_after ?? kind.retry_after;
+    this.close = options.close ?? false;
   }
 }
 
@@ -138,8 +144,13 @@ export function failFields(fields: FieldReasons): never {
   throw invalidFields(fields);
 }
 
-/** `422 invalid_fields`, naming each field and why. */
-export function invalidFields(fields: FieldReasons): ServiceError {
+/** `422 invalid_fields`, naming the first `LIMITS.named_fields` fields and why. */
+export function invalidFields(all: FieldReasons): ServiceError {
+  const entries = Object.entries(all);
+  const fields =
+    entries.length > LIMITS.named_fields
+      ? Object.fromEntries(entries.slice(0, LIMITS.named_fields))
+      : all;
   return new ServiceError("invalid_fields", {
     detail: listFields(fields, false),
     fields,

@@ -4,8 +4,28 @@
 export const LIMITS = {
   /** Bytes of a request body; one more is `413 body_too_large`. */
   body_bytes: 256 * 1024,
-  /** Bytes of all bodies that are under way in one process; beyond it the oldest is given up. */
+  /** Levels of a JSON body, envelopes of tRPC and MCP included; no schema has more than a few. */
+  json_depth: 32,
+  /** Members of an object that are looked at: every schema has far fewer, so the others are wrong. */
+  members: 128,
+  /** Fields that a refusal names; it then stays below 8 KiB. */
+  named_fields: 20,
+  /**
+   * Bytes of all bodies that are under way in one process, counted by what has arrived; beyond it
+   * the address that holds the most gives up its oldest.
+   */
   bodies_bytes: 64 * 1024 * 1024,
+  /** Bodies under way in one process: each holds a connection and some 10 KB. */
+  bodies: 4_096,
+  /** Bodies under way of one address, which may be a proxy's. */
+  bodies_per_address: 1_024,
+  /** Seconds until a body must be there in full. */
+  body_seconds: 30,
+  /**
+   * Bytes up to which a body is read whole, which is quicker than in chunks. Bun does not tell what
+   * has come of it, so it counts with its declared length.
+   */
+  body_whole_bytes: 16 * 1024,
   title: 200,
   description: 10_000,
   status_note: 200,

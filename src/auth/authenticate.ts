@@ -21,6 +21,8 @@ export interface KeyUsage {
   readonly last_client: ClientInfo | null;
 }
 
+const BEARER = /^bearer +(mc[ak]_[\w-]{1,200})$/i;
+
 export type Auth = ReturnType<typeof createAuth>;
 
 export function createAuth({ store }: { store: Store }) {
@@ -45,9 +47,12 @@ export function createAuth({ store }: { store: Store }) {
   };
 
   return {
+    /** Whether an `Authorization` header has the shape of a credential, valid or not. */
+    isWellFormed: (header: string | null): boolean => header !== null && BEARER.test(header),
+
     /** Resolves an `Authorization` header; null when it holds no valid credential. */
     async authenticate(header: string | null): Promise<Authenticated | null> {
-      const match = header === null ? null : /^bearer +(mc[ak]_[\w-]{1,200})$/i.exec(header);
+      const match = header === null ? null : BEARER.exec(header);
       if (!match) return null;
       const secret = match[1]!;
       return find(secret.startsWith("mca_") ? "account" : "key", digest(secret));

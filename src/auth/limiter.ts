@@ -56,6 +56,15 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
       return addresses[name]?.take(address) ?? null;
     },
 
+    /**
+     * Whether an address is above its limit, so that its next call would be refused; it is asked for
+     * only when some address may be.
+     */
+    exhausted(name: AddressLimit, addressOf: () => string): boolean {
+      const buckets = addresses[name];
+      return buckets?.anyEmpty() ? buckets.isEmpty(addressOf()) : false;
+    },
+
     /** As {@link look}, for an address. */
     lookAddress(name: AddressLimit, address: string): Quota | null {
       return addresses[name]?.look(address) ?? null;
@@ -91,6 +100,8 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
   let recent = new Map<string, number>();
   let older = new Map<string, number>();
   let turned_at = 0;
+  /** Until when a bucket may be empty at all, in milliseconds. */
+  let empty_until = 0;
 
   const nowMs = () => Math.round(clock.now() * 1000);
 
@@ -117,6 +128,9 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
       const debt = debtOf(id, now);
       const missing = debt + every - span;
       recent.set(id, missing > 0 ? now + debt : now + debt + every);
+      // What the next call would miss.
+      const next_missing = missing > 0 ? missing : missing + every;
+      if (next_missing > 0) empty_until = Math.max(empty_until, now + next_missing);
       if (missing > 0) {
         refuse();
         fail("rate_limited", { retry_after: Math.ceil(missing / 1000) });
@@ -124,5 +138,7 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
       return stateOf(debt + every);
     },
     look: (id: string): Quota => stateOf(debtOf(id, nowMs())),
+    anyEmpty: (): boolean => empty_until > 0 && nowMs() < empty_until,
+    isEmpty: (id: string): boolean => debtOf(id, nowMs()) + every > span,
   };
 }

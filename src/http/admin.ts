@@ -6,6 +6,7 @@ import { createAdminAuth } from "../auth/admin.ts";
 import { fail } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { createMetrics, type Metric } from "../metrics.ts";
+import type { Bodies } from "./body.ts";
 import { gzipped } from "./gzip.ts";
 import type { Handler } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
@@ -16,17 +17,19 @@ interface AdminOptions extends Pick<AdminContext, "admin"> {
   /** Unset: there is no admin, and none of this. */
   readonly token: string | undefined;
   readonly metrics: readonly Metric[];
+  readonly bodies: Bodies;
   readonly log: Log;
 }
 
 /** Null without a token: the paths are then unknown like any other. */
-export function createAdminSurface({ token, admin, metrics, log }: AdminOptions) {
+export function createAdminSurface({ token, admin, metrics, bodies, log }: AdminOptions) {
   if (token === undefined) return null;
   const authenticate = createAdminAuth(token);
   const registry = createMetrics();
   registry.add(...metrics);
 
-  const showMetrics: Handler = async (request) => {
+  const showMetrics: Handler = async (request, visit) => {
+    visit.refuseAnyExhausted();
     if (!authenticate(request.headers.get("authorization"))) fail("unauthorized");
     const headers = {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
@@ -40,11 +43,13 @@ export function createAdminSurface({ token, admin, metrics, log }: AdminOptions)
     endpoint: "/admin/trpc",
     router: adminRouter,
     async createContext(visit) {
+      visit.refuseAnyExhausted();
       const caller = authenticate(visit.request.headers.get("authorization"));
       // Whose else it is, if anybody's: a refusal is charged by that.
       if (!caller) await visit.authenticate().catch(() => null);
       return { caller, admin };
     },
+    bodies,
     signer: null,
     log,
   });

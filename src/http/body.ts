@@ -1,79 +1,113 @@
 /** Reads a JSON body: size, media type, then JSON, each with its own error (decisions.md, Errors). */
 
+import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
+import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
-import { createBodyRoom } from "./body-room.ts";
+import { createBodyRoom, type Upload } from "./body-room.ts";
+import { parseLength } from "./form.ts";
 import { refusePipelined } from "./pipelining.ts";
+import type { Visit } from "./visit.ts";
 
-/** One, as the memory is the process's. */
-const room = createBodyRoom(LIMITS.bodies_bytes);
+/** Stands for a body that nests deeper than `LIMITS.json_depth`: it is refused without a parse. */
+export const TOO_DEEP = Symbol("too deep");
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
+type Sender = Pick<Visit, "request" | "address">;
+
+export type Bodies = ReturnType<typeof createBodies>;
+
+/** The length that a request declares; null without one. `400` when it is not one number. */
+function declaredLength({ headers }: Request): number | null {
+  const header = headers.get("content-length");
+  if (header === null) return null;
+  return parseLength(header) ?? fail("invalid_json", { detail: "The length is not a number." });
+}
 
 /** Refuses a body whose declared size is over the limit, before any of it is read. */
-export function checkDeclaredSize(request: Request): void {
-  const declared = request.headers.get("content-length");
-  if (declared !== null && Number(declared) > LIMITS.body_bytes) fail("body_too_large");
+export function checkDeclaredSize(request: Request): number | null {
+  const declared = declaredLength(request);
+  if (declared !== null && declared > LIMITS.body_bytes) fail("body_too_large");
+  return declared;
 }
 
-/** The body as text; an empty one needs no media type. */
-export async function readText(request: Request): Promise<string> {
-  checkDeclaredSize(request);
-  const bytes = await readBytes(request);
-  await refusePipelined(request);
-  if (bytes.length === 0) return "";
-  const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/json *(;|$)/i.test(type)) fail("unsupported_media_type");
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    return fail("invalid_json", { detail: "The body is not UTF-8 text." });
-  }
-}
+/** Reads the bodies of one server, which share one bound on what is under way. */
+export function createBodies({ clock }: { readonly clock: Clock }) {
+  const room = createBodyRoom({
+    clock,
+    bytes: LIMITS.bodies_bytes,
+    uploads: LIMITS.bodies,
+    uploads_per_address: LIMITS.bodies_per_address,
+    seconds: LIMITS.body_seconds,
+  });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The parsed body, of any kind; a missing one is `{}` where the route allows that. */
-export async function readJson(request: Request, { optional }: { optional: boolean }) {
-  const text = await readText(request);
-  if (text === "" && optional) return {};
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return fail("invalid_json");
-  }
-}
-
-/** The body's bytes, unless it is given up for the sake of newer ones: then `429 rate_limited`. */
-async function readBytes(request: Request): Promise<Uint8Array> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  const body = room.enter(reject);
-  // `Promise.race` would do the same, and take some microseconds of every request with a body.
-  readAll(request, (bytes) => room.hold(body, bytes)).then(resolve, reject);
-  try {
-    return await promise;
-  } catch (error) {
-    if (request.signal.aborted || !(error instanceof Error) || error.name !== "ServiceError") {
-      fail("invalid_json", { detail: "The body ended early.", cause: error });
+  /** The body's bytes, unless it is given up. */
+  const readBytes = async ({ request, address }: Sender): Promise<Uint8Array> => {
+    const declared = checkDeclaredSize(request);
+    const whole = !request.body || (declared !== null && declared <= LIMITS.body_whole_bytes);
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    const upload = room.enter(address, whole ? (declared ?? 0) : 0, reject);
+    // `Promise.race` would do the same, and take some microseconds of every request with a body.
+    (whole ? request.bytes() : readChunks(request.body!, upload)).then(resolve, reject);
+    try {
+      return await promise;
+    } catch (error) {
+      if (request.signal.aborted || !(error instanceof Error) || error.name !== "ServiceError") {
+        fail("invalid_json", { detail: "The body ended early.", cause: error });
+      }
+      throw error;
+    } finally {
+      room.leave(upload);
     }
-    throw error;
-  } finally {
-    room.leave(body);
-  }
-}
+  };
 
-/** A body without a declared size is counted while it comes, and given up once it is too large. */
-async function readAll(request: Request, hold: (bytes: number) => void): Promise<Uint8Array> {
-  const declared = request.headers.get("content-length");
-  if (declared !== null || !request.body) {
-    hold(Number(declared));
-    return request.bytes();
-  }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.length;
-    if (size > LIMITS.body_bytes) fail("body_too_large");
-    hold(chunk.length);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  /** Only a stream tells what has come of a body so far. */
+  const readChunks = async (
+    body: ReadableStream<Uint8Array>,
+    upload: Upload,
+  ): Promise<Uint8Array> => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of body) {
+      // It was given up, and nobody takes it any more.
+      if (upload.ended) break;
+      size += chunk.length;
+      if (size > LIMITS.body_bytes) fail("body_too_large");
+      room.hold(upload, chunk.length);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  };
+
+  /** The body as text; an empty one needs no media type. */
+  const readText = async (sender: Sender): Promise<string> => {
+    const bytes = await readBytes(sender);
+    await refusePipelined(sender.request);
+    if (bytes.length === 0) return "";
+    const type = sender.request.headers.get("content-type") ?? "";
+    if (!/^application\/json *(;|$)/i.test(type)) fail("unsupported_media_type");
+    try {
+      return decoder.decode(bytes);
+    } catch {
+      return fail("invalid_json", { detail: "The body is not UTF-8 text." });
+    }
+  };
+
+  return {
+    readText,
+
+    /** The parsed body, of any kind, or {@link TOO_DEEP}; a missing one is `{}` if it is optional. */
+    async readJson(sender: Sender, { optional }: { optional: boolean }): Promise<unknown> {
+      const text = await readText(sender);
+      if (text === "" && optional) return {};
+      const nesting = nestingOf(text);
+      if (nesting === "deep") return TOO_DEEP;
+      try {
+        if (nesting === "broken") throw new SyntaxError("brackets are not closed");
+        return JSON.parse(text);
+      } catch {
+        return fail("invalid_json");
+      }
+    },
+  };
 }

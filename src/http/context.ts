@@ -9,6 +9,8 @@ import type { Visit } from "./visit.ts";
 
 interface ContextOptions {
   readonly services: Services;
+  /** Whether a web page of another origin sent the request. */
+  readonly isForeign: (request: Request) => boolean;
   /** Records the use of a key; resolves once it is written, undefined when nothing is due. */
   readonly recordUse: (usage: KeyUsage, host: string | null) => Promise<void> | undefined;
 }
@@ -23,7 +25,7 @@ export interface RequestContext extends Context {
 
 export type CreateContext = ReturnType<typeof createContextFactory>;
 
-export function createContextFactory({ services, recordUse }: ContextOptions) {
+export function createContextFactory({ services, isForeign, recordUse }: ContextOptions) {
   /** `open` leaves a credential that is sent unread. */
   return async (
     visit: Visit,
@@ -31,7 +33,9 @@ export function createContextFactory({ services, recordUse }: ContextOptions) {
     open: boolean,
   ): Promise<RequestContext> => {
     const { request } = visit;
-    const effects = request.method !== "HEAD";
+    const { method } = request;
+    const head = method === "HEAD";
+    const effects = !head && !(method === "GET" && isForeign(request));
     const found = open ? null : await visit.authenticate();
     const host = hostOf(request.headers.get("x-agent-host"));
     return {
@@ -40,6 +44,7 @@ export function createContextFactory({ services, recordUse }: ContextOptions) {
       host,
       connection: request,
       effects,
+      head,
       rejected,
       once: null,
       visit,

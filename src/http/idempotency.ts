@@ -14,7 +14,8 @@ interface Sent {
   readonly path: string;
   /** The parameters of the path. */
   readonly params: unknown;
-  readonly body: unknown;
+  /** The body; not looked at before it is known to be valid (decisions.md, Holding a crowd). */
+  readonly body: () => unknown;
 }
 
 const HEADER = "idempotency-key";
@@ -26,7 +27,7 @@ export function keyFault({ headers }: Request): Record<string, string> {
   return { idempotency_key: `must be 1 to ${LIMITS.idempotency_key} characters` };
 }
 
-/** The digests of the request; null without the header or a valid credential. */
+/** The digests of the request, the body's made when it is asked for; null without the header or a valid credential. */
 export function onceOf({ headers }: Request, sent: Sent, signer: Signer): Once | null {
   const { caller, method, path, params, body } = sent;
   const key = headers.get(HEADER);
@@ -34,9 +35,14 @@ export function onceOf({ headers }: Request, sent: Sent, signer: Signer): Once |
   // An account stays the same when its token is replaced between two attempts.
   const who = caller.kind === "account" ? caller.account_id : caller.credential;
   const id = JSON.stringify([who, method, path, params, key]);
+  let digest: string | undefined;
   return {
     id: signer.sign("idempotency key", id),
-    body: signer.sign("idempotent body", JSON.stringify(body, inOrder)),
+    // Asked for by the procedure, so only of a body that its schema has accepted.
+    get body() {
+      digest ??= signer.sign("idempotent body", JSON.stringify(body(), inOrder));
+      return digest;
+    },
     replayed: false,
   };
 }
@@ -72,7 +78,7 @@ export async function takeOnce(
   const { caller } = ctx;
   const path = `/trpc/${call.path}`;
   // How long to wait is no part of what is done: on REST it is not in the body.
-  const body = isObject(input) ? omit(input, meta?.query ?? []) : input;
+  const body = () => (isObject(input) ? omit(input, meta?.query ?? []) : input);
   ctx.once = onceOf(request, { caller, method, path, params: {}, body }, signer);
 }
 

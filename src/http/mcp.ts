@@ -6,10 +6,11 @@ import type { KeyUsage } from "../auth/authenticate.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
+import { nestingOf } from "../json-bounds.ts";
 import type { Log } from "../log.ts";
 import { actionOf, REFUSED } from "../mcp/activity.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
-import { type Message, readMessage, refuseMessage } from "../mcp/message.ts";
+import { type Message, readMessage, refuseMessage, refuseNesting } from "../mcp/message.ts";
 import { RPC, refusal, rpcError } from "../mcp/result.ts";
 import { createSeal } from "../mcp/seal.ts";
 import { createMcpServers, type McpCall } from "../mcp/server.ts";
@@ -17,7 +18,7 @@ import { writeSession } from "../mcp/session.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Signer } from "../signer.ts";
-import { readText } from "./body.ts";
+import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";
 import { json, problem } from "./respond.ts";
 import { type Handler, logInternal } from "./rest.ts";
@@ -27,6 +28,7 @@ import type { Visit } from "./visit.ts";
 interface McpOptions {
   readonly tools: Tools;
   readonly createContext: CreateContext;
+  readonly bodies: Bodies;
   /** A `403 forbidden` for a request that does not name this server; null for any other. */
   readonly foreignSource: (request: Request) => ServiceError | null;
   readonly recordClient: (usage: KeyUsage, client: ClientInfo) => Promise<void> | undefined;
@@ -39,7 +41,7 @@ interface McpOptions {
 
 /** The handler of the route; whatever it throws is rendered as a problem, as on REST. */
 export function createMcp(options: McpOptions): Handler {
-  const { tools, createContext, recordClient, clock, ids, log, signer } = options;
+  const { tools, createContext, bodies, recordClient, clock, ids, log, signer } = options;
   const sessions = createSeal(signer, "mcp-session");
   const servers = createMcpServers({
     tools,
@@ -120,6 +122,9 @@ export function createMcp(options: McpOptions): Handler {
   const read = (text: string | ServiceError, headers: Headers, key_id: string) => {
     try {
       if (typeof text !== "string") throw text;
+      const nesting = nestingOf(text);
+      if (nesting === "deep") return { body: null, message: refuseNesting() };
+      if (nesting === "broken") throw new SyntaxError("brackets are not closed");
       const body: unknown = JSON.parse(text);
       return { body, message: readMessage(headers, body, key_id, sessions) };
     } catch {
@@ -130,8 +135,10 @@ export function createMcp(options: McpOptions): Handler {
   return async (request, visit) => {
     const foreign = options.foreignSource(request);
     if (foreign) return refuseSource(foreign, visit);
+    const refused_early = visit.refuseExhausted();
+    if (refused_early) await refused_early;
     // Text that is none is refused only after the credential (decisions.md, Errors).
-    const text = await readText(request).catch((error: unknown) => {
+    const text = await bodies.readText(visit).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "invalid_json") return error;
       throw error;
     });
@@ -158,7 +165,7 @@ export function createMcp(options: McpOptions): Handler {
     }
 
     if (kind === "refused") {
-      const error = refusal(message.rpc_code);
+      const error = message.error ?? refusal(message.rpc_code);
       await recorded;
       enter(REFUSED, error);
       const answer = rpcError(message.rpc_code, error, message.data);

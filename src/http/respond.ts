@@ -39,6 +39,7 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
   return {
     ...(error.status === 401 && { "www-authenticate": "Bearer" }),
     ...(error.retry_after !== undefined && { "retry-after": String(error.retry_after) }),
+    ...(error.close && { connection: "close" }),
   };
 }
 

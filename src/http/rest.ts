@@ -6,9 +6,10 @@ import type { z } from "zod";
 import { directCall, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
 import type { Clock } from "../clock.ts";
 import { ClientGone, type FieldReasons, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
+import { cutMembers, TOO_DEEP_REASON } from "../json-bounds.ts";
 import { describeError, type Log } from "../log.ts";
 import type { Signer } from "../signer.ts";
-import { checkDeclaredSize, readJson } from "./body.ts";
+import { type Bodies, checkDeclaredSize, TOO_DEEP } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import { keyFault, onceOf } from "./idempotency.ts";
@@ -27,6 +28,7 @@ interface RestOptions {
   readonly router: AnyTRPCRouter;
   readonly createContext: CreateContext;
   readonly openVisit: OpenVisit;
+  readonly bodies: Bodies;
   readonly cors: Cors;
   readonly log: Log;
   readonly clock: Clock;
@@ -37,7 +39,7 @@ interface RestOptions {
 
 /** Routes for `Bun.serve`, path parameters as `:name`. */
 export function createRestRoutes(options: RestOptions): Record<string, Route> {
-  const { router, createContext, signer, extra } = options;
+  const { router, createContext, bodies, signer, extra } = options;
   const paths = new Map<string, Map<string, Handler>>();
   const add = (path: string, method: string, handle: Handler) => {
     const methods = paths.get(path) ?? new Map<string, Handler>();
@@ -68,13 +70,18 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       let body: unknown;
       const rejected: Record<string, string> = repeatable ? keyFault(request) : {};
       if (has_body) {
-        body = await readJson(request, { optional: body_optional === true });
-        if (isObject(body)) {
-          for (const field of Object.keys(body)) {
+        const refused = access === "none" ? undefined : visit.refuseExhausted();
+        if (refused) await refused;
+        body = await bodies.readJson(visit, { optional: body_optional === true });
+        if (body === TOO_DEEP) {
+          rejected.body = TOO_DEEP_REASON;
+        } else if (isObject(body)) {
+          const members = cutMembers(body) as typeof body;
+          for (const field of Object.keys(members)) {
             if (in_query.has(field) || in_path.includes(field)) {
               rejected[field] = UNKNOWN_FIELD;
             } else {
-              (data as Record<string, unknown>)[field] = body[field];
+              (data as Record<string, unknown>)[field] = members[field];
             }
           }
         } else {
@@ -94,7 +101,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       const ctx = await createContext(visit, faults, access === "none");
       if (repeatable) {
         const { caller } = ctx;
-        ctx.once = onceOf(request, { caller, path, params: request.params, method, body }, signer);
+        const sent = { caller, path, params: request.params, method, body: () => body };
+        ctx.once = onceOf(request, sent, signer);
       }
       const result = await call(ctx, data);
       if (status === 204) return noContent(visit.quota());

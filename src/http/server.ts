@@ -4,6 +4,7 @@ import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Cors } from "./cors.ts";
+import type { FormCheck } from "./form.ts";
 import type { Meter } from "./meter.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
@@ -23,6 +24,7 @@ interface ServerOptions {
   readonly meter: Meter;
   readonly openVisit: OpenVisit;
   readonly cors: Cors;
+  readonly checkForm: FormCheck;
   /** True: browsers are told to come by https alone. */
   readonly https: boolean;
   readonly log: Log;
@@ -40,9 +42,17 @@ const NO_ROUTE = "unknown";
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
   const { hostname, port, routes, trpc, adminTrpc, openVisit, cors, meter, https, log } = options;
-  const secure = https ? withHsts : <R extends Request>(route: Route<R>) => route;
+  /** Every route, behind the one check of a request's form. */
+  const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
+    const checked: Route<R> = (request) => {
+      const fault = options.checkForm(request, path);
+      return fault ? refuse(fault, openVisit(request), log, path) : route(request);
+    };
+    return https ? withHsts(checked) : checked;
+  };
   const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
     secure(
+      path,
       cors.wrap(path, methods, async (request: Request) => {
         const visit = openVisit(request);
         try {
@@ -76,7 +86,7 @@ export function startServer(options: ServerOptions) {
     routes: Object.fromEntries(
       Object.entries(routes).map(([path, route]) => [
         path,
-        meter.wrap(path.replace(/:(\w+)/g, "{$1}"), secure(route)),
+        meter.wrap(path.replace(/:(\w+)/g, "{$1}"), secure(path, route)),
       ]),
     ),
     fetch(request) {

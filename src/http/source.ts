@@ -1,4 +1,4 @@
-/** Whether a request to `/mcp` names us: against pages that reach us under a name of their own. */
+/** Where a request comes from: which web pages it may come from, and whether it names this server. */
 
 import { isIP } from "node:net";
 import { ServiceError } from "../errors.ts";
@@ -10,37 +10,63 @@ interface SourceOptions {
   readonly origins: readonly string[];
 }
 
-/**
- * A check of `Host`, which must be the public one or loopback, and of `Origin`, which must be one of
- * those, one that is allowed, or none (decisions.md, Other routes). Gives `403 forbidden` or null.
- */
-export function createSourceCheck({ public_url, origins }: SourceOptions) {
-  let ours: { readonly hostname: string; readonly origin: string } | undefined;
+export type SourceCheck = ReturnType<typeof createSourceCheck>;
 
-  return ({ headers }: Request): ServiceError | null => {
-    if (!ours) {
-      const { hostname, origin } = new URL(public_url());
-      ours = { hostname, origin };
-    }
-    const host = hostnameOf(headers.get("host") ?? "");
-    if (host !== ours.hostname && !isLoopback(host)) {
-      return new ServiceError("forbidden", {
-        detail: "The Host header does not name this server.",
-      });
-    }
-    const origin = headers.get("origin");
-    if (origin === null || origin === ours.origin || origins.includes(origin)) return null;
-    const { origin: own = null, hostname = "" } = URL.parse(origin) ?? {};
-    if (own === origin && isLoopback(hostname)) return null;
-    return new ServiceError("forbidden", { detail: "The Origin header is not an allowed one." });
+export function createSourceCheck({ public_url, origins }: SourceOptions) {
+  const allowed = new Set(origins);
+  let ours: URL | undefined;
+  const publicUrl = () => (ours ??= new URL(public_url()));
+
+  return {
+    /**
+     * Whether a web page of another origin sent it. Ours are the host and port of `PUBLIC_URL` and
+     * those that the request's own `Host` names, whatever the scheme, as a proxy may end TLS
+     * (decisions.md, Holding a crowd, Web pages of others). False without an `Origin`.
+     */
+    isForeign({ headers }: Request): boolean {
+      const origin = headers.get("origin");
+      if (origin === null || allowed.has(origin)) return false;
+      const host = headers.get("host") ?? "";
+      if (origin === `http://${host}` || origin === `https://${host}`) return false;
+      const sent = URL.parse(origin);
+      // A browser sends the origin alone, in the form in which URLs write it.
+      if (sent?.origin !== origin || !/^https?:$/.test(sent.protocol)) return true;
+      return sent.host !== publicUrl().host && sent.host !== hostOf(host, sent.protocol);
+    },
+
+    /**
+     * The stricter rule of `/mcp`: `Host` must be the public one or loopback, and `Origin` one of
+     * those, one that is allowed, or none (decisions.md, Other routes). Gives `403 forbidden` or null.
+     */
+    refusal({ headers }: Request): ServiceError | null {
+      const { hostname: public_name, origin: public_origin } = publicUrl();
+      const host = hostnameOf(headers.get("host") ?? "");
+      if (host !== public_name && !isLoopback(host)) {
+        return new ServiceError("forbidden", {
+          detail: "The Host header does not name this server.",
+        });
+      }
+      const origin = headers.get("origin");
+      if (origin === null || origin === public_origin || allowed.has(origin)) return null;
+      const { origin: own = null, hostname = "" } = URL.parse(origin) ?? {};
+      if (own === origin && isLoopback(hostname)) return null;
+      return new ServiceError("forbidden", { detail: "The Origin header is not an allowed one." });
+    },
   };
 }
 
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."));
 
+const NO_HOST = /[/?#@\\\s]/;
+
 /** A host without its port, as URLs write it; empty for what is none. */
 function hostnameOf(host: string): string {
-  if (/[/?#@\\\s]/.test(host)) return "";
+  if (NO_HOST.test(host)) return "";
   return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "") ?? "";
+}
+
+/** A host with its port unless that is the scheme's own, as URLs write it; null for what is none. */
+function hostOf(host: string, protocol: string): string | null {
+  return NO_HOST.test(host) ? null : (URL.parse(`${protocol}//${host}`)?.host ?? null);
 }

@@ -1,14 +1,15 @@
 /** `/trpc` and `/admin/trpc`: procedures for typed clients (decisions.md, Other routes). */
 
-import type { AnyTRPCRouter } from "@trpc/server";
+import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AdminContext } from "../../routers/admin.ts";
-import { toServiceError, toTrpcError } from "../../routers/trpc.ts";
+import { type RelayMeta, toServiceError, toTrpcError } from "../../routers/trpc.ts";
 import { ClientGone, invalidFields, ServiceError } from "../errors.ts";
+import { nestingOf, TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { Signer } from "../signer.ts";
-import { checkDeclaredSize, readText } from "./body.ts";
+import { type Bodies, checkDeclaredSize } from "./body.ts";
 import type { RequestContext } from "./context.ts";
 import { takeOnce } from "./idempotency.ts";
 import { errorHeaders } from "./respond.ts";
@@ -21,6 +22,7 @@ interface TrpcOptions {
   readonly router: AnyTRPCRouter;
   /** What the router's procedures get; of an account or a key it is the context of a request. */
   readonly createContext: (visit: Visit) => Promise<RequestContext | AdminContext>;
+  readonly bodies: Bodies;
   /** Makes the digests of an `Idempotency-Key`; null where no procedure takes one. */
   readonly signer: Signer | null;
   readonly log: Log;
@@ -28,17 +30,38 @@ interface TrpcOptions {
 
 /** Handles every request under the endpoint, at most 20 calls in one batch. */
 export function createTrpcHandler(options: TrpcOptions) {
-  const { endpoint, router, createContext, signer, log } = options;
+  const { endpoint, router, createContext, bodies, signer, log } = options;
+  const isOpen = (name: string) => {
+    const procedure = router._def.procedures[name] as AnyTRPCProcedure | undefined;
+    return (procedure?._def.meta as RelayMeta | undefined)?.access === "none";
+  };
+
+  /** The body of a mutation as text; null for a query, which has none. */
+  const readBody = async (visit: Visit, path: string): Promise<string | null> => {
+    const { request } = visit;
+    if (request.method !== "POST") {
+      checkDeclaredSize(request);
+      return null;
+    }
+    if (!namesOf(path, endpoint).every(isOpen)) await visit.refuseExhausted();
+    return bodies.readText(visit);
+  };
+
   return async (visit: Visit, path: string): Promise<Response> => {
     const { request } = visit;
-    const body = await readBody(request).catch((error: unknown) => {
+    const sent = await readBody(visit, path).catch((error: unknown) => {
       if (error instanceof ClientGone) throw error;
       return toServiceError(error);
     });
+    const nesting = nestingOf(typeof sent === "string" ? sent : inputOf(path));
+    const too_deep = nesting === "deep";
+    // What nests so deep is kept from the parser: a text as short gives the same refusal.
+    const body = nesting === "shallow" ? sent : too_deep ? "{}" : "{";
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
     // Before any call, so that it is known whose each refused one is.
     const context = await createContext(visit).catch(toServiceError);
+    if (too_deep && "rejected" in context) context.rejected = { body: TOO_DEEP_REASON };
     const response = await fetchRequestHandler({
       endpoint,
       router,
@@ -53,7 +76,8 @@ export function createTrpcHandler(options: TrpcOptions) {
       async createContext({ info }) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
-        if (signer && "once" in context) await takeOnce(request, info, context, signer);
+        if (signer && !too_deep && "once" in context)
+          await takeOnce(request, info, context, signer);
         return context;
       },
       responseMeta({ errors, info }) {
@@ -111,9 +135,20 @@ function refuseBatch(
   return error;
 }
 
-/** The body of a mutation as text; null for a query, which has none. */
-async function readBody(request: Request): Promise<string | null> {
-  if (request.method === "POST") return readText(request);
-  checkDeclaredSize(request);
-  return null;
+/** The names of the procedures that a path calls. */
+function namesOf(path: string, endpoint: string): string[] {
+  const [names = ""] = path.slice(endpoint.length + 1).split("?", 1);
+  return names.split(",");
+}
+
+/** The input in the query of a path, as text; empty without one or when it cannot be decoded. */
+function inputOf(path: string): string {
+  const start = path.indexOf("input=");
+  // Each level takes two characters at least.
+  if (start < 0 || path.length - start < LIMITS.json_depth * 2) return "";
+  try {
+    return decodeURIComponent(path.slice(start));
+  } catch {
+    return "";
+  }
 }

@@ -18,6 +18,16 @@ export interface Visit extends Calls {
   /** Looks up the credential that was sent. */
   authenticate(): Promise<Authenticated | null>;
   /**
+   * Refuses a request whose address is above its limit, before its body is read, unless its
+   * credential is valid: `429 rate_limited`. Undefined, without a promise, for any other address.
+   */
+  refuseExhausted(): Promise<void> | undefined;
+  /**
+   * As {@link refuseExhausted}, whatever credential was sent: that of the admin is not even looked
+   * at (decisions.md, Holding a crowd, `ADMIN_TOKEN`).
+   */
+  refuseAnyExhausted(): void;
+  /**
    * The error to answer with. A refusal without a valid credential is charged to the address, and
    * is `429 rate_limited` once that has its full number (decisions.md, Limits).
    */
@@ -68,7 +78,10 @@ export function createVisits({
     let quota: Quota | null = null;
     /** Stands for it when the request is refused: of the accounts only those that were made count. */
     let unspent: Quota | null = null;
+    /** Why it was refused for its address, which then is charged no more. */
+    let exhausted: ServiceError | undefined;
     addresses.watch(request);
+    const address = () => addresses.of(request);
 
     const authenticate = async () => {
       const found = await auth.authenticate(request.headers.get("authorization"));
@@ -76,18 +89,30 @@ export function createVisits({
       return found;
     };
 
+    /** Throws what the address's limit says of one more call. */
+    const refuseAddress = (): void => {
+      caller = null;
+      try {
+        quota = limiter.address("address", address());
+      } catch (limited) {
+        quota = limiter.lookAddress("address", address());
+        if (limited instanceof ServiceError) exhausted = limited;
+        throw limited;
+      }
+    };
+
     const refusalNow = (error: ServiceError): ServiceError => {
+      if (exhausted) return exhausted;
       quota = unspent ?? quota;
       // A fault of ours is no refusal.
       if (caller || caller === undefined || error.status >= 500) return error;
-      const address = addresses.of(request);
       try {
-        const left = limiter.address("address", address);
+        const left = limiter.address("address", address());
         quota = unspent ?? left;
         return error;
       } catch (limited) {
         if (error.code === "rate_limited" || !(limited instanceof ServiceError)) return error;
-        quota = limiter.lookAddress("address", address);
+        quota = limiter.lookAddress("address", address());
         return limited;
       }
     };
@@ -97,6 +122,18 @@ export function createVisits({
       started,
       authenticate,
       refusalNow,
+
+      refuseExhausted() {
+        if (!limiter.exhausted("address", address)) return undefined;
+        if (!auth.isWellFormed(request.headers.get("authorization"))) refuseAddress();
+        return authenticate().then((found) => {
+          if (!found) refuseAddress();
+        });
+      },
+
+      refuseAnyExhausted() {
+        if (limiter.exhausted("address", address)) refuseAddress();
+      },
 
       async refusal(error) {
         if (!limiter.on || error.status >= 500) return error;
@@ -113,15 +150,14 @@ export function createVisits({
 
       async limit(name) {
         if (!limiter.on) return;
-        const address = addresses.of(request);
         if (name !== "accounts") {
-          unspent = limiter.lookAddress(name, address);
-          unspent = quota = limiter.address(name, address);
+          unspent = limiter.lookAddress(name, address());
+          unspent = quota = limiter.address(name, address());
           return;
         }
         const rate: Rate = RATES.accounts;
         if (rate.quota === 0) return;
-        const { count, first_at, last_at } = await creationsOf(address);
+        const { count, first_at, last_at } = await creationsOf(address());
         const until = (at: number) => Math.max(0, Math.ceil(at + rate.window - clock.now()));
         const left = Math.max(0, rate.quota - count);
         unspent = quotaOf(name, rate, left, until(last_at));
@@ -148,7 +184,7 @@ export function createVisits({
         });
       },
 
-      address: () => addresses.of(request),
+      address,
     };
   };
 }

@@ -7,6 +7,8 @@ import {
   PROTOCOL_VERSION_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
+import { invalidFields, type ServiceError } from "../errors.ts";
+import { TOO_DEEP_REASON } from "../json-bounds.ts";
 import { type ClientInfo, clientOf } from "../model/client.ts";
 import { RPC } from "./result.ts";
 import type { Seal } from "./seal.ts";
@@ -35,6 +37,8 @@ export interface Refused {
   readonly rpc_code: number;
   readonly status: number;
   readonly data: object;
+  /** What is wrong, where the number alone does not say it. */
+  readonly error?: ServiceError;
 }
 
 export const refuseMessage = (rpc_code: number, status: number, data: unknown = {}): Refused => ({
@@ -43,6 +47,15 @@ export const refuseMessage = (rpc_code: number, status: number, data: unknown = 
   rpc_code,
   status,
   data: data as object,
+});
+
+/**
+ * A message that nests too deep, its envelope included: it is not parsed, so not even its id is known
+ * (decisions.md, Holding a crowd, Nesting).
+ */
+export const refuseNesting = (): Refused => ({
+  ...refuseMessage(RPC.invalid_request, 400),
+  error: invalidFields({ body: TOO_DEEP_REASON }),
 });
 
 /** Takes the parsed body of a request by the key. */

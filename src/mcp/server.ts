@@ -12,6 +12,7 @@ import type { Context } from "../../routers/context.ts";
 import { isGone, toServiceError } from "../../routers/trpc.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields, type ServiceError } from "../errors.ts";
+import { cutMembers } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { ClientInfo } from "../model/client.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -209,7 +210,7 @@ interface RoundOptions {
 
 function argumentsIn({ arguments: given = {} }: Given): Given {
   const fits = typeof given === "object" && given !== null && !Array.isArray(given);
-  return fits ? (given as Given) : failFields({ arguments: "must be of type object" });
+  return fits ? (cutMembers(given) as Given) : failFields({ arguments: "must be of type object" });
 }
 
 /** The round that a call goes on with; undefined for a first call. */

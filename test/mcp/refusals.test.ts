@@ -6,6 +6,7 @@ import type { Context } from "../../routers/context.ts";
 import { hints } from "../../routers/tool.ts";
 import { anyone, open, router } from "../../routers/trpc.ts";
 import { ERRORS, type ErrorCode, fail, toProblem } from "../../src/errors.ts";
+import { createBodies } from "../../src/http/body.ts";
 import { createCors } from "../../src/http/cors.ts";
 import { createRestRoutes } from "../../src/http/rest.ts";
 import { createLog } from "../../src/log.ts";
@@ -221,6 +222,7 @@ test("every error has the same code, text and fields over MCP and REST [§7 code
   const routes = createRestRoutes({
     router: boom,
     createContext: async () => ctx as never,
+    bodies: createBodies({ clock: createTestClock() }),
     openVisit: () => ({ ...visit, refusal: async (error: unknown) => error }) as never,
     cors: createCors([]),
     signer: createSigner("secret"),

@@ -1,0 +1,85 @@
+/** Addresses above their limit: refused before their body is read, unless a credential is valid. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { connect, head } from "../support/raw.ts";
+import { exchange, expectProblem } from "../support/wire.ts";
+
+const clock = createTestClock();
+const app = await startTestApp({ clock, env: { RATE_LIMITS: "on", TRUST_PROXY: "1" } });
+const { person, agent } = await createPair(app.url);
+
+let addresses = 0;
+
+/** An address that has just used up its limit. */
+async function exhaust(): Promise<Record<string, string>> {
+  const headers = { "x-forwarded-for": `203.0.113.${++addresses}` };
+  for (let i = 0; i < 60; i++) {
+    expect((await exchange(app.url, "GET", "/v1/tasks", { headers })).status).toBe(401);
+  }
+  return headers;
+}
+
+const PATHS = ["/v1/tasks", "/trpc/tasks.create", "/mcp"] as const;
+
+/** What is sent as `Authorization` without being valid. */
+const CREDENTIALS = [null, "Bearer", "Basic eDp5", "Bearer mck_nobody", "Bearer x"];
+
+/** Sends the head of a request alone. */
+async function begin(path: string, headers: Record<string, string>) {
+  const connection = await connect(app.url);
+  const sent = { "content-type": "application/json", "content-length": "200000", ...headers };
+  connection.write(head("POST", path, sent));
+  return connection;
+}
+
+test("without a valid credential it is refused before any of its body has come", async () => {
+  for (const path of PATHS) {
+    const from = await exhaust();
+    for (const authorization of CREDENTIALS) {
+      const headers = { ...from, ...(authorization !== null && { authorization }) };
+      const connection = await begin(path, headers);
+      const answer = (await connection.answer())!;
+      connection.end();
+      expect([path, authorization, answer.status]).toEqual([path, authorization, 429]);
+      if (!path.startsWith("/trpc/")) expectProblem(answer, "rate_limited");
+      else expect(JSON.parse(answer.text).error.data.code_name).toBe("rate_limited");
+      expect(answer.headers.get("retry-after")).toBe("1");
+      expect(answer.headers.get("ratelimit")).toBe('"address";r=0;t=60');
+    }
+  }
+});
+
+test("with a valid credential it is served, and so is what needs none", async () => {
+  const headers = await exhaust();
+  for (const credential of [agent.secret, person.token]) {
+    const mine = credential === agent.secret;
+    const body = JSON.stringify({ title: "t", ...(!mine && { key_id: agent.key.id }) });
+    for (const path of ["/v1/tasks", "/trpc/tasks.create"]) {
+      const made = await exchange(app.url, "POST", path, { headers, credential, body });
+      expect([path, made.status]).toEqual([path, path === "/v1/tasks" ? 201 : 200]);
+      expect(made.headers.get("ratelimit-policy")).toStartWith(mine ? '"key"' : '"account"');
+    }
+  }
+  for (const path of ["/v1/accounts", "/trpc/accounts.create"]) {
+    const made = await exchange(app.url, "POST", path, { headers, body: "{}" });
+    expect(made.status).toBeLessThan(300);
+  }
+  // A public call does not take the others of its batch along.
+  const batch = "/trpc/accounts.create,tasks.create?batch=1";
+  expect((await exchange(app.url, "POST", batch, { headers, body: "{}" })).status).toBe(429);
+});
+
+test("once its limit lets it call again, its body is read as ever", async () => {
+  const headers = await exhaust();
+  const send = () => exchange(app.url, "POST", "/v1/tasks", { headers, body: "{" });
+  expectProblem(await send(), "rate_limited");
+  await clock.advance(1);
+  expectProblem(await send(), "invalid_json");
+  expectProblem(await send(), "rate_limited");
+  const other = { "x-forwarded-for": "203.0.113.200" };
+  const answer = await exchange(app.url, "POST", "/v1/tasks", { headers: other, body: "{" });
+  expectProblem(answer, "invalid_json");
+});
