@@ -1,7 +1,9 @@
 /** JSON that is too deep or too wide: refused with little work, and in few words, on every surface. */
 
 import { expect, test } from "bun:test";
+import { onceOf } from "../../src/http/idempotency.ts";
 import { LIMITS } from "../../src/limits.ts";
+import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -166,7 +168,25 @@ test("a message whose envelope is wide is refused in few words too", async () =>
   }
 });
 
-test("the digest of a body is what it was, and is made of valid bodies alone", async () => {
+test("the digest of a body is made when the procedure asks for it, and once", () => {
+  const headers = { "idempotency-key": "a" };
+  const request = new Request("http://localhost/", { method: "POST", headers });
+  let looks = 0;
+  const body = () => {
+    looks++;
+    return { b: [1, { d: 1, c: 2 }], a: "x" };
+  };
+  const caller = { kind: "account", account_id: "acc_1", credential: "c" } as const;
+  const sent = { caller, method: "POST", path: "/v1/tasks", params: {}, body };
+  const signer = createSigner("secret");
+  const once = onceOf(request, sent, signer)!;
+  expect([once.id.length > 0, looks]).toEqual([true, 0]);
+  const text = '{"a":"x","b":[1,{"c":2,"d":1}]}';
+  expect([once.body, once.body]).toEqual(Array(2).fill(signer.sign("idempotent body", text)));
+  expect(looks).toBe(1);
+});
+
+test("the same body in another order replays, and one that is refused has no digest", async () => {
   const headers = { "idempotency-key": "digest" };
   const send = (body: string) =>
     exchange(app.url, "POST", "/v1/tasks", { credential, body, headers });
