@@ -139,6 +139,26 @@ export const LIMITS = {
   fault_log_every: 60,
   /** Seconds between two looks at the store's file, and between two tries of a store that cannot be written. */
   store_check_every: 1,
+  /** Bytes of JSON after which a page of a list ends, whatever its `limit`; it holds at least one record. */
+  page_bytes: 1024 * 1024,
+  /** Bytes of long texts that one page reads in place; longer texts are read once the page is known. */
+  page_inline_text_min: 2 * 1024,
+  /** Inbox items read at once: each may be 60 KiB, and a page ends by bytes. */
+  inbox_stretch: 34,
+  /** Tasks of one page that are marked as seen at once, so that other writes get their turn. */
+  seen_stretch: 50,
+  /** Bytes of answers that the calls of one tRPC batch share. */
+  batch_bytes: 1024 * 1024,
+  /** Bytes reserved for each query of a batch while it runs: so many of them run at once. */
+  batch_query_bytes: 256 * 1024,
+  /** Bytes of an answer from which on its size costs tokens, and bytes that one token pays for. */
+  answer_free_bytes: 64 * 1024,
+  answer_token_bytes: 64 * 1024,
+  /** Bytes of answers that one credential may leave unread, and all of them together in one process. */
+  unsent_bytes_per_credential: 8 * 1024 * 1024,
+  unsent_bytes: 256 * 1024 * 1024,
+  /** Seconds in which the reader of a large answer has to take something of it. */
+  unsent_idle: 20,
   /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
   rate_buckets: 50_000,
 } as const;

@@ -45,6 +45,15 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
       return accounts?.take(caller.account_id) ?? null;
     },
 
+    /**
+     * Charges `tokens` more for an answer that was already made, so it never refuses: the bucket may
+     * go into debt by at most one further window (decisions.md, Holding a crowd, Rate limits).
+     */
+    spend(caller: Caller, tokens: number): Quota | null {
+      if (caller.kind === "key") return keys?.spend(caller.key_id, tokens) ?? null;
+      return accounts?.spend(caller.account_id, tokens) ?? null;
+    },
+
     /** What is left to the caller, without a charge. */
     look(caller: Caller): Quota | null {
       if (caller.kind === "key") return keys?.look(caller.key_id) ?? null;
@@ -85,13 +94,22 @@ export function quotaOf(name: string, { quota, window }: Rate, left: number, t: 
   };
 }
 
+/** Tokens that an answer of so many bytes costs beside the one for its request. */
+export function tokensOf(bytes: number): number {
+  if (bytes <= LIMITS.answer_free_bytes) return 0;
+  return Math.ceil(bytes / LIMITS.answer_token_bytes);
+}
+
 /**
  * The buckets of one limit. One is kept as the moment at which it will be full again, in whole
- * milliseconds; what was not used for a whole window is full, and forgotten.
+ * milliseconds of the monotonic clock. One that has not been used for two windows is full, as its
+ * debt is never more than that, and is forgotten.
  */
 function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => void) {
   const { quota, window } = rate;
   const span = window * 1000;
+  /** An empty bucket, and one further window of debt. */
+  const most = 2 * span;
   /** Milliseconds until one call comes back. */
   const every = span / quota;
   const states = Array.from({ length: quota + 1 }, (_, left) =>
@@ -103,23 +121,26 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
   /** Until when a bucket may be empty at all, in milliseconds. */
   let empty_until = 0;
 
-  const nowMs = () => Math.round(clock.now() * 1000);
+  const nowMs = () => Math.round(clock.elapsed() * 1000);
 
-  /** Milliseconds until it is full: never more than a window, lest a clock set back locks one out. */
+  /** Milliseconds until it is full. */
   const debtOf = (id: string, now: number): number => {
     const full_at = recent.get(id) ?? older.get(id) ?? now;
-    return Math.min(Math.max(full_at - now, 0), span);
+    return Math.min(Math.max(full_at - now, 0), most);
   };
 
   const turn = (now: number) => {
-    const due = now - turned_at >= span || now < turned_at;
+    const due = now - turned_at >= most;
     if (!due && recent.size < LIMITS.rate_buckets) return;
     older = recent;
     recent = new Map();
     turned_at = now;
   };
 
-  const stateOf = (debt: number): Quota => states[Math.floor((span - debt) / every)]!;
+  const stateOf = (debt: number): Quota =>
+    debt <= span
+      ? states[Math.floor((span - debt) / every)]!
+      : quotaOf(name, rate, 0, Math.ceil(debt / 1000));
 
   return {
     take(id: string): Quota {
@@ -136,6 +157,13 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
         fail("rate_limited", { retry_after: Math.ceil(missing / 1000) });
       }
       return stateOf(debt + every);
+    },
+    spend(id: string, tokens: number): Quota {
+      const now = nowMs();
+      turn(now);
+      const debt = Math.min(debtOf(id, now) + tokens * every, most);
+      recent.set(id, now + debt);
+      return stateOf(debt);
     },
     look: (id: string): Quota => stateOf(debtOf(id, nowMs())),
     anyEmpty: (): boolean => empty_until > 0 && nowMs() < empty_until,

@@ -1,7 +1,7 @@
 /** Token buckets: how many at once, how they come back, and what is forgotten. */
 
 import { expect, test } from "bun:test";
-import { createLimiter } from "../../src/auth/limiter.ts";
+import { createLimiter, tokensOf } from "../../src/auth/limiter.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { LIMITS, RATES } from "../../src/limits.ts";
 import type { Caller } from "../../src/model/caller.ts";
@@ -83,18 +83,46 @@ test("the headers say how much is left and when all of it is back", async () => 
   expect(limiter.look(key("a"))).toEqual(state(120, 0));
 });
 
-test("a clock that is set back locks nobody out", () => {
+test("a wall clock that is set neither locks anybody out nor gives anything back", () => {
   let now = 2_000_000_000;
-  const clock = { ...createTestClock(), now: () => now };
+  let elapsed = 5;
+  const clock = { ...createTestClock(), now: () => now, elapsed: () => elapsed };
   const limiter = createLimiter({ clock, on: true });
   const call = () => limiter.charge(key("a"));
   expect(count(call)).toBe(120);
-  now -= 86_400;
-  expect(waitOf(call)).toBe(1);
-  now += 0.1;
+  for (const jump of [-86_400, 172_800]) {
+    now += jump;
+    expect(waitOf(call)).toBe(1);
+  }
+  elapsed += 0.1;
   expect(count(call)).toBe(1);
-  now += 12;
+  elapsed += 12;
   expect(count(call)).toBe(120);
+});
+
+test("a large answer costs by its size, and puts the bucket one further window into debt at most", async () => {
+  const clock = createTestClock();
+  const limiter = createLimiter({ clock, on: true });
+  const call = () => limiter.charge(key("a"));
+  const left = () => limiter.look(key("a"))?.headers.ratelimit;
+  expect([0, 65_536, 65_537, 102_400, 1_048_576].map(tokensOf)).toEqual([0, 0, 2, 2, 16]);
+  call();
+  expect(limiter.spend(key("a"), 16)?.headers.ratelimit).toBe('"key";r=103;t=2');
+  expect(count(call)).toBe(103);
+  limiter.spend(key("a"), 16);
+  expect(left()).toBe('"key";r=0;t=14');
+  expect(waitOf(call)).toBe(2);
+  for (let i = 0; i < 100; i++) limiter.spend(key("a"), 16);
+  expect(left()).toBe('"key";r=0;t=24');
+  expect(waitOf(call)).toBe(13);
+  // A debt is not forgotten with the buckets that are full again.
+  for (let i = 0; i < 12; i++) {
+    await clock.advance(1);
+    limiter.charge(key("b"));
+  }
+  expect(waitOf(call)).toBe(1);
+  await clock.advance(0.1);
+  expect(count(call)).toBe(1);
 });
 
 test("a limit of 0 is off, and so is each without limits", () => {
