@@ -10,6 +10,7 @@ import { stamped } from "./outbox.ts";
 import { questions } from "./schema.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
+import { END_OF_TIME } from "./tasks.ts";
 
 const p = sql.placeholder;
 
@@ -115,6 +116,8 @@ interface QuestionFilter {
   readonly task_id: string | null;
   /** Questions past this time (seconds) are not pending. */
   readonly now: number;
+  /** Only questions after this one; null for the first page. */
+  readonly after: Pick<Question, "created_at" | "id"> | null;
   readonly limit: number;
 }
 
@@ -133,6 +136,8 @@ export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
     owner: filter.owner,
     task_id: filter.task_id,
     now: filter.now,
+    after_at: filter.after?.created_at ?? END_OF_TIME,
+    after_id: filter.after?.id ?? "",
     limit: filter.limit,
   });
 }
@@ -144,7 +149,12 @@ function buildList(
 ) {
   const owner = sql.identifier(scope === "key" ? "key_id" : "account_id");
   const limit = p("limit");
-  const conditions = [sql`${owner} = ${p("owner")}`, ofLiveKey("questions")];
+  const after_at = sql.param(p("after_at"), questions.created_at);
+  const conditions = [
+    sql`${owner} = ${p("owner")}`,
+    sql`(created_at, id) < (${after_at}, ${p("after_id")})`,
+    ofLiveKey("questions"),
+  ];
   if (of_task) conditions.push(sql`task_id = ${p("task_id")}`);
   const range = (status: string) => {
     const due = sql`expires_at > ${sql.param(p("now"), questions.expires_at)}`;

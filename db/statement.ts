@@ -26,7 +26,10 @@ const dialect = new SQLiteAsyncDialect();
 interface Prepared {
   getQuery(): { sql: string; params: unknown[] };
   /** The selected columns, each with the path of its value in the row. */
-  readonly fields: readonly { readonly path: readonly string[]; readonly field: Column }[];
+  readonly fields: readonly {
+    readonly path: readonly string[];
+    readonly field: Column | SQL.Aliased;
+  }[];
 }
 
 interface SelectOptions {
@@ -61,8 +64,11 @@ function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown
   const slots = fields.map(({ path, field }) => ({
     group: path.length > 1 ? path[0]! : null,
     name: path.at(-1)!,
+    // The cell of an expression is taken as it is.
     decode:
-      field.mapFromDriverValue === asIs ? null : (cell: Cell) => field.mapFromDriverValue(cell),
+      !is(field, Column) || field.mapFromDriverValue === asIs
+        ? null
+        : (cell: Cell) => field.mapFromDriverValue(cell),
   }));
   return (cells) => {
     const row: Record<string, unknown> = {};

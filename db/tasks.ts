@@ -151,13 +151,55 @@ export const deleteStampedTask = statement(
   sql`delete from tasks where id = ${p("stamp_id")} and ${stamped("tasks")}`,
 );
 
+/**
+ * A row of a page. A description that is too long to be read for a page that may not hold it is its
+ * length instead, in bytes: {@link tasksByIds} reads it once the page is known.
+ */
+export type TaskPageRow = Omit<TaskRow, "task"> & {
+  readonly task: Omit<Task, "description"> & { readonly description: string | number };
+};
+
+const pageColumns = {
+  ...columns,
+  task: {
+    ...columns.task,
+    description: sql<
+      string | number
+    >`case when octet_length(description) <= ${p("inline_bytes")} then description else octet_length(description) end`.as(
+      "description",
+    ),
+  },
+};
+
+const whole = (owner: SQL) =>
+  select<TaskRow>(
+    qb
+      .select(columns)
+      .from(tasks)
+      .where(
+        and(
+          sql`id in (select value from json_each(${p("ids")})) and ${owner} = ${p("owner")}`,
+          ofLiveKey("tasks"),
+        ),
+      ),
+  );
+const wholeByScope = { key: whole(sql`key_id`), account: whole(sql`account_id`) };
+
+/** The tasks with these ids, in no order, of those that the owner has. */
+export function tasksByIds(
+  { scope, owner }: Pick<TaskFilter, "scope" | "owner">,
+  ids: readonly string[],
+): Statement<TaskRow> {
+  return wholeByScope[scope]({ owner, ids: JSON.stringify(ids) });
+}
+
 /** Where a page of a list begins: after the task with this stamp and id. */
 export interface TaskPosition {
   readonly updated_at: number;
   readonly id: string;
 }
 
-interface TaskFilter {
+export interface TaskFilter {
   readonly scope: "key" | "account";
   readonly owner: string;
   readonly statuses: readonly Task["status"][];
@@ -172,21 +214,24 @@ interface TaskFilter {
 /**
  * One page, newest `updated_at` first, ties by id descending (decisions.md, Tasks). Each status is
  * one range of an index, cut at the limit before the ranges are merged, so a page costs the same
- * wherever it stands in the list.
+ * wherever it stands in the list. Descriptions of more than `inline_bytes` bytes are left out.
  */
-export function taskPage(filter: TaskFilter): Statement<TaskRow> {
+export function taskPage(
+  filter: TaskFilter,
+  { inline_bytes }: { readonly inline_bytes: number },
+): Statement<TaskPageRow> {
   const merged = merge(filter);
   return compiled(`page ${merged.key}`, () =>
-    select<TaskRow>(
+    select<TaskPageRow>(
       qb
-        .select(columns)
+        .select(pageColumns)
         .from(tasks)
         .where(
           sql`id in (select id from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")})`,
         )
         .orderBy(sql`updated_at desc, id desc`),
     ),
-  )(merged.values);
+  )({ ...merged.values, inline_bytes });
 }
 
 /** The position `offset` tasks into the same list: where a page stops looking. */
@@ -250,4 +295,4 @@ function merge(filter: TaskFilter) {
 }
 
 /** Seconds; later than any stamp. */
-const END_OF_TIME = 9_000_000_000_000;
+export const END_OF_TIME = 9_000_000_000_000;

@@ -47,6 +47,19 @@ export interface Visit {
   address(): string;
 }
 
+/** Bytes of answers that the calls of one tRPC batch share (decisions.md, Holding a crowd). */
+export interface BatchBudget {
+  /**
+   * Waits until bytes are free for the answer of a query, and reserves them; gives how many. Throws
+   * `429 rate_limited` once the answers so far have used the budget up.
+   */
+  reserve(): Promise<number>;
+  /** Gives back what {@link reserve} gave, and counts the bytes that the answer really has. */
+  settle(reserved: number, bytes: number): void;
+  /** Bytes for the answer of a query that waits for something, which reserves none. As {@link reserve}. */
+  share(): number;
+}
+
 export interface Context {
   readonly services: Services;
   /** Null without a valid credential. */
@@ -64,6 +77,10 @@ export interface Context {
   /** Fields that the surface itself found invalid, such as a query parameter given twice. */
   readonly rejected: FieldReasons | null;
   readonly visit: Visit;
+  /** Bytes of JSON that a page of a list may hold. */
+  readonly page_bytes: number;
+  /** What the answers of a tRPC batch share; null for a call of its own. */
+  readonly batch: BatchBudget | null;
   /** Awaited before the response, so that a client that got it sees the key as used. */
   readonly recorded: Promise<void> | undefined;
 }

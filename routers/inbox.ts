@@ -4,6 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { Agent, Item, MessageInput, TO_ITSELF } from "../src/model/item.ts";
 import { Id } from "../src/model/text.ts";
+import { PAGES } from "./page.ts";
 import { hints, type NextCall } from "./tool.ts";
 import { account, anyone, key, router } from "./trpc.ts";
 
@@ -42,9 +43,10 @@ export const inbox = router({
         tags,
         summary: "Read the unread items, oldest first, and wait for the first if you like",
         description:
-          "Send `peek=true` and, as `ack`, the id of the last item you handled: then no item is lost when a response is, and an item can come twice but never zero times. Without `peek` the items become read at once.",
+          "Send `peek=true` and, as `ack`, the id of the last item you handled: then no item is lost when a response is, and an item can come twice but never zero times. Without `peek` the items become read at once. A response ends after `limit` items or about 1 MiB; the other items stay unread.",
       },
       errors: ["too_many_waits"],
+      takes: true,
       only_waited: ({ wait = 0 }, result) =>
         wait > 0 && (result === null || (result as { items: Item[] }).items.length === 0),
       mcp: {
@@ -77,8 +79,9 @@ export const inbox = router({
     )
     .output(z.object({ items: z.array(Item), unread: Unread }))
     .query(({ ctx, input }) => {
-      const { connection, effects } = ctx;
-      return ctx.services.inbox.read(ctx.caller, input, { signal: connection.signal, effects });
+      const { connection, effects, page_bytes } = ctx;
+      const { signal } = connection;
+      return ctx.services.inbox.read(ctx.caller, input, { signal, effects, page_bytes });
     }),
 
   ofKey: account
@@ -88,6 +91,7 @@ export const inbox = router({
         path: "/v1/keys/{key_id}/inbox",
         tags,
         summary: "See the inbox of a key, newest first; marks nothing read",
+        description: PAGES,
       },
       errors: ["not_found"],
     })
@@ -103,7 +107,7 @@ export const inbox = router({
     )
     .output(z.object({ items: z.array(Item), unread: Unread, next_cursor: z.string().nullable() }))
     .query(({ ctx, input: { key_id, ...page } }) =>
-      ctx.services.inbox.ofKey(ctx.caller, key_id, page),
+      ctx.services.inbox.ofKey(ctx.caller, key_id, page, ctx),
     ),
 });
 

@@ -5,6 +5,7 @@ import { LIMITS } from "../src/limits.ts";
 import { ActivityEntry } from "../src/model/activity.ts";
 import { Key, Label } from "../src/model/key.ts";
 import { Id } from "../src/model/text.ts";
+import { PAGES } from "./page.ts";
 import { account, router } from "./trpc.ts";
 
 const tags = ["Keys"];
@@ -52,8 +53,7 @@ export const keys = router({
         path: "/v1/keys/{key_id}/activity",
         tags,
         summary: "List the last requests of a key, newest first",
-        description:
-          "The newest 200 of the last 7 days. Continue while `next_cursor` is not null. An entry may be absent for a moment after its request.",
+        description: `The newest 200 of the last 7 days. ${PAGES} An entry may be absent for a moment after its request.`,
       },
       errors: ["not_found"],
     })
@@ -74,7 +74,7 @@ export const keys = router({
     )
     .output(z.object({ items: z.array(ActivityEntry), next_cursor: z.string().nullable() }))
     .query(({ ctx, input: { key_id, ...page } }) =>
-      ctx.services.activity.list(ctx.caller, key_id, page),
+      ctx.services.activity.list(ctx.caller, key_id, page, ctx),
     ),
 
   delete: account

@@ -5,6 +5,7 @@ import type { FieldReasons } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
 import { Id, isStorable } from "../src/model/text.ts";
+import { PAGES } from "./page.ts";
 import { hints, type NextCall } from "./tool.ts";
 import { account, anyone, key, keyIdRule, router } from "./trpc.ts";
 
@@ -18,6 +19,16 @@ function waitOn({ id, status }: Question): NextCall | null {
     name: "get_question",
     arguments: { question_id: id, wait_seconds: LIMITS.wait_max },
   };
+}
+
+/** A list that goes on. */
+function nextPage(
+  { next_cursor: cursor }: { readonly next_cursor: string | null },
+  given: Readonly<Record<string, unknown>>,
+): NextCall | null {
+  if (cursor === null) return null;
+  const why = "There are more. To read on";
+  return { why, name: "list_questions", arguments: { ...given, cursor } };
 }
 
 const Wait = z
@@ -42,7 +53,8 @@ export const questions = router({
         method: "GET",
         path: "/v1/questions",
         tags,
-        summary: "List questions, newest first, at most 100",
+        summary: "List questions, newest first",
+        description: PAGES,
       },
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
@@ -54,6 +66,7 @@ export const questions = router({
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },
+        next: nextPage,
       },
     })
     .input(
@@ -71,12 +84,14 @@ export const questions = router({
           .max(LIMITS.question_list)
           .meta({ description: `Default ${LIMITS.question_list}` })
           .optional(),
+        cursor: z
+          .string()
+          .meta({ description: "The `next_cursor` of the previous page" })
+          .optional(),
       }),
     )
-    .output(z.object({ questions: z.array(Question) }))
-    .query(async ({ ctx, input }) => ({
-      questions: await ctx.services.questions.list(ctx.caller, input, ctx),
-    })),
+    .output(z.object({ questions: z.array(Question), next_cursor: z.string().nullable() }))
+    .query(({ ctx, input }) => ctx.services.questions.list(ctx.caller, input, ctx)),
 
   ask: key
     .meta({

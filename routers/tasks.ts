@@ -4,6 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
 import { Id } from "../src/model/text.ts";
+import { PAGES } from "./page.ts";
 import { hints, type NextCall } from "./tool.ts";
 import { anyone, keyIdRule, router } from "./trpc.ts";
 
@@ -26,8 +27,7 @@ export const tasks = router({
         path: "/v1/tasks",
         tags,
         summary: "List tasks, the last updated first",
-        description:
-          "Continue while `next_cursor` is not null. With `priority`, a page may hold fewer tasks than `limit`, or none, and still carry a `next_cursor`.",
+        description: `${PAGES} With \`priority\` it may hold none and still carry a \`next_cursor\`.`,
       },
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],

@@ -20,8 +20,9 @@ import {
   UNKNOWN_FIELD,
 } from "../src/errors.ts";
 import { cutMembers } from "../src/json-bounds.ts";
+import { LIMITS } from "../src/limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
-import type { Context, Visit } from "./context.ts";
+import type { BatchBudget, Context, Visit } from "./context.ts";
 import { createAnswers } from "./exact.ts";
 import type { ToolMeta } from "./tool.ts";
 
@@ -39,6 +40,8 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly body_optional?: boolean;
   /** True: REST and tRPC take an `Idempotency-Key` (decisions.md, Sending again). */
   readonly repeatable?: boolean;
+  /** True: a query that takes what it gives, so that its answer must not be refused any more. */
+  readonly takes?: boolean;
   /** A limit of the client's address, looked at before its fields. */
   readonly limit?: Parameters<Visit["limit"]>[0];
   /**
@@ -266,9 +269,14 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
     try {
       if (meta?.limit) await ctx.visit.limit(meta.limit);
       const caller = admitted(access, admit, ctx);
-      // Both are taken, which the types do not say.
-      const given = { ctx: { caller }, getRawInput };
-      const result = await next(given as { readonly ctx: { readonly caller: C } });
+      const call = (page_bytes: number) => {
+        // All are taken, which the types do not say.
+        const given = { ctx: { caller, page_bytes }, getRawInput };
+        return next(given as { readonly ctx: { readonly caller: C } });
+      };
+      const result = ctx.batch
+        ? await inBatch(ctx.batch, { type, input: await getRawInput().catch(() => null) }, call)
+        : await call(ctx.page_bytes);
       if (result.ok) {
         ended = { result: result.data, thrown: null };
         return result;
@@ -285,6 +293,29 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
       if (told) tell(ctx, told, ended, input || {});
     }
   });
+}
+
+/**
+ * Makes one call of a batch within what is left of their budget. A mutation is never refused for it,
+ * as it would be done and answered like one that is not; nor does a query that waits hold up others.
+ */
+async function inBatch<Result extends { readonly ok: boolean }>(
+  batch: BatchBudget,
+  { type, input }: { readonly type: string; readonly input: unknown },
+  call: (page_bytes: number) => Promise<Result>,
+): Promise<Result> {
+  const waits = Boolean((input as { readonly wait?: unknown } | null)?.wait);
+  const is_query = type === "query";
+  const reserved = is_query && !waits ? await batch.reserve() : 0;
+  let bytes = 0;
+  try {
+    const result = await call(reserved || (is_query ? batch.share() : LIMITS.page_bytes));
+    const { data } = result as { readonly data?: unknown };
+    bytes = data === undefined ? 0 : Buffer.byteLength(JSON.stringify(data));
+    return result;
+  } finally {
+    batch.settle(reserved, bytes);
+  }
 }
 
 /** No credential; one that is sent is not looked at. */

@@ -1,6 +1,6 @@
 /** Makes the context of a request: who calls, from where, and until when. */
 
-import type { Context, Services } from "../../routers/context.ts";
+import type { BatchBudget, Context, Services } from "../../routers/context.ts";
 import type { KeyUsage } from "../auth/authenticate.ts";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -15,10 +15,11 @@ interface ContextOptions {
   readonly recordUse: (usage: KeyUsage, host: string | null) => Promise<void> | undefined;
 }
 
-/** A context whose `once` the surface sets, where the route has one, and what it rejects of it. */
+/** A context whose `once` and `batch` the surface sets, where there are any, and what it rejects. */
 export interface RequestContext extends Context {
   once: Once | null;
   rejected: FieldReasons | null;
+  batch: BatchBudget | null;
   /** What is known of a key's use before this request; null for another caller. */
   readonly usage: KeyUsage | null;
 }
@@ -48,6 +49,8 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       rejected,
       once: null,
       visit,
+      page_bytes: LIMITS.page_bytes,
+      batch: null,
       usage: found?.usage ?? null,
       recorded: found?.usage && effects ? recordUse(found.usage, host) : undefined,
     };

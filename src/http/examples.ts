@@ -189,7 +189,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { device_id: device.id, push_token: "80a5c1f2a4b5968778695a4b3c2d1e0f" },
   },
   "DELETE /v1/tasks/{task_id}/live-activity": { request: { device_id: device.id } },
-  "GET /v1/questions": { response: { questions: [question] } },
+  "GET /v1/questions": { response: { questions: [question], next_cursor: null } },
   "POST /v1/questions": {
     request: { prompt: question.prompt, task_id: task.id },
     response: question,

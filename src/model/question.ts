@@ -100,3 +100,7 @@ export function checkAnswer(question: Question, answer: string): void {
     failFields({ answer: `must be at most ${LIMITS.text_answer} characters` });
   }
 }
+
+/** UTF-16 units of the texts in a question, for the bound of a page. */
+export const questionUnits = ({ prompt, options, answer }: Question): number =>
+  prompt.length + (answer?.length ?? 0) + options.reduce((sum, label) => sum + label.length, 0);

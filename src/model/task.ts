@@ -118,3 +118,7 @@ export function markSeen(task: Task, now: number): Task {
 function laterThan(previous: number, now: number): number {
   return Math.max(Math.round(now * 1000), Math.round(previous * 1000) + 1) / 1000;
 }
+
+/** UTF-16 units of the texts in a task, for the bound of a page. */
+export const taskUnits = ({ title, description, status_note, host }: Task): number =>
+  title.length + description.length + (status_note?.length ?? 0) + (host?.length ?? 0);

@@ -7,6 +7,7 @@ import type { AccountCaller } from "../model/caller.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
+import { endPage } from "./page.ts";
 
 export type Activity = ReturnType<typeof createActivity>;
 
@@ -21,7 +22,12 @@ const ms = (seconds: number) => Math.round(seconds * 1000);
 export function createActivity({ store, clock, keys }: ServiceDeps & { readonly keys: Keys }) {
   return {
     /** Newest first; `404` for a key that the account does not have. */
-    async list(caller: AccountCaller, key_id: string, page: Page) {
+    async list(
+      caller: AccountCaller,
+      key_id: string,
+      page: Page,
+      { page_bytes }: { readonly page_bytes: number },
+    ) {
       const { limit = LIMITS.activity_page_default, cursor } = page;
       const bound_to = ["activity", caller.account_id, key_id];
       const after = cursor === undefined ? null : readCursor(cursor, bound_to);
@@ -44,10 +50,18 @@ export function createActivity({ store, clock, keys }: ServiceDeps & { readonly 
             at >= since &&
             (after === null || ms(at) < after.at || (ms(at) === after.at && id < after.id)),
         );
-      const items = rest.slice(0, limit);
-      const last = rest.length > limit ? items.at(-1)! : null;
+      const items = endPage(rest, {
+        limit,
+        bytes: page_bytes,
+        unitsOf: ({ client, host, message }) =>
+          (client ? client.name.length + client.version.length : 0) +
+          (host?.length ?? 0) +
+          (message?.length ?? 0),
+        recordOf: (entry) => entry,
+      });
+      const last = items.length < rest.length ? items.at(-1)! : null;
       return {
-        items,
+        items: [...items],
         next_cursor: last && writeCursor({ at: ms(last.at), id: last.id }, bound_to),
       };
     },

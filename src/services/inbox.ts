@@ -15,6 +15,7 @@ import {
   taskOf,
   unreadItems,
 } from "../../db/inbox.ts";
+import type { Statement } from "../../db/store.ts";
 import type { TaskRow } from "../../db/tasks.ts";
 import { fail, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -22,12 +23,14 @@ import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { inboxOf } from "../model/event.ts";
 import { type Agent, type Item, type MessageInput, TO_ITSELF } from "../model/item.ts";
 import type { Once } from "../model/once.ts";
-import type { Task } from "../model/task.ts";
+import { questionUnits } from "../model/question.ts";
+import { type Task, taskUnits } from "../model/task.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 import { createOnce } from "./once.ts";
+import { endPage } from "./page.ts";
 import type { Tasks } from "./tasks.ts";
 
 export type Inbox = ReturnType<typeof createInbox>;
@@ -47,12 +50,18 @@ interface ReadOptions {
   readonly signal: AbortSignal;
   /** False for HEAD, which marks nothing and does not wait. */
   readonly effects: boolean;
+  /** Bytes of JSON that the items may have; the rest stays unread. */
+  readonly page_bytes: number;
 }
 
-interface Look {
-  readonly limit: number;
+interface Look extends PageSize {
   readonly peek: boolean;
   readonly acked: number;
+}
+
+interface PageSize {
+  readonly limit: number;
+  readonly page_bytes: number;
 }
 
 interface PageQuery {
@@ -95,17 +104,39 @@ export function createInbox(deps: InboxDeps) {
     return row ? (row[0] as number) : 0;
   };
 
+  /**
+   * Rows until the page is full by number or by bytes, in stretches: an item may be large, and most
+   * inboxes hold fewer items than one stretch. `read` gets the position of the last row so far.
+   */
+  const readPage = async (
+    { limit, page_bytes }: PageSize,
+    read: (last: number | undefined, limit: number) => Statement<ItemRow>,
+  ): Promise<{ readonly page: readonly ItemRow[]; readonly more: boolean }> => {
+    const rows: ItemRow[] = [];
+    for (;;) {
+      const most = Math.min(LIMITS.inbox_stretch, limit + 1 - rows.length);
+      const stretch = await store.read(read(rows.at(-1)?.seq, most));
+      rows.push(...stretch);
+      const recordOf = (row: ItemRow) => toItem(row, tasksOf([row]));
+      const page = endPage(rows, { limit, bytes: page_bytes, unitsOf, recordOf });
+      const more = page.length < rows.length;
+      if (more || stretch.length < most) return { page, more };
+    }
+  };
+
   /** What is unread after the position `acked`; marks it read, or with `peek` what is before it. */
   const lookOnce = (
     caller: KeyCaller,
-    { limit, peek, acked }: Look,
+    { peek, acked, ...size }: Look,
     effects: boolean,
   ): Promise<Item[]> =>
     untilDecided(async () => {
       const { key_id } = caller;
       // Before the items: if it is unread still when they are marked, nobody took any of them.
       const [oldest] = acked > 0 ? await store.read(oldestUnread({ key_id, last: acked })) : [];
-      const rows = await store.read(unreadItems({ key_id, after: acked, limit }));
+      const { page: rows } = await readPage(size, (last, limit) =>
+        unreadItems({ key_id, after: last ?? acked, limit }),
+      );
       const last = peek || rows.length === 0 ? acked : rows.at(-1)!.seq;
       const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
       const first = (oldest?.[0] as string | undefined) ?? (peek ? undefined : rows[0]?.item.id);
@@ -131,11 +162,13 @@ export function createInbox(deps: InboxDeps) {
      * Unread items, oldest first, and how many are left unread. Without `peek` they become read,
      * each for one reader. `429 too_many_waits`.
      */
-    async read(caller: KeyCaller, query: ReadQuery, { signal, effects }: ReadOptions) {
+    async read(caller: KeyCaller, query: ReadQuery, options: ReadOptions) {
+      const { signal, effects, page_bytes } = options;
       const { key_id, account_id } = caller;
       const { wait = 0, limit = LIMITS.inbox_page_default, peek = false, ack } = query;
       const look = {
         limit,
+        page_bytes,
         peek: peek || !effects,
         acked: effects ? await positionOf(ack, key_id) : 0,
       };
@@ -158,16 +191,22 @@ export function createInbox(deps: InboxDeps) {
     },
 
     /** The inbox as the account sees it: read and unread, newest first. `404`. */
-    async ofKey(caller: AccountCaller, key_id: string, query: PageQuery) {
+    async ofKey(
+      caller: AccountCaller,
+      key_id: string,
+      query: PageQuery,
+      { page_bytes }: Pick<ReadOptions, "page_bytes">,
+    ) {
       const { account_id } = caller;
       const { limit = LIMITS.inbox_page_default, cursor } = query;
       const bound_to = ["inbox", account_id, key_id];
       const before =
         cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, bound_to).at;
       await keys.assertOwn(caller, key_id);
-      const rows = await store.read(itemPage({ key_id, account_id, before, limit: limit + 1 }));
-      const page = rows.slice(0, limit);
-      const next = rows.length > limit ? page.at(-1)! : null;
+      const { page, more } = await readPage({ limit, page_bytes }, (last, most) =>
+        itemPage({ key_id, account_id, before: last ?? before, limit: most }),
+      );
+      const next = more ? page.at(-1)! : null;
       const now = tasksOf(page);
       return {
         items: page.map((row) => toItem(row, now)),
@@ -272,6 +311,17 @@ export function createInbox(deps: InboxDeps) {
 function tasksOf(rows: readonly ItemRow[]): Map<string, Task> {
   const found = rows.map(taskOf).filter((row) => row !== null);
   return new Map(found.map(({ task }) => [task.id, task]));
+}
+
+/** UTF-16 units of the texts in an item, for the bound of a page. */
+function unitsOf({ item, task, question }: ItemRow): number {
+  const shown = item.last_task ?? (task.id === null ? null : task);
+  return (
+    (item.text?.length ?? 0) +
+    (item.from_label?.length ?? 0) +
+    (shown ? taskUnits(shown) : 0) +
+    (question.id === null ? 0 : questionUnits(question))
+  );
 }
 
 function toItem({ item, question }: ItemRow, tasks: ReadonlyMap<string, Task>): Item {

@@ -24,12 +24,15 @@ import {
   newQuestion,
   type Question,
   type QuestionInput,
+  questionUnits,
 } from "../model/question.ts";
 import { untilDecided } from "./commit.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 import { createNotices } from "./notices.ts";
 import { createOnce } from "./once.ts";
+import { endPage } from "./page.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
 
@@ -53,6 +56,12 @@ interface ListQuery {
   readonly task_id?: string | undefined;
   readonly status?: readonly Question["status"][] | undefined;
   readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+interface ListOptions extends Pick<WaitOptions, "effects"> {
+  /** Bytes of JSON that the page may hold. */
+  readonly page_bytes: number;
 }
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
@@ -236,15 +245,26 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     /** Holds the answer until the question leaves `pending`, for `wait` seconds at most (§4 Wait). */
     read,
 
-    /** Newest first, at most 100; pending ones unless `status` says otherwise. */
-    async list(
-      caller: Caller,
-      query: ListQuery,
-      { effects }: Pick<WaitOptions, "effects">,
-    ): Promise<Question[]> {
+    /**
+     * One page, newest first; pending ones unless `status` says otherwise. `422 fields.cursor` for a
+     * cursor of another list.
+     */
+    async list(caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) {
       if (caller.kind === "key" && query.key_id !== undefined) {
         failFields({ key_id: "is permitted for an account only" });
       }
+      const statuses = query.status ?? ["pending" as const];
+      const limit = query.limit ?? LIMITS.question_list;
+      const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
+      const task_id = query.task_id ?? null;
+      const bound_to = [
+        "questions",
+        callerId(caller),
+        of_key ?? null,
+        [...new Set(statuses)].sort(),
+        task_id,
+      ];
+      const cursor = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
       if (caller.kind === "account" && query.key_id !== undefined) {
         await keys.assertOwn(caller, query.key_id);
       }
@@ -252,19 +272,30 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       // What is overdue shows as expired, swept or not.
       const now = clock.now();
       while (effects && (await expireDue(now, SWEEP)) === SWEEP);
-      const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
       const rows = await store.read(
         questionList({
           scope: of_key === undefined ? "account" : "key",
           owner: of_key ?? caller.account_id,
-          statuses: query.status ?? ["pending"],
-          task_id: query.task_id ?? null,
+          statuses,
+          task_id,
           // The same moment: what expires between the two would be in neither state.
           now,
-          limit: query.limit ?? LIMITS.question_list,
+          after: cursor && { created_at: cursor.at / 1000, id: cursor.id },
+          limit: limit + 1,
         }),
       );
-      return rows.map((row) => row.question);
+      const page = endPage(rows, {
+        limit,
+        bytes: page_bytes,
+        unitsOf: ({ question }) => questionUnits(question),
+        recordOf: ({ question }) => question,
+      });
+      const next = page.length < rows.length ? page.at(-1)!.question : null;
+      return {
+        questions: page.map(({ question }) => question),
+        next_cursor:
+          next && writeCursor({ at: Math.round(next.created_at * 1000), id: next.id }, bound_to),
+      };
     },
 
     /** Of several answers at once one wins; the others get `409` (§4 Answer). */

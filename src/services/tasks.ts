@@ -7,41 +7,30 @@ import {
   insertTask,
   type TaskRow,
   taskById,
-  taskPage,
-  taskPosition,
 } from "../../db/tasks.ts";
 import { fail, failFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { type Caller, callerId } from "../model/caller.ts";
+import type { Caller } from "../model/caller.ts";
 import type { Once } from "../model/once.ts";
 import type { Question } from "../model/question.ts";
 import {
   changeTask,
   markSeen,
   newTask,
-  TASK_STATUSES,
   type Task,
   type TaskInput,
   type TaskPatch,
 } from "../model/task.ts";
 import type { TaskChange } from "../push/plan.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 import { createNotices } from "./notices.ts";
 import { createOnce } from "./once.ts";
 import { createRowChain, type RowChange } from "./row-chain.ts";
 import { createTaskDecisions, taskEvent } from "./task-decisions.ts";
+import { createTaskList } from "./task-list.ts";
 
 export type Tasks = ReturnType<typeof createTasks>;
-
-interface ListQuery {
-  readonly key_id?: string | undefined;
-  readonly status?: readonly Task["status"][] | undefined;
-  readonly priority?: readonly Task["priority"][] | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-}
 
 interface CreateOptions {
   /** Host name of the request. */
@@ -92,11 +81,16 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
           : { result: row.task },
     });
 
-  /** As {@link see}, for a page; the write lane makes one commit of it. */
+  /** As {@link see}, for a page; the write lane makes few commits of it. */
   const seeAll = async (caller: Caller, rows: readonly TaskRow[]): Promise<Task[]> => {
     const unseen = rows.filter((row) => row.task.seen_at === null);
     if (unseen.length === 0) return rows.map((row) => row.task);
-    const seen = await Promise.all(unseen.map((row) => see(caller, row).catch(unlessGone)));
+    const seen: (Task | null)[] = [];
+    // In stretches, so that one page does not fill a whole commit of the lane.
+    for (let from = 0; from < unseen.length; from += LIMITS.seen_stretch) {
+      const stretch = unseen.slice(from, from + LIMITS.seen_stretch);
+      seen.push(...(await Promise.all(stretch.map((row) => see(caller, row).catch(unlessGone)))));
+    }
     const now = new Map(unseen.map((row, i) => [row.task.id, seen[i]!]));
     // One that was deleted meanwhile has left the list.
     return rows
@@ -182,47 +176,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       return see(caller, row);
     },
 
-    /** Newest `updated_at` first (§4 Tasks, List). */
-    async list(caller: Caller, query: ListQuery, { effects }: ReadOptions) {
-      if (caller.kind === "key" && query.key_id !== undefined) {
-        failFields({ key_id: "is permitted for an account only" });
-      }
-      const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
-      const owner = of_key ?? caller.account_id;
-      const statuses = query.status ?? TASK_STATUSES;
-      const priorities = query.priority ?? null;
-      const limit = query.limit ?? LIMITS.task_page_default;
-      const bound_to = [
-        callerId(caller),
-        owner,
-        [...new Set(statuses)].sort(),
-        priorities && [...new Set(priorities)].sort(),
-      ];
-      const cursor = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
-      const after = cursor && { updated_at: cursor.at / 1000, id: cursor.id };
-      if (caller.kind === "account" && of_key !== undefined) await keys.assertOwn(caller, of_key);
-
-      const scope: "key" | "account" = of_key === undefined ? "account" : "key";
-      const filter = { scope, owner, statuses, priorities, after, down_to: null };
-      // A rare priority must not make one page look through every task: it stops after a stretch.
-      const [stretch_end] = priorities
-        ? await store.read(
-            taskPosition({ ...filter, priorities: null, limit: 0 }, LIMITS.task_scan - 1),
-          )
-        : [];
-      const down_to = stretch_end ?? null;
-      const rows = await store.read(taskPage({ ...filter, down_to, limit: limit + 1 }));
-      const page = rows.slice(0, limit);
-      const next = rows.length > limit ? page.at(-1)!.task : down_to;
-      return {
-        tasks:
-          caller.kind === "key" && effects
-            ? await seeAll(caller, page)
-            : page.map((row) => row.task),
-        next_cursor:
-          next && writeCursor({ at: Math.round(next.updated_at * 1000), id: next.id }, bound_to),
-      };
-    },
+    list: createTaskList({ store, keys, seen: seeAll }),
 
     /** An agent that changes a task has thereby got it. A PATCH without a change does nothing. */
     update: (caller: Caller, id: string, patch: TaskPatch): Promise<Task> =>

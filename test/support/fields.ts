@@ -196,6 +196,7 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   "tasks.list priority": listText("low", "medium", "high", "urgent"),
   "tasks.list limit": integerText(1, 500),
   "tasks.list cursor": CURSOR,
+  "questions.list cursor": CURSOR,
   "keys.activity limit": integerText(1, 100),
   "keys.activity cursor": CURSOR,
   // What names nothing of the caller's is `404`, which the credentials test is about.

@@ -64,7 +64,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "GET /v1/questions": {
     success: 200,
     access: "any",
-    query: ["status", "key_id", "task_id", "limit"],
+    query: ["status", "key_id", "task_id", "limit", "cursor"],
     errors: [404],
   },
   "POST /v1/questions": {

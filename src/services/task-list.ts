@@ -1,0 +1,140 @@
+/** The list of tasks, in pages that end by number and by bytes (interface.md §4 Tasks, List). */
+
+import type { Store } from "../../db/store.ts";
+import {
+  type TaskFilter,
+  type TaskPageRow,
+  type TaskRow,
+  taskPage,
+  taskPosition,
+  tasksByIds,
+} from "../../db/tasks.ts";
+import { failFields } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import { type Caller, callerId } from "../model/caller.ts";
+import { TASK_STATUSES, type Task, taskUnits } from "../model/task.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import type { Keys } from "./keys.ts";
+import { endPage } from "./page.ts";
+
+interface ListQuery {
+  readonly key_id?: string | undefined;
+  readonly status?: readonly Task["status"][] | undefined;
+  readonly priority?: readonly Task["priority"][] | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+interface ListOptions {
+  /** False for HEAD, which has no effect: no task is marked as seen. */
+  readonly effects: boolean;
+  /** Bytes of JSON that the page may hold. */
+  readonly page_bytes: number;
+}
+
+interface TaskListDeps {
+  readonly store: Pick<Store, "read">;
+  readonly keys: Pick<Keys, "assertOwn">;
+  /** Marks tasks as seen by their agent; deleted ones are left out. */
+  readonly seen: (caller: Caller, rows: readonly TaskRow[]) => Promise<Task[]>;
+}
+
+export function createTaskList({ store, keys, seen }: TaskListDeps) {
+  /**
+   * Reads the tasks whose description was left out of the page. A task that was deleted meanwhile,
+   * or no longer fits the filter, is left out.
+   */
+  const complete = async (
+    filter: Pick<TaskFilter, "scope" | "owner" | "statuses" | "priorities">,
+    rows: readonly TaskPageRow[],
+  ): Promise<TaskRow[]> => {
+    const ids = rows.filter((row) => !isWhole(row)).map(({ task }) => task.id);
+    const { statuses, priorities } = filter;
+    const now = new Map<string, TaskRow>();
+    for (const row of await store.read(tasksByIds(filter, ids))) {
+      const { id, status, priority } = row.task;
+      if (statuses.includes(status) && (priorities?.includes(priority) ?? true)) now.set(id, row);
+    }
+    return rows
+      .map((row) => (isWhole(row) ? row : now.get(row.task.id)))
+      .filter((row) => row !== undefined);
+  };
+
+  /** Newest `updated_at` first. `422 fields.cursor` for a cursor of another list. */
+  return async (caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) => {
+    if (caller.kind === "key" && query.key_id !== undefined) {
+      failFields({ key_id: "is permitted for an account only" });
+    }
+    const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
+    const owner = of_key ?? caller.account_id;
+    const statuses = query.status ?? TASK_STATUSES;
+    const priorities = query.priority ?? null;
+    const limit = query.limit ?? LIMITS.task_page_default;
+    const bound_to = [
+      callerId(caller),
+      owner,
+      [...new Set(statuses)].sort(),
+      priorities && [...new Set(priorities)].sort(),
+    ];
+    const cursor = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
+    const after = cursor && { updated_at: cursor.at / 1000, id: cursor.id };
+    if (caller.kind === "account" && of_key !== undefined) await keys.assertOwn(caller, of_key);
+
+    const scope: "key" | "account" = of_key === undefined ? "account" : "key";
+    const filter = { scope, owner, statuses, priorities, after, down_to: null };
+    // A rare priority must not make one page look through every task: it stops after a stretch.
+    const [stretch_end] = priorities
+      ? await store.read(
+          taskPosition({ ...filter, priorities: null, limit: 0 }, LIMITS.task_scan - 1),
+        )
+      : [];
+    const down_to = stretch_end ?? null;
+    const found = await store.read(
+      taskPage({ ...filter, down_to, limit: limit + 1 }, { inline_bytes: inlineBytes(limit) }),
+    );
+    const fitting = withoutExcess(found, limit, page_bytes);
+    const rows = fitting.every(isWhole) ? fitting : await complete(filter, fitting);
+    const page = endPage(rows, {
+      limit,
+      bytes: page_bytes,
+      unitsOf: ({ task }) => taskUnits(task),
+      recordOf: ({ task }) => task,
+    });
+
+    /** Where the page ended, as the tasks stood when they were listed. */
+    const end = (): TaskPageRow["task"] | null => {
+      const cut = page.length < rows.length;
+      if (!cut && fitting.length === found.length) return null;
+      const last_id = cut ? page.at(-1)!.task.id : fitting.at(-1)!.task.id;
+      return fitting.find(({ task }) => task.id === last_id)!.task;
+    };
+    const next = end() ?? down_to;
+    return {
+      tasks:
+        caller.kind === "key" && effects ? await seen(caller, page) : page.map(({ task }) => task),
+      next_cursor:
+        next && writeCursor({ at: Math.round(next.updated_at * 1000), id: next.id }, bound_to),
+    };
+  };
+}
+
+/** Bytes of a description that a page reads in place: all of them together fill about one page. */
+const inlineBytes = (limit: number): number =>
+  Math.max(LIMITS.page_inline_text_min, Math.floor(LIMITS.page_bytes / limit));
+
+const isWhole = (row: TaskPageRow): row is TaskRow => typeof row.task.description === "string";
+
+/** The first rows that a page of so many records and bytes can hold, by what is known of their size. */
+function withoutExcess(
+  rows: readonly TaskPageRow[],
+  limit: number,
+  bytes: number,
+): readonly TaskPageRow[] {
+  let sum = 0;
+  for (let count = 0; count < rows.length; count++) {
+    const { description } = rows[count]!.task;
+    sum += typeof description === "string" ? description.length : description;
+    if (count === limit || (sum > bytes && count > 0)) return rows.slice(0, count);
+  }
+  return rows;
+}
