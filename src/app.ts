@@ -40,6 +40,7 @@ import { startServer } from "./http/server.ts";
 import { createSourceCheck } from "./http/source.ts";
 import { createStreams } from "./http/stream.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
+import { createUnsent } from "./http/unsent.ts";
 import { createVisits } from "./http/visit.ts";
 import type { Ids } from "./ids.ts";
 import { createEventPruner } from "./jobs/event-pruner.ts";
@@ -193,9 +194,13 @@ export async function startApp(app_deps: AppDeps) {
     look: () => admin.look(),
     log,
   });
+  const unsent = createUnsent({
+    closeIdle: (request, seconds) => server.timeout(request, seconds),
+  });
   const openVisit = createVisits({
     auth,
     limiter,
+    unsent,
     addresses: createAddresses({
       trusted_hops: config.TRUST_PROXY,
       socketOf: (request) => server.requestIP(request)?.address ?? null,
@@ -247,7 +252,7 @@ export async function startApp(app_deps: AppDeps) {
   const admin_surface = createAdminSurface({
     token: config.ADMIN_TOKEN,
     admin,
-    metrics: [...monitor.metrics, ...createMeasures(admin, admin_deps)],
+    metrics: [...monitor.metrics, unsent.metric, ...createMeasures(admin, admin_deps)],
     bodies,
     log,
   });

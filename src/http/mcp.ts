@@ -20,7 +20,7 @@ import type { ClientInfo } from "../model/client.ts";
 import type { Signer } from "../signer.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";
-import { json, problem } from "./respond.ts";
+import { json, measured, problem } from "./respond.ts";
 import { type Handler, logInternal } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
@@ -89,7 +89,7 @@ export function createMcp(options: McpOptions): Handler {
     if (!error || call.work !== undefined) {
       // A credential that ended meanwhile is refused as on every surface (decisions.md, Credentials).
       if (call.error?.code === "unauthorized") return problem(call.error, visit.quota()?.headers);
-      const response = json(answer, 200, visit.quota());
+      const response = json(answer, 200, visit);
       if (call.method === "initialize" && !call.modern) {
         const session = writeSession(sessions, call.key_id, call.client, ids);
         response.headers.set("mcp-session-id", session);
@@ -115,7 +115,7 @@ export function createMcp(options: McpOptions): Handler {
       return render(call, { id: body.id, error }, visit);
     }
     for (const [name, value] of Object.entries(headersOf(visit))) answer.headers.set(name, value);
-    return answer;
+    return measured(answer, visit);
   };
 
   /** Reads the text of a body, which need not be any, as the message of a key. */
@@ -240,5 +240,5 @@ function headersOf(visit: Visit): Record<string, string> {
 
 /** A JSON-RPC error in answer to a message that got no further. */
 function refused(status: number, id: unknown, error: object, visit: Visit): Response {
-  return json({ jsonrpc: "2.0", id, error }, status, visit.quota());
+  return json({ jsonrpc: "2.0", id, error }, status, visit);
 }

@@ -2,7 +2,10 @@
 
 import type { Quota } from "../auth/limiter.ts";
 import { type ServiceError, toProblem } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
 import { API_SECURITY } from "./security.ts";
+import type { AnswerBody } from "./unsent.ts";
+import type { Visit } from "./visit.ts";
 
 const EMPTY_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
 /** Of every JSON body, never to be stored by a cache. */
@@ -25,9 +28,51 @@ function headersOf(quota: Quota | null) {
   return found;
 }
 
-/** A JSON body, never to be stored by a cache. */
-export function json(value: unknown, status: number, quota: Quota | null): Response {
-  return new Response(JSON.stringify(value), { status, headers: headersOf(quota).json });
+/** UTF-16 units of a text that is no large answer, whatever its characters are. */
+const SMALL_UNITS = Math.floor(LIMITS.answer_free_bytes / 3);
+
+interface AnswerOptions {
+  /** True: nothing was done that the client has to hear of, so a large answer may still be refused. */
+  readonly refusable?: boolean;
+}
+
+/**
+ * A JSON body, never to be stored by a cache. A large one is charged for, and counted until it was
+ * sent. `429 rate_limited` for one that is refusable when there is no room for it.
+ */
+export function json(
+  value: unknown,
+  status: number,
+  visit: Visit,
+  { refusable = false }: AnswerOptions = {},
+): Response {
+  const text = JSON.stringify(value);
+  if (text.length <= SMALL_UNITS) {
+    return new Response(text, { status, headers: headersOf(visit.quota()).json });
+  }
+  const body = large(text, visit, refusable);
+  return new Response(body, { status, headers: headersOf(visit.quota()).json });
+}
+
+/** The body of a text that may be large, after what it costs was charged. */
+function large(text: string, visit: Visit, refusable: boolean): AnswerBody {
+  const bytes = Buffer.from(text);
+  visit.spend(bytes.byteLength);
+  if (bytes.byteLength <= LIMITS.answer_free_bytes) return bytes;
+  if (refusable) visit.admitLarge();
+  return visit.body(bytes);
+}
+
+/** An answer that a library made, charged and counted like our own; one that streams, bit by bit. */
+export async function measured(response: Response, visit: Visit): Promise<Response> {
+  const { status, headers, body } = response;
+  const type = headers.get("content-type") ?? "";
+  if (body && !type.startsWith("application/json")) {
+    return new Response(visit.relay(body), { status, headers });
+  }
+  const text = await response.text();
+  const sent = text.length <= SMALL_UNITS ? text : large(text, visit, false);
+  return new Response(sent, { status, headers });
 }
 
 export function noContent(quota: Quota | null): Response {

@@ -48,7 +48,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
   };
 
   forEachOpenApiProcedure(router._def.procedures, ({ procedure, meta }) => {
-    const { openapi, status, query, body_optional, repeatable, access } =
+    const { openapi, status, query, body_optional, repeatable, access, takes } =
       meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
     const { path, method } = openapi;
@@ -64,6 +64,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     );
     const changes = procedure._def.type === "mutation";
     const call = directCall(procedure as unknown as AnyTRPCProcedure);
+    // What a read took out of an inbox is not lost for the size of the answer.
+    const refusable = method === "GET" && takes !== true;
 
     const handle: Handler = async (request, visit) => {
       let data: unknown = Object.create(null);
@@ -106,7 +108,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       }
       const result = await call(ctx, data);
       if (status === 204) return noContent(visit.quota());
-      const response = json(result, status ?? 200, visit.quota());
+      const response = json(result, status ?? 200, visit, { refusable });
       if (ctx.once?.replayed) response.headers.set("idempotency-replayed", "true");
       return response;
     };

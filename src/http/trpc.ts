@@ -9,10 +9,11 @@ import { nestingOf, TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { Signer } from "../signer.ts";
+import { createBatchBudget } from "./batch.ts";
 import { type Bodies, checkDeclaredSize } from "./body.ts";
 import type { RequestContext } from "./context.ts";
 import { takeOnce } from "./idempotency.ts";
-import { errorHeaders } from "./respond.ts";
+import { errorHeaders, measured } from "./respond.ts";
 import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
@@ -62,7 +63,7 @@ export function createTrpcHandler(options: TrpcOptions) {
     // Before any call, so that it is known whose each refused one is.
     const context = await createContext(visit).catch(toServiceError);
     if (too_deep && "rejected" in context) context.rejected = { body: TOO_DEEP_REASON };
-    const response = await fetchRequestHandler({
+    const answer = await fetchRequestHandler({
       endpoint,
       router,
       maxBatchSize: LIMITS.trpc_batch,
@@ -78,6 +79,7 @@ export function createTrpcHandler(options: TrpcOptions) {
         if (context instanceof ServiceError) throw toTrpcError(context);
         if (signer && !too_deep && "once" in context)
           await takeOnce(request, info, context, signer);
+        if ("batch" in context && info.calls.length > 1) context.batch = createBatchBudget();
         return context;
       },
       responseMeta({ errors, info }) {
@@ -107,6 +109,7 @@ export function createTrpcHandler(options: TrpcOptions) {
       },
     });
     if ("recorded" in context) await context.recorded;
+    const response = await measured(answer, visit);
     if ("once" in context && context.once?.replayed) {
       response.headers.set("idempotency-replayed", "true");
     }

@@ -2,14 +2,15 @@
 
 import type { Visit as Calls, EndedCall } from "../../routers/context.ts";
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
-import { type Limiter, type Quota, quotaOf } from "../auth/limiter.ts";
+import { type Limiter, type Quota, quotaOf, tokensOf } from "../auth/limiter.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import { RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
-import type { Caller } from "../model/caller.ts";
+import { type Caller, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Addresses } from "./address.ts";
+import type { AnswerBody, Unsent } from "./unsent.ts";
 
 export interface Visit extends Calls {
   readonly request: Request;
@@ -36,6 +37,14 @@ export interface Visit extends Calls {
   refusalNow(error: ServiceError): ServiceError;
   /** What the answer tells of its limit; null when there is none. */
   quota(): Quota | null;
+  /** Charges the caller for an answer of so many bytes, which the answer's own headers then show. */
+  spend(bytes: number): void;
+  /** Throws `429 rate_limited` when there is no room for one more large answer of the caller. */
+  admitLarge(): void;
+  /** The body of a large answer, counted until it was sent. */
+  body(bytes: Uint8Array<ArrayBuffer>): AnswerBody;
+  /** As {@link body}, for one that comes bit by bit; {@link spend} is called for each bit. */
+  relay(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
   /** As for any surface; `mcp` stands for the one that has clients. */
   ended(call: EndedCall, mcp?: { readonly client: ClientInfo | null }): void;
 }
@@ -44,6 +53,7 @@ interface VisitOptions {
   readonly auth: Auth;
   readonly limiter: Limiter;
   readonly addresses: Addresses;
+  readonly unsent: Unsent;
   readonly clock: Clock;
   /** Takes note that a request asked to wait. */
   readonly waits: (request: Request) => void;
@@ -65,6 +75,7 @@ export function createVisits({
   auth,
   limiter,
   addresses,
+  unsent,
   clock,
   waits,
   record,
@@ -117,6 +128,14 @@ export function createVisits({
       }
     };
 
+    /** Whose answers these are; those of nobody count together. */
+    const owner = () => (caller ? callerId(caller) : "");
+
+    const spend = (bytes: number): void => {
+      const tokens = tokensOf(bytes);
+      if (caller && tokens > 0) quota = limiter.spend(caller, tokens);
+    };
+
     return {
       request,
       started,
@@ -145,8 +164,16 @@ export function createVisits({
       quota: () => quota ?? (caller ? limiter.look(caller) : null),
 
       charge() {
-        if (caller) quota = limiter.charge(caller);
+        if (!caller) return;
+        quota = limiter.charge(caller);
+        unsent.admit(callerId(caller));
       },
+
+      spend,
+
+      admitLarge: () => unsent.admitLarge(owner()),
+      body: (bytes) => unsent.body(request, owner(), bytes),
+      relay: (source) => unsent.relay(source, owner(), spend),
 
       async limit(name) {
         if (!limiter.on) return;

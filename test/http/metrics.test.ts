@@ -14,6 +14,7 @@ import { until } from "../support/until.ts";
 /** Every family of a server that has just started, with its type. */
 const NAMES = {
   http_requests_in_flight: "gauge",
+  relay_unsent_answer_bytes: "gauge",
   relay_build_info: "gauge",
   process_cpu_user_seconds_total: "counter",
   process_cpu_system_seconds_total: "counter",

@@ -9,8 +9,13 @@ export interface RawAnswer {
 export interface RawConnection {
   /** Sends text, or bytes, as they are. */
   write(data: string | Uint8Array): void;
+  /** Takes nothing more of what comes, until {@link resume}. */
+  pause(): void;
+  resume(): void;
   /** The next whole response to a request of this method; null when the connection ends first. */
   answer(method?: string): Promise<RawAnswer | null>;
+  /** Whether the connection has ended; one that is paused does not learn of it. */
+  ended(): boolean;
   end(): void;
 }
 
@@ -85,6 +90,9 @@ export async function connect(url: string): Promise<RawConnection> {
         });
       }
     },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    ended: () => ended,
     end: () => socket.end(),
   };
 }

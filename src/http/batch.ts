@@ -1,0 +1,50 @@
+/** Bytes of answers that the calls of one tRPC batch share (decisions.md, Holding a crowd). */
+
+import type { BatchBudget } from "../../routers/context.ts";
+import { fail } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+
+/**
+ * The budget of one batch. A query reserves a part of it while it runs, and the others wait until
+ * enough is free: a batch of large lists never has more than its budget under way, and small lists
+ * still run several at once. The memory and the work of a batch are thereby those of one page.
+ */
+export function createBatchBudget(): BatchBudget {
+  let used = 0;
+  let reserved = 0;
+  const waiting: (() => void)[] = [];
+
+  const left = () => Math.max(0, LIMITS.batch_bytes - used - reserved);
+  const assertLeft = () => {
+    if (used < LIMITS.batch_bytes) return;
+    fail("rate_limited", {
+      detail: `The answers of one batch share ${LIMITS.batch_bytes} bytes, which are used up.`,
+    });
+  };
+
+  return {
+    async reserve() {
+      for (;;) {
+        assertLeft();
+        // With none under way `left` is not 0, so there is always one that wakes the others.
+        const part = Math.min(LIMITS.batch_query_bytes, left());
+        if (part > 0) {
+          reserved += part;
+          return part;
+        }
+        await new Promise<void>((wake) => waiting.push(wake));
+      }
+    },
+
+    settle(part, bytes) {
+      reserved -= part;
+      used += bytes;
+      for (const wake of waiting.splice(0)) wake();
+    },
+
+    share() {
+      assertLeft();
+      return Math.floor(LIMITS.batch_bytes / LIMITS.trpc_batch);
+    },
+  };
+}
