@@ -56,11 +56,11 @@ export function json(
 
 /** The body of a text that may be large, after what it costs was charged. */
 function large(text: string, visit: Visit, refusable: boolean): AnswerBody {
-  const bytes = Buffer.from(text);
-  visit.spend(bytes.byteLength);
-  if (bytes.byteLength <= LIMITS.answer_free_bytes) return bytes;
+  const length = Buffer.byteLength(text);
+  if (length <= LIMITS.answer_free_bytes) return text;
+  visit.spend(length);
   if (refusable) visit.admitLarge();
-  return visit.body(bytes);
+  return visit.body(Buffer.from(text));
 }
 
 /** An answer that a library made, charged and counted like our own; one that streams, bit by bit. */

@@ -75,14 +75,25 @@ function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): 
   });
 }
 
-/** Calls with this token, or with none to create an account, until they are of no more use. */
-export function createApi(token: string | null, ended = new AbortController().signal) {
+/**
+ * Calls with this token, or with none to create an account, until they are of no more use. `note` gets
+ * the headers of every answer.
+ */
+export function createApi(
+  token: string | null,
+  ended = new AbortController().signal,
+  note: (headers: Headers) => void = () => {},
+) {
   const credential = token === null ? {} : { authorization: `Bearer ${token}` };
   return createTRPCClient<AppRouter>({
     links: [
       changesLink(ended),
       httpLink({
-        fetch: (input, init) => patiently(input as RequestInfo, init as RequestInit),
+        async fetch(input, init) {
+          const response = await patiently(input as RequestInfo, init as RequestInit);
+          note(response.headers);
+          return response;
+        },
         url: here("trpc"),
         headers({ op }) {
           const key = op.context[KEY] as string | undefined;

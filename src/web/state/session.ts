@@ -4,6 +4,7 @@ import { type Api, createApi, faultOf, randomText } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetPointless, keepDraftsOf } from "./drafts.ts";
 import { forgetFreshKey } from "./fresh.ts";
+import { createPace } from "./pace.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 
@@ -56,14 +57,15 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const ended = before?.ended ?? new AbortController();
   const store = before?.store ?? createKnownStore();
   const archive = createArchive(store);
-  const api = createApi(token, ended.signal);
+  const pace = createPace();
+  const api = createApi(token, ended.signal, pace.note);
   const onEnded = (why: "deleted" | "refused") => {
     const next = localStorage.getItem(NEXT);
     if (why === "deleted" || next === null) return void leave(why);
     void goOn(next);
   };
   if (!before) void archive.restore();
-  const sync = startSync({ token, api, store, archive, onEnded });
+  const sync = startSync({ token, api, pace, store, archive, onEnded });
   const visit = before?.visit ?? ++visits;
   set({ token, visit, is_new, api, store, archive, sync, ended });
   // Opens the page without the server; a browser that has none is asked nothing.

@@ -5,11 +5,13 @@ import { type Api, faultOf, type Key, type Question, type Task } from "./api.ts"
 import type { Archive } from "./archive.ts";
 import { createDuty } from "./duty.ts";
 import { readEvents, StreamRefused } from "./events.ts";
+import type { Pace } from "./pace.ts";
 import type { Store } from "./store.ts";
 
 interface SyncOptions {
   readonly token: string;
   readonly api: Api;
+  readonly pace: Pace;
   readonly store: Store;
   readonly archive: Archive;
   /** The token has ended: the account was deleted, or its token replaced. */
@@ -19,14 +21,14 @@ interface SyncOptions {
 /** Tasks that the page holds at most; those over longest are left out first. */
 const TASKS_HELD = 20_000;
 const PAGE = 500;
-/** What the server gives at most of a list of questions. */
-const QUESTIONS = 100;
+/** Questions that are no longer pending, of which the page shows so many. */
+const SETTLED = 100;
 /** Seconds until the first and the later attempts to connect again. */
 const DELAYS = [0.5, 1, 2, 4, 8, 15];
 
 export type Sync = ReturnType<typeof startSync>;
 
-export function startSync({ token, api, store, archive, onEnded }: SyncOptions) {
+export function startSync({ token, api, pace, store, archive, onEnded }: SyncOptions) {
   let stopped = false;
   let failures = 0;
   let attempt: AbortController | undefined;
@@ -36,8 +38,8 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
     store.beginLoad();
     const options = { signal };
     const [account, { keys }] = await Promise.all([
-      api.accounts.get.query({}, options),
-      api.keys.list.query({}, options),
+      pace.call(signal, () => api.accounts.get.query({}, options)),
+      pace.call(signal, () => api.keys.list.query({}, options)),
       loadQuestions(signal),
     ]);
     store.setAccount(account);
@@ -56,9 +58,9 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
     let cursor: string | null = null;
     let count = 0;
     while (count < most) {
-      const page: { tasks: Task[]; next_cursor: string | null } = await api.tasks.list.query(
-        { status, limit: PAGE, ...(cursor !== null && { cursor }) },
-        { signal },
+      const input = { status, limit: PAGE, ...(cursor !== null && { cursor }) };
+      const page: { tasks: Task[]; next_cursor: string | null } = await pace.call(signal, () =>
+        api.tasks.list.query(input, { signal }),
       );
       store.listed("tasks", page.tasks);
       count += page.tasks.length;
@@ -68,21 +70,30 @@ export function startSync({ token, api, store, archive, onEnded }: SyncOptions) 
     return count;
   };
 
+  /** The newest of these, `most` or a few more. */
+  const questionsOf = async (status: Question["status"][], most: number, signal: AbortSignal) => {
+    const questions: Question[] = [];
+    let cursor: string | null = null;
+    do {
+      const input = { status, ...(cursor !== null && { cursor }) };
+      const page: { questions: Question[]; next_cursor: string | null } = await pace.call(
+        signal,
+        () => api.questions.list.query(input, { signal }),
+      );
+      questions.push(...page.questions);
+      cursor = page.next_cursor;
+    } while (cursor !== null && questions.length < most);
+    return questions;
+  };
+
   const loadQuestions = async (signal: AbortSignal) => {
-    const list = (input: Parameters<typeof api.questions.list.query>[0]) =>
-      api.questions.list.query(input, { signal });
     const [pending, settled] = await Promise.all([
-      list({ status: ["pending"] }),
-      list({ status: ["answered", "expired", "cancelled"] }),
+      // A key has 20 at the most.
+      questionsOf(["pending"], Infinity, signal),
+      questionsOf(["answered", "expired", "cancelled"], SETTLED, signal),
     ]);
-    store.listed("questions", settled.questions);
-    store.listed("questions", pending.questions);
-    if (pending.questions.length < QUESTIONS) return;
-    // There may be more; a key has 20 at the most.
-    const { keys } = await api.keys.list.query({}, { signal });
-    for (const { id } of keys) {
-      store.listed("questions", (await list({ key_id: id })).questions);
-    }
+    store.listed("questions", settled);
+    store.listed("questions", pending);
   };
 
   const take = (name: string, data: unknown, started: AbortController) => {
