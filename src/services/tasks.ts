@@ -1,13 +1,7 @@
 /** Tasks: create, read, list, change, delete (interface.md §4 Tasks). */
 
 import { pendingOfTask } from "../../db/questions.ts";
-import {
-  claimTask,
-  finishedTasks,
-  insertTask,
-  type TaskRow,
-  taskById,
-} from "../../db/tasks.ts";
+import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
 import { fail, failFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";

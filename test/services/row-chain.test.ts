@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { ServiceError } from "../../src/errors.ts";
+import { LIMITS } from "../../src/limits.ts";
 import type { Task, TaskPatch } from "../../src/model/task.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createPerson, createTask } from "../support/client.ts";
@@ -214,7 +215,7 @@ test("changes under way when their key is deleted are refused [§5 4]", async ()
   const by_key = times(8, (i) => ended(one.tasks.update(caller, task.id, patchOf(i))));
   const by_account = times(8, (i) => ended(one.tasks.update(account, task.id, patchOf(i))));
   const same = ended(one.tasks.update(caller, task.id, {}));
-  await one.tasks.list(account, {}, { effects: true });
+  await one.tasks.list(account, {}, { effects: true, page_bytes: LIMITS.page_bytes });
   await person.send(`DELETE /v1/keys/${gone.key.id}`);
   release();
   expect(new Set(await Promise.all(by_key))).toEqual(new Set(["unauthorized"]));
