@@ -16,19 +16,25 @@ interface OpenOptions {
 
 /**
  * `clock` is the real one even in tests: it times retries against a real file or server. `report`
- * takes every fault of the store from now on. Rejects when the store cannot be read or written.
+ * takes every fault of the store once it is open. Rejects when the store cannot be read or written.
  */
 export async function openStore(
   options: OpenOptions,
   clock: Clock,
   report: ReportFault = () => {},
 ): Promise<Store> {
+  let open = false;
+  // A fault before that is why the start fails, which says so itself.
+  const reportFault: ReportFault = (error) => {
+    if (open) report(error);
+  };
   const store = options.url.startsWith("file:")
-    ? await openEmbedded(options.url, clock, report)
-    : openServer(options, clock, report);
+    ? await openEmbedded(options.url, clock, reportFault)
+    : openServer(options, clock, reportFault);
   try {
     await applyMigrations(store, clock);
     await probeWrite(store, clock);
+    open = true;
     return store;
   } catch (error) {
     await store.close();
