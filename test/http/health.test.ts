@@ -3,8 +3,9 @@
 import { expect, test } from "bun:test";
 import manifest from "../../package.json" with { type: "json" };
 import { startTestApp } from "../support/app.ts";
-import { client } from "../support/client.ts";
+import { client, createPair } from "../support/client.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
+import { until } from "../support/until.ts";
 
 test("it tells without a credential that all is well [§4 Other health]", async () => {
   const app = await startTestApp();
@@ -28,5 +29,23 @@ test.if(STORE_KIND === "server")(
     });
     await sqld!.restart();
     expect((await client(app.url)("GET /health")).status).toBe(200);
+  },
+);
+
+test.if(STORE_KIND === "server")(
+  "a store that hangs is told before the requests that wait for it are given up",
+  async () => {
+    const { url: database_url, sqld } = await createTestStore();
+    const app = await startTestApp({ database_url });
+    const { agent } = await createPair(app.url);
+    sqld!.freeze();
+    const settled: string[] = [];
+    const reading = agent.send("GET /v1/tasks").finally(() => settled.push("read"));
+    const health = await client(app.url)("GET /health").finally(() => settled.push("health"));
+    expect(health).toMatchObject({ status: 503, body: { store: "unavailable" } });
+    expect((await reading).status).toBe(503);
+    expect(settled).toEqual(["health", "read"]);
+    sqld!.thaw();
+    await until(async () => (await client(app.url)("GET /health")).status === 200);
   },
 );
