@@ -3,6 +3,8 @@
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../src/clock.ts";
+import { ServiceError } from "../src/errors.ts";
+import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
 import { createLane } from "./lane.ts";
@@ -67,7 +69,6 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
         turn = clock.elapsed();
       }
       await writer.execAsync("commit");
-      assertThere();
       return results;
     } catch (error) {
       if (writer.inTransaction()) writer.prepare("rollback").run();
@@ -75,14 +76,20 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     }
   };
 
-  const commitGroup = async (statements: readonly Statement[]): Promise<WriteResult[]> => {
-    if (statements.some(({ synced }) => synced !== false)) return commit(statements);
+  const commitUnsynced = async (statements: readonly Statement[]): Promise<WriteResult[]> => {
     writer.exec("pragma synchronous = normal");
     try {
       return await commit(statements);
     } finally {
       writer.exec("pragma synchronous = full");
     }
+  };
+
+  const commitGroup = async (statements: readonly Statement[]): Promise<WriteResult[]> => {
+    const is_synced = statements.some(({ synced }) => synced !== false);
+    const results = await (is_synced ? commit(statements) : commitUnsynced(statements));
+    assertThere();
+    return results;
   };
 
   const lane = createLane(
@@ -93,7 +100,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
 
   return {
     kind: "embedded",
-    async read(statement) {
+    async read(statement, { within = LIMITS.store_answer } = {}) {
       if (closed) throw unavailable("closed");
       let result: WriteResult;
       try {
@@ -101,10 +108,13 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
         result = reader.run(statement);
       } catch (error) {
         if (!isBusy(error) && !isAway(error)) throw error;
-        result = await whenFree(clock, () => reader.run(statement)).catch((thrown: unknown) => {
-          if (isAway(error)) report(thrown);
-          throw thrown;
-        });
+        const until = clock.elapsed() + within;
+        result = await whenFree(clock, () => reader.run(statement), until).catch(
+          (thrown: unknown) => {
+            if (thrown instanceof ServiceError) report(thrown);
+            throw thrown;
+          },
+        );
       }
       return statement.read(result.rows);
     },

@@ -7,8 +7,12 @@ import { createHistogram } from "../src/metrics.ts";
 import type { ReportFault } from "./faults.ts";
 import { type Statement, type StoreStats, unavailable, type WriteResult } from "./store.ts";
 
-/** Batches in one commit at most, so that none waits long for its neighbours. */
+/**
+ * Batches in one commit at most, and the characters of their texts unless one batch alone has more:
+ * so that none waits long for its neighbours, and reads get their turn.
+ */
 const GROUP = 256;
+const GROUP_SIZE = 1024 * 1024;
 
 /** Seconds of a commit, and batches in one: the bounds of what is counted. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -31,6 +35,8 @@ interface Job {
   readonly due: number;
   readonly resolve: (results: WriteResult[]) => void;
   readonly reject: (error: unknown) => void;
+  /** True once its caller has an answer. */
+  answered: boolean;
 }
 
 /**
@@ -69,6 +75,7 @@ export function createLane(commit: CommitGroup, clock: Clock, report: ReportFaul
       groups.observe(jobs.length);
       let from = 0;
       for (const job of jobs) {
+        job.answered = true;
         job.resolve(results.slice(from, from + job.statements.length));
         from += job.statements.length;
       }
@@ -86,8 +93,27 @@ export function createLane(commit: CommitGroup, clock: Clock, report: ReportFaul
         report(error);
       }
       failed += jobs.length;
-      for (const job of jobs) job.reject(error);
+      for (const job of jobs) refuse(job, error);
     }
+  };
+
+  const refuse = (job: Job, error: unknown): void => {
+    job.answered = true;
+    job.reject(error);
+  };
+
+  /** The first batches of the queue that share a commit. */
+  const nextGroup = (): Job[] => {
+    let count = 0;
+    let size = 0;
+    for (const job of queue) {
+      size += job.size;
+      if (count > 0 && (count === GROUP || size > GROUP_SIZE)) break;
+      count++;
+    }
+    const group = queue.splice(0, count);
+    for (const job of group) queued_bytes -= job.size;
+    return group;
   };
 
   const run = async () => {
@@ -96,8 +122,7 @@ export function createLane(commit: CommitGroup, clock: Clock, report: ReportFaul
       // A macrotask first, so that every request of this turn of the loop joins the group.
       await new Promise<void>((next) => setImmediate(next));
       if (gather > 0) await new Promise<void>((next) => clock.after(gather, next));
-      under_way = queue.splice(0, GROUP);
-      for (const { size } of under_way) queued_bytes -= size;
+      under_way = nextGroup();
       const started = clock.elapsed();
       await settle(under_way);
       under_way = [];
@@ -114,14 +139,13 @@ export function createLane(commit: CommitGroup, clock: Clock, report: ReportFaul
     const late = queue.findIndex(({ due }) => due > now);
     const overdue = queue.splice(0, late < 0 ? queue.length : late);
     for (const { size } of overdue) queued_bytes -= size;
-    // A batch under way was overdue before every one that waits. Rejecting one twice is harmless.
-    const given_up = [...under_way, ...overdue].filter(({ due }) => due <= now);
+    const given_up = [...under_way, ...overdue].filter((job) => !job.answered && job.due <= now);
     if (given_up.length > 0) {
       writable = false;
       failed += overdue.length;
       const error = unavailable(new Error("the store did not answer in time"));
       report(error);
-      for (const { reject } of given_up) reject(error);
+      for (const job of given_up) refuse(job, error);
     }
     arm();
   };
@@ -129,7 +153,7 @@ export function createLane(commit: CommitGroup, clock: Clock, report: ReportFaul
   const arm = () => {
     if (cancel_sweep) return;
     const now = clock.elapsed();
-    const next = under_way.find(({ due }) => due > now) ?? queue[0];
+    const next = under_way.find((job) => !job.answered && job.due > now) ?? queue[0];
     if (next) cancel_sweep = clock.after(Math.max(next.due - now, 0.001), sweep);
   };
 
@@ -140,10 +164,14 @@ export function createLane(commit: CommitGroup, clock: Clock, report: ReportFaul
       const full =
         queue.length >= LIMITS.write_queue ||
         (queue.length > 0 && queued_bytes + size > LIMITS.write_queue_bytes);
-      if (full) return Promise.reject(unavailable("the write queue is full"));
+      if (full) {
+        const error = unavailable(new Error("the write queue is full"));
+        report(error);
+        return Promise.reject(error);
+      }
       return new Promise((resolve, reject) => {
         const due = clock.elapsed() + LIMITS.store_answer;
-        queue.push({ statements, size, due, resolve, reject });
+        queue.push({ statements, size, due, resolve, reject, answered: false });
         queued_bytes += size;
         arm();
         running ??= run();
@@ -158,7 +186,10 @@ export function createLane(commit: CommitGroup, clock: Clock, report: ReportFaul
      */
     async close(): Promise<boolean> {
       closed = true;
-      if (!running) return true;
+      if (!running) {
+        cancel_sweep?.();
+        return true;
+      }
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
       void running.then(() => resolve(true));

@@ -1,4 +1,8 @@
-/** Reads that arrive together share one round trip to the server; each keeps its own deadline. */
+/**
+ * Reads that arrive together share one round trip to the server; each keeps its own deadline. Lists
+ * take some of the round trips at most, and each owner's lists in turn, so that nobody's hold up the
+ * single rows and the lists of others.
+ */
 
 import type { Clock } from "../src/clock.ts";
 import { SERVER_STORE } from "../src/limits.ts";
@@ -42,6 +46,10 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
   /** Reads without an answer, in the order of their arrival; those of a group included. */
   const open = new Set<Read>();
   let queue: Read[] = [];
+  /** Lists that wait, by whose they are; who had its turn goes to the end. */
+  const lists = new Map<string, Read[]>();
+  let lists_under_way = 0;
+  let waiting_lists = 0;
   let scheduled = false;
   let sweeping = false;
   let closed = false;
@@ -58,7 +66,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     }
     clock.after(BUSY_PAUSE, () => {
       if (!open.has(read)) return;
-      queue.push(read);
+      enqueue(read);
       schedule();
     });
   };
@@ -95,16 +103,53 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     schedule();
   };
 
+  const enqueue = (read: Read): void => {
+    const { of } = read.statement;
+    if (of === undefined) {
+      queue.push(read);
+      return;
+    }
+    waiting_lists++;
+    const others = lists.get(of);
+    if (others) others.push(read);
+    else lists.set(of, [read]);
+  };
+
+  /** The next lists of one round trip: one of each owner in turn. */
+  const nextLists = (): Read[] => {
+    const group: Read[] = [];
+    while (group.length < SERVER_STORE.lists_per_request && lists.size > 0) {
+      const [[of, reads]] = lists as unknown as [[string, Read[]]];
+      group.push(reads.shift()!);
+      lists.delete(of);
+      if (reads.length > 0) lists.set(of, reads);
+    }
+    waiting_lists -= group.length;
+    return group;
+  };
+
+  const mayListsStart = () => waiting_lists > 0 && lists_under_way < SERVER_STORE.list_requests;
+
   const pump = (): void => {
     scheduled = false;
-    while (queue.length > 0 && free.length > 0) {
-      void start(free.pop()!, queue.splice(0, sizeOfGroup(queue)));
+    while (free.length > 0) {
+      if (queue.length > 0) {
+        void start(free.pop()!, queue.splice(0, SERVER_STORE.reads_per_request));
+      } else if (mayListsStart()) {
+        lists_under_way++;
+        void start(free.pop()!, nextLists()).then(() => {
+          lists_under_way--;
+          schedule();
+        });
+      } else {
+        return;
+      }
     }
   };
 
   // A macrotask, so that every read of this turn of the loop joins the group.
   const schedule = (): void => {
-    if (scheduled || queue.length === 0 || free.length === 0) return;
+    if (scheduled || free.length === 0 || (queue.length === 0 && !mayListsStart())) return;
     scheduled = true;
     setImmediate(pump);
   };
@@ -130,6 +175,12 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     }
     if (open.size === before) return;
     queue = queue.filter((read) => open.has(read));
+    for (const [of, reads] of lists) {
+      const left = reads.filter((read) => open.has(read));
+      waiting_lists -= reads.length - left.length;
+      if (left.length > 0) lists.set(of, left);
+      else lists.delete(of);
+    }
     for (const { reads, abort } of under_way) {
       if (!reads.some((read) => open.has(read))) abort.abort();
     }
@@ -142,12 +193,12 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
      */
     read(statement: Statement, within: number): Promise<WriteResult> {
       if (closed) return Promise.reject(unavailable("closed"));
-      if (queue.length >= SERVER_STORE.reads_queued) {
+      if (queue.length + waiting_lists >= SERVER_STORE.reads_queued) {
         return Promise.reject(unavailable("too many reads wait"));
       }
       return new Promise((resolve, reject) => {
         const read = { statement, due: clock.elapsed() + within, resolve, reject };
-        queue.push(read);
+        enqueue(read);
         open.add(read);
         schedule();
         sweep();
@@ -160,14 +211,4 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
       giveUp(() => true);
     },
   };
-}
-
-/** How many of the first reads fit in one round trip: at least one. */
-function sizeOfGroup(queue: readonly Read[]): number {
-  let weight = 0;
-  for (let i = 0; i < queue.length; i++) {
-    weight += queue[i]!.statement.gives === "row" ? 1 : SERVER_STORE.list_weight;
-    if (weight > SERVER_STORE.reads_per_request) return Math.max(1, i);
-  }
-  return queue.length;
 }

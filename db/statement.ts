@@ -47,10 +47,12 @@ export function select<Row>(
   const fill = filler(compiled.params);
   const toRow = reader(prepared.fields);
   const read = (rows: Cell[][]) => rows.map(toRow) as Row[];
+  const gives = one ? "row" : "rows";
   return (values) => ({
     sql: compiled.sql,
     args: fill(values),
-    gives: one ? "row" : "rows",
+    gives,
+    of: one ? undefined : ((values.owner ?? values.key_id) as string | undefined),
     read,
   });
 }

@@ -10,10 +10,14 @@ export function createStoreFile(path: string): void {
   closeSync(openSync(path, "a", 0o600));
 }
 
-/** What tells a file from another one under the same name; null when there is none. */
+/** What tells a file from another one under the same name; null when there is none to be reached. */
 function identityOf(path: string): string | null {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found ? `${found.dev}:${found.ino}` : null;
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return null;
+  }
 }
 
 /**

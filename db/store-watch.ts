@@ -48,7 +48,7 @@ export function createStoreWatch({ store, clock, report, endProcess }: WatchOpti
 
   const arm = () => {
     if (stopped) return;
-    cancel = clock.after(LIMITS.store_check_every, () => void look().finally(arm));
+    cancel = clock.after(LIMITS.store_check_every, () => void look().catch(report).finally(arm));
   };
 
   return {

@@ -28,6 +28,8 @@ export interface Statement<Row = unknown> {
    * disk; the next other one brings it there too. A crash of the process undoes nothing.
    */
   readonly synced?: boolean;
+  /** Whose list it is: reads of several rows take turns by it where they wait for the store. */
+  readonly of?: string | undefined;
   readonly read: (rows: Cell[][]) => Row[];
 }
 
@@ -145,11 +147,14 @@ export async function whenFree<T>(
   attempt: () => T | Promise<T>,
   until = clock.elapsed() + LIMITS.store_answer,
 ): Promise<T> {
+  let busy: unknown = new Error("too late to begin");
   for (;;) {
+    if (clock.elapsed() >= until) throw unavailable(busy);
     try {
       return await attempt();
     } catch (error) {
-      if (isAway(error) || (isBusy(error) && clock.elapsed() >= until)) throw unavailable(error);
+      busy = error;
+      if (isAway(error)) throw unavailable(error);
       if (!isBusy(error)) throw error;
       await new Promise<void>((next) => clock.after(RETRY_EVERY, next));
     }

@@ -264,10 +264,12 @@ export const SERVER_STORE = {
   sweep_every: 0.1,
   /** Reads that share one round trip. More would let the first ones wait for the last. */
   reads_per_request: 128,
-  /** What a list counts for among them: 8 pages of 1 MiB stay below the server's 10 MB an answer. */
-  list_weight: 16,
+  /** Lists that share one: 4 pages of 1 MiB stay below the 10 MB that the server puts in an answer. */
+  lists_per_request: 4,
   /** Round trips of reads under way at once; more only queue in the server, which has few cores. */
   read_requests: 4,
+  /** Those of them that may be of lists. */
+  list_requests: 2,
   /** Reads that wait for a round trip, some 3 s of the server's time; one more is `503`. */
   reads_queued: 16_384,
   /** A stream unused for so long is opened anew: sqld gives it up after 10. */

@@ -27,8 +27,11 @@ interface FeedOptions {
 
 export type Feed = ReturnType<typeof createFeed>;
 
-/** Events of one read of the table. */
-const PAGE = 500;
+/**
+ * Events of one read of the table. The largest have some 65 kB, and a libSQL server refuses an answer
+ * of more than 10 MB.
+ */
+const PAGE = 100;
 /** Seconds between polls while nobody listens, and while the store is away. */
 const IDLE_POLL = 0.25;
 

@@ -91,7 +91,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         }
       } else {
         checkDeclaredSize(request);
-        if (changes) await refusePipelined(request);
+        if (changes || takes) await refusePipelined(request);
       }
       if (isObject(data)) {
         if (in_query.size > 0) readQuery(request.url, decoders, data, rejected);

@@ -13,6 +13,7 @@ import { createBatchBudget } from "./batch.ts";
 import { type Bodies, checkDeclaredSize } from "./body.ts";
 import type { RequestContext } from "./context.ts";
 import { takeOnce } from "./idempotency.ts";
+import { refusePipelined } from "./pipelining.ts";
 import { errorHeaders, measured } from "./respond.ts";
 import { API_SECURITY } from "./security.ts";
 import type { Visit } from "./visit.ts";
@@ -32,16 +33,19 @@ interface TrpcOptions {
 /** Handles every request under the endpoint, at most 20 calls in one batch. */
 export function createTrpcHandler(options: TrpcOptions) {
   const { endpoint, router, createContext, bodies, signer, log } = options;
-  const isOpen = (name: string) => {
+  const metaOf = (name: string) => {
     const procedure = router._def.procedures[name] as AnyTRPCProcedure | undefined;
-    return (procedure?._def.meta as RelayMeta | undefined)?.access === "none";
+    return procedure?._def.meta as RelayMeta | undefined;
   };
+  const isOpen = (name: string) => metaOf(name)?.access === "none";
+  const isTaking = (name: string) => metaOf(name)?.takes === true;
 
   /** The body of a mutation as text; null for a query, which has none. */
   const readBody = async (visit: Visit, path: string): Promise<string | null> => {
     const { request } = visit;
     if (request.method !== "POST") {
       checkDeclaredSize(request);
+      if (namesOf(path, endpoint).some(isTaking)) await refusePipelined(request);
       return null;
     }
     if (!namesOf(path, endpoint).every(isOpen)) await visit.refuseExhausted();
@@ -144,14 +148,10 @@ function namesOf(path: string, endpoint: string): string[] {
   return names.split(",");
 }
 
-/** The input in the query of a path, as text; empty without one or when it cannot be decoded. */
+/** The input in the query of a path, as tRPC reads it; empty without one. */
 function inputOf(path: string): string {
-  const start = path.indexOf("input=");
+  const start = path.indexOf("?");
   // Each level takes two characters at least.
   if (start < 0 || path.length - start < LIMITS.json_depth * 2) return "";
-  try {
-    return decodeURIComponent(path.slice(start));
-  } catch {
-    return "";
-  }
+  return new URLSearchParams(path.slice(start + 1)).get("input") ?? "";
 }

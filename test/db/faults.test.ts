@@ -201,6 +201,13 @@ const TAKEN: readonly (readonly [string, (path: string) => void])[] = [
     },
   ],
   ["the folder is moved away", (path) => renameSync(join(path, ".."), join(path, "../../moved"))],
+  [
+    "a file takes the place of the folder",
+    (path) => {
+      renameSync(join(path, ".."), join(path, "../../moved"));
+      writeFileSync(join(path, ".."), "");
+    },
+  ],
 ];
 
 embedded.each(TAKEN)(

@@ -98,9 +98,10 @@ test("a queue that is full refuses at once, by batches and by size", async () =>
   for (let i = 0; i < 4; i++) void outcomeOf(other.lane.write([write(large)]));
   expect(await outcomeOf(other.lane.write([write("one more")]))).toBe("store_unavailable");
   await turn();
-  // They left the queue for their commit.
+  // One of them left the queue for its commit, alone for its size.
+  expect(other.commits.map(({ texts }) => texts.length)).toEqual([1]);
   void outcomeOf(other.lane.write([write("room again")]));
-  expect(other.lane.stats().queued).toBe(1);
+  expect(other.lane.stats().queued).toBe(4);
 });
 
 test("after a slow commit the next one waits a moment for those who send again", async () => {

@@ -1,0 +1,64 @@
+/** The time within which a request that needs the store has its answer (decisions.md, Holding a crowd). */
+
+import type { Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
+
+interface Entry {
+  readonly due: number;
+  readonly reject: (error: ServiceError) => void;
+}
+
+/** Seconds between two looks for what is overdue. */
+const SWEEP_EVERY = 0.1;
+
+export type Deadlines = ReturnType<typeof createDeadlines>;
+
+/**
+ * Each call of the store has its own deadline; a request makes several, and this bounds them together.
+ * `seconds` count from the arrival of the request, its body included.
+ */
+export function createDeadlines(clock: Clock, seconds: number) {
+  const open = new Set<Entry>();
+  let sweeping = false;
+
+  const sweep = (): void => {
+    sweeping = open.size > 0;
+    if (!sweeping) return;
+    clock.after(SWEEP_EVERY, () => {
+      const now = clock.elapsed();
+      for (const entry of open) {
+        if (entry.due > now) continue;
+        open.delete(entry);
+        entry.reject(new ServiceError("store_unavailable", { cause: "no answer in time" }));
+      }
+      sweep();
+    });
+  };
+
+  return {
+    /** The arrival of a request, for {@link within}. */
+    now: clock.elapsed,
+
+    /**
+     * The result of `work`, or `503 store_unavailable` when there is none in time: the work goes on,
+     * and its outcome is unknown.
+     */
+    within<T>(arrived: number, work: Promise<T>): Promise<T> {
+      return new Promise<T>((resolve, reject) => {
+        const entry = { due: arrived + seconds, reject };
+        open.add(entry);
+        if (!sweeping) sweep();
+        work.then(
+          (result) => {
+            open.delete(entry);
+            resolve(result);
+          },
+          (error: unknown) => {
+            open.delete(entry);
+            reject(error);
+          },
+        );
+      });
+    },
+  };
+}
