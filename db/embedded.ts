@@ -8,6 +8,7 @@ import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
 import { createLane } from "./lane.ts";
+import { createListReader } from "./list-reader.ts";
 import {
   isAway,
   isBusy,
@@ -50,6 +51,8 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
   await whenFree(clock, () => writer.exec("begin immediate; commit"));
   const isSame = watchStoreFile(path);
   let gone = false;
+  /** After a read met a fault of the file, by {@link Clock.elapsed}. */
+  let faulty_until = 0;
 
   /** Throws once the file or its log was taken away: what is committed then is lost. */
   const assertThere = () => {
@@ -92,6 +95,25 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     return results;
   };
 
+  /** The usual case has no promise of a retry. */
+  const runRead = (statement: Statement, within: number): WriteResult | Promise<WriteResult> => {
+    if (closed) throw unavailable("closed");
+    try {
+      return reader.run(statement);
+    } catch (error) {
+      if (!isBusy(error) && !isAway(error)) throw error;
+      const until = clock.elapsed() + within;
+      return whenFree(clock, () => reader.run(statement), until).catch((thrown: unknown) => {
+        if (thrown instanceof ServiceError) {
+          faulty_until = clock.elapsed() + LIMITS.read_fault_rest;
+          report(thrown);
+        }
+        throw thrown;
+      });
+    }
+  };
+  const lists = createListReader(runRead, clock);
+
   const lane = createLane(
     (statements, until) => whenFree(clock, () => commitGroup(statements), until),
     clock,
@@ -101,25 +123,13 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
   return {
     kind: "embedded",
     async read(statement, { within = LIMITS.store_answer } = {}) {
-      if (closed) throw unavailable("closed");
-      let result: WriteResult;
-      try {
-        // The usual case, without the retry's promises.
-        result = reader.run(statement);
-      } catch (error) {
-        if (!isBusy(error) && !isAway(error)) throw error;
-        const until = clock.elapsed() + within;
-        result = await whenFree(clock, () => reader.run(statement), until).catch(
-          (thrown: unknown) => {
-            if (thrown instanceof ServiceError) report(thrown);
-            throw thrown;
-          },
-        );
-      }
-      return statement.read(result.rows);
+      const { of } = statement;
+      const result =
+        of === undefined ? runRead(statement, within) : lists.read(of, statement, within);
+      return statement.read((await result).rows);
     },
     write: lane.write,
-    writable: () => lane.writable() && !gone,
+    usable: () => lane.writable() && !gone && clock.elapsed() >= faulty_until,
     gone() {
       gone ||= !isSame();
       return gone;

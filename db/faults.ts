@@ -52,7 +52,9 @@ export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly
 
   const write = (kind: FaultKind, count: number, error: unknown) => {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    log.error(kind, { count, ...describeError(cause) });
+    // Only we throw text, and it holds no content.
+    const reason = typeof cause === "string" ? { reason: cause } : describeError(cause);
+    log.error(kind, { count, ...reason });
     const own = { count: 0, last: undefined as unknown };
     resting.set(kind, own);
     clock.after(LIMITS.fault_log_every, () => {

@@ -6,6 +6,7 @@
 
 import type { Clock } from "../src/clock.ts";
 import { SERVER_STORE } from "../src/limits.ts";
+import { createFairQueue } from "./fair-queue.ts";
 import { isBusy, type Statement, unavailable, type WriteResult } from "./store.ts";
 
 /** Runs queries in one round trip; a fault of one query stands in its place. */
@@ -46,10 +47,8 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
   /** Reads without an answer, in the order of their arrival; those of a group included. */
   const open = new Set<Read>();
   let queue: Read[] = [];
-  /** Lists that wait, by whose they are; who had its turn goes to the end. */
-  const lists = new Map<string, Read[]>();
+  const lists = createFairQueue<Read>();
   let lists_under_way = 0;
-  let waiting_lists = 0;
   let scheduled = false;
   let sweeping = false;
   let closed = false;
@@ -105,30 +104,20 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
 
   const enqueue = (read: Read): void => {
     const { of } = read.statement;
-    if (of === undefined) {
-      queue.push(read);
-      return;
-    }
-    waiting_lists++;
-    const others = lists.get(of);
-    if (others) others.push(read);
-    else lists.set(of, [read]);
+    if (of === undefined) queue.push(read);
+    else lists.add(of, read);
   };
 
-  /** The next lists of one round trip: one of each owner in turn. */
+  /** The next lists that share one round trip. */
   const nextLists = (): Read[] => {
     const group: Read[] = [];
-    while (group.length < SERVER_STORE.lists_per_request && lists.size > 0) {
-      const [[of, reads]] = lists as unknown as [[string, Read[]]];
-      group.push(reads.shift()!);
-      lists.delete(of);
-      if (reads.length > 0) lists.set(of, reads);
+    while (group.length < SERVER_STORE.lists_per_request && lists.size() > 0) {
+      group.push(lists.take()!);
     }
-    waiting_lists -= group.length;
     return group;
   };
 
-  const mayListsStart = () => waiting_lists > 0 && lists_under_way < SERVER_STORE.list_requests;
+  const mayListsStart = () => lists.size() > 0 && lists_under_way < SERVER_STORE.list_requests;
 
   const pump = (): void => {
     scheduled = false;
@@ -175,12 +164,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     }
     if (open.size === before) return;
     queue = queue.filter((read) => open.has(read));
-    for (const [of, reads] of lists) {
-      const left = reads.filter((read) => open.has(read));
-      waiting_lists -= reads.length - left.length;
-      if (left.length > 0) lists.set(of, left);
-      else lists.delete(of);
-    }
+    lists.keep((read) => open.has(read));
     for (const { reads, abort } of under_way) {
       if (!reads.some((read) => open.has(read))) abort.abort();
     }
@@ -193,7 +177,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
      */
     read(statement: Statement, within: number): Promise<WriteResult> {
       if (closed) return Promise.reject(unavailable("closed"));
-      if (queue.length + waiting_lists >= SERVER_STORE.reads_queued) {
+      if (queue.length + lists.size() >= SERVER_STORE.reads_queued) {
         return Promise.reject(unavailable("too many reads wait"));
       }
       return new Promise((resolve, reject) => {

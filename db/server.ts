@@ -84,7 +84,7 @@ export function openServer(
       }
     },
     write: lane.write,
-    writable: lane.writable,
+    usable: lane.writable,
     gone: () => false,
     watch: feed.watch,
     pollEvery: () => (feed.isOpen() ? POLL_WITH_FEED : POLL_WITHOUT_FEED),

@@ -40,7 +40,7 @@ export function createStoreWatch({ store, clock, report, endProcess }: WatchOpti
       stopped = true;
       report(new FileGone());
       endProcess("the store's file was deleted or replaced");
-    } else if (!store.writable()) {
+    } else if (!store.usable()) {
       // What it finds is in the store's own figures.
       await probeWrite(store, clock).catch(() => {});
     }

@@ -73,8 +73,8 @@ export interface Store {
    * `LIMITS.store_answer` seconds, and when too many batches wait; the outcome is then unknown.
    */
   write(statements: readonly Statement[]): Promise<WriteResult[]>;
-  /** False while writes fail. */
-  writable(): boolean;
+  /** False while writes fail, and for some seconds after a read met a fault of a file. */
+  usable(): boolean;
   /** True once the file was deleted or replaced: nothing is acknowledged any more. */
   gone(): boolean;
   /** Calls `changed` soon after any process commits an event, where the store can tell. */

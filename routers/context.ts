@@ -39,6 +39,11 @@ export interface Visit {
   charge(): void;
   /** Charges one call to a limit of its address; throws `429 rate_limited`. */
   limit(name: "accounts" | "challenges"): Promise<void>;
+  /**
+   * The result of a call's work, or `503 store_unavailable` when it takes too long since the request
+   * came (decisions.md, Holding a crowd). Not for a call that waits for something.
+   */
+  within<T>(work: Promise<T>): Promise<T>;
   /** Takes note that a call asked to wait: how long it takes says nothing of the server. */
   waits(): void;
   /** Takes note of a call of the caller's that has ended, for the activity log. */

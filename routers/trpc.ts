@@ -175,7 +175,8 @@ export function directCall(procedure: AnyTRPCProcedure) {
       admitted(access, admit, ctx);
       const input = inputs[0].safeParse(raw);
       if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
-      const result = await resolver({ ctx, input: input.data });
+      const work = resolver({ ctx, input: input.data });
+      const result = await (isWait(told, raw) ? work : ctx.visit.within(work));
       const answer = answerOf(result);
       ended = { result, thrown: null };
       return answer;
@@ -205,10 +206,13 @@ const toldOf = ({ access, openapi, only_waited, query }: OpenApiMeta<RelayMeta>)
 });
 type Told = ReturnType<typeof toldOf>;
 
+const isWait = ({ may_wait }: Told, input: unknown): boolean =>
+  may_wait && Boolean((input as { readonly wait?: unknown } | null)?.wait);
+
 /** Tells the activity log of a call. */
 function tell(ctx: Context, told: Told, { result, thrown }: Ended, input: unknown): void {
-  const { may_wait, action, head, only_waited } = told;
-  if (may_wait && (input as { wait?: unknown } | null)?.wait) ctx.visit.waits();
+  const { action, head, only_waited } = told;
+  if (isWait(told, input)) ctx.visit.waits();
   if (action === null) return;
   const fault = thrown === null ? null : toServiceError(thrown);
   const error = fault && isGone(fault) ? null : fault;
@@ -269,13 +273,17 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
     try {
       if (meta?.limit) await ctx.visit.limit(meta.limit);
       const caller = admitted(access, admit, ctx);
+      const told = meta && toldOf(meta);
+      const sent = ctx.batch || told?.may_wait ? await getRawInput().catch(() => null) : null;
+      const waits = told !== undefined && isWait(told, sent);
       const call = (page_bytes: number) => {
         // All are taken, which the types do not say.
         const given = { ctx: { caller, page_bytes }, getRawInput };
-        return next(given as { readonly ctx: { readonly caller: C } });
+        const work = next(given as { readonly ctx: { readonly caller: C } });
+        return waits ? work : ctx.visit.within(work);
       };
       const result = ctx.batch
-        ? await inBatch(ctx.batch, { type, input: await getRawInput().catch(() => null) }, call)
+        ? await inBatch(ctx.batch, { type, waits }, call)
         : await call(ctx.page_bytes);
       if (result.ok) {
         ended = { result: result.data, thrown: null };
@@ -301,10 +309,9 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
  */
 async function inBatch<Result extends { readonly ok: boolean }>(
   batch: BatchBudget,
-  { type, input }: { readonly type: string; readonly input: unknown },
+  { type, waits }: { readonly type: string; readonly waits: boolean },
   call: (page_bytes: number) => Promise<Result>,
 ): Promise<Result> {
-  const waits = Boolean((input as { readonly wait?: unknown } | null)?.wait);
   const is_query = type === "query";
   const reserved = is_query && !waits ? await batch.reserve() : 0;
   let bytes = 0;

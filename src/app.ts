@@ -27,6 +27,7 @@ import { createAdminSurface } from "./http/admin.ts";
 import { createBodies } from "./http/body.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
+import { createDeadlines } from "./http/deadlines.ts";
 import { createDocs } from "./http/docs.ts";
 import { createFormCheck } from "./http/form.ts";
 import { createHealth } from "./http/health.ts";
@@ -208,6 +209,7 @@ export async function startApp(app_deps: AppDeps) {
     }),
     clock,
     waits: monitor.meter.waits,
+    deadlines: createDeadlines(systemClock, LIMITS.request_answer),
     record: activity_log.record,
     creationsOf: services.accounts.creationsOf,
   });
@@ -301,7 +303,7 @@ export async function startApp(app_deps: AppDeps) {
           "/health": {
             GET: createHealth({
               probe: () => outbox.latest(LIMITS.health_answer),
-              writable: store.writable,
+              usable: store.usable,
               version: VERSION,
             }),
           },

@@ -125,16 +125,22 @@ export const LIMITS = {
   /** Entries that wait in memory for their write; beyond that the oldest are dropped. */
   activity_queue: 10_000,
   trpc_batch: 20,
-  /**
-   * Seconds within which the store must answer a read or a write, the wait for its turn included.
-   * Every request has its own answer within 5 seconds (decisions.md, Holding a crowd).
-   */
+  /** Seconds within which the store must answer a read or a write, the wait for its turn included. */
   store_answer: 4,
+  /**
+   * Seconds from the arrival of a request until it is `503`, however many calls of the store it makes:
+   * within 5 (decisions.md, Holding a crowd). A request that waits for something has its own time.
+   */
+  request_answer: 4.7,
   /** The same for what `GET /health` reads: it answers within 2 seconds. */
   health_answer: 1.5,
   /** Batches of writes that wait for their commit, and the characters of their texts together. */
   write_queue: 4_096,
   write_queue_bytes: 64 * 1024 * 1024,
+  /** Lists of an embedded store that wait for their turn of the event loop. */
+  lists_queued: 4_096,
+  /** Seconds after a read met a fault of the file during which `GET /health` says so. */
+  read_fault_rest: 10,
   /** Seconds between two log lines of one kind of store fault. */
   fault_log_every: 60,
   /** Seconds between two looks at the store's file, and between two tries of a store that cannot be written. */

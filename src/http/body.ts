@@ -12,7 +12,7 @@ import type { Visit } from "./visit.ts";
 /** Stands for a body that nests deeper than `LIMITS.json_depth`: it is refused without a parse. */
 export const TOO_DEEP = Symbol("too deep");
 
-type Sender = Pick<Visit, "request" | "address">;
+type Sender = Pick<Visit, "request" | "address" | "bodyArrived">;
 
 export type Bodies = ReturnType<typeof createBodies>;
 
@@ -83,6 +83,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
   const readText = async (sender: Sender): Promise<string> => {
     const bytes = await readBytes(sender);
     await refusePipelined(sender.request);
+    sender.bodyArrived();
     if (bytes.length === 0) return "";
     const type = sender.request.headers.get("content-type") ?? "";
     if (!/^application\/json *(;|$)/i.test(type)) fail("unsupported_media_type");

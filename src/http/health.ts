@@ -6,19 +6,19 @@ import type { Handler } from "./rest.ts";
 interface HealthOptions {
   /** Reads something of the store; rejects when it cannot be used, or does not answer in time. */
   readonly probe: () => Promise<unknown>;
-  /** False while writes fail. */
-  readonly writable: () => boolean;
+  /** False while writes fail, or reads meet faults. */
+  readonly usable: () => boolean;
   readonly version: string;
 }
 
 /** `503` while the store cannot be read or written (decisions.md, Holding a crowd, Store faults). */
-export function createHealth({ probe, writable, version }: HealthOptions): Handler {
+export function createHealth({ probe, usable, version }: HealthOptions): Handler {
   return async () => {
     const readable = await probe().then(
       () => true,
       () => false,
     );
-    const ok = readable && writable();
+    const ok = readable && usable();
     const body = ok
       ? { status: "ok", version, store: "ok" }
       : { status: "unavailable", version, store: "unavailable" };

@@ -143,17 +143,16 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
       const cancel = feed.onAccount(caller.account_id, ({ name }) => {
         unsure ||= name === "account.deleted" || name === TOKEN_REPLACED;
       });
-      try {
-        // What was committed before `ready` is not sent after it; nor does a stream start with a
-        // credential whose end was delivered between the look at it and here.
+      // What was committed before `ready` is not sent after it; nor does a stream start with a
+      // credential whose end was delivered between the look at it and here.
+      const catchUp = async () => {
         await feed.caughtUp();
         do {
           unsure = false;
           await auth.assertLive(caller);
         } while (unsure);
-      } finally {
-        cancel();
-      }
+      };
+      await visit.within(catchUp()).finally(cancel);
       if (closed) fail("store_unavailable");
 
       let stream: Stream | undefined;

@@ -33,6 +33,13 @@ interface TrpcOptions {
 /** Handles every request under the endpoint, at most 20 calls in one batch. */
 export function createTrpcHandler(options: TrpcOptions) {
   const { endpoint, router, createContext, bodies, signer, log } = options;
+  let turn = Promise.resolve();
+  /** Batches begin one in each turn of the event loop, since the calls of one take milliseconds. */
+  const nextTurn = (): Promise<void> => {
+    turn = turn.then(() => new Promise((next) => setImmediate(next)));
+    return turn;
+  };
+
   const metaOf = (name: string) => {
     const procedure = router._def.procedures[name] as AnyTRPCProcedure | undefined;
     return procedure?._def.meta as RelayMeta | undefined;
@@ -62,6 +69,7 @@ export function createTrpcHandler(options: TrpcOptions) {
     const too_deep = nesting === "deep";
     // What nests so deep is kept from the parser: a text as short gives the same refusal.
     const body = nesting === "shallow" ? sent : too_deep ? "{}" : "{";
+    if (namesOf(path, endpoint).length > 1) await nextTurn();
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
     // Before any call, so that it is known whose each refused one is.

@@ -10,6 +10,7 @@ import type { KeyRequest } from "../model/activity.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Addresses } from "./address.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { AnswerBody, Unsent } from "./unsent.ts";
 
 export interface Visit extends Calls {
@@ -35,6 +36,8 @@ export interface Visit extends Calls {
   refusal(error: ServiceError): Promise<ServiceError>;
   /** As {@link refusal}, once {@link authenticate} has been called. */
   refusalNow(error: ServiceError): ServiceError;
+  /** Its body was read: from now on the time counts for {@link within}. */
+  bodyArrived(): void;
   /** What the answer tells of its limit; null when there is none. */
   quota(): Quota | null;
   /** Charges the caller for an answer of so many bytes, which the answer's own headers then show. */
@@ -57,6 +60,7 @@ interface VisitOptions {
   readonly clock: Clock;
   /** Takes note that a request asked to wait. */
   readonly waits: (request: Request) => void;
+  readonly deadlines: Deadlines;
   /** Takes an entry of the activity log. */
   readonly record: (request: KeyRequest) => void;
   /** Accounts that the address made within the hour, and when it made the first and the last. */
@@ -78,12 +82,15 @@ export function createVisits({
   unsent,
   clock,
   waits,
+  deadlines,
   record,
   creationsOf,
 }: VisitOptions) {
   return (request: Request): Visit => {
     const started = clock.elapsed();
     const at = clock.now();
+    /** When the request was there in full. */
+    let arrived = deadlines.now();
     /** Undefined until it was looked up. */
     let caller: Caller | null | undefined;
     let quota: Quota | null = null;
@@ -193,6 +200,12 @@ export function createVisits({
         limiter.refused.accounts++;
         fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
       },
+
+      bodyArrived() {
+        arrived = deadlines.now();
+      },
+
+      within: (work) => deadlines.within(arrived, work),
 
       waits: () => waits(request),
 

@@ -80,7 +80,10 @@ export function createRunner({ jobs, clock, retentionTime, log }: RunnerOptions)
       own.failed++;
       const described = describeError(error);
       own.last_error = error instanceof ServiceError ? error.code : String(described.error);
-      log.warn("job failed", { job: job.name, ...described });
+      // A store that cannot be used is logged once a minute by itself.
+      if (own.last_error !== "store_unavailable") {
+        log.warn("job failed", { job: job.name, ...described });
+      }
     }
     own.running = false;
     own.last = { at, seconds: clock.elapsed() - from };

@@ -94,7 +94,9 @@ function ofStore(admin: Admin, { store, storeFaults }: AdminDeps): readonly Metr
     gauge("relay_store_up", "1 while the store can be reached.", async () =>
       Number((await admin.store()).reachable),
     ),
-    gauge("relay_store_writable", "0 while writes fail.", () => Number(store.writable())),
+    gauge("relay_store_usable", "0 while writes fail, or reads meet faults.", () =>
+      Number(store.usable()),
+    ),
     counter("relay_store_faults_total", "Faults of the store, by kind.", () =>
       Object.entries(storeFaults()).map(([kind, count]) => [{ kind }, count]),
     ),

@@ -26,9 +26,9 @@ export function createUsage({ keys, clock, log }: UsageOptions) {
     work.then(
       () => {},
       (error: unknown) => {
-        // The request itself must not fail for this; a store that is away fails it anyway. And a
-        // key that is deleted meanwhile needs no record.
-        if (error instanceof ServiceError && error.status < 500) return;
+        // The request itself must not fail for this. A key that is deleted meanwhile needs no record,
+        // and a store that cannot be used is logged by itself.
+        if (error instanceof ServiceError && error.code !== "internal") return;
         log.warn("use of a key not recorded", describeError(error));
       },
     );

@@ -118,3 +118,22 @@ test("SIGTERM ends a process gracefully: its waits are answered [§6 Reconnect 2
   await stream.ended;
   expect(await third.exited).toBe(0);
 });
+
+test("large changes of one account reach another process, and end no stream there", async () => {
+  const { person, agent } = await createPair(one.url);
+  const other = await createPerson(one.url);
+  const own_stream = await openStream(two.url, person.token);
+  const other_stream = await openStream(two.url, other.token);
+  // Control characters take six bytes each in JSON: 300 of these have 18 MB.
+  const description = "\u0001".repeat(10_000);
+  for (let i = 0; i < 3; i++) {
+    const body = { title: "Large", description };
+    await Promise.all(Array.from({ length: 100 }, () => createTask(agent.send, body)));
+  }
+  expect(await own_stream.names(300)).toEqual(Array(300).fill("task.created"));
+  await other.send("POST /v1/keys", { label: "Still there" });
+  expect(await other_stream.names(1)).toEqual(["key.created"]);
+  expect(two.log()).not.toContain("store lost");
+  own_stream.close();
+  other_stream.close();
+}, 60_000);

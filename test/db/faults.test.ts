@@ -257,6 +257,7 @@ embedded(
       return answer.status !== 200 && answer;
     });
     expect(found.body.code).toBe("store_unavailable");
+    expect((await client(app.url)("GET /health")).status).toBe(503);
     expect((await send("POST /v1/tasks", { title: "No" })).status).toBe(503);
     expect(await faultCount(app.url, "corrupt")).toBeGreaterThan(0);
     expect(linesOf(app.log(), "corrupt")).toHaveLength(1);

@@ -36,7 +36,7 @@ const NAMES = {
   relay_job_runs_total: "counter",
   relay_job_duration_seconds: "histogram",
   relay_store_up: "gauge",
-  relay_store_writable: "gauge",
+  relay_store_usable: "gauge",
   relay_store_read_seconds: "gauge",
   relay_store_size_bytes: "gauge",
   ...(STORE_KIND === "embedded" && { relay_store_wal_bytes: "gauge" }),

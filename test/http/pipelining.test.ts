@@ -6,7 +6,7 @@ import { createPair, createTask } from "../support/client.ts";
 import { connect, head } from "../support/raw.ts";
 
 const app = await startTestApp();
-const { agent } = await createPair(app.url);
+const { person, agent } = await createPair(app.url);
 
 const JSON_TYPE = { "content-type": "application/json" };
 const authorization = `Bearer ${agent.secret}`;
@@ -112,3 +112,18 @@ test("a request that is refused before its body is read leaves the connection to
 test("nothing of it is logged as a fault", () => {
   expect(app.lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 });
+
+for (const [name, read] of [
+  ["REST", () => send("GET", "/v1/inbox")],
+  ["tRPC", () => send("GET", `/trpc/inbox.read?input=${encodeURIComponent("{}")}`)],
+] as const) {
+  test(`an inbox read over ${name} that another request follows in its packet takes nothing`, async () => {
+    await person.send("POST /v1/messages", { key_id: agent.key.id, text: `By ${name}` });
+    const { body: before } = await agent.send("GET /v1/inbox?peek=true");
+    expect(before.unread).toBeGreaterThan(0);
+    const connection = await connect(app.url);
+    connection.write(read() + GET);
+    while (await connection.answer());
+    expect((await agent.send("GET /v1/inbox?peek=true")).body).toEqual(before);
+  });
+}

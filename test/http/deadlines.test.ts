@@ -1,0 +1,43 @@
+/** A request that makes several calls of the store has one deadline for all of them (Holding a crowd). */
+
+import { expect, test } from "bun:test";
+import { createDeadlines } from "../../src/http/deadlines.ts";
+import { createTestClock } from "../support/clock.ts";
+
+test("work that takes too long since the arrival is 503, other work keeps its own outcome", async () => {
+  const clock = createTestClock();
+  const deadlines = createDeadlines(clock, 4.7);
+  const outcomes: string[] = [];
+  const follow = (name: string, arrived: number, work: Promise<unknown>) =>
+    deadlines.within(arrived, work).then(
+      () => outcomes.push(`${name} done`),
+      (error: { code?: string; message: string }) =>
+        outcomes.push(`${name} ${error.code ?? error.message}`),
+    );
+  const arrived = deadlines.now();
+  const slow = Promise.withResolvers<void>();
+  const quick = Promise.withResolvers<void>();
+  const bad = Promise.withResolvers<void>();
+  const first = follow("slow", arrived, slow.promise);
+  await clock.advance(2);
+  // One whose credential took 2 s to be found has the rest; one that came now has all of it.
+  const second = follow("late call", arrived, slow.promise);
+  const third = follow("new", deadlines.now(), slow.promise);
+  const others = [follow("quick", arrived, quick.promise), follow("bad", arrived, bad.promise)];
+  quick.resolve();
+  bad.reject(new Error("of its own"));
+  await Promise.all(others);
+  await clock.advance(2.6);
+  expect(outcomes).toEqual(["quick done", "bad of its own"]);
+  await clock.advance(0.3);
+  await Promise.all([first, second]);
+  expect(outcomes.slice(2)).toEqual(["slow store_unavailable", "late call store_unavailable"]);
+  await clock.advance(1.6);
+  expect(outcomes).toHaveLength(4);
+  slow.resolve();
+  await third;
+  expect(outcomes.at(-1)).toBe("new done");
+  // Nothing is left to look for.
+  await clock.advance(0.2);
+  expect(clock.pending()).toBe(0);
+});
