@@ -7,6 +7,7 @@ import { TASK_STATUSES, type Task } from "../../src/model/task.ts";
 import { startTestApp } from "../support/app.ts";
 import { type Answer, createAgent, createPerson, type Send } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { SEED } from "../support/random.ts";
 import { type EventStream, openStream } from "../support/stream.ts";
 
 const clock = createTestClock();
@@ -205,5 +206,5 @@ async function play(steps: readonly { at_once: readonly Operation[]; passes: num
 }
 
 test("any story keeps the rules, and its events replayed over the first lists give the last [§3 Question once] [§3 Task 1] [§3 Task 2] [§4 Tasks Update body 3] [§6 Reconnect 1]", async () => {
-  await fc.assert(fc.asyncProperty(story, play), { numRuns: 40, interruptAfterTimeLimit: 40_000 });
-}, 60_000);
+  await fc.assert(fc.asyncProperty(story, play), { numRuns: 40, seed: SEED });
+}, 120_000);

@@ -14,6 +14,7 @@ import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask, DEVICE } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
+import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -174,29 +175,34 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   stream.close();
 });
 
-test("a deletion that is killed at each of its steps is finished all the same [§4 Keys removed in steps]", async () => {
-  const { url } = await createTestStore();
-  const app = await startTestApp({ clock: createTestClock(), database_url: url });
-  const kept = await fill(app.url);
-  const gone = await fill(app.url);
-  await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
-  await gone.person.send("DELETE /v1/account");
-  await app.stop();
-  let kills = 0;
-  for (;;) {
-    const child = Bun.spawn([process.execPath, STEP, url, "6"], { stderr: "pipe" });
-    const code = await child.exited;
-    if (code === 0) break;
-    expect([child.signalCode, await new Response(child.stderr).text()]).toEqual(["SIGKILL", ""]);
-    kills++;
-  }
-  expect(kills).toBeGreaterThan(6);
-  const { store, counts } = await open(url);
-  expect(await counts()).toEqual({ ...KEPT, accounts: 2 });
-  await finish(store, createTestClock());
-  expect(await counts()).toEqual(KEPT);
-  await store.close();
-}, 60_000);
+test(
+  "a deletion that is killed at each of its steps is finished all the same [§4 Keys removed in steps]",
+  seeded("killed steps", async (random) => {
+    const { url } = await createTestStore();
+    const app = await startTestApp({ clock: createTestClock(), database_url: url });
+    const kept = await fill(app.url);
+    const gone = await fill(app.url);
+    await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
+    await gone.person.send("DELETE /v1/account");
+    await app.stop();
+    let kills = 0;
+    for (;;) {
+      const strike = random() < 0.5 ? "at once" : "later";
+      const child = Bun.spawn([process.execPath, STEP, url, "6", strike], { stderr: "pipe" });
+      const code = await child.exited;
+      if (code === 0) break;
+      expect([child.signalCode, await new Response(child.stderr).text()]).toEqual(["SIGKILL", ""]);
+      kills++;
+    }
+    expect(kills).toBeGreaterThan(6);
+    const { store, counts } = await open(url);
+    expect(await counts()).toEqual({ ...KEPT, accounts: 2 });
+    await finish(store, createTestClock());
+    expect(await counts()).toEqual(KEPT);
+    await store.close();
+  }),
+  60_000,
+);
 
 /** Rows of an account and its keys in every table that has any, by name. */
 async function rowsOf(store: Store, account_id: string, key_ids: readonly string[]) {

@@ -9,6 +9,7 @@ import type { Question } from "../../src/model/question.ts";
 import type { Task } from "../../src/model/task.ts";
 import { type Answer, client, createPerson, type Send } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
+import { type Random, seeded } from "../support/random.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
@@ -89,6 +90,7 @@ async function round(
   url: string,
   token: string,
   name: string,
+  random: Random,
   strike: () => Promise<unknown>,
 ): Promise<void> {
   const send = client(url, token);
@@ -101,7 +103,7 @@ async function round(
   const clients = Array.from({ length: CLIENTS }, (_, i) =>
     load(ledger, send, agent, `${name}/${i}`),
   );
-  const target = ledger.acks + ACKS.least + Math.floor(Math.random() * (ACKS.most - ACKS.least));
+  const target = ledger.acks + ACKS.least + Math.floor(random() * (ACKS.most - ACKS.least));
   await until(() => ledger.acks >= target);
   await strike();
   await Promise.all(clients);
@@ -200,14 +202,14 @@ test.if(STORE_KIND === "embedded")(
 
 test.if(STORE_KIND === "embedded")(
   "a process killed under load, 20 times, loses nothing that it acknowledged",
-  async () => {
+  seeded("killed processes", async (random) => {
     const { url: database_url } = await createTestStore();
     const start = () => startProcess({ ...env, DATABASE_URL: database_url });
     const ledger = createLedger();
     let app = await start();
     const { token } = await createPerson(app.url);
     for (let i = 0; i < 20; i++) {
-      await round(ledger, app.url, token, `round ${i}`, () => {
+      await round(ledger, app.url, token, `round ${i}`, random, () => {
         app.kill("SIGKILL");
         return app.exited;
       });
@@ -217,25 +219,25 @@ test.if(STORE_KIND === "embedded")(
     app.kill("SIGKILL");
     await app.exited;
     await expectSound(database_url);
-  },
+  }),
   120_000,
 );
 
 test.if(STORE_KIND === "server")(
   "a libSQL server killed under load, 10 times, loses nothing that the app acknowledged",
-  async () => {
+  seeded("killed stores", async (random) => {
     const { url: database_url, sqld } = await createTestStore();
     // One app process lives through all of it.
     const app = await startProcess({ ...env, DATABASE_URL: database_url });
     const ledger = createLedger();
     const { token } = await createPerson(app.url);
     for (let i = 0; i < 10; i++) {
-      await round(ledger, app.url, token, `round ${i}`, () => sqld!.kill());
+      await round(ledger, app.url, token, `round ${i}`, random, () => sqld!.kill());
       await sqld!.restart();
       await until(async () => (await client(app.url, token)("GET /v1/account")).status === 200);
     }
     await expectAll(ledger, app.url, token);
     await expectSound(database_url);
-  },
+  }),
   120_000,
 );

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import { client, createPair } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
+import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
@@ -24,61 +25,69 @@ async function readAndDie(url: string, secret: string, count: number): Promise<s
   return out.split("\n").slice(0, -1);
 }
 
-test("a reader that is killed at any point between read and ack loses no item [§4 Inbox GET]", async () => {
-  const app = await startProcess(env);
-  const { person, agent } = await createPair(app.url);
-  const key_id = agent.key.id;
-  const sent = Array.from({ length: 150 }, (_, i) => `m${i}`);
-  let writing = true;
-  const write = async () => {
-    for (const text of sent) await person.send("POST /v1/messages", { key_id, text });
-    writing = false;
-  };
-  const written = write();
-  const handled: string[] = [];
-  let kills = 0;
-  const missing = () => sent.filter((text) => !handled.includes(text)).length;
-  for (; kills < 12 || writing; kills++) {
-    const count = 1 + Math.floor(Math.random() * Math.min(12, missing()));
-    handled.push(...(await readAndDie(app.url, agent.secret, count)));
-    if (missing() === 0) break;
-  }
-  await written;
-  while (missing() > 0) handled.push(...(await readAndDie(app.url, agent.secret, 1)));
-  expect(kills).toBeGreaterThan(3);
-  expect(new Set(handled)).toEqual(new Set(sent));
-  // For the first time, each came in its order.
-  expect([...new Set(handled)]).toEqual(sent);
-}, 60_000);
+test(
+  "a reader that is killed at any point between read and ack loses no item [§4 Inbox GET]",
+  seeded("killed readers", async (random) => {
+    const app = await startProcess(env);
+    const { person, agent } = await createPair(app.url);
+    const key_id = agent.key.id;
+    const sent = Array.from({ length: 150 }, (_, i) => `m${i}`);
+    let writing = true;
+    const write = async () => {
+      for (const text of sent) await person.send("POST /v1/messages", { key_id, text });
+      writing = false;
+    };
+    const written = write();
+    const handled: string[] = [];
+    let kills = 0;
+    const missing = () => sent.filter((text) => !handled.includes(text)).length;
+    for (; kills < 12 || writing; kills++) {
+      const count = 1 + Math.floor(random() * Math.min(12, missing()));
+      handled.push(...(await readAndDie(app.url, agent.secret, count)));
+      if (missing() === 0) break;
+    }
+    await written;
+    while (missing() > 0) handled.push(...(await readAndDie(app.url, agent.secret, 1)));
+    expect(kills).toBeGreaterThan(3);
+    expect(new Set(handled)).toEqual(new Set(sent));
+    // For the first time, each came in its order.
+    expect([...new Set(handled)]).toEqual(sent);
+  }),
+  60_000,
+);
 
-test("a server that is killed between read and ack loses no item [§4 Inbox GET]", async () => {
-  let app = await startProcess(env);
-  const { person, agent } = await createPair(app.url);
-  const key_id = agent.key.id;
-  const sent: string[] = [];
-  for (let i = 0; i < 40; i++) {
-    const text = `m${i}`;
-    await person.send("POST /v1/messages", { key_id, text });
-    sent.push(text);
-  }
-  const handled: string[] = [];
-  let ack = "";
-  while (new Set(handled).size < sent.length) {
-    const read = client(app.url, agent.secret)(`GET /v1/inbox?peek=true&limit=5${ack}`);
-    const kill = Math.random() < 0.4;
-    if (kill) {
-      await Bun.sleep(Math.random() * 4);
-      app.kill("SIGKILL");
+test(
+  "a server that is killed between read and ack loses no item [§4 Inbox GET]",
+  seeded("killed servers", async (random) => {
+    let app = await startProcess(env);
+    const { person, agent } = await createPair(app.url);
+    const key_id = agent.key.id;
+    const sent: string[] = [];
+    for (let i = 0; i < 40; i++) {
+      const text = `m${i}`;
+      await person.send("POST /v1/messages", { key_id, text });
+      sent.push(text);
     }
-    const answer = await read.catch(() => null);
-    for (const { id, text } of answer?.body.items ?? []) {
-      handled.push(text);
-      ack = `&ack=${id}`;
+    const handled: string[] = [];
+    let ack = "";
+    while (new Set(handled).size < sent.length) {
+      const read = client(app.url, agent.secret)(`GET /v1/inbox?peek=true&limit=5${ack}`);
+      const kill = random() < 0.4;
+      if (kill) {
+        await Bun.sleep(random() * 4);
+        app.kill("SIGKILL");
+      }
+      const answer = await read.catch(() => null);
+      for (const { id, text } of answer?.body.items ?? []) {
+        handled.push(text);
+        ack = `&ack=${id}`;
+      }
+      if (kill) app = await startProcess(env);
     }
-    if (kill) app = await startProcess(env);
-  }
-  expect([...new Set(handled)]).toEqual(sent);
-}, 60_000);
+    expect([...new Set(handled)]).toEqual(sent);
+  }),
+  60_000,
+);
 
 test("an inbox wait in one process ends when the item is made in the other [§4 Inbox wait]", async () => {
   const [one, two] = await Promise.all([startProcess(env), startProcess(env)]);

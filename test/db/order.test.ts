@@ -12,6 +12,7 @@ import {
   type Send,
 } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
+import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { type EventStream, openStream, type StreamEvent } from "../support/stream.ts";
 
@@ -81,72 +82,79 @@ test("changes of one task by two processes reach every stream in one order, none
   }
 }, 60_000);
 
-test("counts, lists and events of two busy processes agree [§2 Key counts] [§6 Reconnect 1]", async () => {
-  const apps = await startTwo();
-  const { person, agent } = await createPair(apps[0].url);
-  const other = await createAgent(apps[0].url, person);
-  const streams = await Promise.all(apps.map(({ url }) => openStream(url, person.token)));
-  const created: string[] = [];
-  const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!;
+test(
+  "counts, lists and events of two busy processes agree [§2 Key counts] [§6 Reconnect 1]",
+  seeded("two busy processes", async (random) => {
+    const apps = await startTwo();
+    const { person, agent } = await createPair(apps[0].url);
+    const other = await createAgent(apps[0].url, person);
+    const streams = await Promise.all(apps.map(({ url }) => openStream(url, person.token)));
+    const created: string[] = [];
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
 
-  const step = async (url: string): Promise<void> => {
-    const key = pick([agent, other]);
-    const id = created.length > 0 && pick(created);
-    const chance = Math.random();
-    if (!id || chance < 0.4) {
-      const made = await client(url, key.secret)("POST /v1/tasks", {
-        title: "t",
-        status: pick(TASK_STATUSES),
-      });
-      expect(made.status).toBe(201);
-      created.push(made.body.id);
-      return;
-    }
-    const send = client(url, person.token);
-    const answer: Answer =
-      chance < 0.8
-        ? await send(`PATCH /v1/tasks/${id}`, { status: pick(TASK_STATUSES) })
-        : await send(`DELETE /v1/tasks/${id}`);
-    // Another worker may have deleted it.
-    expect(answer.status).toBeOneOf([200, 204, 404]);
-  };
-  await Promise.all(
-    [...apps, ...apps, ...apps].map(async ({ url }) => {
-      for (let i = 0; i < 60; i++) await step(url);
-    }),
-  );
+    const step = async (url: string): Promise<void> => {
+      const key = pick([agent, other]);
+      const id = created.length > 0 && pick(created);
+      const chance = random();
+      if (!id || chance < 0.4) {
+        const made = await client(url, key.secret)("POST /v1/tasks", {
+          title: "t",
+          status: pick(TASK_STATUSES),
+        });
+        expect(made.status).toBe(201);
+        created.push(made.body.id);
+        return;
+      }
+      const send = client(url, person.token);
+      const answer: Answer =
+        chance < 0.8
+          ? await send(`PATCH /v1/tasks/${id}`, { status: pick(TASK_STATUSES) })
+          : await send(`DELETE /v1/tasks/${id}`);
+      // Another worker may have deleted it.
+      expect(answer.status).toBeOneOf([200, 204, 404]);
+    };
+    await Promise.all(
+      [...apps, ...apps, ...apps].map(async ({ url }) => {
+        for (let i = 0; i < 60; i++) await step(url);
+      }),
+    );
 
-  const [first, second] = await eventsUntilNow(streams, person.send);
-  expect(second).toEqual(first!);
-  const rebuilt = new Map<string, Task>();
-  const unread = new Map<string, number>();
-  for (const { event, data } of first!) {
-    if (event === "inbox.updated") {
-      unread.set(data.key_id, data.unread);
-      continue;
+    const [first, second] = await eventsUntilNow(streams, person.send);
+    expect(second).toEqual(first!);
+    const rebuilt = new Map<string, Task>();
+    const unread = new Map<string, number>();
+    for (const { event, data } of first!) {
+      if (event === "inbox.updated") {
+        unread.set(data.key_id, data.unread);
+        continue;
+      }
+      if (event === "task.deleted") expect(rebuilt.delete(data.task_id)).toBe(true);
+      else rebuilt.set(data.task.id, data.task);
     }
-    if (event === "task.deleted") expect(rebuilt.delete(data.task_id)).toBe(true);
-    else rebuilt.set(data.task.id, data.task);
-  }
-  expect(first!.some(({ event }) => event === "task.deleted")).toBe(true);
+    expect(first!.some(({ event }) => event === "task.deleted")).toBe(true);
 
-  for (const { url } of apps) {
-    const send = client(url, person.token);
-    const page = await send<{ tasks: Task[]; next_cursor: null }>("GET /v1/tasks?limit=500");
-    expect(page.body.next_cursor).toBeNull();
-    const { tasks } = page.body;
-    // Who followed the events knows the same tasks as who gets the list.
-    expect(new Map(tasks.map((task) => [task.id, task]))).toEqual(rebuilt);
-    const keys = (await send<{ keys: Key[] }>("GET /v1/keys")).body.keys;
-    for (const { key } of [agent, other]) {
-      const of_key = tasks.filter(({ key_id }) => key_id === key.id);
-      expect(of_key.length).toBeGreaterThan(0);
-      const counts = Object.fromEntries(
-        TASK_STATUSES.map((name) => [name, of_key.filter(({ status }) => status === name).length]),
-      );
-      expect(keys.find(({ id }) => id === key.id)?.counts).toEqual(counts as Key["counts"]);
-      const inbox = await send(`GET /v1/keys/${key.id}/inbox`);
-      expect(inbox.body.unread).toBe(unread.get(key.id));
+    for (const { url } of apps) {
+      const send = client(url, person.token);
+      const page = await send<{ tasks: Task[]; next_cursor: null }>("GET /v1/tasks?limit=500");
+      expect(page.body.next_cursor).toBeNull();
+      const { tasks } = page.body;
+      // Who followed the events knows the same tasks as who gets the list.
+      expect(new Map(tasks.map((task) => [task.id, task]))).toEqual(rebuilt);
+      const keys = (await send<{ keys: Key[] }>("GET /v1/keys")).body.keys;
+      for (const { key } of [agent, other]) {
+        const of_key = tasks.filter(({ key_id }) => key_id === key.id);
+        expect(of_key.length).toBeGreaterThan(0);
+        const counts = Object.fromEntries(
+          TASK_STATUSES.map((name) => [
+            name,
+            of_key.filter(({ status }) => status === name).length,
+          ]),
+        );
+        expect(keys.find(({ id }) => id === key.id)?.counts).toEqual(counts as Key["counts"]);
+        const inbox = await send(`GET /v1/keys/${key.id}/inbox`);
+        expect(inbox.body.unread).toBe(unread.get(key.id));
+      }
     }
-  }
-}, 60_000);
+  }),
+  60_000,
+);

@@ -2,17 +2,18 @@
 
 import { afterAll } from "bun:test";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { Random } from "./random.ts";
 
 /** Forwards each connection to the address that `target` gives then. */
-export async function startChaosProxy(target: () => string) {
+export async function startChaosProxy(target: () => string, random: Random) {
   let cuts = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const { hostname, port } = new URL(target());
     const upstream = connect(Number(port), hostname);
     /** Bytes of the request or of the answer after which everything is cut. */
-    let up = Math.random() < 0.25 ? Math.random() * 500 : Number.POSITIVE_INFINITY;
-    let down = Math.random() < 0.25 ? Math.random() * 500 : Number.POSITIVE_INFINITY;
+    let up = random() < 0.25 ? random() * 500 : Number.POSITIVE_INFINITY;
+    let down = random() < 0.25 ? random() * 500 : Number.POSITIVE_INFINITY;
     const cut = () => {
       client.destroy();
       upstream.destroy();

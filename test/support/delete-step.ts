@@ -5,12 +5,12 @@ import { createSweeper } from "../../db/deletions.ts";
 import { openStore } from "../../db/open.ts";
 import { systemClock } from "../../src/clock.ts";
 
-const [url = "", limit] = argv.slice(2);
+const [url = "", limit, strike] = argv.slice(2);
 const store = await openStore({ url, auth_token: undefined }, systemClock);
 const step = createSweeper(store, systemClock);
 const more = await step(Number(limit));
 if (!more) process.exit(0);
 void step(Number(limit));
-// Before or after its commit, as it happens.
-if (Math.random() < 0.5) await new Promise((turn) => setImmediate(turn));
+// Before or after its commit, as the caller chose and as it happens.
+if (strike === "later") await new Promise((turn) => setImmediate(turn));
 kill(pid, "SIGKILL");

@@ -1,0 +1,166 @@
+/**
+ * Runs the suite: what uses the store on both stores, side by side with what is the same on each.
+ * `bun test/suite/run.ts [embedded | server]`; the exit code is 0 when every run came to its end and
+ * every test passed.
+ */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { readPlan } from "./plan.ts";
+
+const ROOT = resolve(import.meta.dir, "../..");
+/** Milliseconds until a test counts as hung. */
+const TIMEOUT = 60_000;
+/** Files shown with their times. */
+const SLOWEST = 20;
+
+interface Run {
+  readonly name: string;
+  readonly store: "embedded" | "server";
+  readonly files: readonly string[];
+}
+
+interface Outcome {
+  readonly run: Run;
+  /** Undefined when nothing is wrong. */
+  readonly fault: string | undefined;
+  readonly seconds: number;
+  /** Milliseconds of each file, its start and end included. */
+  readonly times: Readonly<Record<string, number>>;
+}
+
+const only = process.argv[2];
+if (only !== undefined && only !== "embedded" && only !== "server") {
+  process.stderr.write("usage: bun test/suite/run.ts [embedded | server]\n");
+  process.exit(2);
+}
+const { both, pages, plain } = await readPlan();
+const runs: Run[] = [
+  { name: "embedded", store: "embedded", files: both },
+  { name: "server", store: "server", files: both },
+  { name: "once", store: "embedded", files: [...pages, ...plain] },
+];
+const wanted = runs.filter(({ store }) => only === undefined || store === only);
+
+const seed = process.env.RELAY_TEST_SEED ?? String(crypto.getRandomValues(new Uint32Array(1))[0]);
+const folder = mkdtempSync(join(tmpdir(), "relay-suite-"));
+const children = new Set<Bun.Subprocess>();
+let interrupted: NodeJS.Signals | undefined;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    interrupted = signal;
+    // Each takes its own processes with it (`--no-orphans`).
+    for (const child of children) child.kill("SIGTERM");
+  });
+}
+
+const outcomes = await Promise.all(wanted.map(start));
+rmSync(folder, { recursive: true, force: true });
+report(outcomes);
+if (interrupted !== undefined) process.exit(128 + constants.signals[interrupted]);
+process.exit(outcomes.every(({ fault }) => fault === undefined) ? 0 : 1);
+
+/** Starts a run and waits for its end. */
+async function start(run: Run): Promise<Outcome> {
+  const begin = performance.now();
+  const timings = join(folder, `${run.name}.json`);
+  const color = process.stdout.isTTY && !process.env.NO_COLOR && { FORCE_COLOR: "1" };
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      "test",
+      "--no-orphans",
+      `--timeout=${TIMEOUT}`,
+      `--timings=${timings}`,
+      "--update-timings",
+      ...run.files.map((file) => `./${file}`),
+    ],
+    {
+      cwd: ROOT,
+      env: { ...process.env, ...color, RELAY_TEST_STORE: run.store, RELAY_TEST_SEED: seed },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  children.add(child);
+  const output = createOutput(run.name);
+  await Promise.all([output.follow(child.stdout), output.follow(child.stderr), child.exited]);
+  children.delete(child);
+  const ran = output.end();
+  const times = await Bun.file(timings)
+    .json()
+    .then(({ files }) => files)
+    .catch(() => ({}));
+  const seconds = (performance.now() - begin) / 1000;
+  return { run, fault: faultOf(child, ran, run), seconds, times };
+}
+
+/** Why a run is no success. One that ended early may have the exit code 0, but not its count of files. */
+function faultOf(child: Bun.Subprocess, ran: number | undefined, { files }: Run) {
+  if (child.signalCode !== null) return `ended by ${child.signalCode}`;
+  if (ran === undefined) return `ended before its end, with exit code ${child.exitCode}`;
+  if (ran !== files.length) return `ran ${ran} of ${files.length} files`;
+  return child.exitCode === 0 ? undefined : `exit code ${child.exitCode}`;
+}
+
+/** Prints what a run says file by file, so that runs side by side do not mix, each under its name. */
+function createOutput(name: string) {
+  let block = "";
+  let files: number | undefined;
+  const flush = () => {
+    process.stdout.write(block);
+    block = "";
+  };
+  const take = (line: string) => {
+    const plain_line = Bun.stripANSI(line);
+    const counts = /^Ran \d+ tests? across (\d+) files?\./.exec(plain_line);
+    if (counts) files = Number(counts[1]);
+    if (/^test\/\S+\.test\.ts:$/.test(plain_line)) {
+      flush();
+      block = `[${name}] ${line}\n`;
+    } else {
+      // The first of the lines with counts.
+      if (/^ \d+ pass$/.test(plain_line)) block += `[${name}]\n`;
+      block += `${line}\n`;
+    }
+  };
+  return {
+    async follow(stream: ReadableStream<Uint8Array>): Promise<void> {
+      const decoder = new TextDecoder();
+      let rest = "";
+      for await (const chunk of stream) {
+        const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+        rest = lines.pop()!;
+        lines.forEach(take);
+      }
+      if (rest) take(rest);
+    },
+    /** Prints the rest; gives the number of files that the run counted, if it came so far. */
+    end(): number | undefined {
+      flush();
+      return files;
+    },
+  };
+}
+
+function report(all: readonly Outcome[]): void {
+  const slowest = all
+    .flatMap(({ run, times }) => Object.entries(times).map(([file, ms]) => ({ run, file, ms })))
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, SLOWEST);
+  const lines = [`\nThe ${slowest.length} slowest files, in seconds:`];
+  for (const { run, file, ms } of slowest) {
+    lines.push(`${(ms / 1000).toFixed(1).padStart(7)}  ${run.name.padEnd(8)}  ${file}`);
+  }
+  lines.push("");
+  for (const { run, fault, seconds } of all) {
+    const told = fault === undefined ? "ok" : `FAILED: ${fault}`;
+    lines.push(`[${run.name}] ${run.files.length} files in ${seconds.toFixed(0)} s: ${told}`);
+  }
+  if (all.some(({ fault }) => fault !== undefined)) {
+    lines.push(`Random choices were made with RELAY_TEST_SEED=${seed}`);
+  }
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
