@@ -9,7 +9,7 @@ export const SEED = Number(process.env.RELAY_TEST_SEED ?? randomInt(2 ** 32)) | 
 export type Random = () => number;
 
 /** The sequence of this name; the same for each call within a seed. */
-export function createRandom(name: string): Random {
+function createRandom(name: string): Random {
   let state = (SEED ^ Bun.hash.crc32(name)) >>> 0;
   // Mulberry32.
   return () => {
