@@ -126,9 +126,11 @@ test("a client that goes away frees its place at once [§4 Wait 4]", async () =>
 test("ask-and-wait is one request; over the cap it creates nothing", async () => {
   const { person, agent } = await createPair(app.url);
   const asked = agent.send("POST /v1/questions?wait=50", { prompt: "p" });
-  await asleep(1);
-  const { body } = await person.send("GET /v1/questions");
-  await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "No" });
+  // Its place among the waits is taken before the question is there.
+  const { id: asked_id } = await until(
+    async () => (await person.send("GET /v1/questions")).body.questions[0],
+  );
+  await person.send(`POST /v1/questions/${asked_id}/answer`, { answer: "No" });
   expect(await asked).toMatchObject({ status: 201, body: { status: "answered", answer: "No" } });
 
   const { id } = await ask(agent.send);
