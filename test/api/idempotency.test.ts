@@ -192,14 +192,17 @@ test("a repeated ask-and-wait waits again", async () => {
   const { person, agent } = await createPair(app.url);
   const ask_and_wait = (seconds: number) =>
     once(agent.send, "k")(`POST /v1/questions?wait=${seconds}`, { prompt: "p" });
+  // A place is taken before the sleep begins, at which the timer is set.
   const first = ask_and_wait(50);
-  await until(() => app.waits.count() === 1);
+  await until(() => clock.pendingIn(50) === 1);
   const second = ask_and_wait(20);
-  await until(() => app.waits.count() === 2);
+  await until(() => clock.pendingIn(20) === 1);
+  expect(app.waits.count()).toBe(2);
   await clock.advance(20);
   expect((await second).body.status).toBe("pending");
   const third = ask_and_wait(50);
-  await until(() => app.waits.count() === 2);
+  await until(() => clock.pendingIn(50) === 1);
+  expect(app.waits.count()).toBe(2);
   const { id } = (await second).body;
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
   for (const wait of [first, third]) {

@@ -108,7 +108,8 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       { name: "ask_question", arguments: { prompt: "?", wait_seconds: 50 } },
       { onprogress: ({ progress }) => void seen.push(progress), timeout: 60_000 },
     ) as Promise<CallToolResult>;
-    await until(() => app.waits.count() === 1);
+    // Its place is taken before the question is there; its timer is set when it begins to sleep.
+    await until(() => clock.pendingIn(50) === 1);
     await clock.advance(10);
     await clock.advance(10);
     await until(() => seen.length === 2);

@@ -1,4 +1,4 @@
-/** Which test files run on which store: found from what each file imports, so that no list goes stale. */
+/** Which test files run on both stores: found from what each one imports, but for a short list. */
 
 import { dirname, join, relative, resolve } from "node:path";
 import { Glob, Transpiler } from "bun";
@@ -7,32 +7,50 @@ const ROOT = resolve(import.meta.dir, "../..");
 
 /** The one file that reads `RELAY_TEST_STORE`: a test that does not reach it is the same on every store. */
 const STORE = "test/support/store.ts";
-/** Its tests run in a real browser, on the embedded store alone. */
+/** Its tests are about a page in a real browser, to which all stores are alike. */
 const BROWSER = "test/web/browser.ts";
 
+/** Start a server, but are about what it does before a request reaches the store, or about its clients. */
+export const ON_ONE_STORE: readonly string[] = [
+  "test/demo.test.ts",
+  "test/guards/readme.test.ts",
+  "test/http/body-room.test.ts",
+  "test/http/cors.test.ts",
+  "test/http/docs.test.ts",
+  "test/http/exhausted.test.ts",
+  "test/http/form.test.ts",
+  "test/http/json-bounds.test.ts",
+  "test/http/openapi.test.ts",
+  "test/http/pages.test.ts",
+  "test/http/paths.test.ts",
+  "test/http/pipelining.test.ts",
+  "test/http/security.test.ts",
+  "test/http/trpc-client.test.ts",
+  "test/http/unsent.test.ts",
+  "test/mcp/clients.test.ts",
+  "test/mcp/conformance.test.ts",
+  "test/mcp/inspector.test.ts",
+];
+
 export interface Plan {
-  /** Files that use the store of the run: they run on both. */
+  /** Files that run on each store. */
   readonly both: readonly string[];
-  /** Files with a real browser. */
-  readonly pages: readonly string[];
-  /** Files that use neither. */
-  readonly plain: readonly string[];
+  /** Files that run once, on the embedded store if on any. */
+  readonly once: readonly string[];
 }
 
 /** Reads every test file. Paths are relative to the project's folder and sorted. */
 export async function readPlan(): Promise<Plan> {
   const reach = createReach();
   const both: string[] = [];
-  const pages: string[] = [];
-  const plain: string[] = [];
+  const once: string[] = [];
   const files = await Array.fromAsync(new Glob("test/**/*.test.ts").scan(ROOT));
   for (const file of files.sort()) {
     const reached = await reach(file);
-    if (reached.has(BROWSER)) pages.push(file);
-    else if (reached.has(STORE)) both.push(file);
-    else plain.push(file);
+    const uses_store = reached.has(STORE) && !reached.has(BROWSER) && !ON_ONE_STORE.includes(file);
+    (uses_store ? both : once).push(file);
   }
-  return { both, pages, plain };
+  return { both, once };
 }
 
 /** Gives the files under `test` that a file imports, directly or not, itself included; types do not count. */

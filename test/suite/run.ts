@@ -35,11 +35,11 @@ if (only !== undefined && only !== "embedded" && only !== "server") {
   process.stderr.write("usage: bun test/suite/run.ts [embedded | server]\n");
   process.exit(2);
 }
-const { both, pages, plain } = await readPlan();
+const { both, once } = await readPlan();
 const runs: Run[] = [
   { name: "embedded", store: "embedded", files: both },
   { name: "server", store: "server", files: both },
-  { name: "once", store: "embedded", files: [...pages, ...plain] },
+  { name: "once", store: "embedded", files: once },
 ];
 const wanted = runs.filter(({ store }) => only === undefined || store === only);
 

@@ -11,6 +11,8 @@ export interface TestClock extends Clock {
   shiftWall(seconds: number): void;
   /** Timers that wait to fire. */
   pending(): number;
+  /** Timers that fall due in exactly so many seconds: those set since time stood where it stands. */
+  pendingIn(seconds: number): number;
 }
 
 /** Starts at the real time, so that stamps look real. */
@@ -32,6 +34,8 @@ export function createTestClock(): TestClock {
       return () => timers.delete(timer);
     },
     pending: () => timers.size,
+    pendingIn: (seconds) =>
+      [...timers].filter(({ at }) => at === ms + Math.round(seconds * 1000)).length,
     shiftWall(seconds) {
       wall_ms += Math.round(seconds * 1000);
     },

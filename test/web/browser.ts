@@ -9,7 +9,6 @@ import {
   type Page,
 } from "playwright-core";
 import type { Person } from "../support/client.ts";
-import { STORE_KIND } from "../support/store.ts";
 
 /** Of the system: apt-get install chromium. */
 const path = Bun.which("chromium");
@@ -61,8 +60,7 @@ export function browserTests() {
     browser = undefined;
     await (await mine)?.close();
   });
-  // The store makes no difference to a page, so one kind of it is enough.
-  return test.if(path !== null && STORE_KIND === "embedded");
+  return test.if(path !== null);
 }
 
 /** A new profile at the page of this server. */
