@@ -163,10 +163,8 @@ test("at a stop what is under way is finished, and the rest is left to others", 
   const other = await createAgent(stuck.url, person);
   await other.send("POST /v1/questions", { prompt: "Stuck?" });
   await until(() => apple.openStreams() > 0);
-  const from = performance.now();
   stuck.kill("SIGTERM");
   expect(await stuck.exited).toBe(0);
-  expect(performance.now() - from).toBeLessThan(10_500);
   expect(await leases()).toBe(0);
   apple.behave(() => undefined);
   const next = await startProcess(env);
