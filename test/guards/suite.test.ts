@@ -8,21 +8,22 @@ const root = new URL("../../", import.meta.url).pathname;
 
 test("every test file runs, on both stores or once", async () => {
   const files = await Array.fromAsync(new Glob("**/*.test.{ts,tsx,js}").scan(`${root}test`));
-  const { both, once } = await readPlan();
-  expect([...both, ...once].sort()).toEqual(files.map((file) => `test/${file}`).sort());
+  const { both, once, pages } = await readPlan();
+  expect([...both, ...once, ...pages].sort()).toEqual(files.map((file) => `test/${file}`).sort());
 });
 
 test("what starts a server or a store runs on both, but for pages and the files that are listed", async () => {
-  const { both, once } = await readPlan();
+  const { both, once, pages } = await readPlan();
   expect(both).toContain("test/api/tasks.test.ts");
   // Through two files of test/support.
   expect(both).toContain("test/push/claims.test.ts");
+  expect(pages).toContain("test/web/tasks.test.ts");
   expect(once).toContain("test/auth/limiter.test.ts");
   const starts = /\b(startTestApp|createTestStore|startProcess|createPushWorld|startSqld)\(/;
   const starters: string[] = [];
   for (const file of once) {
     const text = await Bun.file(root + file).text();
-    if (starts.test(text) && !text.includes("browserTests()")) starters.push(file);
+    if (starts.test(text)) starters.push(file);
   }
   expect(starters).toEqual([...ON_ONE_STORE]);
 });

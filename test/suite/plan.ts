@@ -37,6 +37,8 @@ export interface Plan {
   readonly both: readonly string[];
   /** Files that run once, on the embedded store if on any. */
   readonly once: readonly string[];
+  /** Files with a real browser: once too, and as long as all of a store. */
+  readonly pages: readonly string[];
 }
 
 /** Reads every test file. Paths are relative to the project's folder and sorted. */
@@ -44,13 +46,15 @@ export async function readPlan(): Promise<Plan> {
   const reach = createReach();
   const both: string[] = [];
   const once: string[] = [];
+  const pages: string[] = [];
   const files = await Array.fromAsync(new Glob("test/**/*.test.ts").scan(ROOT));
   for (const file of files.sort()) {
     const reached = await reach(file);
-    const uses_store = reached.has(STORE) && !reached.has(BROWSER) && !ON_ONE_STORE.includes(file);
-    (uses_store ? both : once).push(file);
+    if (reached.has(BROWSER)) pages.push(file);
+    else if (reached.has(STORE) && !ON_ONE_STORE.includes(file)) both.push(file);
+    else once.push(file);
   }
-  return { both, once };
+  return { both, once, pages };
 }
 
 /** Gives the files under `test` that a file imports, directly or not, itself included; types do not count. */

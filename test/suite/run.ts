@@ -1,5 +1,5 @@
 /**
- * Runs the suite: what uses the store on both stores, side by side with what is the same on each.
+ * Runs the suite: the files that use the store on both stores, side by side, and all others once.
  * `bun test/suite/run.ts [embedded | server]`; the exit code is 0 when every run came to its end and
  * every test passed.
  */
@@ -35,11 +35,11 @@ if (only !== undefined && only !== "embedded" && only !== "server") {
   process.stderr.write("usage: bun test/suite/run.ts [embedded | server]\n");
   process.exit(2);
 }
-const { both, once } = await readPlan();
+const { both, once, pages } = await readPlan();
 const runs: Run[] = [
-  { name: "embedded", store: "embedded", files: both },
+  { name: "embedded", store: "embedded", files: [...both, ...once].sort() },
   { name: "server", store: "server", files: both },
-  { name: "once", store: "embedded", files: once },
+  { name: "pages", store: "embedded", files: pages },
 ];
 const wanted = runs.filter(({ store }) => only === undefined || store === only);
 
@@ -150,7 +150,7 @@ function report(all: readonly Outcome[]): void {
     .flatMap(({ run, times }) => Object.entries(times).map(([file, ms]) => ({ run, file, ms })))
     .sort((a, b) => b.ms - a.ms)
     .slice(0, SLOWEST);
-  const lines = [`\nThe ${slowest.length} slowest files, in seconds:`];
+  const lines = slowest.length > 0 ? [`\nThe ${slowest.length} slowest files, in seconds:`] : [];
   for (const { run, file, ms } of slowest) {
     lines.push(`${(ms / 1000).toFixed(1).padStart(7)}  ${run.name.padEnd(8)}  ${file}`);
   }
