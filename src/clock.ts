@@ -22,3 +22,14 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Longest delay that a timer takes: about 25 days. */
+const FOREVER_MS = 2 ** 31 - 1;
+
+/**
+ * Keeps the process alive until it is ended by `process.exit`: neither {@link systemClock} nor a
+ * commit in a thread of the store's binding does.
+ */
+export function keepAlive(): void {
+  setInterval(() => {}, FOREVER_MS);
+}

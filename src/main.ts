@@ -2,7 +2,7 @@
 
 import { storeTime } from "../db/store-time.ts";
 import { type App, startApp } from "./app.ts";
-import { systemClock } from "./clock.ts";
+import { keepAlive, systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
@@ -16,6 +16,10 @@ const SAME_SIGNAL = 1;
 
 // Whoever read the output may go away; that must not end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
+// Every end is a `process.exit`. While the store is opened, and once the last connection is closed,
+// nothing else may hold the process, and it would end in the middle of a commit.
+keepAlive();
 
 try {
   const config = readConfig(process.env);
