@@ -15,8 +15,13 @@ interface Entry {
   readonly reject: (error: unknown) => void;
 }
 
-/** Seconds of lists in one turn of the event loop: the next one begins only within it. */
-const SLICE = 0.002;
+/**
+ * Seconds of lists in one turn of the event loop: the next one begins only within it. Shorter slices
+ * cost ordinary lists a third of their rate, since each turn has a price.
+ */
+const SLICE = 0.01;
+/** Promises that a list goes through until its answer is made, about. */
+const HOPS = 16;
 
 /**
  * A large list takes tens of milliseconds of the event loop, and a client may ask for many at once.
@@ -25,20 +30,27 @@ const SLICE = 0.002;
 export function createListReader(run: Run, clock: Clock) {
   const queue = createFairQueue<Entry>();
 
-  const pump = (): void => {
-    const from = clock.elapsed();
-    let now = from;
-    while (queue.size() > 0 && now - from < SLICE) {
+  let pumping = false;
+
+  const pump = async (): Promise<void> => {
+    pumping = true;
+    let from = clock.elapsed();
+    while (queue.size() > 0) {
       const { statement, due, resolve, reject } = queue.take()!;
+      const now = clock.elapsed();
       try {
         if (now >= due) throw unavailable("too many lists wait");
         resolve(run(statement, due - now));
       } catch (error) {
         reject(error);
       }
-      now = clock.elapsed();
+      // Its answer is made before the next list is read: its rows are let go of, and its time counts.
+      for (let hop = 0; hop < HOPS; hop++) await null;
+      if (clock.elapsed() - from < SLICE) continue;
+      await new Promise<void>((next) => setImmediate(next));
+      from = clock.elapsed();
     }
-    if (queue.size() > 0) setImmediate(pump);
+    pumping = false;
   };
 
   return {
@@ -49,7 +61,7 @@ export function createListReader(run: Run, clock: Clock) {
       }
       return new Promise((resolve, reject) => {
         queue.add(owner, { statement, due: clock.elapsed() + within, resolve, reject });
-        if (queue.size() === 1) setImmediate(pump);
+        if (!pumping) void pump();
       });
     },
   };
