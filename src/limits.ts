@@ -160,11 +160,16 @@ export const LIMITS = {
   /** Bytes of an answer from which on its size costs tokens, and bytes that one token pays for. */
   answer_free_bytes: 64 * 1024,
   answer_token_bytes: 64 * 1024,
-  /** Bytes of answers that one credential may leave unread, and all of them together in one process. */
+  /**
+   * Bytes of answers that one credential may leave unread, that one account may with all its keys and
+   * tokens, and that all may in one process; beyond that, the account with the most gives up its oldest.
+   */
   unsent_bytes_per_credential: 8 * 1024 * 1024,
+  unsent_bytes_per_account: 64 * 1024 * 1024,
   unsent_bytes: 256 * 1024 * 1024,
-  /** Seconds in which the reader of a large answer has to take something of it. */
+  /** Seconds in which the reader of a large answer has to take something of it; of one given up. */
   unsent_idle: 20,
+  unsent_idle_given_up: 1,
   /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
   rate_buckets: 50_000,
 } as const;

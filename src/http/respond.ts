@@ -38,7 +38,7 @@ interface AnswerOptions {
 
 /**
  * A JSON body, never to be stored by a cache. A large one is charged for, and counted until it was
- * sent. `429 rate_limited` for one that is refusable when there is no room for it.
+ * sent. A refusable one is `429 rate_limited` while its caller leaves too many unread.
  */
 export function json(
   value: unknown,

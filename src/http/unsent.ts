@@ -3,6 +3,7 @@
 import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Metric } from "../metrics.ts";
+import { type Caller, callerId } from "../model/caller.ts";
 
 /** What a response may have as its body. */
 export type AnswerBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
@@ -11,14 +12,35 @@ interface UnsentOptions {
   /** Closes the connection of a request once it has moved no byte for so many seconds. */
   readonly closeIdle: (request: Request, seconds: number) => void;
   readonly limits?: Readonly<
-    Record<"unsent_bytes_per_credential" | "unsent_bytes" | "unsent_idle", number>
+    Record<
+      | "unsent_bytes_per_credential"
+      | "unsent_bytes_per_account"
+      | "unsent_bytes"
+      | "unsent_idle"
+      | "unsent_idle_given_up",
+      number
+    >
   >;
 }
 
-/** A count of bytes that is given back once, whatever ends first. */
-interface Hold {
-  add(bytes: number): void;
-  release(): void;
+/** One answer that is being sent. */
+interface Answer {
+  readonly request: Request;
+  readonly credential: string;
+  readonly account: string;
+  /** Those that its reader has not taken yet. */
+  bytes: number;
+  /** True: it made room for others, and its connection is about to close. */
+  given_up: boolean;
+}
+
+/** The unread answers of one account, over all its keys and tokens. */
+interface Holdings {
+  bytes: number;
+  /** Bytes without those of answers that were given up. */
+  kept: number;
+  /** The answers that were not given up, the longest unread first. */
+  readonly answers: Set<Answer>;
 }
 
 export type Unsent = ReturnType<typeof createUnsent>;
@@ -29,37 +51,69 @@ export type Unsent = ReturnType<typeof createUnsent>;
  * from the moment they are handed over until then, or until the connection ends, their bytes count.
  * Small answers are not counted: Bun stops reading requests of a connection whose answers are not
  * taken, so it holds one of them for each connection at most.
+ *
+ * Above the bound of the process, the account that holds the most gives up the answer that has been
+ * unread for the longest (decisions.md, Holding a crowd, Answers that nobody reads). Bun frees its
+ * memory only with its connection, so its bytes go on counting for its credential and its account.
  */
 export function createUnsent({ closeIdle, limits = LIMITS }: UnsentOptions) {
-  /** Bytes by credential; only those that have some. */
-  const held = new Map<string, number>();
+  /** Bytes by credential, and what each account holds; only those that have some. */
+  const credentials = new Map<string, number>();
+  const accounts = new Map<string, Holdings>();
   let total = 0;
+  /** The total without answers that were given up. */
+  let kept = 0;
 
-  const add = (owner: string, bytes: number): void => {
-    const sum = (held.get(owner) ?? 0) + bytes;
-    if (sum > 0) held.set(owner, sum);
-    else held.delete(owner);
-    total += bytes;
+  /** Rare: it looks at each account that has something unread. False when there is nothing to give up. */
+  const giveUpOne = (): boolean => {
+    let heaviest: Holdings | undefined;
+    for (const holdings of accounts.values()) {
+      if (!heaviest || holdings.kept > heaviest.kept) heaviest = holdings;
+    }
+    const [oldest] = heaviest?.answers ?? [];
+    if (!heaviest || !oldest) return false;
+    oldest.given_up = true;
+    heaviest.answers.delete(oldest);
+    heaviest.kept -= oldest.bytes;
+    kept -= oldest.bytes;
+    // An error of its stream would reach the socket only after all that waits, and be printed.
+    closeIdle(oldest.request, limits.unsent_idle_given_up);
+    return true;
   };
 
-  const hold = (owner: string): Hold => {
-    let bytes = 0;
-    return {
-      add(more) {
-        bytes += more;
-        add(owner, more);
-      },
-      release() {
-        add(owner, -bytes);
-        bytes = 0;
-      },
-    };
+  /** Sets how many bytes of an answer are unread. */
+  const count = (answer: Answer, bytes: number): void => {
+    const { credential, account, given_up } = answer;
+    const more = bytes - answer.bytes;
+    if (more === 0) return;
+    answer.bytes = bytes;
+    total += more;
+
+    const of_credential = (credentials.get(credential) ?? 0) + more;
+    if (of_credential > 0) credentials.set(credential, of_credential);
+    else credentials.delete(credential);
+
+    const holdings = accounts.get(account) ?? { bytes: 0, kept: 0, answers: new Set() };
+    holdings.bytes += more;
+    if (holdings.bytes > 0) accounts.set(account, holdings);
+    else accounts.delete(account);
+
+    if (given_up) return;
+    holdings.kept += more;
+    kept += more;
+    if (bytes > 0) holdings.answers.add(answer);
+    else holdings.answers.delete(answer);
+    while (kept > limits.unsent_bytes && giveUpOne()) {}
   };
 
-  const refusal = () =>
-    new ServiceError("rate_limited", {
-      detail: "Too many answers wait to be read. Read them, or close their connections.",
-    });
+  /** An answer to `caller`, of which nothing is on its way yet; those to nobody count together. */
+  const begin = (request: Request, caller: Caller | null): Answer => ({
+    request,
+    credential: caller ? callerId(caller) : "",
+    account: caller?.account_id ?? "",
+    bytes: 0,
+    given_up: false,
+  });
 
   const metric: Metric = {
     name: "relay_unsent_answer_bytes",
@@ -74,48 +128,45 @@ export function createUnsent({ closeIdle, limits = LIMITS }: UnsentOptions) {
     bytes: (): number => total,
 
     /**
-     * Throws `429 rate_limited` while the answers of the credential that nobody read are too many, and
-     * while those of all credentials are and some are its own.
+     * Throws `429 rate_limited` while the unread answers of the caller's credential or account are
+     * too many, and while those of the whole process are and the credential has some of them. One
+     * that has nothing unread is served.
      */
-    admit(owner: string): void {
+    admit(caller: Caller | null): void {
       if (total === 0) return;
-      const own = held.get(owner) ?? 0;
-      if (own >= limits.unsent_bytes_per_credential || (own > 0 && total >= limits.unsent_bytes)) {
-        throw refusal();
+      const own = credentials.get(caller ? callerId(caller) : "") ?? 0;
+      const of_account = accounts.get(caller?.account_id ?? "")?.bytes ?? 0;
+      if (
+        own >= limits.unsent_bytes_per_credential ||
+        of_account >= limits.unsent_bytes_per_account ||
+        (own > 0 && total >= limits.unsent_bytes)
+      ) {
+        throw new ServiceError("rate_limited", {
+          detail: "Too many answers wait to be read. Read them, or close their connections.",
+        });
       }
     },
 
-    /**
-     * As {@link admit}, for a large answer that was made and may still be refused: when the process
-     * has no room for more of them, nobody gets another one.
-     */
-    admitLarge(owner: string): void {
-      const own = held.get(owner) ?? 0;
-      if (own >= limits.unsent_bytes_per_credential || total >= limits.unsent_bytes) {
-        throw refusal();
-      }
-    },
-
-    /** A body of these bytes, counted for `owner` while it is being sent. */
-    body(request: Request, owner: string, bytes: Uint8Array<ArrayBuffer>): AnswerBody {
+    /** A body of these bytes, counted for the caller while it is being sent. */
+    body(request: Request, caller: Caller | null, bytes: Uint8Array<ArrayBuffer>): AnswerBody {
       if (request.method === "HEAD") return bytes;
       closeIdle(request, limits.unsent_idle);
-      const holding = hold(owner);
+      const answer = begin(request, caller);
       let sent = false;
       return new ReadableStream<Uint8Array>(
         {
           // Called again once the socket took what the first call gave.
           pull(controller) {
             if (sent) {
-              holding.release();
+              count(answer, 0);
               controller.close();
               return;
             }
             sent = true;
-            holding.add(bytes.byteLength);
+            count(answer, bytes.byteLength);
             controller.enqueue(bytes);
           },
-          cancel: holding.release,
+          cancel: () => count(answer, 0),
         },
         { highWaterMark: 0 },
       );
@@ -126,27 +177,28 @@ export function createUnsent({ closeIdle, limits = LIMITS }: UnsentOptions) {
      * told of its bytes.
      */
     relay(
+      request: Request,
+      caller: Caller | null,
       source: ReadableStream<Uint8Array>,
-      owner: string,
       onChunk: (bytes: number) => void,
     ): ReadableStream<Uint8Array> {
       const reader = source.getReader();
-      const holding = hold(owner);
+      const answer = begin(request, caller);
       let ended = false;
       return new ReadableStream<Uint8Array>(
         {
           async pull(controller) {
-            holding.release();
+            count(answer, 0);
             const { done, value } = await reader.read();
             if (ended) return;
             if (done) return controller.close();
-            holding.add(value.byteLength);
+            count(answer, value.byteLength);
             onChunk(value.byteLength);
             controller.enqueue(value);
           },
           cancel(reason) {
             ended = true;
-            holding.release();
+            count(answer, 0);
             return reader.cancel(reason);
           },
         },

@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import { RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
-import { type Caller, callerId } from "../model/caller.ts";
+import type { Caller } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Addresses } from "./address.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -42,7 +42,7 @@ export interface Visit extends Calls {
   quota(): Quota | null;
   /** Charges the caller for an answer of so many bytes, which the answer's own headers then show. */
   spend(bytes: number): void;
-  /** Throws `429 rate_limited` when there is no room for one more large answer of the caller. */
+  /** Throws `429 rate_limited` while the caller leaves too many large answers unread. */
   admitLarge(): void;
   /** The body of a large answer, counted until it was sent. */
   body(bytes: Uint8Array<ArrayBuffer>): AnswerBody;
@@ -135,8 +135,8 @@ export function createVisits({
       }
     };
 
-    /** Whose answers these are; those of nobody count together. */
-    const owner = () => (caller ? callerId(caller) : "");
+    /** Whose answers these are. */
+    const reader = () => caller ?? null;
 
     const spend = (bytes: number): void => {
       const tokens = tokensOf(bytes);
@@ -173,14 +173,14 @@ export function createVisits({
       charge() {
         if (!caller) return;
         quota = limiter.charge(caller);
-        unsent.admit(callerId(caller));
+        unsent.admit(caller);
       },
 
       spend,
 
-      admitLarge: () => unsent.admitLarge(owner()),
-      body: (bytes) => unsent.body(request, owner(), bytes),
-      relay: (source) => unsent.relay(source, owner(), spend),
+      admitLarge: () => unsent.admit(reader()),
+      body: (bytes) => unsent.body(request, reader(), bytes),
+      relay: (source) => unsent.relay(request, reader(), source, spend),
 
       async limit(name) {
         if (!limiter.on) return;

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { createUnsent } from "../../src/http/unsent.ts";
+import type { Caller } from "../../src/model/caller.ts";
 import { ADMIN, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";
@@ -130,58 +131,119 @@ test("a large answer arrives whole, also on a connection that is kept", async ()
   expect(await unsent()).toBe(0);
 });
 
+type Limits = NonNullable<Parameters<typeof createUnsent>[0]["limits"]>;
+
+/** Bounds that are far away, for a test to set the one that it is about. */
+const FAR: Limits = {
+  unsent_bytes_per_credential: 1_000 * MIB,
+  unsent_bytes_per_account: 1_000 * MIB,
+  unsent_bytes: 1_000 * MIB,
+  unsent_idle: 60,
+  unsent_idle_given_up: 1,
+};
+
+/** The caller that a path such as `/account/key` stands for. */
+function callerOf(path: string): Caller {
+  const [, account_id = ""] = path.split("/");
+  return { kind: "key", account_id, key_id: path, credential: path };
+}
+
 /** A server of large answers alone, with bounds that a test reaches at once. */
-function startSmall(limits: NonNullable<Parameters<typeof createUnsent>[0]["limits"]>) {
+function startSmall(limits: Partial<Limits>) {
   const answer = new Uint8Array(6 * MIB);
   const small = createUnsent({
     closeIdle: (request, seconds) => server.timeout(request, seconds),
-    limits,
+    limits: { ...FAR, ...limits },
   });
   const server = Bun.serve({
     port: 0,
     idleTimeout: 60,
-    fetch: (request) => new Response(small.body(request, new URL(request.url).pathname, answer)),
+    fetch(request) {
+      const caller = callerOf(new URL(request.url).pathname);
+      return new Response(small.body(request, caller, answer));
+    },
   });
-  return { small, url: server.url.origin, stop: () => server.stop(true) };
+  return {
+    small,
+    admit: (path: string) => () => small.admit(callerOf(path)),
+    /** Asks for one answer, and reads nothing of it. */
+    async stallOne(path: string): Promise<RawConnection> {
+      const before = small.bytes();
+      const connection = await connect(server.url.origin);
+      connection.pause();
+      connection.write(head("GET", path));
+      await until(() => small.bytes() === before + answer.byteLength);
+      return connection;
+    },
+    stop: () => server.stop(true),
+  };
 }
 
+const REFUSED = "Too many answers wait to be read";
+
 test("a connection that takes nothing for its time is closed, and holds nothing any more", async () => {
-  const limits = { unsent_bytes_per_credential: MIB, unsent_bytes: 100 * MIB, unsent_idle: 1 };
-  const { small, url, stop } = startSmall(limits);
-  const stalled = await connect(url);
-  stalled.pause();
-  stalled.write(head("GET", "/a"));
-  await until(() => small.bytes() === 6 * MIB);
-  expect(() => small.admit("/a")).toThrow("Too many answers wait to be read");
-  expect(() => small.admit("/b")).not.toThrow();
+  const { small, admit, stallOne, stop } = startSmall({
+    unsent_bytes_per_credential: MIB,
+    unsent_idle: 1,
+  });
+  const stalled = await stallOne("/a/1");
+  expect(admit("/a/1")).toThrow(REFUSED);
+  expect(admit("/b/1")).not.toThrow();
   await until(() => small.bytes() === 0);
-  expect(() => small.admit("/a")).not.toThrow();
+  expect(admit("/a/1")).not.toThrow();
   stalled.resume();
   await until(() => stalled.ended());
   await stop();
 });
 
-test("once the process holds its bytes, who left some unread is refused, and large answers are", async () => {
-  const limits = {
-    unsent_bytes_per_credential: 100 * MIB,
-    unsent_bytes: 12 * MIB,
-    unsent_idle: 60,
-  };
-  const { small, url, stop } = startSmall(limits);
-  const stalled = await Promise.all(
-    ["/a", "/b"].map(async (path) => {
-      const connection = await connect(url);
-      connection.pause();
-      connection.write(head("GET", path));
-      return connection;
-    }),
-  );
-  await until(() => small.bytes() === 12 * MIB);
-  for (const owner of ["/a", "/b"]) expect(() => small.admit(owner)).toThrow("Too many answers");
-  expect(() => small.admit("/c")).not.toThrow();
-  expect(() => small.admitLarge("/c")).toThrow("Too many answers");
-  for (const connection of stalled) connection.end();
+test("an account is 429 with all its keys once they together leave too much unread", async () => {
+  const { small, admit, stallOne, stop } = startSmall({ unsent_bytes_per_account: 12 * MIB });
+  const first = await stallOne("/a/1");
+  expect(admit("/a/3")).not.toThrow();
+  const second = await stallOne("/a/2");
+  for (const path of ["/a/1", "/a/2", "/a/3"]) expect(admit(path)).toThrow(REFUSED);
+  expect(admit("/b/1")).not.toThrow();
+  for (const connection of [first, second]) connection.end();
   await until(() => small.bytes() === 0);
-  expect(() => small.admitLarge("/c")).not.toThrow();
+  expect(admit("/a/3")).not.toThrow();
+  await stop();
+});
+
+test("above the bound of the process the account with the most loses its oldest unread answer", async () => {
+  const { small, admit, stallOne, stop } = startSmall({ unsent_bytes: 20 * MIB });
+  const light = await stallOne("/b/1");
+  const oldest = await stallOne("/a/1");
+  const newer = await stallOne("/a/2");
+  // It goes above the bound, but others hold more.
+  const last = await stallOne("/c/1");
+  // Whoever has something unread is refused until the connection has closed, and nobody else.
+  for (const path of ["/a/1", "/a/2", "/b/1", "/c/1"]) expect(admit(path)).toThrow(REFUSED);
+  for (const path of ["/a/3", "/b/2", "/d/1"]) expect(admit(path)).not.toThrow();
+
+  await until(() => small.bytes() === 18 * MIB);
+  expect(admit("/a/1")).not.toThrow();
+  expect(admit("/a/2")).not.toThrow();
+  oldest.resume();
+  await until(() => oldest.ended());
+  // The others are sent whole.
+  for (const connection of [light, newer, last]) {
+    connection.resume();
+    expect((await connection.answer())?.status).toBe(200);
+  }
+  await until(() => small.bytes() === 0);
+  await stop();
+});
+
+test("answers that were given up still count for their account until their connection closes", async () => {
+  const { small, admit, stallOne, stop } = startSmall({
+    unsent_bytes: 8 * MIB,
+    unsent_bytes_per_account: 12 * MIB,
+    unsent_idle_given_up: 60,
+  });
+  const connections = [await stallOne("/a/1"), await stallOne("/a/2")];
+  expect(admit("/a/3")).toThrow(REFUSED);
+  for (const connection of connections) connection.end();
+  await until(() => small.bytes() === 0);
+  expect(admit("/a/3")).not.toThrow();
   await stop();
 });
