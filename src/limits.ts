@@ -15,6 +15,11 @@ export const LIMITS = {
    * the address that holds the most gives up its oldest.
    */
   bodies_bytes: 64 * 1024 * 1024,
+  /**
+   * Bytes of a body that a route without a credential reads for an address above its limit: its
+   * largest field is an `attestation`, of at most 32 KiB.
+   */
+  exhausted_body_bytes: 48 * 1024,
   /** Bodies under way in one process: each holds a connection and some 10 KB. */
   bodies: 4_096,
   /** Bodies under way of one address, which may be a proxy's. */

@@ -30,6 +30,12 @@ export function checkDeclaredSize(request: Request): number | null {
   return declared;
 }
 
+/** Whether a body may have more than `bytes`, by its head alone: one of no declared length may. */
+export function mayExceed(request: Request, bytes: number): boolean {
+  const declared = declaredLength(request);
+  return declared === null ? request.body !== null : declared > bytes;
+}
+
 /** Reads the bodies of one server, which share one bound on what is under way. */
 export function createBodies({ clock }: { readonly clock: Clock }) {
   const room = createBodyRoom({

@@ -48,7 +48,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
   };
 
   forEachOpenApiProcedure(router._def.procedures, ({ procedure, meta }) => {
-    const { openapi, status, query, body_optional, repeatable, access, takes } =
+    const { openapi, status, query, body_optional, repeatable, access, takes, limit } =
       meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
     const { path, method } = openapi;
@@ -72,6 +72,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       let body: unknown;
       const rejected: Record<string, string> = repeatable ? keyFault(request) : {};
       if (has_body) {
+        if (access === "none") visit.refuseLargeBody(limit);
         const refused = access === "none" ? undefined : visit.refuseExhausted();
         if (refused) await refused;
         body = await bodies.readJson(visit, { optional: body_optional === true });

@@ -55,7 +55,9 @@ export function createTrpcHandler(options: TrpcOptions) {
       if (namesOf(path, endpoint).some(isTaking)) await refusePipelined(request);
       return null;
     }
-    if (!namesOf(path, endpoint).every(isOpen)) await visit.refuseExhausted();
+    const names = namesOf(path, endpoint);
+    if (!names.every(isOpen)) await visit.refuseExhausted();
+    else for (const name of names) visit.refuseLargeBody(metaOf(name)?.limit);
     return bodies.readText(visit);
   };
 

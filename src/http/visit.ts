@@ -2,14 +2,15 @@
 
 import type { Visit as Calls, EndedCall } from "../../routers/context.ts";
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
-import { type Limiter, type Quota, quotaOf, tokensOf } from "../auth/limiter.ts";
+import { type AddressLimit, type Limiter, type Quota, quotaOf, tokensOf } from "../auth/limiter.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
-import { RATES, type Rate } from "../limits.ts";
+import { LIMITS, RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
 import type { Caller } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Addresses } from "./address.ts";
+import { mayExceed } from "./body.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { AnswerBody, Unsent } from "./unsent.ts";
 
@@ -24,6 +25,12 @@ export interface Visit extends Calls {
    * credential is valid: `429 rate_limited`. Undefined, without a promise, for any other address.
    */
   refuseExhausted(): Promise<void> | undefined;
+  /**
+   * Refuses a body of more than `LIMITS.exhausted_body_bytes`, or of no declared length, of an address
+   * that is above its limit or above the route's own: `429 rate_limited`, before it is read. For
+   * routes without a credential, which any address may call with an ordinary body.
+   */
+  refuseLargeBody(limit: Parameters<Calls["limit"]>[0] | undefined): void;
   /**
    * As {@link refuseExhausted}, whatever credential was sent: that of the admin is not even looked
    * at (decisions.md, Holding a crowd, `ADMIN_TOKEN`).
@@ -108,12 +115,12 @@ export function createVisits({
     };
 
     /** Throws what the address's limit says of one more call. */
-    const refuseAddress = (): void => {
+    const refuseAddress = (name: AddressLimit = "address"): void => {
       caller = null;
       try {
-        quota = limiter.address("address", address());
+        quota = limiter.address(name, address());
       } catch (limited) {
-        quota = limiter.lookAddress("address", address());
+        quota = limiter.lookAddress(name, address());
         if (limited instanceof ServiceError) exhausted = limited;
         throw limited;
       }
@@ -155,6 +162,12 @@ export function createVisits({
         return authenticate().then((found) => {
           if (!found) refuseAddress();
         });
+      },
+
+      refuseLargeBody(limit) {
+        const names: AddressLimit[] = limit === "challenges" ? ["address", limit] : ["address"];
+        const name = names.find((one) => limiter.exhausted(one, address));
+        if (name && mayExceed(request, LIMITS.exhausted_body_bytes)) refuseAddress(name);
       },
 
       refuseAnyExhausted() {

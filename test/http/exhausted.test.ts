@@ -72,6 +72,59 @@ test("with a valid credential it is served, and so is what needs none", async ()
   expect((await exchange(app.url, "POST", batch, { headers, body: "{}" })).status).toBe(429);
 });
 
+/** The answer to the head of a request and one byte of its body; null when none came by itself. */
+async function answerToHead(path: string, headers: Record<string, string>) {
+  const connection = await connect(app.url);
+  const type = { "content-type": "application/json" };
+  connection.write(`${head("POST", path, { ...type, ...headers })}{`);
+  const answer = await Promise.race([connection.answer(), Bun.sleep(500).then(() => null)]);
+  connection.end();
+  return answer;
+}
+
+const OPEN_PATHS = [
+  "/v1/accounts",
+  "/v1/attest/challenge",
+  "/trpc/accounts.create",
+  "/trpc/attest.challenge",
+];
+const LARGE = [{ "content-length": "200000" }, { "transfer-encoding": "chunked" }];
+
+test("routes without a credential refuse its large bodies before they have come, and read small ones", async () => {
+  const from = await exhaust();
+  for (const path of OPEN_PATHS) {
+    for (const length of LARGE) {
+      const answer = await answerToHead(path, { ...from, ...length });
+      expect([path, length, answer?.status]).toEqual([path, length, 429]);
+      expect(answer!.text).toContain("rate_limited");
+      expect(answer!.headers.get("ratelimit")).toBe('"address";r=0;t=60');
+    }
+  }
+  // An attestation may be 32 KiB.
+  const body = JSON.stringify({ attestation: "x".repeat(32 * 1024) });
+  const made = await exchange(app.url, "POST", "/v1/accounts", { headers: from, body });
+  expect(made.status).toBe(201);
+  const none = await exchange(app.url, "POST", "/v1/attest/challenge", { headers: from });
+  expect(none.status).toBe(200);
+  // Another address has its body read, which here never comes.
+  const other = { "x-forwarded-for": "203.0.113.201", ...LARGE[0] };
+  expect(await answerToHead("/v1/accounts", other)).toBeNull();
+});
+
+test("an address without challenges left has its large bodies refused on that route alone", async () => {
+  const from = { "x-forwarded-for": "203.0.113.202" };
+  for (let i = 0; i < 20; i++) {
+    const made = await exchange(app.url, "POST", "/v1/attest/challenge", { headers: from });
+    expect(made.status).toBe(200);
+  }
+  for (const path of ["/v1/attest/challenge", "/trpc/attest.challenge"]) {
+    const answer = await answerToHead(path, { ...from, ...LARGE[0] });
+    expect([path, answer?.status]).toEqual([path, 429]);
+    expect(answer!.headers.get("ratelimit-policy")).toStartWith('"challenges"');
+  }
+  expect(await answerToHead("/v1/accounts", { ...from, ...LARGE[0] })).toBeNull();
+});
+
 test("once its limit lets it call again, its body is read as ever", async () => {
   const headers = await exhaust();
   const send = () => exchange(app.url, "POST", "/v1/tasks", { headers, body: "{" });
