@@ -89,6 +89,8 @@ export const LIMITS = {
   last_client_every: 1,
   /** Code points of an MCP client's name and of its version; what is longer is cut. */
   client_text: 100,
+  /** UTF-16 code units of the `id` of a JSON-RPC message, and of other data that its error repeats. */
+  rpc_text: 255,
   /** Requests in which one MCP call waits on, each for its `wait_seconds`; clients stop at 10. */
   mcp_rounds: 8,
   /** Seconds between two progress notifications of a waiting MCP call. */

@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { nestingOf } from "../json-bounds.ts";
+import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { actionOf, REFUSED } from "../mcp/activity.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
@@ -228,10 +229,11 @@ function isJson({ headers }: Response): boolean {
   return headers.get("content-type")?.startsWith("application/json") ?? false;
 }
 
-/** The id of a request that was refused, where it can be read. */
+/** The id of a request that was refused, where it can be read and is short enough to be repeated. */
 function idOf(body: unknown): unknown {
   const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
-  return typeof id === "string" || typeof id === "number" ? id : null;
+  if (typeof id === "string") return id.length > LIMITS.rpc_text ? null : id;
+  return typeof id === "number" ? id : null;
 }
 
 function headersOf(visit: Visit): Record<string, string> {

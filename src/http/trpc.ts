@@ -61,8 +61,11 @@ export function createTrpcHandler(options: TrpcOptions) {
     return bodies.readText(visit);
   };
 
-  return async (visit: Visit, path: string): Promise<Response> => {
+  const isKnown = (name: string) => Object.hasOwn(router._def.procedures, name);
+
+  return async (visit: Visit, sent_path: string): Promise<Response> => {
     const { request } = visit;
+    const path = hideUnknown(sent_path, endpoint, isKnown);
     const sent = await readBody(visit, path).catch((error: unknown) => {
       if (error instanceof ClientGone) throw error;
       return toServiceError(error);
@@ -156,6 +159,36 @@ function refuseBatch(
 function namesOf(path: string, endpoint: string): string[] {
   const [names = ""] = path.slice(endpoint.length + 1).split("?", 1);
   return names.split(",");
+}
+
+/** Stands for a name that is no procedure; it is none either. */
+const UNKNOWN = "unknown";
+
+/** The path without names that are no procedures: tRPC repeats names in its errors, however long. */
+function hideUnknown(path: string, endpoint: string, isKnown: (name: string) => boolean): string {
+  const start = endpoint.length + 1;
+  const question = path.indexOf("?");
+  const end = question < 0 ? path.length : question;
+  const sent = path.slice(start, end);
+  if (isKnown(sent)) return path;
+  const query = path.slice(end);
+  const called = decode(sent)?.replace(/\/$/, "");
+  // It refuses this one as a whole.
+  if (called === undefined) return path;
+  const batch = new URLSearchParams(query).get("batch") === "1";
+  const names = (batch ? called.split(",") : [called]).map((name) =>
+    isKnown(name) ? name : UNKNOWN,
+  );
+  return `${path.slice(0, start)}${names.join()}${query}`;
+}
+
+/** The text of a percent-encoded one, as tRPC reads it; undefined when it is malformed. */
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The input in the query of a path, as tRPC reads it; empty without one. */

@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { invalidFields, type ServiceError } from "../errors.ts";
 import { TOO_DEEP_REASON } from "../json-bounds.ts";
+import { LIMITS } from "../limits.ts";
 import { type ClientInfo, clientOf } from "../model/client.ts";
 import { RPC } from "./result.ts";
 import type { Seal } from "./seal.ts";
@@ -58,6 +59,12 @@ export const refuseNesting = (): Refused => ({
   error: invalidFields({ body: TOO_DEEP_REASON }),
 });
 
+/** A message whose `id` is too long to be repeated in its answer, which has none then. */
+const refuseId = (): Refused => ({
+  ...refuseMessage(RPC.invalid_request, 400),
+  error: invalidFields({ id: `must be at most ${LIMITS.rpc_text} characters` }),
+});
+
 /** Takes the parsed body of a request by the key. */
 export function readMessage(
   headers: Headers,
@@ -68,6 +75,9 @@ export function readMessage(
   const version = headers.get("mcp-protocol-version");
   const method = headers.get("mcp-method");
   const name = headers.get("mcp-name");
+  if (isObject(body) && typeof body.id === "string" && body.id.length > LIMITS.rpc_text) {
+    return refuseId();
+  }
   if (isObject(body) && body.params !== undefined && !isObject(body.params)) {
     return refuseMessage(RPC.invalid_params, 400);
   }

@@ -2,6 +2,7 @@
 
 import type { NextCall } from "../../routers/tool.ts";
 import { type ErrorCode, invalidFields, ServiceError, toProblem } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
 
 /** JSON-RPC's and MCP's own numbers of errors. */
 export const RPC = {
@@ -82,9 +83,15 @@ const TITLES: Readonly<Record<number, string>> = {
 /** Data that the protocol itself demands of some errors. */
 const OF_PROTOCOL = ["supported", "requested", "requiredCapabilities", "envelope", "uri"];
 
-/** A JSON-RPC error with the problem as its data; of the SDK's own `data` what must be there stays. */
+/**
+ * A JSON-RPC error with the problem as its data. Of the SDK's own `data`, what the protocol demands
+ * stays, unless it is longer than `LIMITS.rpc_text`: some of it repeats what was sent.
+ */
 export function rpcError(rpc_code: number, error: ServiceError, data: object = {}) {
-  const kept = Object.entries(data).filter(([name]) => OF_PROTOCOL.includes(name));
+  const isShort = (value: unknown) => (JSON.stringify(value) ?? "").length <= LIMITS.rpc_text;
+  const kept = Object.entries(data).filter(
+    ([name, value]) => OF_PROTOCOL.includes(name) && isShort(value),
+  );
   return {
     code: rpc_code,
     message: TITLES[rpc_code] ?? error.message,

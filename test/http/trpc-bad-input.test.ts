@@ -238,6 +238,38 @@ test("in a batch each call has its own code, and one that fails does not stop th
   expect(text).not.toMatch(/stack|\.ts\b/);
 });
 
+test("a name that is no procedure is not repeated, alone, in a batch or beside another error", async () => {
+  const long = "x".repeat(6_000);
+  const one = encodeURIComponent(JSON.stringify({ 0: { task_id: task.id }, 1: {} }));
+  const list = Array(600).fill("tasks.list").join();
+  const answers = [
+    await post(long, { body: "{}" }),
+    await post(MARK, { body: "{}" }),
+    await post(`${MARK}%2e%`, { body: "{}" }),
+    await post(list, { body: "{}" }),
+    await post(long, { body: "{" }),
+    await post(long, { body: "{}", credential: "mck_nobody" }),
+    await get(long, "{}"),
+    await get(list, "{}"),
+  ];
+  for (const { status, text } of answers) {
+    expect([404, 405, 422, 400, 401]).toContain(status);
+    expect(text.length).toBeLessThan(500);
+    expect(text).not.toContain(MARK);
+  }
+  // Names that are some still are, as they were sent.
+  const url = `/trpc/tasks%2Eget,${long}/?batch=1&input=${one}`;
+  const batch = await exchange(app.url, "GET", url, { credential: agent.secret });
+  expect(batch.status).toBe(207);
+  expect(batch.body[0].result.data.id).toBe(task.id);
+  expect(batch.body[1].error.data).toMatchObject({ code_name: "unknown_path", path: "unknown" });
+  const slash = await post("tasks.update/", { body: JSON.stringify({ task_id: task.id, x: 1 }) });
+  expect(slash.body.error.data).toMatchObject({
+    code_name: "invalid_fields",
+    path: "tasks.update",
+  });
+});
+
 test("other methods do nothing, whatever they are answered [§7 code]", async () => {
   const body = JSON.stringify({ task_id: task.id });
   const input = `?input=${encodeURIComponent(body)}`;

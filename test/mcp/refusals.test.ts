@@ -189,6 +189,31 @@ test("arguments of another kind, and a name that is no tool, are invalid params"
   }
 });
 
+test("an error repeats no long text that was sent, be it an address, an id or a version", async () => {
+  const long = "x".repeat(200_000);
+  for (const uri of [long, `relay://tasks/${long}`, `relay://${long}`]) {
+    const { body, text } = await old("resources/read", { uri });
+    expect([body.id, body.error.data.code]).toEqual([1, "not_found"]);
+    expect(text.length).toBeLessThan(500);
+  }
+  const short = (await old("resources/read", { uri: "relay://x" })).body.error.data.uri;
+  expect(short).toBe("relay://x");
+  for (const method of ["tools/list", "nope", "initialize"]) {
+    for (const send of [old, modern]) {
+      const { status, body, text } = await send(method, {}, { id: long });
+      expect([method, status, body.id, body.error.code]).toEqual([method, 400, null, -32600]);
+      expect(body.error.data.fields).toEqual({ id: "must be at most 255 characters" });
+      expect(text.length).toBeLessThan(500);
+    }
+  }
+  expect((await old("ping", {}, { id: "x".repeat(255) })).body).toMatchObject({ result: {} });
+  // The version that a body claims, and parameters that the SDK refuses.
+  const claim = { _meta: { "io.modelcontextprotocol/protocolVersion": long } };
+  for (const params of [claim, { ...claim, name: long }]) {
+    expect((await old("tools/list", params)).text.length).toBeLessThan(1_000);
+  }
+});
+
 test("what is not there, or not this key's, is not_found on both surfaces [§7 404]", async () => {
   const { agent: other } = await createPair(app.url);
   const foreign = await createTask(other.send);
