@@ -52,6 +52,7 @@ test("a list that has no turn in time is 503, and so is one too many", async () 
   void clock.skip(1);
   expect(await late).toBe("store_unavailable");
   await first;
+  await turn();
 
   const running = reader.read("a", listOf("a"), 1);
   const waiting = Array.from({ length: LIMITS.lists_queued }, () =>
