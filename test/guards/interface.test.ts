@@ -1,0 +1,329 @@
+/** `docs/interface.md` says what the code does: routes, fields, limits, errors, events, variables. */
+
+import { expect, test } from "bun:test";
+import { z } from "zod";
+import { CONFIG } from "../../src/config.ts";
+import { ERRORS } from "../../src/errors.ts";
+import { LIMITS, PUSH, RATES } from "../../src/limits.ts";
+import { RPC } from "../../src/mcp/result.ts";
+import { Account } from "../../src/model/account.ts";
+import { ActivityEntry } from "../../src/model/activity.ts";
+import { Device } from "../../src/model/device.ts";
+import { Agent, Item } from "../../src/model/item.ts";
+import { Key } from "../../src/model/key.ts";
+import { Question } from "../../src/model/question.ts";
+import { Task } from "../../src/model/task.ts";
+import { hasClause, namesIn, readDocument, rowsWith } from "./document.ts";
+import { jsonOf, PROCEDURES, resourceOf, responseOf, type Schema, typeOf } from "./words.ts";
+
+const root = new URL("../../", import.meta.url);
+const document = await readDocument();
+
+/** A route that is no procedure: what the table says of it beside its clause. */
+const FIXED_ROUTES = [
+  "GET /v1/events account 200",
+  "GET /v1/openapi.json none 200",
+  "GET /health none 200",
+  "POST /mcp key 200",
+];
+
+/** Limits that no client can observe, or that only bound how the server works. */
+const INTERNAL_LIMITS = [
+  "activity_queue",
+  "admin_page",
+  "admin_page_default",
+  "batch_query_bytes",
+  "body_whole_bytes",
+  "deleted_account_retry",
+  "deleted_accounts",
+  "deleted_events_kept",
+  "deleted_events_step",
+  "event_look_every",
+  "event_retention",
+  "fault_log_every",
+  "health_answer",
+  "inbox_stretch",
+  "page_inline_text_min",
+  "rate_buckets",
+  "row_changes",
+  "row_misses",
+  "seen_stretch",
+  "store_answer",
+  "store_check_every",
+  "store_silence",
+  "write_queue",
+  "write_queue_bytes",
+];
+
+/** The same of pushes: how the sender works. */
+const INTERNAL_PUSH = [
+  "beat",
+  "claim",
+  "clear_wait",
+  "held_tokens",
+  "in_flight",
+  "launch",
+  "lease",
+  "leases",
+  "lost_backoff",
+  "lost_backoff_most",
+  "pause_growth",
+  "poll_every",
+  "provider_token_age",
+  "provider_token_gap",
+  "server_backoff",
+  "sooner_tries",
+  "stop_wait",
+  "time_limit",
+  "token_backoff",
+  "token_backoff_most",
+];
+
+const numeral = (value: number) => value.toLocaleString("en");
+
+// --- routes
+
+test("5.1 lists every route with its credential, status, response, codes and procedure", () => {
+  const words = { none: "none", account: "account", key: "key", any: "account or key" } as const;
+  const expected = PROCEDURES.map(({ name, meta, route, output }) => {
+    const { access = "none", status = 200, errors = [] } = meta;
+    const response = output instanceof z.ZodVoid ? "" : responseOf(jsonOf(output, "output"));
+    return [route, words[access], status, response, [...errors].sort(), name].join(" | ");
+  });
+  const listed = rowsWith(document, "Method").filter(({ clause }) => clause === "5.1.1");
+  const written = listed
+    .filter(({ row }) => row.Procedure !== "")
+    .map(({ row }) => {
+      const codes = row.Codes === "" ? [] : namesIn(row.Codes!).sort();
+      const { Method, Path, Credential, Success, Response, Procedure } = row;
+      return [`${Method} ${Path}`, Credential, Success, Response, codes, Procedure].join(" | ");
+    });
+  expect(written.sort()).toEqual(expected.sort());
+  const others = listed
+    .filter(({ row }) => row.Procedure === "")
+    .map(({ row: { Method, Path, Credential, Success } }) =>
+      [Method, Path, Credential, Success].join(" "),
+    );
+  expect(others.sort()).toEqual([...FIXED_ROUTES].sort());
+});
+
+test("5.1 lists the routes that are no procedures", async () => {
+  const source = await Bun.file(new URL("src/app.ts", root)).text();
+  const paths = [...source.matchAll(/^ +"(\/[^"]+)": \{/gm)].map(([, path]) => path!);
+  expect(paths.sort()).toEqual(FIXED_ROUTES.map((route) => route.split(" ")[1]!).sort());
+});
+
+test("the clause that 5.1 names for a route is about that route", () => {
+  const headings = new Map(
+    [...document.text.matchAll(/^#### (\S+) .*`([A-Z]+ \/\S*)`$/gm)].map(([, clause, route]) => [
+      route,
+      clause,
+    ]),
+  );
+  const listed = rowsWith(document, "Method").filter(({ row }) => row.Procedure);
+  const expected = listed.map(({ row }) => [`${row.Method} ${row.Path}`, row.Clause]);
+  const named = expected.map(([route]) => [route, headings.get(route)]);
+  expect(named).toEqual(expected);
+});
+
+for (const { route, meta, input } of PROCEDURES) {
+  test(`the tables of ${route} have its body and query fields, and no others`, () => {
+    const { properties = {}, required = [] } = jsonOf(input, "input") as Schema;
+    const in_path = [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+    const rest = Object.entries<Schema>(properties).filter(([name]) => !in_path.includes(name));
+    const takes_body = meta.openapi.method !== "GET";
+    const isQuery = (name: string) => !takes_body || meta.query?.includes(name) === true;
+    const fields = rest.filter(([name]) => !isQuery(name));
+    const parameters = rest.filter(([name]) => isQuery(name));
+    const here = ({ title }: { title: string }) => title.endsWith(`\`${route}\``);
+    const body = rowsWith(document, "Body field").filter(here);
+    const query = rowsWith(document, "Parameter").filter(here);
+    const expected_body = fields.map(([name, schema]) => {
+      return [name, typeOf(schema), required.includes(name) ? "yes" : "no"];
+    });
+    const expected_query = parameters.map(([name, schema]) => {
+      return [name, typeOf(schema).replace(/^array of one of /, "list of ")];
+    });
+    const written_body = body.map(({ row }) => [row["Body field"], row.Type, row.Required]);
+    const written_query = query.map(({ row }) => [row.Parameter, row.Type]);
+    expect(written_body.sort()).toEqual(expected_body.sort());
+    expect(written_query.sort()).toEqual(expected_query.sort());
+    // The numbers and defaults of the schema are those of the table.
+    for (const { row } of [...body, ...query]) {
+      const name = (row["Body field"] ?? row.Parameter)!;
+      const schema = { ...properties[name], ...properties[name]!.anyOf?.[0] } as Schema;
+      const most = schema.maxLength ?? schema.maximum ?? schema.maxItems;
+      if (most < Number.MAX_SAFE_INTEGER) expect(row.Description).toContain(` ${numeral(most)}`);
+      const [, standard] = /[Dd]efault `?(\w+)/.exec(properties[name]!.description ?? "") ?? [];
+      if (standard && row.Parameter) expect([name, row.Default]).toEqual([name, standard]);
+    }
+  });
+}
+
+test("8.1 lists the routes that accept an Idempotency-Key", () => {
+  const expected = PROCEDURES.filter(({ meta }) => meta.repeatable).map(({ route }) => route);
+  const written = rowsWith(document, "Method").filter(({ clause }) => clause === "8.1");
+  expect(written.map(({ row }) => `${row.Method} ${row.Path}`).sort()).toEqual(expected.sort());
+});
+
+// --- resources
+
+const RESOURCES: Readonly<Record<string, z.ZodType>> = {
+  "2.1": Account,
+  "2.2": Device,
+  "2.3": Key,
+  "2.4": Task,
+  "2.5": Question,
+  "2.6": Item,
+  "2.7": Agent,
+  "2.8": ActivityEntry,
+};
+
+for (const [section, schema] of Object.entries(RESOURCES)) {
+  test(`${section} has the fields of its resource with their types`, () => {
+    const rows = rowsWith(document, "Field").filter(({ clause }) => clause === section);
+    const written = rows.map(({ row }) => [row.Field, row.Type] as [string, string]);
+    expect(written).toEqual(resourceOf(schema));
+  });
+}
+
+test("section 2 has no table of another resource", () => {
+  const sections = new Set(rowsWith(document, "Field").map(({ clause }) => clause));
+  expect([...sections]).toEqual(Object.keys(RESOURCES));
+});
+
+// --- errors, limits, events, tools, variables
+
+test("9.2 lists every code with its status and whether it says when to retry", () => {
+  const expected = Object.entries(ERRORS).map(([code, kind]) => [
+    String(kind.status),
+    code,
+    "retry_after" in kind ? "yes" : "no",
+  ]);
+  const rows = rowsWith(document, "Status").filter(({ clause }) => clause === "9.2.1");
+  expect(rows.map(({ row }) => [row.Status, row.Code, row.Retry])).toEqual(expected);
+});
+
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  s: 1,
+  bytes: 1,
+  h: 3_600,
+  days: 86_400,
+  KiB: 1024,
+  MiB: 1024 * 1024,
+};
+
+function numberIn(name: string, text: string): number {
+  const [, digits = "", unit = ""] = /^([\d,]+) ?(\w*)$/.exec(text) ?? [];
+  // A limit in days says so in its name.
+  const factor = unit === "days" && name.endsWith("_days") ? 1 : UNITS[unit];
+  return digits === "" || factor === undefined ? NaN : Number(digits.replaceAll(",", "")) * factor;
+}
+
+test("sections 10 and 14 list every limit that a client can observe, with its value", () => {
+  const rows = rowsWith(document, "Limit").map(({ clause, row }) => {
+    const name = row.Limit!;
+    return { push: clause.startsWith("14"), entry: [name, numberIn(name, row.Value!)] as const };
+  });
+  const written = (push: boolean) =>
+    Object.fromEntries(rows.filter((row) => row.push === push).map(({ entry }) => entry));
+  const known = (limits: Readonly<Record<string, number>>, internal: readonly string[]) => {
+    expect(internal.filter((name) => !(name in limits))).toEqual([]);
+    return Object.fromEntries(Object.entries(limits).filter(([name]) => !internal.includes(name)));
+  };
+  expect(written(false)).toEqual(known(LIMITS, INTERNAL_LIMITS));
+  expect(written(true)).toEqual(known(PUSH, INTERNAL_PUSH));
+  expect(rows.length).toBe(new Set(rows.map(({ entry: [name] }) => name)).size);
+});
+
+test("10.6 lists the rate limits", () => {
+  const rows = rowsWith(document, "Name").filter(({ clause }) => clause === "10.6.1");
+  const written = rows.map(({ row }) => [
+    row.Name,
+    { quota: Number(row.Burst), window: numberIn("", row.Window!) },
+  ]);
+  expect(Object.fromEntries(written)).toEqual(RATES);
+});
+
+test("7.2 lists every event with its data", async () => {
+  const source = await Bun.file(new URL("src/model/event.ts", root)).text();
+  const [, union = ""] = /interface EventData \{\n(.*?)\n\}/s.exec(source) ?? [];
+  const events = [...union.matchAll(/^ {2}"([\w.]+)": (.*);$/gm)].map(([, name, type]) => [
+    name!,
+    type!.startsWith("Record") ? "{}" : type!.replace(/^\{ (.*) \}$/, "{$1}").replaceAll(";", ","),
+  ]);
+  // The first is made by the stream, the second in the write batch, and the last is not shown.
+  const expected = Object.fromEntries([
+    ["ready", "{account_id: string}"],
+    ["inbox.updated", "{key_id: string, unread: integer}"],
+    ...events.filter(([name]) => name !== "token.replaced"),
+  ]);
+  expect(events.length).toBeGreaterThan(8);
+  const written = rowsWith(document, "Event").map(({ row }) => [row.Event, row.Data]);
+  expect(Object.fromEntries(written)).toEqual(expected);
+});
+
+test("12.3 lists every tool with its route and its own default", () => {
+  const expected = PROCEDURES.filter(({ meta }) => meta.mcp).map(({ meta, route, output }) => {
+    const { name, defaults = {} } = meta.mcp!;
+    const own = Object.entries(defaults).map(
+      ([field, value]) => `\`${field}\` is ${value} by default`,
+    );
+    if (output instanceof z.ZodVoid) own.push("result `{done: true}`");
+    return [name, route, own.join(", ")];
+  });
+  const written = rowsWith(document, "Tool").map(({ row }) => [
+    row.Tool,
+    row.Route,
+    row["Differs in"],
+  ]);
+  expect(written.sort()).toEqual(expected.sort());
+});
+
+test("12.5 lists the numbers of JSON-RPC errors", () => {
+  const written = rowsWith(document, "Number").map(({ row }) => [row.Name, Number(row.Number)]);
+  // The protocol library turns it into invalid_params.
+  const { resource_not_found: _, ...expected } = RPC;
+  expect(Object.fromEntries(written)).toEqual(expected);
+});
+
+test("section 16 lists every variable with its default", () => {
+  const expected = Object.entries(CONFIG).map(([name, { schema }]) => [
+    name,
+    String(schema.parse(undefined) ?? ""),
+  ]);
+  const written = rowsWith(document, "Variable").map(({ row }) => [row.Variable, row.Default]);
+  expect(written).toEqual(expected);
+});
+
+// --- clauses
+
+test("clauses are numbered in order, without a gap", () => {
+  const faults: string[] = [];
+  let before: number[] = [];
+  for (const clause of document.clauses) {
+    const now = clause.split(".").map(Number);
+    const depth = now.length;
+    const next = before.slice(0, depth);
+    if (next.length === depth) next[depth - 1]!++;
+    else next.push(1);
+    if (next.join(".") !== clause) faults.push(`${clause} follows ${before.join(".")}`);
+    before = now;
+  }
+  expect(faults).toEqual([]);
+});
+
+test("references within the document name clauses that it has", () => {
+  const prose = document.text.replace(/`[^`\n]*`/g, "").replace(/^#+ \S+|^\*\*\S+\*\*/gm, "");
+  const cited = [
+    ...prose.matchAll(/(?<![\d.,v/-])\b(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)\b(?![\d.]*\d)/g),
+  ];
+  const named = [...prose.matchAll(/\bsections? (\d+)(?: and (\d+))?/g)].flat();
+  const wrong = [
+    ...cited.map(([, number]) => number!),
+    ...named.filter((n) => /^\d+$/.test(n ?? "")),
+  ].filter((number) => !hasClause(document, number));
+  expect(wrong).toEqual([]);
+  expect(cited.length).toBeGreaterThan(50);
+});

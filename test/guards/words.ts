@@ -1,0 +1,89 @@
+/** What the routers and models say, in the words of `docs/interface.md`. */
+
+import type { AnyTRPCProcedure } from "@trpc/server";
+import type { OpenApiMeta } from "trpc-to-openapi";
+import { z } from "zod";
+import { appRouter } from "../../routers/index.ts";
+import type { RelayMeta } from "../../routers/trpc.ts";
+
+export interface Procedure {
+  readonly name: string;
+  readonly route: string;
+  readonly meta: RelayMeta & { readonly openapi: NonNullable<OpenApiMeta["openapi"]> };
+  readonly input: z.ZodObject;
+  readonly output: z.ZodType;
+}
+
+export const PROCEDURES: readonly Procedure[] = Object.entries(
+  appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>,
+).map(([name, { _def }]) => {
+  const { meta, inputs, output } = _def as unknown as {
+    meta: Procedure["meta"];
+    inputs: [z.ZodObject];
+    output: z.ZodType;
+  };
+  const route = `${meta.openapi.method} ${meta.openapi.path}`;
+  return { name, route, meta, input: inputs[0], output };
+});
+
+export type Schema = Readonly<Record<string, any>>;
+
+const list = (values: readonly unknown[]) => values.map((value) => `\`${value}\``).join(", ");
+
+/** A schema as the document writes its type; `name` is that of the field. */
+export function typeOf(schema: Schema, name = ""): string {
+  if (schema.$ref) return schema.$ref.replace(/^.*\//, "");
+  const options: readonly Schema[] | undefined = schema.anyOf;
+  if (options) {
+    const kinds = options.map((option) => (option.type === "null" ? "null" : typeOf(option, name)));
+    return kinds.join(" or ");
+  }
+  if (schema.oneOf) return "object";
+  if (schema.enum) return `one of ${list(schema.enum)}`;
+  if (schema.const !== undefined) return `one of ${list([schema.const])}`;
+  if (schema.type === "array") {
+    const of = typeOf(schema.items);
+    return `array of ${of === "string" ? "strings" : of}`;
+  }
+  if (schema.type === "number" && /(^|_)at$/.test(name)) return "timestamp";
+  return wordsOf(schema.type);
+}
+
+/** One type or several of JSON schema. */
+const wordsOf = (type: string | readonly string[]): string => [type].flat().join(" or ");
+
+/** The fields of a named resource with their types. */
+export function resourceOf(schema: z.ZodType): [name: string, type: string][] {
+  const { $ref, $defs } = jsonOf(schema, "output") as Schema;
+  return fieldsOf($defs[typeOf({ $ref })]);
+}
+
+/** The fields of an object with their types; those of an object in it follow, with a dot. */
+function fieldsOf(schema: Schema, prefix = ""): [name: string, type: string][] {
+  const shown = schema.anyOf?.find((option: Schema) => option.type !== "null") ?? schema;
+  const objects: readonly Schema[] = shown.oneOf ?? [shown];
+  const merged = new Map<string, Schema>();
+  for (const { properties = {} } of objects) {
+    for (const [name, field] of Object.entries<Schema>(properties)) {
+      const before = merged.get(name);
+      const both = before?.const !== undefined && { enum: [before.const, field.const] };
+      merged.set(name, both || field);
+    }
+  }
+  return [...merged].flatMap(([name, field]) => [
+    [prefix + name, typeOf(field, name)] as [string, string],
+    ...fieldsOf(field, `${prefix}${name}.`),
+  ]);
+}
+
+/** A response as the table of routes writes it. */
+export function responseOf(schema: Schema): string {
+  if (schema.$ref) return typeOf(schema);
+  if (schema.anyOf) return schema.anyOf.map(responseOf).join(" or ");
+  if (schema.type === "array") return `[${responseOf(schema.items)}]`;
+  if (schema.type !== "object") return wordsOf(schema.type);
+  const members = Object.entries<Schema>(schema.properties);
+  return `{${members.map(([name, one]) => `${name}: ${responseOf(one)}`).join(", ")}}`;
+}
+
+export const jsonOf = (schema: z.ZodType, io: "input" | "output") => z.toJSONSchema(schema, { io });
