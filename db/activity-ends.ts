@@ -91,7 +91,7 @@ const ownDevice = sql`v.account_id = ${p("account_id")} and v.id = ${p("device_i
 const standing = sql`(t.status = 'in_progress' and exists (select 1 from accounts where id = ${p("account_id")} and live_activities))`;
 
 /**
- * A token for an activity that may not stand: it is told to end (push.md, Live activity life).
+ * A token for an activity that may not stand: it is told to end (docs/interface.md 14.5).
  * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now`, `environments`.
  */
 export const endUnwanted = statement(

@@ -1,6 +1,6 @@
 /**
  * The oldest version that may use the store, kept in the store itself: the version line
- * (decisions.md, Holding a crowd, Versions).
+ * (docs/interface.md 17.5).
  */
 
 import { sql } from "drizzle-orm";

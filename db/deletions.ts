@@ -1,4 +1,4 @@
-/** Removes the rows of deleted keys and accounts, a few at a time (interface.md §4 Keys). */
+/** Removes the rows of deleted keys and accounts, a few at a time (docs/interface.md 5.4.6). */
 
 import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../src/clock.ts";
@@ -28,7 +28,7 @@ const some = (table: string, owner: "key_id" | "account_id", which: SQL = sql`tr
       .append(sql`${p("owner")} and ${which} limit ${p("limit")})`),
   );
 
-/** A registration goes once its `end` push was sent or has expired (push.md). */
+/** A registration goes once its `end` push was sent or has expired (docs/interface.md 5.6.2(2)). */
 const ended = sql`not exists (select 1 from pushes where token = push_token and kind = 'end')`;
 
 /** What belongs to a key and to an account, besides keys and events. */
@@ -108,8 +108,8 @@ interface Walk {
  * alone, so a step that a crash cut off, or that two processes do at once, is done again.
  *
  * The events of an account go some seconds after all else, once no process has any to deliver: a
- * stream whose process meets a gap in their numbers ends (decisions.md, Holding a crowd, Deleted
- * account). The account's own row goes last.
+ * stream whose process meets a gap in their numbers ends (docs/interface.md 5.4.6).
+ * The account's own row goes last.
  */
 export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
   const waiting = new Map<string, Waiting>();

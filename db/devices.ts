@@ -28,7 +28,7 @@ export const devicesOfAccount = select(
     .orderBy(desc(devices.updated_at), desc(devices.id)),
 );
 
-/** Takes every token from another registration that holds this `apns_token` (§4 Devices 3). */
+/** Takes every token from another registration that holds this `apns_token` (§5.3.2(3)). */
 export const releaseTokens = statement(
   sql`update devices set apns_token = null, push_to_start_token = null, widget_push_token = null
     where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")})

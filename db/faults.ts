@@ -4,7 +4,7 @@ import type { Clock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
 import { describeError, type Log } from "../src/log.ts";
 
-/** The kinds that an operator tells apart (decisions.md, Holding a crowd, Store faults). */
+/** The kinds that an operator tells apart (docs/interface.md 11.4.4). */
 type FaultKind = "store unavailable" | "disk full" | "read-only" | "corrupt" | "file gone";
 
 const BY_CODE: readonly (readonly [RegExp, FaultKind])[] = [

@@ -1,4 +1,4 @@
-/** Queries on what each `Idempotency-Key` did (decisions.md, Sending again). */
+/** Queries on what each `Idempotency-Key` did (docs/interface.md 8). */
 
 import { type SQL, sql } from "drizzle-orm";
 import type { Once } from "../src/model/once.ts";

@@ -180,7 +180,7 @@ const dropMerged = statement(
 
 /**
  * Merges the unread `task.updated` items of the task into the newest one, `id`, once the key has
- * its number of unread items (decisions.md, Limits, inbox). The merged item has a new id: a reader
+ * its number of unread items (docs/interface.md 5.9.3). The merged item has a new id: a reader
  * that acknowledges what it had of the older one must not acknowledge a change it never saw.
  */
 export function mergeNotices(item: {

@@ -25,7 +25,7 @@ const HOPS = 16;
 
 /**
  * A large list takes tens of milliseconds of the event loop, and a client may ask for many at once.
- * So few begin in each turn, one of each owner in its turn (decisions.md, Holding a crowd).
+ * So few begin in each turn, one of each owner in its turn (docs/interface.md 11).
  */
 export function createListReader(run: Run, clock: Clock) {
   const queue = createFairQueue<Entry>();

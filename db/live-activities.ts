@@ -76,7 +76,7 @@ export const endActivitiesOfMissingDevices = statement(
 
 /**
  * Of the registrations that are about to lose this `apns_token` to the device `id` of the account
- * (decisions.md, Accounts, devices): stands before the statement that takes it.
+ * (docs/interface.md 5.3.2(6)): stands before the statement that takes it.
  */
 export const endActivitiesOfToken = statement(
   sql`delete from live_activities where (account_id, device_id) in (

@@ -9,7 +9,7 @@ import type { Store } from "./store.ts";
 import { probeWrite } from "./store-watch.ts";
 
 interface OpenOptions {
-  /** Any libSQL URL (decisions.md, Configuration, `DATABASE_URL`). */
+  /** Any libSQL URL (docs/interface.md 16). */
   readonly url: string;
   readonly auth_token: string | undefined;
 }

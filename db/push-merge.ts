@@ -1,4 +1,4 @@
-/** How a later change joins the pending push of the same device, kind and subject (push.md, Coalescing). */
+/** How a later change joins the pending push of the same device, kind and subject (docs/interface.md 14.4). */
 
 import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../src/limits.ts";

@@ -1,4 +1,4 @@
-/** Plans pushes in the batch of a change: rows for the devices that are to get one (push.md). */
+/** Plans pushes in the batch of a change: rows for the devices that are to get one (docs/interface.md 14.2). */
 
 import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../src/limits.ts";
@@ -40,7 +40,7 @@ const sinceLast = (kind: string, about: SQL, every: number) =>
 
 /**
  * When the next push of a device `d` (`account_id`, `device_id`) may go, in SQL, by the kinds that
- * are held back (push.md, Coalescing).
+ * are held back (docs/interface.md 14.4).
  */
 export const PACE = {
   passive: (about: SQL) => sinceLast("task", about, PUSH.passive_every),

@@ -123,7 +123,7 @@ interface QuestionFilter {
 
 const lists = new Map<string, (values: Record<string, unknown>) => Statement<QuestionRow>>();
 
-/** The newest questions that match (interface.md §4 Questions, List). */
+/** The newest questions that match (docs/interface.md 5.7.1). */
 export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
   const statuses = QUESTION_STATUSES.filter((status) => filter.statuses.includes(status));
   const shape = [filter.scope, filter.task_id !== null, ...statuses].join(" ");

@@ -1,4 +1,4 @@
-/** Keeps what each key has within its number and age (decisions.md, Limits). */
+/** Keeps what each key has within its number and age (docs/interface.md 10.5). */
 
 import { sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";

@@ -156,7 +156,7 @@ export const devices = sqliteTable(
   "devices",
   {
     account_id: text().notNull(),
-    /** Made by the client: known by account and id together (decisions.md, Accounts, devices). */
+    /** Made by the client: known by account and id together (docs/interface.md 2.2.1). */
     id: text().notNull(),
     platform: text().$type<Device["platform"]>().notNull(),
     model: text().notNull(),
@@ -170,7 +170,7 @@ export const devices = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
-    // One push token belongs to one registration, whatever two processes do at once (§4 Devices 3).
+    // One push token belongs to one registration, whatever two processes do at once (§5.3.2(3)).
     uniqueIndex("devices_apns").on(t.apns_token).where(sql`apns_token is not null`),
   ],
 );
@@ -200,7 +200,7 @@ export const live_activities = sqliteTable(
 
 /**
  * The items of all inboxes. AUTOINCREMENT gives them the order of the commits, which reading and
- * `ack` go by (decisions.md, Inbox).
+ * `ack` go by (docs/interface.md 5.9.2(3)).
  */
 export const items = sqliteTable(
   "items",
@@ -239,7 +239,7 @@ export const items = sqliteTable(
 );
 
 /**
- * The newest requests of each key (interface.md §4 Activity log), those of one write in one row:
+ * The newest requests of each key (docs/interface.md 15), those of one write in one row:
  * every request of a key pays for its part. `at` and `id` are the newest entry's.
  */
 export const activity_blocks = sqliteTable(
@@ -364,7 +364,7 @@ export const storeFacts = sqliteTable("store_facts", {
   value: text().notNull(),
 });
 
-/** What each `Idempotency-Key` did: digests and an id, no content (decisions.md, Sending again). */
+/** What each `Idempotency-Key` did: digests and an id, no content (docs/interface.md 8). */
 export const idempotency = sqliteTable(
   "idempotency",
   {

@@ -1,4 +1,4 @@
-/** Secrets of the service itself: made once, kept in the store (decisions.md, Other routes). */
+/** Secrets of the service itself: made once, kept in the store (docs/interface.md 12.2.1). */
 
 import { sql } from "drizzle-orm";
 import { secrets } from "./schema.ts";

@@ -3,7 +3,7 @@
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Makes the file and its folder where they are missing (decisions.md, Holding a crowd, Files). */
+/** Makes the file and its folder where they are missing (docs/interface.md 11.4.6). */
 export function createStoreFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   // The log and the index beside the file get the mode of the file.

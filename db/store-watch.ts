@@ -29,7 +29,7 @@ interface WatchOptions {
 
 /**
  * Looks once a second. While writes fail it tries one, so that a store that works again is known to
- * even if no client writes (decisions.md, Holding a crowd, Store faults).
+ * even if no client writes (docs/interface.md 11.4.5).
  */
 export function createStoreWatch({ store, clock, report, endProcess }: WatchOptions) {
   let cancel: Cancel = () => {};

@@ -212,7 +212,7 @@ export interface TaskFilter {
 }
 
 /**
- * One page, newest `updated_at` first, ties by id descending (decisions.md, Tasks). Each status is
+ * One page, newest `updated_at` first, ties by id descending (docs/interface.md 5.5.2(1)). Each status is
  * one range of an index, cut at the limit before the ranges are merged, so a page costs the same
  * wherever it stands in the list. Descriptions of more than `inline_bytes` bytes are left out.
  */

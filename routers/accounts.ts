@@ -1,4 +1,4 @@
-/** interface.md §4 Accounts. */
+/** docs/interface.md 5.2. */
 
 import { z } from "zod";
 import { Account, AccountPatch, TokenInput } from "../src/model/account.ts";

@@ -1,4 +1,4 @@
-/** interface.md §4 Accounts, the challenge route (decisions.md, Accounts, devices). */
+/** docs/interface.md 4.2, 5.2.6. */
 
 import { z } from "zod";
 import { Timestamp } from "../src/model/text.ts";

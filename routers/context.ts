@@ -41,7 +41,7 @@ export interface Visit {
   limit(name: "accounts" | "challenges"): Promise<void>;
   /**
    * The result of a call's work, or `503 store_unavailable` when it takes too long since the request
-   * came (decisions.md, Holding a crowd). Not for a call that waits for something.
+   * came (docs/interface.md 13.4). Not for a call that waits for something.
    */
   within<T>(work: Promise<T>): Promise<T>;
   /** Takes note that a call asked to wait: how long it takes says nothing of the server. */
@@ -52,7 +52,7 @@ export interface Visit {
   address(): string;
 }
 
-/** Bytes of answers that the calls of one tRPC batch share (decisions.md, Holding a crowd). */
+/** Bytes of answers that the calls of one tRPC batch share (docs/interface.md 13.4). */
 export interface BatchBudget {
   /**
    * Waits until bytes are free for the answer of a query, and reserves them; gives how many. Throws
@@ -69,7 +69,7 @@ export interface Context {
   readonly services: Services;
   /** Null without a valid credential. */
   readonly caller: Caller | null;
-  /** Host name of the request (decisions.md, Host name). */
+  /** Host name of the request (docs/interface.md 1.6). */
   readonly host: string | null;
   /** The `Idempotency-Key` of the request and its body, as digests; null without one. */
   readonly once: Once | null;

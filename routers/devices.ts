@@ -1,4 +1,4 @@
-/** interface.md §4 Devices. */
+/** docs/interface.md 5.3. */
 
 import { z } from "zod";
 import { Device, DeviceId, DeviceInput } from "../src/model/device.ts";

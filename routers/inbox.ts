@@ -1,4 +1,4 @@
-/** interface.md §4 Inbox and messages. */
+/** docs/interface.md 5.9 to 5.11. */
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";

@@ -1,4 +1,4 @@
-/** interface.md §4 Keys. */
+/** docs/interface.md 5.4. */
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";

@@ -1,4 +1,4 @@
-/** interface.md §4 Live activities. */
+/** docs/interface.md 5.6. */
 
 import { z } from "zod";
 import { LiveActivityInput, LiveActivityName } from "../src/model/live-activity.ts";

@@ -1,4 +1,4 @@
-/** interface.md §4 Questions. */
+/** docs/interface.md 5.7. */
 
 import { z } from "zod";
 import type { FieldReasons } from "../src/errors.ts";
@@ -11,7 +11,7 @@ import { account, anyone, key, keyIdRule, router } from "./trpc.ts";
 
 const tags = ["Questions"];
 
-/** While a question is pending, its agent may wait on (interface.md §4 Wait 3). */
+/** While a question is pending, its agent may wait on (docs/interface.md 6.2). */
 function waitOn({ id, status }: Question): NextCall | null {
   if (status !== "pending") return null;
   return {

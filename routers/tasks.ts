@@ -1,4 +1,4 @@
-/** interface.md §4 Tasks. */
+/** docs/interface.md 5.5. */
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";

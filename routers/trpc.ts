@@ -26,7 +26,7 @@ import type { BatchBudget, Context, Visit } from "./context.ts";
 import { createAnswers } from "./exact.ts";
 import type { ToolMeta } from "./tool.ts";
 
-/** Who may call: interface.md §4, Credential kinds. */
+/** Who may call: docs/interface.md 4.1.3. */
 export type Access = "none" | "account" | "key" | "any";
 
 export interface RelayMeta extends Record<string, unknown> {
@@ -38,14 +38,14 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly query?: readonly string[];
   /** True: no body is the same as `{}`. */
   readonly body_optional?: boolean;
-  /** True: REST and tRPC take an `Idempotency-Key` (decisions.md, Sending again). */
+  /** True: REST and tRPC take an `Idempotency-Key` (docs/interface.md 8). */
   readonly repeatable?: boolean;
   /** True: a query that takes what it gives, so that its answer must not be refused any more. */
   readonly takes?: boolean;
   /** A limit of the client's address, looked at before its fields. */
   readonly limit?: Parameters<Visit["limit"]>[0];
   /**
-   * True when a call only waited, so that the activity log has no entry of it (§4 Activity log 2).
+   * True when a call only waited, so that the activity log has no entry of it (§15.1.2).
    * The result is null when the client went away before there was one.
    */
   readonly only_waited?: (input: { readonly wait?: number }, result: unknown) => boolean;
@@ -109,7 +109,7 @@ function reasonsOf(issues: readonly core.$ZodIssue[]) {
   return reasons;
 }
 
-/** A name that does not look like a field could be content (decisions.md, Unknown body field). */
+/** A name that does not look like a field could be content (docs/interface.md 1.3.4). */
 function fieldName(name: PropertyKey): string {
   return typeof name === "string" && /^[a-z][a-z0-9_]{0,39}$/.test(name) ? name : "unknown";
 }
@@ -199,7 +199,7 @@ interface Ended {
 /** What is told of the calls of a procedure: the same for each of them. */
 const toldOf = ({ access, openapi, only_waited, query }: OpenApiMeta<RelayMeta>) => ({
   may_wait: only_waited !== undefined || query?.includes("wait") === true,
-  /** The name of its route on every surface (§4 Activity log); null: its calls are in no log. */
+  /** The name of its route on every surface (§15.2); null: its calls are in no log. */
   action: access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`,
   head: `HEAD ${openapi?.path}`,
   only_waited,
@@ -230,7 +230,7 @@ function inputError(error: ZodError, meta: RelayMeta, caller: Caller | null, raw
   return invalidFields({ ...reasonsOf(error.issues), ...meta.rules?.(caller, raw) });
 }
 
-/** `key_id` of a task to create, or of a list's filter (interface.md §4 Tasks). */
+/** `key_id` of a task to create, or of a list's filter (docs/interface.md 5.5). */
 export const keyIdRule =
   ({ required }: { required: boolean }) =>
   (caller: Caller | null, raw: unknown): FieldReasons => {
@@ -249,7 +249,7 @@ export function toTrpcError(error: unknown): TRPCError {
 
 type Admit<C extends Caller | null> = (caller: Caller | null) => C;
 
-/** Order of the checks: credential, rate limit, kind, fields (decisions.md, Errors). */
+/** Order of the checks: credential, rate limit, kind, fields (docs/interface.md 9.4). */
 function admitted<C extends Caller | null>(access: Access, admit: Admit<C>, ctx: Context): C {
   if (ctx.caller && access !== "none") ctx.visit.charge();
   const caller = admit(ctx.caller);

@@ -4,7 +4,7 @@
 export type Cancel = () => void;
 
 export interface Clock {
-  /** Unix epoch seconds with millisecond resolution (decisions.md, Timestamps). */
+  /** Unix epoch seconds with millisecond resolution (docs/interface.md 1.4.4). */
   now(): number;
   /** Seconds since some moment, for durations: finer than {@link now}, and never set back. */
   elapsed(): number;

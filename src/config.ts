@@ -1,4 +1,4 @@
-/** The configuration: one table of environment variables (decisions.md, Configuration). */
+/** The configuration: one table of environment variables (docs/interface.md 16). */
 
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";

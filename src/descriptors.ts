@@ -28,7 +28,7 @@ interface DescriptorOptions {
  * While no descriptor is left, Bun's event loop cannot accept the connections that wait and wakes
  * for them again at once, without end. So from then on every turn of the loop is followed by a short
  * pause: open connections are served, only a little later, and the rest wait in the kernel until a
- * descriptor is free (decisions.md, Holding a crowd). The state is left only after it has been over
+ * descriptor is free (docs/interface.md 11.2.3). The state is left only after it has been over
  * for {@link DESCRIPTORS.settle}, since a descriptor that is freed is usually taken at once.
  */
 export function createDescriptorWatch({ clock, system, usage, log }: DescriptorOptions) {

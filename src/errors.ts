@@ -11,7 +11,7 @@ interface ErrorKind {
   readonly retry_after?: number;
 }
 
-/** Code -> HTTP status, tRPC key and title (decisions.md, Errors). */
+/** Code -> HTTP status, tRPC key and title (docs/interface.md 9.2). */
 export const ERRORS = {
   invalid_json: { status: 400, trpc: "PARSE_ERROR", title: "The body is not JSON" },
   unauthorized: { status: 401, trpc: "UNAUTHORIZED", title: "No valid credential" },
@@ -112,7 +112,7 @@ export class ServiceError extends Error {
   readonly fields: FieldReasons | undefined;
   /**
    * What the activity log says: it names only fields that the route has, since another name may be
-   * content (decisions.md, Unknown body field).
+   * content (docs/interface.md 15.1.4).
    */
   readonly summary: string;
   /** Seconds to wait before the request is sent again, for `Retry-After`. */
@@ -139,7 +139,7 @@ export function fail(code: ErrorCode, options?: ErrorOptions): never {
   throw new ServiceError(code, options);
 }
 
-/** Throws `422 invalid_fields`, naming each field and why (interface.md §7). */
+/** Throws `422 invalid_fields`, naming each field and why (docs/interface.md 9.1.4). */
 export function failFields(fields: FieldReasons): never {
   throw invalidFields(fields);
 }
@@ -157,7 +157,7 @@ export function invalidFields(all: FieldReasons): ServiceError {
   });
 }
 
-/** The form that the interface gives it (§4 Activity log 4). */
+/** The form that the interface gives it (§15.1.4). */
 function listFields(fields: FieldReasons, hide_unknown: boolean): string {
   const names = Object.entries(fields).map(([name, reason]) =>
     hide_unknown && reason === UNKNOWN_FIELD ? "unknown" : name,

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
-/** `interface.md §2 Identifiers`. */
+/** `docs/interface.md 1.4.1`. */
 type IdPrefix = "acc" | "key" | "tsk" | "qst" | "itm" | "act";
 
 export interface Ids {
@@ -47,7 +47,7 @@ export function createIds(clock: Clock): Ids {
   };
 }
 
-/** What the store keeps of a secret: its SHA-256 digest, base64url (decisions.md, Credentials). */
+/** What the store keeps of a secret: its SHA-256 digest, base64url (docs/interface.md 4.1.2). */
 export function digest(secret: string): string {
   return Bun.SHA256.hash(secret, "base64url");
 }

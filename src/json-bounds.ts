@@ -12,8 +12,8 @@ const BACKSLASH = 0x5c;
 export type Nesting = "shallow" | "deep" | "broken";
 
 /**
- * `deep` when objects and arrays nest deeper than `LIMITS.json_depth` levels (decisions.md, Holding
- * a crowd, Nesting), `broken` when they do and are not all closed, so that the text is no JSON.
+ * `deep` when objects and arrays nest deeper than `LIMITS.json_depth` levels (docs/interface.md 1.3.8),
+ * `broken` when they do and are not all closed, so that the text is no JSON.
  * Brackets within strings do not count. Neither needs a parser; `shallow` text may still be no JSON.
  */
 export function nestingOf(text: string): Nesting {
@@ -55,7 +55,7 @@ function endOfString(text: string, start: number): number {
 /**
  * The value itself; of an object with more than `LIMITS.members` members, a copy with the first of
  * them. Every schema is strict and knows far fewer, so that such an object is refused in any case,
- * without work for each unknown name (decisions.md, Holding a crowd, Invalid fields).
+ * without work for each unknown name (docs/interface.md 1.3.8).
  */
 export function cutMembers(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -1,4 +1,4 @@
-/** Every limit of the interface, in one table (interface.md §8, decisions.md, Limits). */
+/** Every limit of the interface, in one table (docs/interface.md 10). */
 
 /** Lengths count Unicode code points; times are seconds unless the name says otherwise. */
 export const LIMITS = {
@@ -136,7 +136,7 @@ export const LIMITS = {
   store_answer: 4,
   /**
    * Seconds from the arrival of a request until it is `503`, however many calls of the store it makes:
-   * within 5 (decisions.md, Holding a crowd). A request that waits for something has its own time.
+   * within 5 (docs/interface.md 11.4.1). A request that waits for something has its own time.
    */
   request_answer: 4.7,
   /** The same for what `GET /health` reads: it answers within 2 seconds. */
@@ -187,7 +187,7 @@ export interface Rate {
   readonly window: number;
 }
 
-/** Rate limits by the name that the `RateLimit` headers show (decisions.md, Limits). */
+/** Rate limits by the name that the `RateLimit` headers show (docs/interface.md 10.6). */
 export const RATES = {
   /** One API key: 600 a minute. */
   key: { quota: 120, window: 12 },
@@ -201,7 +201,7 @@ export const RATES = {
   challenges: { quota: 20, window: 3_600 },
 } as const satisfies Record<string, Rate>;
 
-/** The numbers of pushes; seconds unless the name says otherwise (push.md). */
+/** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */
 export const PUSH = {
   payload_bytes: 4_096,
   /** Ids in the `clear` of one push. */
@@ -264,7 +264,7 @@ export const PUSH = {
   provider_token_gap: 1_200,
 } as const;
 
-/** Running out of file descriptors; seconds (decisions.md, Holding a crowd). */
+/** Running out of file descriptors; seconds (docs/interface.md 11.2.3). */
 export const DESCRIPTORS = {
   /** Between two probes: the longest time that the event loop may spin before it is slowed down. */
   check_every: 0.25,
@@ -276,7 +276,7 @@ export const DESCRIPTORS = {
   log_every: 60,
 } as const;
 
-/** Requests to a libSQL server; seconds unless the name says otherwise (decisions.md, Holding a crowd). */
+/** Requests to a libSQL server; seconds unless the name says otherwise (docs/interface.md 11.4.1). */
 export const SERVER_STORE = {
   /** Between two looks for reads that are past their deadline. */
   sweep_every: 0.1,

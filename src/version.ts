@@ -7,6 +7,6 @@ export const VERSION: string = manifest.version;
 /**
  * The oldest version that still works on a store once this build has migrated it. A migration that
  * an older version cannot work with moves it up; versions below it are then refused, and those that
- * run end (decisions.md, Holding a crowd, Versions).
+ * run end (docs/interface.md 17.5).
  */
 export const OLDEST_COMPATIBLE = "0.1.0";

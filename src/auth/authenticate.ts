@@ -58,7 +58,7 @@ export function createAuth({ store }: { store: Store }) {
       return find(secret.startsWith("mca_") ? "account" : "key", digest(secret));
     },
 
-    /** Throws `401 unauthorized` when the credential has ended since (§5.4). */
+    /** Throws `401 unauthorized` when the credential has ended since (§4.1.5). */
     async assertLive(caller: Caller): Promise<void> {
       if (!(await find(caller.kind, caller.credential))) fail("unauthorized");
     },

@@ -1,4 +1,4 @@
-/** Rate limits of this process: a token bucket per key, account and address (decisions.md, Limits). */
+/** Rate limits of this process: a token bucket per key, account and address (docs/interface.md 10.6). */
 
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
@@ -47,7 +47,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
 
     /**
      * Charges `tokens` more for an answer that was already made, so it never refuses: the bucket may
-     * go into debt by at most one further window (decisions.md, Holding a crowd, Rate limits).
+     * go into debt by at most one further window (docs/interface.md 10.6.3).
      */
     spend(caller: Caller, tokens: number): Quota | null {
       if (caller.kind === "key") return keys?.spend(caller.key_id, tokens) ?? null;

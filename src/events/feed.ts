@@ -1,6 +1,6 @@
 /**
  * Delivers the events of all processes in commit order, without a gap: from memory when the next
- * one is this process's own, else from the outbox table (decisions.md, Other routes, Events).
+ * one is this process's own, else from the outbox table (docs/interface.md 7.1.3).
  */
 
 import type { Cancel, Clock } from "../clock.ts";

@@ -1,4 +1,4 @@
-/** Long polls: requests that sleep until something happens (interface.md §4 Wait). */
+/** Long polls: requests that sleep until something happens (docs/interface.md 6). */
 
 import type { Cancel, Clock } from "../clock.ts";
 import { ClientGone, fail } from "../errors.ts";
@@ -40,7 +40,7 @@ export function createWaitRoom({ feed, clock }: { feed: Feed; clock: Clock }) {
   const endings = new Set<() => void>();
   let closed = false;
 
-  /** A place for `owner`, or null when it has its full number (§4 Wait 4). */
+  /** A place for `owner`, or null when it has its full number (§6.5). */
   const take = (owner: string): Place | null => {
     const count = sleeping.get(owner) ?? 0;
     if (count >= LIMITS.waits) return null;
@@ -132,7 +132,7 @@ export function createWaitRoom({ feed, clock }: { feed: Feed; clock: Clock }) {
       }
     },
 
-    /** Ends every wait with what it last found; later ones look once (decisions.md, Credentials). */
+    /** Ends every wait with what it last found; later ones look once (docs/interface.md 6.4). */
     close(): void {
       closed = true;
       for (const end of [...endings]) end();

@@ -1,4 +1,4 @@
-/** The address a client is known by for rate limits (decisions.md, Limits). */
+/** The address a client is known by for rate limits (docs/interface.md 10.6.5). */
 
 import { isIP } from "node:net";
 import type { Log } from "../log.ts";

@@ -1,4 +1,4 @@
-/** Bytes of answers that the calls of one tRPC batch share (decisions.md, Holding a crowd). */
+/** Bytes of answers that the calls of one tRPC batch share (docs/interface.md 13.4). */
 
 import type { BatchBudget } from "../../routers/context.ts";
 import { fail } from "../errors.ts";

@@ -38,7 +38,7 @@ interface BodyRoomOptions {
 /**
  * Anybody can send half of a body, which holds memory and a connection until it is answered. Above a
  * bound the address that holds the most gives up its oldest upload (`429 rate_limited`), so that one
- * address cannot push out the others (decisions.md, Holding a crowd, Half-sent bodies). A body that
+ * address cannot push out the others (docs/interface.md 11.2.2). A body that
  * came with its head is read in the same turn of the event loop, and is never counted.
  */
 export function createBodyRoom(options: BodyRoomOptions) {

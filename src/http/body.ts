@@ -1,4 +1,4 @@
-/** Reads a JSON body: size, media type, then JSON, each with its own error (decisions.md, Errors). */
+/** Reads a JSON body: size, media type, then JSON, each with its own error (docs/interface.md 9.4). */
 
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";

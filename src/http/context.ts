@@ -57,7 +57,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
   };
 }
 
-/** Control characters are dropped and a long name is cut (decisions.md, Limits, host name). */
+/** Control characters are dropped and a long name is cut (docs/interface.md 1.6). */
 function hostOf(header: string | null): string | null {
   if (header === null) return null;
   const clean = header.replace(/\p{Cc}/gu, "").trim();

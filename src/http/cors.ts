@@ -1,4 +1,4 @@
-/** CORS: which web pages may call, by their origin (decisions.md, General, CORS). */
+/** CORS: which web pages may call, by their origin (docs/interface.md 1.2.6). */
 
 import type { Route } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";

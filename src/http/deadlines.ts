@@ -1,4 +1,4 @@
-/** The time within which a request that needs the store has its answer (decisions.md, Holding a crowd). */
+/** The time within which a request that needs the store has its answer (docs/interface.md 11). */
 
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";

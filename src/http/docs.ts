@@ -1,4 +1,4 @@
-/** `/docs`: the OpenAPI document for people, in Swagger UI (decisions.md, Other routes). */
+/** `/docs`: the OpenAPI document for people, in Swagger UI (docs/interface.md 5.12.3). */
 
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** Examples for the OpenAPI document: one story, told by every route (decisions.md, Other routes). */
+/** Examples for the OpenAPI document: one story, told by every route (docs/interface.md 5.12.2). */
 
 import type { Account } from "../model/account.ts";
 import type { ActivityEntry } from "../model/activity.ts";

@@ -9,7 +9,7 @@ const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 /**
  * Gives why a request is refused for its form, else null: `400` for two `Host` headers or a
  * `Content-Length` that is not one plain decimal number, `403 forbidden` for a change by a web page
- * of another origin (decisions.md, Holding a crowd). `/mcp` checks the origin itself, by a stricter
+ * of another origin (docs/interface.md 1.2.7, 1.2.8). `/mcp` checks the origin itself, by a stricter
  * rule.
  */
 export function createFormCheck({ isForeign }: Pick<SourceCheck, "isForeign">) {

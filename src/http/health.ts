@@ -1,4 +1,4 @@
-/** `GET /health`: whether the process and its store can be used (decisions.md, Other routes). */
+/** `GET /health`: whether the process and its store can be used (docs/interface.md 5.12.1). */
 
 import { JSON_HEADERS } from "./respond.ts";
 import type { Handler } from "./rest.ts";
@@ -11,7 +11,7 @@ interface HealthOptions {
   readonly version: string;
 }
 
-/** `503` while the store cannot be read or written (decisions.md, Holding a crowd, Store faults). */
+/** `503` while the store cannot be read or written (docs/interface.md 11.4.3). */
 export function createHealth({ probe, usable, version }: HealthOptions): Handler {
   return async () => {
     const readable = await probe().then(

@@ -1,4 +1,4 @@
-/** The `Idempotency-Key` header, as digests of who sent what where (decisions.md, Sending again). */
+/** The `Idempotency-Key` header, as digests of who sent what where (docs/interface.md 8). */
 
 import type { TRPCRequestInfo } from "@trpc/server/http";
 import type { RelayMeta } from "../../routers/trpc.ts";
@@ -14,7 +14,7 @@ interface Sent {
   readonly path: string;
   /** The parameters of the path. */
   readonly params: unknown;
-  /** The body; not looked at before it is known to be valid (decisions.md, Holding a crowd). */
+  /** The body; not looked at before it is known to be valid (docs/interface.md 1.3.8). */
   readonly body: () => unknown;
 }
 
@@ -66,7 +66,7 @@ export async function takeOnce(
   try {
     input = await call.getRawInput();
   } catch {
-    // What is no JSON is refused for that first (decisions.md, Errors).
+    // What is no JSON is refused for that first (docs/interface.md 9.4.1).
     return;
   }
   const batched = { idempotency_key: "is for one call, not for a batch" };

@@ -1,4 +1,4 @@
-/** `POST /mcp`: one message of an agent's client, in either era of the protocol (interface.md §4 Other). */
+/** `POST /mcp`: one message of an agent's client, in either era of the protocol (docs/interface.md 12). */
 
 import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
 import { toServiceError } from "../../routers/trpc.ts";
@@ -88,7 +88,7 @@ export function createMcp(options: McpOptions): Handler {
   const render = (call: McpCall, answer: RpcAnswer, visit: Visit): Response => {
     const { error } = answer;
     if (!error || call.work !== undefined) {
-      // A credential that ended meanwhile is refused as on every surface (decisions.md, Credentials).
+      // A credential that ended meanwhile is refused as on every surface (docs/interface.md 4.1.5).
       if (call.error?.code === "unauthorized") return problem(call.error, visit.quota()?.headers);
       const response = json(answer, 200, visit);
       if (call.method === "initialize" && !call.modern) {
@@ -138,7 +138,7 @@ export function createMcp(options: McpOptions): Handler {
     if (foreign) return refuseSource(foreign, visit);
     const refused_early = visit.refuseExhausted();
     if (refused_early) await refused_early;
-    // Text that is none is refused only after the credential (decisions.md, Errors).
+    // Text that is none is refused only after the credential (docs/interface.md 9.4.2).
     const text = await bodies.readText(visit).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "invalid_json") return error;
       throw error;
@@ -159,7 +159,7 @@ export function createMcp(options: McpOptions): Handler {
       visit.charge();
     } catch (limited) {
       await recorded;
-      // A notification has no entry even then (interface.md §4 Activity log 2).
+      // A notification has no entry even then (docs/interface.md 15.1.2).
       if (kind !== "notification")
         enter(actionOf(message, servers, tools), toServiceError(limited));
       throw limited;

@@ -37,7 +37,7 @@ export function errorResponses(codes: Iterable<ErrorCode>): Json {
   );
 }
 
-/** The header of routes whose requests may be sent again (decisions.md, Sending again). */
+/** The header of routes whose requests may be sent again (docs/interface.md 8). */
 export const IDEMPOTENCY_KEY: Json = {
   in: "header",
   name: "Idempotency-Key",
@@ -46,7 +46,7 @@ export const IDEMPOTENCY_KEY: Json = {
   schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotency_key },
 };
 
-/** The machine that an agent works on (decisions.md, Host name). */
+/** The machine that an agent works on (docs/interface.md 1.6). */
 export const AGENT_HOST: Json = {
   in: "header",
   name: "X-Agent-Host",
@@ -55,7 +55,7 @@ export const AGENT_HOST: Json = {
   schema: { type: "string" },
 };
 
-/** `GET /v1/events` is no procedure, so the generator does not know it (interface.md §6). */
+/** `GET /v1/events` is no procedure, so the generator does not know it (docs/interface.md 7). */
 export function eventStream(): Json {
   return {
     operationId: "events",

@@ -160,7 +160,7 @@ function addExamples(operation: Json, { request, response }: (typeof EXAMPLES)[s
   if (got && response !== undefined) got.example = response;
 }
 
-/** What every answer of a limited route tells of its limit (decisions.md, Limits). */
+/** What every answer of a limited route tells of its limit (docs/interface.md 10.6.2). */
 function addQuotas(document: Json): void {
   const header = (description: string, example: string): Json => ({
     description,
@@ -193,7 +193,7 @@ function addQuotas(document: Json): void {
   }
 }
 
-/** Fields may be added to a response over time (§9), so its objects are open. */
+/** Fields may be added to a response over time (§1.3.9), so its objects are open. */
 function dropClosedOutputs(document: Json): void {
   const open = (node: unknown): void => {
     if (typeof node !== "object" || node === null) return;

@@ -1,4 +1,4 @@
-/** The web pages: each a document, and what it loads, all from this server (decisions.md, Other routes). */
+/** The web pages: each a document, and what it loads, all from this server (docs/interface.md 5.12.3). */
 
 import { createHash } from "node:crypto";
 import { fail } from "../errors.ts";

@@ -21,7 +21,7 @@ export function createSourceCheck({ public_url, origins }: SourceOptions) {
     /**
      * Whether a web page of another origin sent it. Ours are the host and port of `PUBLIC_URL` and
      * those that the request's own `Host` names, whatever the scheme, as a proxy may end TLS
-     * (decisions.md, Holding a crowd, Web pages of others). False without an `Origin`.
+     * (docs/interface.md 1.2.7). False without an `Origin`.
      */
     isForeign({ headers }: Request): boolean {
       const origin = headers.get("origin");
@@ -36,7 +36,7 @@ export function createSourceCheck({ public_url, origins }: SourceOptions) {
 
     /**
      * The stricter rule of `/mcp`: `Host` must be the public one or loopback, and `Origin` one of
-     * those, one that is allowed, or none (decisions.md, Other routes). Gives `403 forbidden` or null.
+     * those, one that is allowed, or none (docs/interface.md 12.1.3). Gives `403 forbidden` or null.
      */
     refusal({ headers }: Request): ServiceError | null {
       const { hostname: public_name, origin: public_origin } = publicUrl();

@@ -1,4 +1,4 @@
-/** `GET /v1/events`: the account's changes as server-sent events (interface.md §6). */
+/** `GET /v1/events`: the account's changes as server-sent events (docs/interface.md 7). */
 
 import type { Auth } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";

@@ -1,4 +1,4 @@
-/** `/trpc` and `/admin/trpc`: procedures for typed clients (decisions.md, Other routes). */
+/** `/trpc` and `/admin/trpc`: procedures for typed clients (docs/interface.md 13). */
 
 import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
@@ -137,7 +137,7 @@ export function createTrpcHandler(options: TrpcOptions) {
   };
 }
 
-/** A batch that is refused before any of its calls is one request (§4 Activity log 1). */
+/** A batch that is refused before any of its calls is one request (§15.1.1). */
 function refuseBatch(
   visit: Visit,
   context: RequestContext | AdminContext | ServiceError,

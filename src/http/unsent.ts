@@ -1,4 +1,4 @@
-/** Large answers on their way: counted until the socket took them, and bounded (decisions.md, Holding a crowd). */
+/** Large answers on their way: counted until the socket took them, and bounded (docs/interface.md 11.3.1). */
 
 import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
@@ -53,7 +53,7 @@ export type Unsent = ReturnType<typeof createUnsent>;
  * taken, so it holds one of them for each connection at most.
  *
  * Above the bound of the process, the account that holds the most gives up the answer that has been
- * unread for the longest (decisions.md, Holding a crowd, Answers that nobody reads). Bun frees its
+ * unread for the longest (docs/interface.md 11.3.1, Answers that nobody reads). Bun frees its
  * memory only with its connection, so its bytes go on counting for its credential and its account.
  */
 export function createUnsent({ closeIdle, limits = LIMITS }: UnsentOptions) {

@@ -33,12 +33,12 @@ export interface Visit extends Calls {
   refuseLargeBody(limit: Parameters<Calls["limit"]>[0] | undefined): void;
   /**
    * As {@link refuseExhausted}, whatever credential was sent: that of the admin is not even looked
-   * at (decisions.md, Holding a crowd, `ADMIN_TOKEN`).
+   * at (docs/interface.md 4.3).
    */
   refuseAnyExhausted(): void;
   /**
    * The error to answer with. A refusal without a valid credential is charged to the address, and
-   * is `429 rate_limited` once that has its full number (decisions.md, Limits).
+   * is `429 rate_limited` once that has its full number (docs/interface.md 10.6.4).
    */
   refusal(error: ServiceError): Promise<ServiceError>;
   /** As {@link refusal}, once {@link authenticate} has been called. */

@@ -1,7 +1,7 @@
 /**
  * Removes events that every process has had time to read. Their age is what this process saw of it,
  * by a clock that is never set: with one that is days ahead nothing goes that others have not read
- * (decisions.md, Holding a crowd, Clocks).
+ * (docs/interface.md 11.5).
  */
 
 import type { Clock } from "../clock.ts";

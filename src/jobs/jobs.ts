@@ -37,7 +37,7 @@ export function createJobs(deps: JobDeps): Job[] {
   const { expirePushes, prunePushRecords, checkVersion } = deps;
   return [
     {
-      // Within 10 seconds (interface.md §3 Question), with room for a busy store.
+      // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
       name: "expire questions",
       every: 2,
       run: async ({ now, limit }) => ({

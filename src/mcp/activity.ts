@@ -1,4 +1,4 @@
-/** What the activity log calls an MCP request (interface.md §4 Activity log). */
+/** What the activity log calls an MCP request (docs/interface.md 15). */
 
 import type { Message, Refused } from "./message.ts";
 import type { McpServers } from "./server.ts";

@@ -52,7 +52,7 @@ export const refuseMessage = (rpc_code: number, status: number, data: unknown = 
 
 /**
  * A message that nests too deep, its envelope included: it is not parsed, so not even its id is known
- * (decisions.md, Holding a crowd, Nesting).
+ * (docs/interface.md 1.3.8).
  */
 export const refuseNesting = (): Refused => ({
   ...refuseMessage(RPC.invalid_request, 400),

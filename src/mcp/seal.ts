@@ -9,7 +9,7 @@ export interface Seal {
   read(key_id: string, text: string): unknown;
 }
 
-/** Seals of one purpose; one made for another is none (decisions.md, Other routes). */
+/** Seals of one purpose; one made for another is none (docs/interface.md 12.4.4). */
 export function createSeal(signer: Signer, purpose: string): Seal {
   const mark = (key_id: string, payload: string) => signer.sign(purpose, `${key_id}.${payload}`);
   return {

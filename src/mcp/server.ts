@@ -40,7 +40,7 @@ export interface McpCall {
   /** Settles with the handler; undefined when the SDK answered by itself. */
   work?: Promise<unknown>;
   error: ServiceError | null;
-  /** True: it only waited, which has no activity entry (interface.md §4 Activity log 2). */
+  /** True: it only waited, which has no activity entry (docs/interface.md 15.1.2). */
   only_waited: boolean;
 }
 

@@ -4,7 +4,7 @@ import type { Ids } from "../ids.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Seal } from "./seal.ts";
 
-/** A value for `Mcp-Session-Id`; no two are the same (decisions.md, Other routes). */
+/** A value for `Mcp-Session-Id`; no two are the same (docs/interface.md 12.2.1). */
 export function writeSession(
   seal: Seal,
   key_id: string,

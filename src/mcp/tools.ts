@@ -29,7 +29,7 @@ export interface Tool {
   /** The call that should follow this one, when one should. */
   next(result: object, given: Readonly<Record<string, unknown>>): NextCall | null;
   /**
-   * True when the call only waited (interface.md §4 Activity log 2); the result is null when its
+   * True when the call only waited (docs/interface.md 15.1.2); the result is null when its
    * client left meanwhile.
    */
   only_waited(given: Readonly<Record<string, unknown>>, result: object | null): boolean;

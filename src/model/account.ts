@@ -1,4 +1,4 @@
-/** The account: a person's settings and the owner of everything else (interface.md §2 Account). */
+/** The account: a person's settings and the owner of everything else (docs/interface.md 2.1). */
 
 import { z } from "zod";
 import { Timestamp } from "./text.ts";
@@ -22,7 +22,7 @@ const AccountToken = z
   .meta({ pattern: "^mca_[A-Za-z0-9_-]{43}$" });
 
 /**
- * Body of `POST /v1/account/token` (decisions.md, Credentials). `token` is an addition to it: a client
+ * Body of `POST /v1/account/token` (docs/interface.md 5.2.4). `token` is an addition to it: a client
  * that made the new token itself has it even when the answer is lost.
  */
 export const TokenInput = z.strictObject({

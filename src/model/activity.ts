@@ -1,4 +1,4 @@
-/** The activity log of a key: what was asked, when, and how it ended (interface.md §2 Activity entry). */
+/** The activity log of a key: what was asked, when, and how it ended (docs/interface.md 2.8). */
 
 import { z } from "zod";
 import type { ServiceError } from "../errors.ts";

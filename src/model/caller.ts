@@ -1,4 +1,4 @@
-/** Who sends a request (interface.md §5). */
+/** Who sends a request (docs/interface.md 4.1). */
 
 interface AnyCaller {
   readonly account_id: string;
@@ -24,7 +24,7 @@ export interface AdminCaller {
 
 /**
  * The key, or the account: what scopes a query to the caller, and what its waits are counted by
- * (decisions.md, Questions).
+ * (docs/interface.md 6.5).
  */
 export function callerId(caller: Caller): string {
   return caller.kind === "key" ? caller.key_id : caller.account_id;

@@ -1,4 +1,4 @@
-/** The program that speaks MCP for an agent (interface.md §2 Key, `last_client`). */
+/** The program that speaks MCP for an agent (docs/interface.md 2.3.3). */
 
 import { LIMITS } from "../limits.ts";
 

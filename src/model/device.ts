@@ -1,4 +1,4 @@
-/** A device that shows the account's changes (interface.md §2 Device). */
+/** A device that shows the account's changes (docs/interface.md 2.2). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -7,7 +7,7 @@ import { Timestamp, text } from "./text.ts";
 const PLATFORMS = ["ios", "ipados", "watchos"] as const;
 const APNS_ENVIRONMENTS = ["production", "sandbox"] as const;
 
-/** `dev_` + lowercase UUID, made by the client (§2 Identifiers). */
+/** `dev_` + lowercase UUID, made by the client (§1.4.2). */
 export const DeviceId = z
   .string()
   .refine(
@@ -18,7 +18,7 @@ export const DeviceId = z
 
 const Text = text({ max: LIMITS.device_text, blank: true, min: 1 });
 
-/** Hexadecimal text, stored lowercase (decisions.md, Limits). */
+/** Hexadecimal text, stored lowercase (docs/interface.md 2.2.2). */
 export const PushToken = z
   .string()
   .refine(
@@ -58,7 +58,7 @@ export const Device = z
   .meta({ id: "Device" });
 export type Device = z.infer<typeof Device>;
 
-/** The device as it is stored: every token lowercase, or null when it was not sent (§4 Devices 1). */
+/** The device as it is stored: every token lowercase, or null when it was not sent (§5.3.2(2)). */
 export function toDevice(id: string, input: DeviceInput, updated_at: number): Device {
   const token = (value: string | null | undefined) => value?.toLowerCase() ?? null;
   return {

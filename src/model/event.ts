@@ -1,4 +1,4 @@
-/** The events of the stream, in the order of interface.md §6. */
+/** The events of the stream, in the order of docs/interface.md 7. */
 
 import type { Key } from "./key.ts";
 import type { Question } from "./question.ts";

@@ -1,4 +1,4 @@
-/** What an agent finds in its inbox, and the agents it may write to (decisions.md, Inbox). */
+/** What an agent finds in its inbox, and the agents it may write to (docs/interface.md 2.6, 2.7). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";

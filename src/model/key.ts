@@ -1,4 +1,4 @@
-/** The API key of one agent (interface.md §2 Key). */
+/** The API key of one agent (docs/interface.md 2.3). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";

@@ -1,4 +1,4 @@
-/** Where a device shows a task: the update token of its live activity (interface.md §4). */
+/** Where a device shows a task: the update token of its live activity (docs/interface.md 5.6). */
 
 import { z } from "zod";
 import { PushToken } from "./device.ts";

@@ -1,4 +1,4 @@
-/** A request that may be sent again (decisions.md, Sending again without doing twice). */
+/** A request that may be sent again (docs/interface.md 8). */
 
 export interface Once {
   /** Keyed digest of credential, method, path and `Idempotency-Key`. */

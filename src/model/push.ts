@@ -1,4 +1,4 @@
-/** What is known of a push besides its content, which is made when it is sent (push.md). */
+/** What is known of a push besides its content, which is made when it is sent (docs/interface.md 14). */
 
 import type { Device } from "./device.ts";
 

@@ -1,4 +1,4 @@
-/** The question and its transitions, pure (interface.md §2 Question, §3 Question, §4 Questions). */
+/** The question and its transitions, pure (docs/interface.md 2.5, 3.1, 5.7). */
 
 import { z } from "zod";
 import { failFields } from "../errors.ts";
@@ -28,7 +28,7 @@ export const Question = z
   .meta({ id: "Question" });
 export type Question = z.infer<typeof Question>;
 
-/** Ask body. `options: null` and `task_id: null` mean absent (decisions.md, Null). */
+/** Ask body. `options: null` and `task_id: null` mean absent (docs/interface.md 5.7.2). */
 export const QuestionInput = z.strictObject({
   prompt: text({ max: LIMITS.prompt }),
   kind: QuestionKind.exactOptional().meta({ description: "`confirm` when absent" }),
@@ -85,12 +85,12 @@ function optionsOf(kind: Question["kind"], options: string[] | null): string[] {
   return kind === "confirm" ? ["Yes", "No"] : [];
 }
 
-/** Whether time has ended the question, swept or not (decisions.md, Questions). */
+/** Whether time has ended the question, swept or not (docs/interface.md 3.1.3). */
 export function isOverdue(question: Question, now: number): boolean {
   return question.status === "pending" && question.expires_at <= now;
 }
 
-/** `422 fields.answer` when the answer does not fit the question (§4 Answer). */
+/** `422 fields.answer` when the answer does not fit the question (§5.7.4). */
 export function checkAnswer(question: Question, answer: string): void {
   if (question.kind !== "text") {
     if (!question.options.includes(answer)) failFields({ answer: "is not one of the options" });

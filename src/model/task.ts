@@ -1,4 +1,4 @@
-/** The task and its transitions, pure (interface.md §2 Task, §3 Task, §4 Tasks). */
+/** The task and its transitions, pure (docs/interface.md 2.4, 3.2, 5.5). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -49,7 +49,7 @@ export const TaskInput = z.strictObject({
 });
 export type TaskInput = z.infer<typeof TaskInput>;
 
-/** Update body: any subset; only `progress` and `status_note` accept null (§4 Update body 2). */
+/** Update body: any subset; only `progress` and `status_note` accept null (§5.5.5(2)). */
 export const TaskPatch = z.strictObject({
   ...TaskInput.shape,
   title: Title.exactOptional(),
@@ -69,7 +69,7 @@ interface NewTask extends TaskInput {
   readonly now: number;
 }
 
-/** A new task with the defaults of decisions.md, Tasks. */
+/** A new task with the defaults of docs/interface.md 5.5.3. */
 export function newTask({ now, ...input }: NewTask): Task {
   const done = input.status === "done";
   return {
@@ -94,7 +94,7 @@ export function newTask({ now, ...input }: NewTask): Task {
 /**
  * The task after a PATCH and the names of the fields that changed; with none, the task itself.
  * Becoming `done` sets progress 100 and `completed_at`; any other status clears `completed_at`
- * (§3 Task 1 and 2, §4 Update body).
+ * (§3.2, §5.5.5).
  */
 export function changeTask(task: Task, patch: TaskPatch, now: number) {
   const next: Task = { ...task, ...patch };
@@ -109,7 +109,7 @@ export function changeTask(task: Task, patch: TaskPatch, now: number) {
   return { task: next, changed };
 }
 
-/** The task as its agent has now got it (decisions.md, Tasks, `seen_at`). */
+/** The task as its agent has now got it (docs/interface.md 2.4.2). */
 export function markSeen(task: Task, now: number): Task {
   return task.seen_at === null ? { ...task, seen_at: now } : task;
 }

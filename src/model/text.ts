@@ -1,4 +1,4 @@
-/** Text fields: lengths in code points, no NUL, no lone surrogate (decisions.md, General). */
+/** Text fields: lengths in code points, no NUL, no lone surrogate (docs/interface.md 1.3). */
 
 import { z } from "zod";
 

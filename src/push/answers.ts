@@ -1,4 +1,4 @@
-/** What an answer of the push service means (push.md, Answers of the push service), pure. */
+/** What an answer of the push service means (docs/interface.md 14.7), pure. */
 
 import { PUSH } from "../limits.ts";
 import type { PushKind } from "../model/push.ts";

@@ -1,6 +1,6 @@
 /**
  * Sends what is due in one environment: claims rows by lease, renders them from the state of the
- * moment, and does what each answer asks for (push.md, Answers of the push service).
+ * moment, and does what each answer asks for (docs/interface.md 14.7).
  */
 
 import {

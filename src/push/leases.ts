@@ -1,7 +1,7 @@
 /**
  * Leases that this process has seen on pushes, and for how long. A lease is over once the same one
  * stood for its whole length by this process's own clock, whatever the stamps of others say
- * (decisions.md, Holding a crowd, Clocks).
+ * (docs/interface.md 11.5).
  */
 
 import type { Clock } from "../clock.ts";

@@ -1,4 +1,4 @@
-/** Renders a push from the state of the moment, pure (push.md, Payloads). */
+/** Renders a push from the state of the moment, pure (docs/interface.md 14.3). */
 
 import { PUSH } from "../limits.ts";
 import type { Question } from "../model/question.ts";

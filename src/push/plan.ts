@@ -1,4 +1,4 @@
-/** Which pushes a change of a task wants (push.md, What a change sends), pure. */
+/** Which pushes a change of a task wants (docs/interface.md 14.2), pure. */
 
 import type { Task } from "../model/task.ts";
 

@@ -1,4 +1,4 @@
-/** Accounts: create, read, settings, delete (interface.md §4 Accounts). */
+/** Accounts: create, read, settings, delete (docs/interface.md 5.2). */
 
 import {
   accountById,
@@ -101,7 +101,7 @@ export function createAccounts(deps: AccountsDeps) {
     },
 
     /**
-     * Gives a new token and ends the old one, its waits and streams (decisions.md, Credentials).
+     * Gives a new token and ends the old one, its waits and streams (docs/interface.md 5.2.4).
      * The new one is `given`, where the client made it: `422 fields.token` when it is another
      * account's. Given the token that it has already, nothing changes.
      */

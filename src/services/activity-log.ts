@@ -1,4 +1,4 @@
-/** Writes the activity log after the responses, many entries at once (§4 Activity log 3). */
+/** Writes the activity log after the responses, many entries at once (§15.1.3). */
 
 import { type ActivityBlock, insertActivity, trimActivity } from "../../db/activity.ts";
 import type { Store } from "../../db/store.ts";

@@ -1,4 +1,4 @@
-/** Reads the activity log of a key (interface.md §4 Activity log). */
+/** Reads the activity log of a key (docs/interface.md 15). */
 
 import { activityOfKey } from "../../db/activity.ts";
 import { LIMITS } from "../limits.ts";

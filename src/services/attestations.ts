@@ -1,4 +1,4 @@
-/** App attestation: hands out challenges, and lets an attempt through once (interface.md §5 5). */
+/** App attestation: hands out challenges, and lets an attempt through once (docs/interface.md 4.2). */
 
 import { insertChallenge, useChallenge } from "../../db/challenges.ts";
 import type { AttestationCheck } from "../auth/attestation.ts";

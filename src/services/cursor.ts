@@ -16,7 +16,7 @@ export function writeCursor({ at, id }: Position, bound_to: unknown): string {
   return Buffer.from(`${position}.${seal(position, bound_to)}`).toString("base64url");
 }
 
-/** `422 fields.cursor` when it is not a cursor of this list (decisions.md, Tasks). */
+/** `422 fields.cursor` when it is not a cursor of this list (docs/interface.md 1.5.2). */
 export function readCursor(cursor: string, bound_to: unknown): Position {
   const text = Buffer.from(cursor, "base64url").toString();
   const match = /^([0-9a-z]{1,10})\.([a-z]{3}_[0-9a-f]{32})\.([\w-]{12})$/.exec(text);

@@ -1,4 +1,4 @@
-/** Devices: register, replace, remove (interface.md §4 Devices). */
+/** Devices: register, replace, remove (docs/interface.md 5.3). */
 
 import {
   deleteDevice,
@@ -29,7 +29,7 @@ export function createDevices({
       return await store.read(devicesOfAccount({ account_id: caller.account_id }));
     },
 
-    /** Creates or replaces; a push token moves here from an older registration (§4 Devices). */
+    /** Creates or replaces; a push token moves here from an older registration (§5.3.2). */
     async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
       const { account_id } = caller;
       const device = toDevice(id, input, clock.now());

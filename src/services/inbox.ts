@@ -1,4 +1,4 @@
-/** Inboxes: read, acknowledge, wait, write messages, forget old items (decisions.md, Inbox). */
+/** Inboxes: read, acknowledge, wait, write messages, forget old items (docs/interface.md 5.9). */
 
 import {
   countUnread,
@@ -215,7 +215,7 @@ export function createInbox(deps: InboxDeps) {
       };
     },
 
-    /** `404` when the account has no such key, `409 inbox_full` (decisions.md, Limits, inbox). */
+    /** `404` when the account has no such key, `409 inbox_full` (docs/interface.md 5.10.1(2)). */
     async send(
       caller: Caller,
       { key_id, text }: MessageInput,
@@ -286,7 +286,7 @@ export function createInbox(deps: InboxDeps) {
 
     /**
      * Removes up to `limit` items that outlasted their retention by `now`, and says so where unread
-     * ones go; gives how many it found (decisions.md, Limits, inbox retention).
+     * ones go; gives how many it found (docs/interface.md 5.9.3).
      */
     async forget(now: number, limit: number): Promise<number> {
       const days = (count: number) => now - count * 86_400;

@@ -1,4 +1,4 @@
-/** API keys: create, list, label, delete, and what is known of their use (interface.md §4 Keys). */
+/** API keys: create, list, label, delete, and what is known of their use (docs/interface.md 5.4). */
 
 import {
   deleteKey,
@@ -32,7 +32,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     return fail("not_found");
   };
 
-  /** Changes fields of a key, guarded by what was read; `key.updated` follows (§6). */
+  /** Changes fields of a key, guarded by what was read; `key.updated` follows (§7.2). */
   const change = (
     caller: Caller,
     id: string,
@@ -140,7 +140,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     setClient: (caller: KeyCaller, client: ClientInfo): Promise<Key> =>
       change(caller, caller.key_id, { last_client: client }, updateClient),
 
-    /** Moves `last_used_at`, at most once a minute (§2 Key); no event. */
+    /** Moves `last_used_at`, at most once a minute (§2.3.2); no event. */
     async touch(caller: KeyCaller): Promise<void> {
       const now = clock.now();
       const every = LIMITS.last_used_every;
@@ -154,7 +154,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
       ]);
     },
 
-    /** Refuses the secret and hides the key's data at once (§4 Keys). */
+    /** Refuses the secret and hides the key's data at once (§5.4.6). */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       const { account_id } = caller;
       const change_id = ids.stamp();

@@ -1,4 +1,4 @@
-/** Live-activity registrations: register and remove (interface.md §4 Live activities). */
+/** Live-activity registrations: register and remove (docs/interface.md 5.6). */
 
 import { activityGrounds, deleteActivity, putActivity } from "../../db/live-activities.ts";
 import { dropOfActivity } from "../../db/pushes.ts";
@@ -28,7 +28,7 @@ export function createLiveActivities({ store, clock, pushPlans, wakeSender }: Li
   return {
     /**
      * Keeps the newest token of the task's activity on the device. A task that is not in progress,
-     * or a setting that is off, leaves nothing, and an `end` goes out (push.md, Live activity life).
+     * or a setting that is off, leaves nothing, and an `end` goes out (docs/interface.md 14.5).
      */
     put: (caller: AccountCaller, { push_token, ...name }: LiveActivityInput): Promise<void> =>
       untilDecided(async () => {
@@ -43,7 +43,7 @@ export function createLiveActivities({ store, clock, pushPlans, wakeSender }: Li
         return result!.changes > 0 || !(await mayStand(caller, name)) || undefined;
       }).then(() => {}),
 
-    /** Also fine when the device has none registered (§4 Live activities 3). */
+    /** Also fine when the device has none registered (§5.6.2(1)). */
     async remove(caller: AccountCaller, name: LiveActivityName): Promise<void> {
       const { account_id } = caller;
       const [result] = await store.write([

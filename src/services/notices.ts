@@ -1,4 +1,4 @@
-/** What tells an agent of the account's doing: an item in its inbox (interface.md §4 Inbox). */
+/** What tells an agent of the account's doing: an item in its inbox (docs/interface.md 5.9.1). */
 
 import { addNotice, mergeNotices } from "../../db/inbox.ts";
 import type { Stamp } from "../../db/outbox.ts";

@@ -1,4 +1,4 @@
-/** Where a page of a list ends: after `limit` records or so many bytes of JSON (decisions.md, Holding a crowd). */
+/** Where a page of a list ends: after `limit` records or so many bytes of JSON (docs/interface.md 1.5.3). */
 
 interface PageBound<Row> {
   /** Records at most. */

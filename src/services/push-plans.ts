@@ -1,4 +1,4 @@
-/** Plans the pushes of a change, as statements of its batch (push.md, What a change sends). */
+/** Plans the pushes of a change, as statements of its batch (docs/interface.md 14.2). */
 
 import {
   endActivities,

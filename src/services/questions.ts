@@ -1,4 +1,4 @@
-/** Questions: ask, read, wait, list, answer, cancel, expire (interface.md §4 Questions). */
+/** Questions: ask, read, wait, list, answer, cancel, expire (docs/interface.md 5.7). */
 
 import type { Stamp } from "../../db/outbox.ts";
 import {
@@ -123,7 +123,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     });
   };
 
-  /** The question as it is for every reader now: an overdue one expires by being read (§3). */
+  /** The question as it is for every reader now: an overdue one expires by being read (§3.1.3). */
   const readNow = (caller: Caller, id: string, effects = true): Promise<QuestionRow> =>
     untilDecided(async () => {
       const row = await find(caller, id);
@@ -242,7 +242,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       }
     },
 
-    /** Holds the answer until the question leaves `pending`, for `wait` seconds at most (§4 Wait). */
+    /** Holds the answer until the question leaves `pending`, for `wait` seconds at most (§6). */
     read,
 
     /**
@@ -298,7 +298,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       };
     },
 
-    /** Of several answers at once one wins; the others get `409` (§4 Answer). */
+    /** Of several answers at once one wins; the others get `409` (§5.7.4). */
     answer: (
       caller: AccountCaller,
       id: string,
@@ -316,7 +316,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         return (await finish(row, next, finishQuestion, done)) ? next : undefined;
       }),
 
-    /** `409` once it is answered or expired; again cancelled is fine (§4 Cancel). */
+    /** `409` once it is answered or expired; again cancelled is fine (§5.7.5). */
     async cancel(caller: KeyCaller, id: string): Promise<void> {
       await untilDecided(async () => {
         const row = await readNow(caller, id);

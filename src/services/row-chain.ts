@@ -146,7 +146,7 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
   return {
     /**
      * Decides and writes; again, while another process changed the row in between. `503` when that
-     * has gone on for `LIMITS.store_answer` (decisions.md, Holding a crowd).
+     * has gone on for `LIMITS.store_answer` (docs/interface.md 11.4.1).
      */
     async change<T>(request: RowChange<Row, T>): Promise<T> {
       const { id } = request;

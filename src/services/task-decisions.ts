@@ -49,7 +49,7 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
 
     /**
      * Deletes the row of the task, and ends the pending questions of it, unless it has others by then
-     * (§3 Question).
+     * (§5.5.6).
      */
     remove(
       row: TaskRow,

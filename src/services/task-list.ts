@@ -1,4 +1,4 @@
-/** The list of tasks, in pages that end by number and by bytes (interface.md §4 Tasks, List). */
+/** The list of tasks, in pages that end by number and by bytes (docs/interface.md 5.5.2). */
 
 import type { Store } from "../../db/store.ts";
 import {

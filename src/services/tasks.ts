@@ -1,4 +1,4 @@
-/** Tasks: create, read, list, change, delete (interface.md §4 Tasks). */
+/** Tasks: create, read, list, change, delete (docs/interface.md 5.5). */
 
 import { pendingOfTask } from "../../db/questions.ts";
 import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
@@ -185,12 +185,12 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         },
       }),
 
-    /** Its pending questions end with it (§3 Question). */
+    /** Its pending questions end with it (§5.5.6). */
     remove: (caller: Caller, id: string): Promise<void> => remove(access(caller, id), caller.kind),
 
     /**
      * Deletes up to `limit` tasks that are done or cancelled and were not updated since `before`;
-     * gives how many it found (decisions.md, Limits, task retention).
+     * gives how many it found (docs/interface.md 3.2.4).
      */
     async expireFinished(before: number, limit: number): Promise<number> {
       const rows = await store.read(finishedTasks({ before, limit }));
@@ -214,7 +214,7 @@ function unlessGone(error: unknown): null {
   throw error;
 }
 
-/** The key a new task is for (§4 Tasks, Create body). */
+/** The key a new task is for (§5.5.3). */
 function ownKeyId(caller: Caller, key_id: string | undefined): string {
   if (caller.kind === "account") return key_id ?? failFields({ key_id: "is required" });
   if (key_id !== undefined) failFields({ key_id: "is permitted for an account only" });

@@ -1,4 +1,4 @@
-/** Records when, from which host and by which client a key was used (interface.md §2 Key). */
+/** Records when, from which host and by which client a key was used (docs/interface.md 2.3). */
 
 import type { KeyUsage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
@@ -89,7 +89,7 @@ interface PacerOptions<T> {
   readonly quietly: (work: Promise<unknown>) => Promise<void>;
 }
 
-/** Writes a value of a key at most so often, the newest one last (decisions.md, Inbox). */
+/** Writes a value of a key at most so often, the newest one last (docs/interface.md 2.3.4). */
 function createPacer<T>({ clock, every, write, quietly }: PacerOptions<T>) {
   /** Keys whose value was written just now, with the newest value since. */
   const recent = new Map<string, { next: T | null; caller: KeyCaller; cancel: Cancel }>();

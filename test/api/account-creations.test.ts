@@ -1,4 +1,4 @@
-/** `POST /v1/accounts` is limited by address, in the store (interface.md §4 Accounts, §8). */
+/** `POST /v1/accounts` is limited by address, in the store (docs/interface.md 10.6.1). */
 
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
@@ -23,7 +23,7 @@ async function rows(url: string) {
   return { store, found };
 }
 
-test("an address makes five accounts in any hour, and is told when the next may come [§4 Accounts rate limit] [§8 accounts rate]", async () => {
+test("an address makes five accounts in any hour, and is told when the next may come [§10.6.1 accounts]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, env, database_url });
@@ -82,7 +82,7 @@ test("an address makes five accounts in any hour, and is told when the next may 
   await again.close();
 });
 
-test("a clock that is set back locks nobody out [§4 Accounts rate limit]", async () => {
+test("a clock that is set back locks nobody out [§10.6.1 accounts]", async () => {
   const { url: database_url } = await createTestStore();
   const ahead = createTestClock();
   await ahead.advance(86_400);
@@ -93,7 +93,7 @@ test("a clock that is set back locks nobody out [§4 Accounts rate limit]", asyn
   expect((await create(right.url, "203.0.113.1")).status).toBe(201);
 });
 
-test("two processes and a restart count together, also at once [§4 Accounts rate limit] [§8 accounts rate]", async () => {
+test("two processes and a restart count together, also at once [§10.6.1 accounts]", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const two = await Promise.all([1, 2].map(() => startProcess({ ...env, DATABASE_URL })));
   const answers = await Promise.all(

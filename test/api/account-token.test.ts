@@ -1,4 +1,4 @@
-/** A new token that the client made itself (decisions.md, Credentials). */
+/** A new token that the client made itself (docs/interface.md 5.2.4). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -11,7 +11,7 @@ const app = await startTestApp();
 const newToken = () =>
   `mca_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
 
-test("a token that the client made is good in every process, though its answer is lost [§5 4]", async () => {
+test("a token that the client made is good in every process, though its answer is lost [§4.1.5]", async () => {
   const database_url = (await createTestStore()).url;
   const [one, two] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
   const person = await createPerson(one!.url);

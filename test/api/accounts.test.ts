@@ -1,4 +1,4 @@
-/** Accounts and keys: create, read, settings, label, use, delete (interface.md §4 Accounts, Keys). */
+/** Accounts and keys: create, read, settings, label, use, delete (docs/interface.md 5.2, 5.4). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -18,7 +18,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("an account is made without a credential or a body [§2 Account] [§4 Accounts POST] [§5 2]", async () => {
+test("an account is made without a credential or a body [§2.1] [§5.2.1] [§4.1.3]", async () => {
   const { status, body } = await client(app.url)("POST /v1/accounts");
   expect(status).toBe(201);
   expect(body).toEqual({
@@ -33,7 +33,7 @@ test("an account is made without a credential or a body [§2 Account] [§4 Accou
   expect(ignored.status).toBe(201);
 });
 
-test("the account is read, and its settings changed, with its token [§4 Accounts GET] [§4 Accounts PATCH] [§5 1]", async () => {
+test("the account is read, and its settings changed, with its token [§5.2.2] [§5.2.3] [§4.1.1]", async () => {
   const { account, send } = await createPerson(app.url);
   expect((await send("GET /v1/account")).body).toEqual(account);
   const off = { ...account, settings: { live_activities: false } };
@@ -42,7 +42,7 @@ test("the account is read, and its settings changed, with its token [§4 Account
   expect((await send("GET /v1/account")).body).toEqual(off);
 });
 
-test("a deleted account is refused at once, with its keys, and its streams end [§4 Accounts DELETE] [§5 4] [§6 account.deleted] [§6 Reconnect 2 account]", async () => {
+test("a deleted account is refused at once, with its keys, and its streams end [§5.2.5] [§4.1.5] [§7.2 account.deleted] [§7.4.2 The account is deleted]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const stream = await openStream(app.url, person.token);
@@ -60,7 +60,7 @@ test("ACCOUNT_CREATION=off closes creation", async () => {
   expect([status, body.code]).toEqual([403, "account_creation_off"]);
 });
 
-test("a key's secret is in the answer that makes it, and nowhere else [§2 Identifiers] [§2 Key] [§2 Key secret] [§4 Keys POST] [§6 key.created]", async () => {
+test("a key's secret is in the answer that makes it, and nowhere else [§1.4.1] [§2.3] [§2.3.1] [§5.4.2] [§7.2 key.created]", async () => {
   const person = await createPerson(app.url);
   const stream = await openStream(app.url, person.token);
   const { status, body } = await person.send("POST /v1/keys", { label: "  builder ✨" });
@@ -86,7 +86,7 @@ test("a key's secret is in the answer that makes it, and nowhere else [§2 Ident
   stream.close();
 });
 
-test("keys are listed newest first [§4 Keys GET]", async () => {
+test("keys are listed newest first [§5.4.1]", async () => {
   const person = await createPerson(app.url);
   const ids: string[] = [];
   for (const label of ["a", "b", "c"]) {
@@ -100,7 +100,7 @@ test("keys are listed newest first [§4 Keys GET]", async () => {
   expect(body.keys.map((key: { id: string }) => key.id)).toEqual(ids);
 });
 
-test("a label changes with one event, and none when it stays [§4 Keys PATCH] [§6 key.updated]", async () => {
+test("a label changes with one event, and none when it stays [§5.4.3] [§7.2 key.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const path = `PATCH /v1/keys/${agent.key.id}` as const;
@@ -112,7 +112,7 @@ test("a label changes with one event, and none when it stays [§4 Keys PATCH] [�
   stream.close();
 });
 
-test("a deleted key is refused and hidden at once, with one event [§4 Keys DELETE] [§4 Keys deleted at once] [§6 key.deleted]", async () => {
+test("a deleted key is refused and hidden at once, with one event [§5.4.4] [§5.4.6(1)] [§7.3.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const stream = await openStream(app.url, person.token);
@@ -144,7 +144,7 @@ test("an account has at most 100 keys, also when they are made at once", async (
   expect((await person.send("POST /v1/keys", { label: "k" })).status).toBe(201);
 });
 
-test("counts follow every change of a task [§2 Key counts]", async () => {
+test("counts follow every change of a task [§2.3.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const counts = async () => (await person.send("GET /v1/keys")).body.keys[0].counts;
@@ -163,7 +163,7 @@ test("counts follow every change of a task [§2 Key counts]", async () => {
   stream.close();
 });
 
-test("last_used_at moves at most once a minute, without an event [§2 Key last_used_at] [§6 key.updated not for use] [§8 last_used_at]", async () => {
+test("last_used_at moves at most once a minute, without an event [§2.3.2] [§7.3.4] [§10.4 last_used_every]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const used = async () => (await person.send("GET /v1/keys")).body.keys[0].last_used_at;
@@ -197,7 +197,7 @@ test("last_used_at does not stay ahead when the clock is set back, and moves onc
   expect(await used()).toBe(clock.now());
 });
 
-test("last_host is the newest host sent, written at most once a second [§2 Key last_host] [§6 key.updated]", async () => {
+test("last_host is the newest host sent, written at most once a second [§2.3.4] [§7.2 key.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const from = (host: string) =>
@@ -229,7 +229,7 @@ test("last_host is the newest host sent, written at most once a second [§2 Key 
   stream.close();
 });
 
-test("a new token ends the old one in every process: its requests, waits and streams [§5 4]", async () => {
+test("a new token ends the old one in every process: its requests, waits and streams [§4.1.5]", async () => {
   const database_url = (await createTestStore()).url;
   const [one, two] = await Promise.all([1, 2].map(() => startTestApp({ database_url })));
   const { person, agent } = await createPair(one!.url);

@@ -12,7 +12,7 @@ import { exchange } from "../support/wire.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("a call that only waited has no entry, one that got a result has one, with its wait [§4 Activity log 2]", async () => {
+test("a call that only waited has no entry, one that got a result has one, with its wait [§15.1.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const waits = (count: number) => until(() => app.waits.count() === count);
@@ -72,7 +72,7 @@ test("a call that only waited has no entry, one that got a result has one, with 
   expect(entries[3]!.duration_ms).toBeGreaterThanOrEqual(2_000);
 });
 
-test("a client that left while its question waited has asked [§4 Activity log 1]", async () => {
+test("a client that left while its question waited has asked [§15.1.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const body = '{"prompt":"p"}';
   const raw = await connect(app.url);
@@ -88,7 +88,7 @@ test("a client that left while its question waited has asked [§4 Activity log 1
   ]);
 });
 
-test("too many waits, and requests above the rate limit, have entries [§4 Activity log 1]", async () => {
+test("too many waits, and requests above the rate limit, have entries [§15.1.1]", async () => {
   const limited = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
   const { person, agent } = await createPair(limited.url);
   for (let i = 0; i < 119; i++) await agent.send("HEAD /v1/tasks");

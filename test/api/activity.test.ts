@@ -13,7 +13,7 @@ import { exchange, MARK } from "../support/wire.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("an entry tells when, what, how it ended, how long and from where [§2 Activity entry] [§4 Keys activity] [§4 Activity log] [§4 Activity log 3]", async () => {
+test("an entry tells when, what, how it ended, how long and from where [§2.8] [§5.4.5] [§15.1.5] [§15.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const path = `/v1/keys/${agent.key.id}/activity` as const;
   expect((await person.send(`GET ${path}`)).body).toEqual({ items: [], next_cursor: null });
@@ -61,7 +61,7 @@ test("an entry tells when, what, how it ended, how long and from where [§2 Acti
   });
 });
 
-test("each request has one entry, by the method and path of its route, on REST and tRPC [§4 Activity log 1] [§4 Activity log action]", async () => {
+test("each request has one entry, by the method and path of its route, on REST and tRPC [§15.1.1] [§15.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const expected: [string, string][] = [];
@@ -91,7 +91,7 @@ test("each request has one entry, by the method and path of its route, on REST a
   );
 });
 
-test("HEAD stands as it was sent, and every call of a batch by itself [§4 Activity log 1] [§4 Activity log action]", async () => {
+test("HEAD stands as it was sent, and every call of a batch by itself [§15.1.1] [§15.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const task = await createTask(agent.send);
@@ -130,7 +130,7 @@ test("HEAD stands as it was sent, and every call of a batch by itself [§4 Activ
   ]);
 });
 
-test("no entry of what is refused before the credential, of other credentials, and of what is no request of a key [§4 Activity log 2]", async () => {
+test("no entry of what is refused before the credential, of other credentials, and of what is no request of a key [§15.1.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const none: [number, string, string, object?][] = [
@@ -165,7 +165,7 @@ test("no entry of what is refused before the credential, of other credentials, a
   expect(await entriesOf(clock, person, agent)).toEqual([]);
 });
 
-test("a body that is JSON but no object has an entry, and so has each error after it [§4 Activity log 1] [§4 Activity log 4] [§7 code]", async () => {
+test("a body that is JSON but no object has an entry, and so has each error after it [§15.1.1] [§15.1.4] [§9.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const asked = await ask(agent.send);
   await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
@@ -203,7 +203,7 @@ test("a body that is JSON but no object has an entry, and so has each error afte
   expect(JSON.stringify(entries)).not.toMatch(/zqmarkqz|key_x/i);
 });
 
-test("pages hold every entry once, newest first, also while more come [§4 Keys activity] [§8 activity list]", async () => {
+test("pages hold every entry once, newest first, also while more come [§5.4.5] [§10.3 activity_page]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   for (let i = 0; i < 120; i++) {
@@ -245,7 +245,7 @@ test("pages hold every entry once, newest first, also while more come [§4 Keys 
   expect((await stranger.person.send(`GET ${path}`)).status).toBe(404);
 });
 
-test("the log tells no one else of a request [§4 Activity log 5]", async () => {
+test("the log tells no one else of a request [§7.3.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   await agent.send("GET /v1/tasks");
@@ -255,7 +255,7 @@ test("the log tells no one else of a request [§4 Activity log 5]", async () => 
   stream.close();
 });
 
-test("the log of a deleted key is nobody's, and nothing is added to it [§4 Activity log 6] [§4 Keys deleted at once]", async () => {
+test("the log of a deleted key is nobody's, and nothing is added to it [§15.1.5] [§5.4.6(1)]", async () => {
   const { person, agent } = await createPair(app.url);
   await agent.send("GET /v1/tasks");
   expect((await entriesOf(clock, person, agent)).length).toBe(1);

@@ -1,4 +1,4 @@
-/** Challenges, and the creation of an account that asks for an attestation (decisions.md). */
+/** Challenges, and the creation of an account that asks for an attestation (docs/interface.md 4.2). */
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ const outcome = async (attestation: unknown, url = app.url) => {
 const INVALID = "403 attestation_invalid";
 const CREATED = "201 created";
 
-test("a challenge is new each time and lasts five minutes [§4 Accounts attest]", async () => {
+test("a challenge is new each time and lasts five minutes [§4.2.2]", async () => {
   const send = client(app.url);
   const { status, body } = await send("POST /v1/attest/challenge", {});
   expect([status, body]).toEqual([
@@ -55,7 +55,7 @@ test("a challenge is new each time and lasts five minutes [§4 Accounts attest]"
   expect(await challenge()).not.toBe(body.challenge);
 });
 
-test("an account needs an attestation, and one is good for one account [§4 Accounts attest] [§5 5]", async () => {
+test("an account needs an attestation, and one is good for one account [§4.2.2] [§4.2.1]", async () => {
   const before = await count("accounts");
   const without = await client(app.url)("POST /v1/accounts", {});
   const text = JSON.stringify(without.body);
@@ -73,7 +73,7 @@ test("an account needs an attestation, and one is good for one account [§4 Acco
   expect(await count("accounts")).toBe(before + 1);
 });
 
-test("a challenge that is expired, made up or used by a failed attempt is refused [§5 5]", async () => {
+test("a challenge that is expired, made up or used by a failed attempt is refused [§4.2.1]", async () => {
   const before = await count("accounts");
   // Between two passes of the job that removes what is expired.
   await clock.advance(1);
@@ -90,7 +90,7 @@ test("a challenge that is expired, made up or used by a failed attempt is refuse
   expect(await count("accounts")).toBe(before + 1);
 });
 
-test("of many requests with one challenge, over two processes, one makes an account [§5 5]", async () => {
+test("of many requests with one challenge, over two processes, one makes an account [§4.2.1]", async () => {
   for (let round = 0; round < 5; round++) {
     const before = await count("accounts");
     const value = await challenge(round % 2 ? peer.url : app.url);
@@ -104,7 +104,7 @@ test("of many requests with one challenge, over two processes, one makes an acco
   }
 });
 
-test("what is no attestation is 403, at every length and of any shape [§5 5]", async () => {
+test("what is no attestation is 403, at every length and of any shape [§4.2.1]", async () => {
   const before = await count("accounts");
   const good = await authority.attest(await challenge());
   const whole = attestationOf(good);

@@ -1,4 +1,4 @@
-/** A process whose clock is wrong takes nothing from the others (decisions.md, Holding a crowd, Clocks). */
+/** A process whose clock is wrong takes nothing from the others (docs/interface.md 11.5). */
 
 import { afterAll, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";

@@ -1,4 +1,4 @@
-/** Many clients that change one task at once, over real sockets (decisions.md, Holding a crowd). */
+/** Many clients that change one task at once, over real sockets (docs/interface.md 11). */
 
 import { expect, test } from "bun:test";
 import type { Task } from "../../src/model/task.ts";
@@ -37,7 +37,7 @@ test.each([
   ["one process", 1],
   ["two processes", 2],
 ] as const)(
-  "64 PATCHes of one task through %s: each answer and event is right [§6 task.updated]",
+  "64 PATCHes of one task through %s: each answer and event is right [§7.2 task.updated]",
   async (_, processes) => {
     const { person, agent } = await createPair(one.url);
     const task = await createTask(agent.send);

@@ -1,4 +1,4 @@
-/** Requests that are sent again (decisions.md, Sending again without doing twice). */
+/** Requests that are sent again (docs/interface.md 8). */
 
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";

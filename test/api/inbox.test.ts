@@ -1,4 +1,4 @@
-/** Inboxes, messages and agents (interface.md §4 Inbox and messages, decisions.md, Inbox). */
+/** Inboxes, messages and agents (docs/interface.md 5.9 to 5.11). */
 
 import { expect, test } from "bun:test";
 import type { Item } from "../../src/model/item.ts";
@@ -15,7 +15,7 @@ const DAY = 86_400;
 const asleep = (count: number) => until(() => app.waits.count() === count);
 const types = (items: readonly Item[]) => items.map(({ type }) => type);
 
-test("each change by the account makes an item that says what it was [§4 Inbox items] [§3 Question answered item] [§2 Other shapes] [§6 inbox.updated]", async () => {
+test("each change by the account makes an item that says what it was [§5.9.1] [§2.6] [§2.7] [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const stream = await openStream(app.url, person.token);
@@ -88,7 +88,7 @@ test("each change by the account makes an item that says what it was [§4 Inbox 
   stream.close();
 });
 
-test("what the agent does itself, and what changes nothing, makes no item [§4 Inbox items]", async () => {
+test("what the agent does itself, and what changes nothing, makes no item [§5.9.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const gone = await createTask(agent.send);
@@ -111,7 +111,7 @@ test("what the agent does itself, and what changes nothing, makes no item [§4 I
   stream.close();
 });
 
-test("a read without peek marks what it returns as read, oldest first [§4 Inbox GET] [§6 inbox.updated]", async () => {
+test("a read without peek marks what it returns as read, oldest first [§5.9.2] [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   for (let i = 0; i < 5; i++) await person.send("POST /v1/messages", { key_id, text: `m${i}` });
@@ -145,7 +145,7 @@ test("a read without peek marks what it returns as read, oldest first [§4 Inbox
   ]);
 });
 
-test("ack marks that item and all older ones read, first; what is not in this inbox changes nothing [§4 Inbox GET]", async () => {
+test("ack marks that item and all older ones read, first; what is not in this inbox changes nothing [§5.9.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const key_id = agent.key.id;
@@ -180,7 +180,7 @@ test("ack marks that item and all older ones read, first; what is not in this in
   expect((await other.send("GET /v1/inbox")).body.items[0].text).toBe("not yours");
 });
 
-test("of many readers at once each item reaches one [§4 Inbox GET]", async () => {
+test("of many readers at once each item reaches one [§5.9.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const sent = Array.from({ length: 60 }, (_, i) => `m${i}`);
@@ -197,7 +197,7 @@ test("of many readers at once each item reaches one [§4 Inbox GET]", async () =
   expect(reads.some(({ body }) => body.unread === 0)).toBe(true);
 });
 
-test("reading an item of a task sets its seen_at, peek too, and the answer carries it [§2 Task seen_at] [§6 task.updated]", async () => {
+test("reading an item of a task sets its seen_at, peek too, and the answer carries it [§2.4.2] [§7.2 task.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   for (const query of ["", "?peek=true"]) {
     const task = await createTask(person.send, { title: "new", key_id: agent.key.id });
@@ -223,7 +223,7 @@ test("reading an item of a task sets its seen_at, peek too, and the answer carri
   }
 });
 
-test("a wait ends with the first unread item, and counts toward the cap [§4 Inbox wait] [§4 Wait 4]", async () => {
+test("a wait ends with the first unread item, and counts toward the cap [§5.9.2 wait] [§6.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const question = await ask(agent.send);
@@ -253,7 +253,7 @@ test("a wait ends with the first unread item, and counts toward the cap [§4 Inb
   expect(app.waits.count()).toBe(0);
 });
 
-test("one item wakes one of several readers without peek; the others sleep on [§4 Inbox wait]", async () => {
+test("one item wakes one of several readers without peek; the others sleep on [§5.9.2 wait]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const readers = [1, 2, 3].map(() => agent.send("GET /v1/inbox?wait=50"));
@@ -266,7 +266,7 @@ test("one item wakes one of several readers without peek; the others sleep on [�
   expect(got.toSorted()).toEqual([["0"], ["1"], ["2"]]);
 });
 
-test("a waiting reader that goes, or whose key does, frees its place and takes nothing [§4 Inbox wait] [§5 4]", async () => {
+test("a waiting reader that goes, or whose key does, frees its place and takes nothing [§5.9.2 wait] [§4.1.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const controller = new AbortController();
@@ -283,7 +283,7 @@ test("a waiting reader that goes, or whose key does, frees its place and takes n
   expect((await waiting).status).toBe(401);
 });
 
-test("from 200 unread items on, changes of one task merge into its unread one, at the end [§4 Inbox items]", async () => {
+test("from 200 unread items on, changes of one task merge into its unread one, at the end [§5.9.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const task = await createTask(person.send, { title: "t", key_id });
@@ -335,7 +335,7 @@ test("from 200 unread items on, changes of one task merge into its unread one, a
   expect(body.unread).toBe(202);
 });
 
-test("the account pages through an inbox, newest first, and marks nothing read [§4 Inbox account view]", async () => {
+test("the account pages through an inbox, newest first, and marks nothing read [§5.9.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const key_id = agent.key.id;
@@ -361,7 +361,7 @@ test("the account pages through an inbox, newest first, and marks nothing read [
   expect((await agent.send("GET /v1/inbox?peek=true")).body.unread).toBe(4);
 });
 
-test("read items are kept 7 days, unread ones 30, and their end is told [§6 inbox.updated]", async () => {
+test("read items are kept 7 days, unread ones 30, and their end is told [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const move = async (seconds: number) => {

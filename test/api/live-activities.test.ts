@@ -1,4 +1,4 @@
-/** Live-activity registrations: one per task and device, while the task is in progress (§4). */
+/** Live-activity registrations: one per task and device, while the task is in progress (§5.6). */
 
 import { afterAll, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
@@ -58,7 +58,7 @@ async function showing(count: number) {
   return { person, agent, device_id, ids: ids as [string, ...string[]] };
 }
 
-test("a PUT registers, and another one replaces the token, stored lowercase [§4 Live activities 1]", async () => {
+test("a PUT registers, and another one replaces the token, stored lowercase [§5.6.1(1)]", async () => {
   const { person, device_id, ids } = await showing(1);
   const other = await putDevice(person);
   const made = Math.round(clock.now() * 1000);
@@ -71,7 +71,7 @@ test("a PUT registers, and another one replaces the token, stored lowercase [§4
   ]);
 });
 
-test("a DELETE removes one registration, and is 204 without one too [§4 Live activities 3]", async () => {
+test("a DELETE removes one registration, and is 204 without one too [§5.6.2(1)]", async () => {
   const { person, device_id, ids } = await showing(2);
   const other = await putDevice(person);
   await register(person, ids[0], other);
@@ -84,7 +84,7 @@ test("a DELETE removes one registration, and is 204 without one too [§4 Live ac
   expect((await remove()).status).toBe(204);
 });
 
-test("a task or device of nobody or of another account is 404 and changes nothing [§4 Live activities 2]", async () => {
+test("a task or device of nobody or of another account is 404 and changes nothing [§5.6.1(2)]", async () => {
   const mine = await showing(1);
   const other = await showing(1);
   for (const [task_id, device_id] of [
@@ -129,7 +129,7 @@ test("a PUT for a task that is not in progress, or with the setting off, is 204 
   expect(await tasksShown(person)).toEqual([id]);
 });
 
-test("the registrations of a task go when it leaves in_progress, and no others [§4 Live activities 4]", async () => {
+test("the registrations of a task go when it leaves in_progress, and no others [§5.6.2(2)]", async () => {
   const { person, agent, ids } = await showing(6);
   const second = await putDevice(person);
   for (const id of ids) await register(person, id, second);
@@ -150,7 +150,7 @@ test("the registrations of a task go when it leaves in_progress, and no others [
   expect(new Set(await tasksShown(person))).toEqual(new Set(ids.slice(4)));
 });
 
-test("registrations go with their key, their account and the setting [§4 Live activities 4]", async () => {
+test("registrations go with their key, their account and the setting [§5.6.2(2)]", async () => {
   const kept = await showing(2);
   const { person, agent, device_id } = kept;
   const second = await createAgent(app.url, person);

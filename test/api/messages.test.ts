@@ -9,7 +9,7 @@ import { openStream } from "../support/stream.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("a message goes to any other key of the account, from a key or the account [§4 Messages POST]", async () => {
+test("a message goes to any other key of the account, from a key or the account [§5.10.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "the other");
   const stranger = await createAgent(app.url, await createPerson(app.url));
@@ -60,7 +60,7 @@ test("a message goes to any other key of the account, from a key or the account 
   expect(first.from).toEqual(sent.body.from);
 });
 
-test("100 unread messages from one key to another, and the account is never refused [§4 Messages POST]", async () => {
+test("100 unread messages from one key to another, and the account is never refused [§5.10.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person, "other");
   const third = await createAgent(app.url, person, "third");
@@ -77,7 +77,7 @@ test("100 unread messages from one key to another, and the account is never refu
   expect((await send(agent.send)).body.code).toBe("inbox_full");
 });
 
-test("agents of one account know of each other, newest first [§4 Agents GET] [§2 Other shapes]", async () => {
+test("agents of one account know of each other, newest first [§5.11.1] [§2.6] [§2.7]", async () => {
   const person = await createPerson(app.url);
   const first = await createAgent(app.url, person, "first");
   await clock.advance(1);

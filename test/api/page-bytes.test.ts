@@ -1,4 +1,4 @@
-/** Pages of lists end by bytes as well as by number (decisions.md, Holding a crowd). */
+/** Pages of lists end by bytes as well as by number (docs/interface.md 1.5.3). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";

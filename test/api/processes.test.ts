@@ -1,4 +1,4 @@
-/** Two server processes on one store act as one service (decisions.md, Other routes, Events). */
+/** Two server processes on one store act as one service (docs/interface.md 7.1.3). */
 
 import { expect, test } from "bun:test";
 import { ask, client, createPair, createPerson, createTask } from "../support/client.ts";
@@ -11,7 +11,7 @@ const one = await startProcess({ DATABASE_URL });
 const two = await startProcess({ DATABASE_URL });
 const at = (i: number) => (i % 2 ? one : two).url;
 
-test("of 100 answers at once one wins, and every waiter gets that one [§4 Answer race] [§3 Question once]", async () => {
+test("of 100 answers at once one wins, and every waiter gets that one [§5.7.4(3)] [§3.1.1]", async () => {
   for (let round = 0; round < 5; round++) {
     const { person, agent } = await createPair(one.url);
     const question = await ask(agent.send, { prompt: "p", kind: "text" });
@@ -41,7 +41,7 @@ test("of 100 answers at once one wins, and every waiter gets that one [§4 Answe
   }
 });
 
-test("a change in one process wakes a wait in the other at once [§4 Wait 1]", async () => {
+test("a change in one process wakes a wait in the other at once [§6.1]", async () => {
   const { person, agent } = await createPair(one.url);
   for (let i = 0; i < 20; i++) {
     const { id } = await ask(agent.send);
@@ -51,7 +51,7 @@ test("a change in one process wakes a wait in the other at once [§4 Wait 1]", a
   }
 });
 
-test("a question asked while its task is deleted is refused or cancelled, never left pending [§3 Question task deleted]", async () => {
+test("a question asked while its task is deleted is refused or cancelled, never left pending [§5.5.6]", async () => {
   const { agent } = await createPair(one.url);
   const outcomes = new Set<string>();
   for (let round = 0; round < 40; round++) {
@@ -72,7 +72,7 @@ test("a question asked while its task is deleted is refused or cancelled, never 
   expect(outcomes.has("201")).toBe(true);
 });
 
-test("a deletion in one process is refused in the other at once [§4 Keys deleted at once] [§5 4]", async () => {
+test("a deletion in one process is refused in the other at once [§5.4.6(1)] [§4.1.5]", async () => {
   const { person, agent } = await createPair(one.url);
   const { id } = await ask(agent.send);
   const there = client(two.url, agent.secret);
@@ -91,7 +91,7 @@ test("a deletion in one process is refused in the other at once [§4 Keys delete
   ]);
 });
 
-test("what one process committed before ready does not come after it in the other [§6 Reconnect 1]", async () => {
+test("what one process committed before ready does not come after it in the other [§7.4.1]", async () => {
   const { token, send } = await createPerson(one.url);
   for (let i = 0; i < 20; i++) {
     const { body } = await send("POST /v1/keys", { label: "before" });
@@ -104,7 +104,7 @@ test("what one process committed before ready does not come after it in the othe
   }
 });
 
-test("SIGTERM ends a process gracefully: its waits are answered [§6 Reconnect 2 restart]", async () => {
+test("SIGTERM ends a process gracefully: its waits are answered [§7.4.2 The server stops]", async () => {
   const third = await startProcess({ DATABASE_URL });
   const { person, agent } = await createPair(third.url);
   const { id } = await ask(agent.send);

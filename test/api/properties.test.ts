@@ -205,6 +205,6 @@ async function play(steps: readonly { at_once: readonly Operation[]; passes: num
   await person.send("DELETE /v1/account");
 }
 
-test("any story keeps the rules, and its events replayed over the first lists give the last [§3 Question once] [§3 Task 1] [§3 Task 2] [§4 Tasks Update body 3] [§6 Reconnect 1]", async () => {
+test("any story keeps the rules, and its events replayed over the first lists give the last [§3.1.1] [§3.2.2] [§3.2.3] [§5.5.5(3)] [§7.4.1]", async () => {
   await fc.assert(fc.asyncProperty(story, play), { numRuns: 40, seed: SEED });
 }, 120_000);

@@ -1,4 +1,4 @@
-/** Questions: ask, list, answer, cancel, expire (interface.md §3 Question, §4 Questions). */
+/** Questions: ask, list, answer, cancel, expire (docs/interface.md 3.1, 5.7). */
 
 import { expect, test } from "bun:test";
 import type { Question } from "../../src/model/question.ts";
@@ -18,7 +18,7 @@ async function step(seconds: number): Promise<void> {
   await app.jobs.settled();
 }
 
-test("a question has the documented shape and defaults [§2 Question] [§2 Question options] [§4 Questions POST] [§4 Ask body kind] [§6 question.created]", async () => {
+test("a question has the documented shape and defaults [§2.5] [§2.5.1] [§5.7.2] [§5.7.2 kind] [§7.2 question.created]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const { status, body } = await agent.send("POST /v1/questions", { prompt: "Deploy?" });
@@ -41,7 +41,7 @@ test("a question has the documented shape and defaults [§2 Question] [§2 Quest
   stream.close();
 });
 
-test("options belong to a choice alone, 2 to 4 and all different [§4 Ask body options] [§8 choice options]", async () => {
+test("options belong to a choice alone, 2 to 4 and all different [§5.7.2(1)] [§10.2 options_max]", async () => {
   const { agent } = await createPair(app.url);
   const send = (body: object) => agent.send("POST /v1/questions", { prompt: "p", ...body });
   const good = [
@@ -72,7 +72,7 @@ test("options belong to a choice alone, 2 to 4 and all different [§4 Ask body o
   }
 });
 
-test("task_id names a task of the same key [§4 Ask body task_id] [§7 404]", async () => {
+test("task_id names a task of the same key [§5.7.2(2)] [§1.4.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person);
   const own = await createTask(agent.send);
@@ -84,7 +84,7 @@ test("task_id names a task of the same key [§4 Ask body task_id] [§7 404]", as
   }
 });
 
-test("expires_in is 60 to 86400 seconds [§4 Ask body expires_in] [§8 expires_in]", async () => {
+test("expires_in is 60 to 86400 seconds [§5.7.2 expires_in] [§10.4 expires_in_max]", async () => {
   const { agent } = await createPair(app.url);
   for (const expires_in of [60, 86_400]) {
     const { created_at, expires_at } = await ask(agent.send, { prompt: "p", expires_in });
@@ -96,7 +96,7 @@ test("expires_in is 60 to 86400 seconds [§4 Ask body expires_in] [§8 expires_i
   }
 });
 
-test("the 21st pending question is refused, also when they come at once [§4 Questions 20 pending] [§7 409] [§8 pending questions]", async () => {
+test("the 21st pending question is refused, also when they come at once [§5.7.2(3)] [§9.2.1 409] [§10.2 pending_questions_per_key]", async () => {
   const { person, agent } = await createPair(app.url);
   const send = () => agent.send("POST /v1/questions", { prompt: "p", expires_in: 60 });
   const asked = await Promise.all(Array.from({ length: 25 }, send));
@@ -117,7 +117,7 @@ test("the 21st pending question is refused, also when they come at once [§4 Que
   expect((await send()).status).toBe(201);
 });
 
-test("the list is newest first and pending unless told otherwise, at most 100 [§4 Questions GET] [§4 Questions List] [§8 question list]", async () => {
+test("the list is newest first and pending unless told otherwise, at most 100 [§5.7.1] [§5.7.1 status] [§10.3 question_list]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id: task_id } = await createTask(agent.send);
   const other = await createAgent(app.url, person);
@@ -149,7 +149,7 @@ test("the list is newest first and pending unless told otherwise, at most 100 [�
   expect((await agent.send("GET /v1/questions?status=")).status).toBe(422);
 });
 
-test("an answer that fits is kept, and every reader gets it [§3 Question answered] [§2 Question answer] [§4 Questions answer] [§4 Questions GET one] [§6 question.updated]", async () => {
+test("an answer that fits is kept, and every reader gets it [§3.1.2] [§2.5 answer] [§5.7.4] [§5.7.3] [§7.2 question.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const cases = [
     [{ kind: "confirm" }, "No"],
@@ -177,7 +177,7 @@ test("an answer that fits is kept, and every reader gets it [§3 Question answer
   }
 });
 
-test("an answer that does not fit changes nothing [§4 Answer] [§7 422]", async () => {
+test("an answer that does not fit changes nothing [§5.7.4(2)] [§9.2.1 422]", async () => {
   const { person, agent } = await createPair(app.url);
   const cases = [
     [{ kind: "confirm" }, ["yes", "Yes ", "", "Maybe"]],
@@ -194,7 +194,7 @@ test("an answer that does not fit changes nothing [§4 Answer] [§7 422]", async
   }
 });
 
-test("a question leaves pending once [§3 Question once] [§4 Answer] [§4 Cancel] [§3 Question cancelled] [§7 409]", async () => {
+test("a question leaves pending once [§3.1.1] [§5.7.4(2)] [§5.7.5] [§9.2.1 409]", async () => {
   const { person, agent } = await createPair(app.url);
   const answer = (id: string, text = "Yes") =>
     person.send(`POST /v1/questions/${id}/answer`, { answer: text });
@@ -227,7 +227,7 @@ test("a question leaves pending once [§3 Question once] [§4 Answer] [§4 Cance
   stream.close();
 });
 
-test("a question expires by itself within ten seconds [§3 Question expired] [§8 expiry delay]", async () => {
+test("a question expires by itself within ten seconds [§3.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const question = await ask(agent.send, { prompt: "p", expires_in: 60 });
   const stream = await openStream(app.url, person.token);
@@ -240,7 +240,7 @@ test("a question expires by itself within ten seconds [§3 Question expired] [§
   stream.close();
 });
 
-test("an overdue question is expired for whoever reads or lists it first [§3 Question expired]", async () => {
+test("an overdue question is expired for whoever reads or lists it first [§3.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   for (const read of ["one", "list", "head"] as const) {
     const { id } = await ask(agent.send, { prompt: "p", expires_in: 60 });
@@ -265,7 +265,7 @@ test("an overdue question is expired for whoever reads or lists it first [§3 Qu
   }
 });
 
-test("a list of pending and expired questions never misses one that expires meanwhile [§3 Question expired]", async () => {
+test("a list of pending and expired questions never misses one that expires meanwhile [§3.1.3]", async () => {
   let drift = 0;
   // Every look at this clock is a millisecond later than the one before.
   const now = () => {

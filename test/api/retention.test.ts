@@ -1,4 +1,4 @@
-/** What is kept for how long (decisions.md, Limits; interface.md §6 task.deleted). */
+/** What is kept for how long (docs/interface.md 10.5, 3.2.4). */
 
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
@@ -15,7 +15,7 @@ import { until } from "../support/until.ts";
 
 const DAY = 86_400;
 
-test("a finished task expires after its days, with its questions; an open one never [§6 task.deleted expiry]", async () => {
+test("a finished task expires after its days, with its questions; an open one never [§3.2.4]", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: { TASK_RETENTION_DAYS: "2" } });
   const { person, agent } = await createPair(app.url);

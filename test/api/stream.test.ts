@@ -1,4 +1,4 @@
-/** The event stream: frames, pings, the cap, and every way it ends (interface.md §6). */
+/** The event stream: frames, pings, the cap, and every way it ends (docs/interface.md 7). */
 
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("ready comes first, once, in the documented frame [§4 Event stream] [§6 frame] [§6 ready] [§5 1]", async () => {
+test("ready comes first, once, in the documented frame [§7.1.1] [§7.1.2] [§7.2 ready] [§4.1.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const response = await fetch(`${app.url}/v1/events`, {
     headers: { authorization: `Bearer ${person.token}`, accept: "text/event-stream" },
@@ -29,7 +29,7 @@ test("ready comes first, once, in the documented frame [§4 Event stream] [§6 f
   await until(() => app.streams.count() === 0);
 });
 
-test("a ping comes after 20 seconds of silence [§6 ping] [§8 keepalive]", async () => {
+test("a ping comes after 20 seconds of silence [§10.4 ping_after]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   await clock.advance(19.9);
@@ -59,7 +59,7 @@ test("pings go on when the machine's clock is set back an hour, or on by days", 
   stream.close();
 });
 
-test("a stream shows its own account's events alone [§6 frame]", async () => {
+test("a stream shows its own account's events alone [§7.1.2]", async () => {
   const one = await createPair(app.url);
   const two = await createPair(app.url);
   const stream = await openStream(app.url, one.person.token);
@@ -70,7 +70,7 @@ test("a stream shows its own account's events alone [§6 frame]", async () => {
   stream.close();
 });
 
-test("nothing from before ready comes after it, and nothing after it is lost [§6 Reconnect 1]", async () => {
+test("nothing from before ready comes after it, and nothing after it is lost [§7.4.1]", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 60; i++) {
     const writes = Array.from({ length: 6 }, () => createTask(agent.send));
@@ -91,7 +91,7 @@ test("nothing from before ready comes after it, and nothing after it is lost [§
   }
 });
 
-test("the 17th stream of an account ends the oldest [§6 Reconnect 2 streams] [§8 event streams]", async () => {
+test("the 17th stream of an account ends the oldest [§10.2 streams]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await openStream(app.url, (await createPerson(app.url)).token);
   const streams = [];
@@ -104,7 +104,7 @@ test("the 17th stream of an account ends the oldest [§6 Reconnect 2 streams] [�
   await until(() => app.streams.count() === 0);
 });
 
-test("a reader that is too slow is cut off, and others are not held up [§6 Reconnect 2 slow]", async () => {
+test("a reader that is too slow is cut off, and others are not held up [§11.3.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const quick = await openStream(app.url, person.token);
   const { port } = new URL(app.url);
@@ -133,7 +133,7 @@ test("a reader that is too slow is cut off, and others are not held up [§6 Reco
   await new Promise<void>((done) => slow.on("close", () => done()).on("error", () => {}));
 });
 
-test("a stop ends streams and answers waits with the question as it is [§6 Reconnect 2 restart]", async () => {
+test("a stop ends streams and answers waits with the question as it is [§7.4.2 The server stops]", async () => {
   const own = await startTestApp({ clock });
   const { person, agent } = await createPair(own.url);
   const { id } = await ask(agent.send);
@@ -149,7 +149,7 @@ test("a stop ends streams and answers waits with the question as it is [§6 Reco
   await expect(agent.send("GET /v1/tasks")).rejects.toThrow();
 });
 
-test("a burst of events does not end the stream of a reader that keeps up [§6 Reconnect 2 slow]", async () => {
+test("a burst of events does not end the stream of a reader that keeps up [§11.3.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const description = "€".repeat(10_000);
   const made = Array.from({ length: 200 }, () =>
@@ -167,7 +167,7 @@ test("a burst of events does not end the stream of a reader that keeps up [§6 R
   stream.close();
 });
 
-test("a stream that opens around the account's deletion ends with it [§6 Reconnect 2 account] [§5 4]", async () => {
+test("a stream that opens around the account's deletion ends with it [§7.4.2 The account is deleted] [§4.1.5]", async () => {
   for (let round = 0; round < 10; round++) {
     const { token, send } = await createPerson(app.url);
     const opening = Array.from({ length: 12 }, async (_, i) => {

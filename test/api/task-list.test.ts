@@ -1,4 +1,4 @@
-/** The task list: order, filters, pages (interface.md §4 Tasks, List). */
+/** The task list: order, filters, pages (docs/interface.md 5.5.2). */
 
 import { expect, test } from "bun:test";
 import type { Task } from "../../src/model/task.ts";
@@ -53,7 +53,7 @@ async function fill(agent: Agent, count: number): Promise<Task[]> {
   return made.sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
 }
 
-test("newest updated_at first, ties by id, over all pages [§4 Tasks List order] [§4 Tasks List cursor] [§4 Tasks List limit]", async () => {
+test("newest updated_at first, ties by id, over all pages [§5.5.2(1)] [§1.5.2] [§5.5.2 limit]", async () => {
   const { person, agent } = await createPair(app.url);
   const all = await fill(agent, 23);
   for (const send of [agent.send, person.send]) {
@@ -69,7 +69,7 @@ test("newest updated_at first, ties by id, over all pages [§4 Tasks List order]
   }
 });
 
-test("status and priority take one value or several [§4 Tasks List status] [§4 Tasks List priority]", async () => {
+test("status and priority take one value or several [§5.5.2 status] [§5.5.2(2)]", async () => {
   const { person, agent } = await createPair(app.url);
   const all = await fill(agent, 32);
   const some = [["todo"], ["todo", "done"], ["cancelled", "in_progress", "todo"], [...STATUSES]];
@@ -85,7 +85,7 @@ test("status and priority take one value or several [§4 Tasks List status] [§4
   }
 });
 
-test("a rare priority gives short pages rather than a long look [§4 Tasks List priority]", async () => {
+test("a rare priority gives short pages rather than a long look [§5.5.2(2)]", async () => {
   const { agent } = await createPair(app.url);
   const rare = await createTask(agent.send, { title: "old", priority: "urgent" });
   for (let i = 0; i < 21; i++) {
@@ -97,7 +97,7 @@ test("a rare priority gives short pages rather than a long look [§4 Tasks List 
   expect(ids(pages)).toEqual([rare.id]);
 });
 
-test("the account narrows its list to a key [§4 Tasks List key_id]", async () => {
+test("the account narrows its list to a key [§5.5.2 key_id]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person);
   const mine = await createTask(agent.send);
@@ -108,7 +108,7 @@ test("the account narrows its list to a key [§4 Tasks List key_id]", async () =
   expect(ids([await page(agent.send, "")])).toEqual([mine.id]);
 });
 
-test("the limit is 100 unless given, and 500 at most [§8 task list]", async () => {
+test("the limit is 100 unless given, and 500 at most [§10.3 task_page]", async () => {
   const { agent } = await createPair(app.url);
   await Promise.all(Array.from({ length: 101 }, () => createTask(agent.send)));
   expect((await page(agent.send, "")).tasks.length).toBe(100);
@@ -119,7 +119,7 @@ test("the limit is 100 unless given, and 500 at most [§8 task list]", async () 
   }
 });
 
-test("a cursor is for the list it was made for [§4 Tasks List cursor]", async () => {
+test("a cursor is for the list it was made for [§1.5.2]", async () => {
   const { person, agent } = await createPair(app.url);
   await fill(agent, 8);
   const { next_cursor } = await page(agent.send, "limit=2&status=todo,done");
@@ -141,7 +141,7 @@ test("a cursor is for the list it was made for [§4 Tasks List cursor]", async (
   }
 });
 
-test("a walk while tasks change skips none that did not change [§4 Tasks List cursor]", async () => {
+test("a walk while tasks change skips none that did not change [§1.5.2]", async () => {
   const { agent } = await createPair(app.url);
   const all = await fill(agent, 60);
   const still = new Set(all.filter((_, i) => i % 3 > 0).map(({ id }) => id));

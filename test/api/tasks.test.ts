@@ -1,4 +1,4 @@
-/** Tasks: create, change, seen, delete (interface.md §2 Task, §3 Task, §4 Tasks). */
+/** Tasks: create, change, seen, delete (docs/interface.md 2.4, 3.2, 5.5). */
 
 import { expect, test } from "bun:test";
 import { getTableColumns, sql } from "drizzle-orm";
@@ -16,7 +16,7 @@ const clock = createTestClock();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url });
 
-test("an agent's task has the documented defaults [§2 Task] [§2 Task source] [§2 Task host] [§4 Tasks POST] [§4 Tasks Create body] [§6 task.created]", async () => {
+test("an agent's task has the documented defaults [§2.4] [§2.4 source] [§2.4.3] [§5.5.3] [§5.5.3 title] [§7.2 task.created]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const headers = { "x-agent-host": "box" };
@@ -51,7 +51,7 @@ test("an agent's task has the documented defaults [§2 Task] [§2 Task source] [
   });
 });
 
-test("the account makes a task for a key it names [§4 Tasks Create key_id account] [§2 Task source] [§7 404] [§7 422] [§5 3]", async () => {
+test("the account makes a task for a key it names [§5.5.3(1)] [§2.4 source] [§1.4.3] [§9.2.1 422] [§4.1.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createPair(app.url);
   const task = await createTask(person.send, { title: "t", key_id: agent.key.id });
@@ -67,7 +67,7 @@ test("the account makes a task for a key it names [§4 Tasks Create key_id accou
   }
 });
 
-test("a key may not name key_id [§4 Tasks Create key_id key] [§7 422]", async () => {
+test("a key may not name key_id [§5.5.3(2)] [§9.2.1 422]", async () => {
   const { agent } = await createPair(app.url);
   const { status, body } = await agent.send("POST /v1/tasks", {
     title: "t",
@@ -78,7 +78,7 @@ test("a key may not name key_id [§4 Tasks Create key_id key] [§7 422]", async 
   expect([list.status, list.body.fields]).toEqual([422, { key_id: expect.any(String) }]);
 });
 
-test("a PATCH changes what it names and nothing else [§4 Tasks PATCH] [§4 Tasks Update body 1] [§6 task.updated]", async () => {
+test("a PATCH changes what it names and nothing else [§5.5.5] [§5.5.5(1)] [§7.2 task.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   let task = await createTask(agent.send, { title: "t", description: "d" });
   const stream = await openStream(app.url, person.token);
@@ -105,7 +105,7 @@ test("a PATCH changes what it names and nothing else [§4 Tasks PATCH] [§4 Task
   stream.close();
 });
 
-test("done sets progress and completed_at, any other status clears completed_at [§3 Task 1] [§3 Task 2] [§2 Task completed_at] [§4 Tasks Update body 3]", async () => {
+test("done sets progress and completed_at, any other status clears completed_at [§3.2.2] [§3.2.3] [§2.4 completed_at] [§5.5.5(3)]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send);
   const patch = async (body: object) => (await agent.send(`PATCH /v1/tasks/${id}`, body)).body;
@@ -124,7 +124,7 @@ test("done sets progress and completed_at, any other status clears completed_at 
   expect(await patch({ status: "todo" })).toMatchObject({ progress: 100, completed_at: null });
 });
 
-test("null is for progress and status_note alone [§4 Tasks Update body 2]", async () => {
+test("null is for progress and status_note alone [§5.5.5(2)]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send);
   for (const field of ["title", "description", "status", "priority", "notify"]) {
@@ -133,7 +133,7 @@ test("null is for progress and status_note alone [§4 Tasks Update body 2]", asy
   }
 });
 
-test("a PATCH that changes nothing leaves the task and says nothing [§4 Tasks Update body 4]", async () => {
+test("a PATCH that changes nothing leaves the task and says nothing [§5.5.5(4)]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send, { title: "t", description: "d" });
   const stream = await openStream(app.url, person.token);
@@ -158,7 +158,7 @@ test("updated_at never stands still", async () => {
   expect(ms).toEqual([0, 1, 2, 3].map((i) => ms[0]! + i));
 });
 
-test("seen_at is set when the agent first gets the task, by read or list [§2 Task seen_at] [§6 task.updated]", async () => {
+test("seen_at is set when the agent first gets the task, by read or list [§2.4.2] [§7.2 task.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const make = (title: string) => createTask(person.send, { title, key_id: agent.key.id });
   const read = await make("read");
@@ -191,7 +191,7 @@ test("seen_at is set when the agent first gets the task, by read or list [§2 Ta
   stream.close();
 });
 
-test("a deleted task is gone, and its pending questions are cancelled [§4 Tasks DELETE] [§3 Question task deleted] [§6 task.deleted] [§6 question.updated]", async () => {
+test("a deleted task is gone, and its pending questions are cancelled [§5.5.6] [§7.2 task.deleted] [§7.2 question.updated]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id: task_id } = await createTask(agent.send);
   const first = await ask(agent.send, { prompt: "p", task_id });
@@ -218,7 +218,7 @@ test("a deleted task is gone, and its pending questions are cancelled [§4 Tasks
   stream.close();
 });
 
-test("the account changes and deletes a key's task too [§4 Tasks credentials]", async () => {
+test("the account changes and deletes a key's task too [§5.5.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person);
   const task = await createTask(agent.send);
@@ -255,7 +255,7 @@ async function copyTask(key_id: string, copies: number): Promise<void> {
   await store.close();
 }
 
-test("all of it is under /v1 [§9] [§4 Tasks GET]", async () => {
+test("all of it is under /v1 [§17.1] [§5.5.4]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await createTask(agent.send);
   expect((await agent.send(`GET /v1/tasks/${id}`)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Waits: how a request sleeps, wakes, ends and is counted (interface.md §4 Wait). */
+/** Waits: how a request sleeps, wakes, ends and is counted (docs/interface.md 6). */
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -11,7 +11,7 @@ const app = await startTestApp({ clock });
 
 const asleep = (count: number) => until(() => app.waits.count() === count);
 
-test("a wait returns with the answer as soon as it is given [§4 Wait 1]", async () => {
+test("a wait returns with the answer as soon as it is given [§6.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const waits = [agent.send, agent.send, person.send].map((send) =>
@@ -25,7 +25,7 @@ test("a wait returns with the answer as soon as it is given [§4 Wait 1]", async
   expect(app.waits.count()).toBe(0);
 });
 
-test("a wait ends pending after its seconds, and can be sent again [§4 Wait 1] [§4 Wait 3] [§8 question wait]", async () => {
+test("a wait ends pending after its seconds, and can be sent again [§6.1] [§6.2] [§10.4 wait_max]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   for (const seconds of [1, 50]) {
@@ -46,7 +46,7 @@ test("a wait ends pending after its seconds, and can be sent again [§4 Wait 1] 
   }
 });
 
-test("a wait that would outlast expires_at returns expired at that time [§4 Wait 2]", async () => {
+test("a wait that would outlast expires_at returns expired at that time [§6.3]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "p", expires_in: 60 });
   await clock.advance(30);
@@ -61,7 +61,7 @@ test("a wait that would outlast expires_at returns expired at that time [§4 Wai
   expect((await wait).body).toMatchObject({ id, status: "expired" });
 });
 
-test("a wait ends when its question is cancelled or its task deleted [§4 Wait 1] [§3 Question task deleted]", async () => {
+test("a wait ends when its question is cancelled or its task deleted [§6.1] [§5.5.6]", async () => {
   const { person, agent } = await createPair(app.url);
   const { body: task } = await agent.send("POST /v1/tasks", { title: "t" });
   const one = await ask(agent.send);
@@ -73,7 +73,7 @@ test("a wait ends when its question is cancelled or its task deleted [§4 Wait 1
   for (const { body } of await Promise.all(waits)) expect(body.status).toBe("cancelled");
 });
 
-test("32 requests of a key wait at once, the 33rd is refused; other callers have their own [§4 Wait 4] [§7 429] [§8 waiting requests]", async () => {
+test("32 requests of a key wait at once, the 33rd is refused; other callers have their own [§6.5] [§9.2.1 429] [§10.2 waits]", async () => {
   const { person, agent } = await createPair(app.url);
   const other = await createAgent(app.url, person);
   const { id } = await ask(agent.send);
@@ -102,7 +102,7 @@ test("32 requests of a key wait at once, the 33rd is refused; other callers have
   expect((await agent.send(`GET /v1/questions/${id}?wait=50`)).status).toBe(200);
 });
 
-test("a client that goes away frees its place at once [§4 Wait 4]", async () => {
+test("a client that goes away frees its place at once [§6.5]", async () => {
   const { agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const path = `GET /v1/questions/${id}?wait=50` as const;
@@ -148,7 +148,7 @@ test("ask-and-wait is one request; over the cap it creates nothing", async () =>
   await Promise.all(held);
 });
 
-test("a deletion ends the waits of its credential with 401, and others' with 404 [§5 4]", async () => {
+test("a deletion ends the waits of its credential with 401, and others' with 404 [§4.1.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const waits = [agent.send, person.send].map((send) => send(`GET /v1/questions/${id}?wait=50`));
@@ -166,7 +166,7 @@ test("a deletion ends the waits of its credential with 401, and others' with 404
   expect((await Promise.all(rest)).map(({ status }) => status)).toEqual([401, 401]);
 });
 
-test("an answer at any moment around the start of a wait is not missed [§4 Wait 1]", async () => {
+test("an answer at any moment around the start of a wait is not missed [§6.1]", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 300; i++) {
     const { id } = await ask(agent.send);
@@ -179,7 +179,7 @@ test("an answer at any moment around the start of a wait is not missed [§4 Wait
   }
 });
 
-test("an answer between the read and the sleep is not missed [§4 Wait 1]", async () => {
+test("an answer between the read and the sleep is not missed [§6.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   let looks = 0;

@@ -36,12 +36,12 @@ test("Apple's root is the published one", () => {
   );
 });
 
-test("a genuine attestation of a production build is taken, one of a development build is not [§5 5]", () => {
+test("a genuine attestation of a production build is taken, one of a development build is not [§4.2.1]", () => {
   expect(apple(genuine, THEN)).toBeNull();
   expect(apple(attemptOf(development), THEN)).toBe("no production build");
 });
 
-test("a genuine attestation holds for its challenge, key, app and time alone [§5 5]", () => {
+test("a genuine attestation holds for its challenge, key, app and time alone [§4.2.1]", () => {
   const { challenge, key_id } = attemptOf(development);
   expect(apple({ ...genuine, challenge }, THEN)).toBe("the nonce is another one");
   expect(apple({ ...genuine, key_id }, THEN)).toBe("the key is another one");
@@ -54,14 +54,14 @@ test("a genuine attestation holds for its challenge, key, app and time alone [§
   expect(check(genuine, THEN)).toBe("the certificates do not lead to the root");
 });
 
-test("an attestation of the configured authority is taken, with anything after its COSE key [§5 5]", async () => {
+test("an attestation of the configured authority is taken, with anything after its COSE key [§4.2.1]", async () => {
   expect(await whyNot({})).toBeNull();
   const extensions = encode({ "apple-extension": new Uint8Array(40), more: [1, { a: null }] });
   expect(await whyNot({ extra: extensions })).toBeNull();
   expect(await whyNot({ extra: Buffer.alloc(300, 0xff) })).toBeNull();
 });
 
-test("each fault alone is refused, for its own reason [§5 5]", async () => {
+test("each fault alone is refused, for its own reason [§4.2.1]", async () => {
   const root = "the certificates do not lead to the root";
   const unreadable = "the object cannot be read";
   const stranger = await createAuthority(now);
@@ -99,7 +99,7 @@ test("each fault alone is refused, for its own reason [§5 5]", async () => {
   expect(await whyNot({ x5c: ([, intermediate]) => [strangers[0], intermediate] })).toBe(root);
 });
 
-test("who is no authority cannot issue, and the root's own time counts too [§5 5]", async () => {
+test("who is no authority cannot issue, and the root's own time counts too [§4.2.1]", async () => {
   const weak = await createAuthority(now, { intermediate_is_ca: false });
   const by_weak = createAttestationCheck({ app_id: APP_ID, root: weak.root });
   const root = "the certificates do not lead to the root";
@@ -109,7 +109,7 @@ test("who is no authority cannot issue, and the root's own time counts too [§5 
   expect(check(late, now + 51 * 86_400)).toBe(root);
 });
 
-test("an attestation that is cut off or changed anywhere is refused [§5 5]", async () => {
+test("an attestation that is cut off or changed anywhere is refused [§4.2.1]", async () => {
   const attempt = await authority.attest(CHALLENGE);
   const bytes = Buffer.from(attempt.object, "base64");
   const receipt = bytes.lastIndexOf("receipt");

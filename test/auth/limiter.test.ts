@@ -27,7 +27,7 @@ function count(call: () => unknown, most = 1_000): number {
   return most;
 }
 
-/** decisions.md, Limits: at once, in a further minute, and the wait once none is left. */
+/** docs/interface.md 10.6.1: at once, in a further minute, and the wait once none is left. */
 const LIMITED = [
   { name: "key", burst: 120, a_minute: 600, wait: 1 },
   { name: "account", burst: 240, a_minute: 1_200, wait: 1 },
@@ -36,7 +36,7 @@ const LIMITED = [
 ] as const;
 
 for (const { name, burst, a_minute, wait } of LIMITED) {
-  test(`${name}: ${burst} at once, ${a_minute} a minute [§7 429 rate]`, async () => {
+  test(`${name}: ${burst} at once, ${a_minute} a minute [§10.6.2]`, async () => {
     const clock = createTestClock();
     const limiter = createLimiter({ clock, on: true });
     const call = (id: string) => () =>

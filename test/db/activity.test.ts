@@ -56,7 +56,7 @@ async function readAll(send: Send, key_id: string) {
   }
 }
 
-test("the newest 200 of each key are kept [§4 Activity log 6] [§8 activity log]", async () => {
+test("the newest 200 of each key are kept [§15.1.5] [§10.5 activity_per_key]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -99,7 +99,7 @@ test("the newest 200 of each key are kept [§4 Activity log 6] [§8 activity log
   await store.close();
 });
 
-test("an entry goes after 7 days, and is not shown from then on [§4 Activity log 6] [§8 activity log]", async () => {
+test("an entry goes after 7 days, and is not shown from then on [§15.1.5] [§10.5 activity_per_key]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -132,7 +132,7 @@ test("an entry goes after 7 days, and is not shown from then on [§4 Activity lo
   await store.close();
 });
 
-test("the job removes a few at a time, key after key [§4 Activity log 6]", async () => {
+test("the job removes a few at a time, key after key [§15.1.5]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -159,7 +159,7 @@ test("the job removes a few at a time, key after key [§4 Activity log 6]", asyn
   await store.close();
 });
 
-test("a page is of a live key of the account alone [§4 Keys activity] [§4 Keys deleted at once]", async () => {
+test("a page is of a live key of the account alone [§5.4.5] [§5.4.6(1)]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -182,7 +182,7 @@ test("a page is of a live key of the account alone [§4 Keys activity] [§4 Keys
   await store.close();
 });
 
-test("no entry holds content or a credential [§2 Activity entry] [§4 Activity log 4]", async () => {
+test("no entry holds content or a credential [§2.8] [§15.1.4]", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -212,7 +212,7 @@ test("no entry holds content or a credential [§2 Activity entry] [§4 Activity 
   await store.close();
 });
 
-test("two processes write one log, and a stop loses nothing of it [§4 Activity log 1] [§4 Activity log 3]", async () => {
+test("two processes write one log, and a stop loses nothing of it [§15.1.1] [§15.1.3]", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const two = await Promise.all([1, 2].map(() => startProcess({ DATABASE_URL })));
   const [one] = two;
@@ -231,7 +231,7 @@ test("two processes write one log, and a stop loses nothing of it [§4 Activity 
   await until(async () => (await count()) === 200);
 });
 
-test("a killed process loses at most what it had yet to write [§4 Activity log 3]", async () => {
+test("a killed process loses at most what it had yet to write [§15.1.3]", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const { store, rows } = await open(DATABASE_URL);
   const first = await startProcess({ DATABASE_URL });
@@ -252,7 +252,7 @@ test("a killed process loses at most what it had yet to write [§4 Activity log 
   await store.close();
 });
 
-test("what a store that is away did not take is written once it is back [§4 Activity log 3]", async () => {
+test("what a store that is away did not take is written once it is back [§15.1.3]", async () => {
   const { url: database_url, sqld } = await createTestStore();
   const app = await startTestApp({ database_url });
   const { person, agent } = await createPair(app.url);

@@ -123,7 +123,7 @@ async function expectOutage(
 }
 
 server(
-  "a killed store refuses requests, ends streams and waits, and works again once it is back [§6 Reconnect 2 store] [§6 Reconnect 3] [§7 503]",
+  "a killed store refuses requests, ends streams and waits, and works again once it is back [§11.4.2] [§7.4.3] [§11.4.1]",
   () =>
     expectOutage(
       (sqld) => sqld.kill(),
@@ -133,7 +133,7 @@ server(
 );
 
 server(
-  "a frozen store is given up after a while, and works again once it is thawed [§6 Reconnect 2 store] [§6 Reconnect 3] [§7 503]",
+  "a frozen store is given up after a while, and works again once it is thawed [§11.4.2] [§7.4.3] [§11.4.1]",
   () =>
     expectOutage(
       (sqld) => sqld.freeze(),
@@ -143,7 +143,7 @@ server(
 );
 
 server(
-  "a wait that begins before the events flow again does not sleep through its answer [§6 Reconnect 2 store]",
+  "a wait that begins before the events flow again does not sleep through its answer [§11.4.2]",
   async () => {
     const { url: database_url, sqld } = await createTestStore();
     // Its feed looks at the store when the test moves the clock, and not by itself.
@@ -179,7 +179,7 @@ server(
 );
 
 embedded(
-  "while another process holds the lock, writes are refused after a while and reads go on [§7 503]",
+  "while another process holds the lock, writes are refused after a while and reads go on [§11.4.1]",
   async () => {
     const { url: database_url } = await createTestStore();
     const app = await startProcess({ ...env, DATABASE_URL: database_url });

@@ -1,4 +1,4 @@
-/** The rows of deleted keys and accounts go in small steps, from any point on (§4 Keys). */
+/** The rows of deleted keys and accounts go in small steps, from any point on (§5.4.6). */
 
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -107,7 +107,7 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
   await store.write(leftovers.map((text) => statement(sql.raw(`insert into ${text}`))({})));
 }
 
-test("a deletion is finished from wherever it was cut off, and touches nothing else [§4 Keys removed in steps]", async () => {
+test("a deletion is finished from wherever it was cut off, and touches nothing else [§5.4.6(2)]", async () => {
   const { url } = await createTestStore();
   // Its jobs wait for the test's clock, which stands still.
   const clock = createTestClock();
@@ -176,7 +176,7 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
 });
 
 test(
-  "a deletion that is killed at each of its steps is finished all the same [§4 Keys removed in steps]",
+  "a deletion that is killed at each of its steps is finished all the same [§5.4.6(2)]",
   seeded("killed steps", async (random) => {
     const { url } = await createTestStore();
     const app = await startTestApp({ clock: createTestClock(), database_url: url });
@@ -219,7 +219,7 @@ async function rowsOf(store: Store, account_id: string, key_ids: readonly string
   return { found, columns: columns.length };
 }
 
-test("the jobs of two processes leave no row of an account, and no stream ends before its time [§4 Keys removed in steps]", async () => {
+test("the jobs of two processes leave no row of an account, and no stream ends before its time [§5.4.6(2)]", async () => {
   const { url } = await createTestStore();
   const clocks = [createTestClock(), createTestClock()];
   const apps = await Promise.all(clocks.map((clock) => startTestApp({ clock, database_url: url })));

@@ -26,7 +26,7 @@ async function readAndDie(url: string, secret: string, count: number): Promise<s
 }
 
 test(
-  "a reader that is killed at any point between read and ack loses no item [§4 Inbox GET]",
+  "a reader that is killed at any point between read and ack loses no item [§5.9.2]",
   seeded("killed readers", async (random) => {
     const app = await startProcess(env);
     const { person, agent } = await createPair(app.url);
@@ -57,7 +57,7 @@ test(
 );
 
 test(
-  "a server that is killed between read and ack loses no item [§4 Inbox GET]",
+  "a server that is killed between read and ack loses no item [§5.9.2]",
   seeded("killed servers", async (random) => {
     let app = await startProcess(env);
     const { person, agent } = await createPair(app.url);
@@ -89,7 +89,7 @@ test(
   60_000,
 );
 
-test("an inbox wait in one process ends when the item is made in the other [§4 Inbox wait]", async () => {
+test("an inbox wait in one process ends when the item is made in the other [§5.9.2 wait]", async () => {
   const [one, two] = await Promise.all([startProcess(env), startProcess(env)]);
   const { person, agent } = await createPair(one.url);
   const key_id = agent.key.id;

@@ -38,7 +38,7 @@ async function eventsUntilNow(streams: readonly EventStream[], person: Send) {
   );
 }
 
-test("changes of one task by two processes reach every stream in one order, none missing, none twice [§6 task.updated]", async () => {
+test("changes of one task by two processes reach every stream in one order, none missing, none twice [§7.2 task.updated]", async () => {
   const apps = await startTwo();
   const { person, agent } = await createPair(apps[0].url);
   const task = await createTask(agent.send);
@@ -83,7 +83,7 @@ test("changes of one task by two processes reach every stream in one order, none
 }, 60_000);
 
 test(
-  "counts, lists and events of two busy processes agree [§2 Key counts] [§6 Reconnect 1]",
+  "counts, lists and events of two busy processes agree [§2.3.5] [§7.4.1]",
   seeded("two busy processes", async (random) => {
     const apps = await startTwo();
     const { person, agent } = await createPair(apps[0].url);

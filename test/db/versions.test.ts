@@ -1,4 +1,4 @@
-/** Versions side by side on one store (decisions.md, Holding a crowd, Versions). */
+/** Versions side by side on one store (docs/interface.md 17.4, 17.5). */
 
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

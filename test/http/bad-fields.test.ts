@@ -34,7 +34,7 @@ async function forEachField(
   }
 }
 
-test("a value that a field does not take is 422 and stores nothing [§7 422] [§4 Tasks Update body 2]", async () => {
+test("a value that a field does not take is 422 and stores nothing [§9.2.1 422] [§5.5.5(2)]", async () => {
   const before = await world.stored();
   const { faults, add } = createCollector();
   let tried = 0;
@@ -50,7 +50,7 @@ test("a value that a field does not take is 422 and stores nothing [§7 422] [§
   expect(await world.stored()).toEqual(before);
 });
 
-test("every invalid field of a body is named, and none that is valid [§7 422]", async () => {
+test("every invalid field of a body is named, and none that is valid [§9.2.1 422]", async () => {
   const before = await world.stored();
   const { faults, add } = createCollector();
   for (const route of BODY_ROUTES) {
@@ -65,9 +65,9 @@ test("every invalid field of a body is named, and none that is valid [§7 422]",
   expect(await world.stored()).toEqual(before);
 });
 
-test("a required field that is missing is 422 [§7 422]", async () => {
+test("a required field that is missing is 422 [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
-  // interface.md §4: what each body must hold; the fields of any other route are optional.
+  // docs/interface.md 5: what each body must hold; the fields of any other route are optional.
   const required: Record<string, string[]> = {
     "PATCH /v1/account": ["settings"],
     "PUT /v1/devices/{device_id}": [
@@ -116,7 +116,7 @@ test("exactly the limit, in code points, is taken and stored as sent", async () 
   expect(faults).toEqual([]);
 });
 
-test("only progress and status_note of a task take null, which clears them [§4 Tasks Update body 2]", async () => {
+test("only progress and status_note of a task take null, which clears them [§5.5.5(2)]", async () => {
   const task = await createTask(world.agent.send);
   const path = `PATCH /v1/tasks/${task.id}` as const;
   const set = { progress: 5, status_note: "on it" };
@@ -129,7 +129,7 @@ test("only progress and status_note of a task take null, which clears them [§4 
   }
 });
 
-test("an account names the key of a new task, with an id and nothing else [§4 Tasks Create key_id account] [§7 422]", async () => {
+test("an account names the key of a new task, with an id and nothing else [§5.5.3(1)] [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   const create = BODY_ROUTES.find((route) => route.procedure === "tasks.create")!;
   const without = await world.send(create, "account", { body: '{"title":"a"}' });
@@ -142,7 +142,7 @@ test("an account names the key of a new task, with an id and nothing else [§4 T
   expect(faults).toEqual([]);
 });
 
-test("a reason says what to do, not what is wrong besides [§7 422]", async () => {
+test("a reason says what to do, not what is wrong besides [§9.2.1 422]", async () => {
   const reasons = async (line: `${string} /${string}`, body: object) =>
     (await (line.endsWith("account") ? world.person : world.agent).send(line, body)).body.fields;
   const ask = "POST /v1/questions";

@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const MIB = 1024 * 1024;
-/** decisions.md, General: on these a missing body is the same as `{}`. */
+/** docs/interface.md 1.3.2: on these a missing body is the same as `{}`. */
 const OPTIONAL_BODY = ["POST /v1/accounts", "POST /v1/attest/challenge"];
 
 /** Calls `send` for every route with a body and every credential kind it lets in. */
@@ -41,7 +41,7 @@ async function forEachBody(
 /** A byte that never occurs, one cut off, an overlong form, a surrogate, one past the last. */
 const NOT_UTF8 = [[0xff], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]];
 
-test("a body that is not JSON is 400 [§7 code]", async () => {
+test("a body that is not JSON is 400 [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const good = bodyOf(world, route, kind)!;
@@ -79,7 +79,7 @@ test("a body that is not JSON is 400 [§7 code]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a missing body is 400, where it may not be left out [§7 code]", async () => {
+test("a missing body is 400, where it may not be left out [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const answers = [
@@ -96,7 +96,7 @@ test("a missing body is 400, where it may not be left out [§7 code]", async () 
   expect(faults).toEqual([]);
 });
 
-test("a body that is JSON but no object is 422, the field being the body [§7 422]", async () => {
+test("a body that is JSON but no object is 422, the field being the body [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   const deep = 50_000;
   const kinds = ["null", "[1]", "[]", '"x"', "5", "true", "[{}]", `"${MARK}"`, `[["${MARK}"]]`];
@@ -109,7 +109,7 @@ test("a body that is JSON but no object is 422, the field being the body [§7 42
   expect(faults).toEqual([]);
 });
 
-test("an unknown field is 422, named if its name looks like a field [§7 422]", async () => {
+test("an unknown field is 422, named if its name looks like a field [§9.2.1 422]", async () => {
   const names: [name: string, field: string][] = [
     ["titel", "titel"],
     ["x", "x"],
@@ -152,14 +152,14 @@ test("an unknown field is 422, named if its name looks like a field [§7 422]", 
   expect(faults).toEqual([]);
 });
 
-test("what stands behind __proto__ is no field of the body [§7 422]", async () => {
+test("what stands behind __proto__ is no field of the body [§9.2.1 422]", async () => {
   const task = `/v1/tasks/${world.task.id}`;
   const patch = ROUTES.find((route) => route.procedure === "tasks.update")!;
   const body = `{"__proto__":{"title":"${MARK}","notify":false},"status":"done"}`;
   expectProblem(await world.send(patch, "key", { body }, task), "invalid_fields", ["unknown"]);
 });
 
-test("a body field named like a path or query parameter is 422 [§7 422]", async () => {
+test("a body field named like a path or query parameter is 422 [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   let tried = 0;
   await forEachBody(async ({ route, kind, label }) => {
@@ -174,7 +174,7 @@ test("a body field named like a path or query parameter is 422 [§7 422]", async
   expect(faults).toEqual([]);
 });
 
-test("a body of another media type is 415 [§7 code]", async () => {
+test("a body of another media type is 415 [§9.1.3]", async () => {
   const types = [
     ...[null, "text/plain", "text/json", "application/jsonx", "application/jsonp", "json", "*/*"],
     ...["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", MARK],
@@ -211,7 +211,7 @@ function inChunks(bytes: Uint8Array): ReadableStream {
   });
 }
 
-test("a body above 256 KiB is 413, with a declared length and in chunks [§7 code]", async () => {
+test("a body above 256 KiB is 413, with a declared length and in chunks [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   const big = Buffer.alloc(10 * MIB, 0x20);
   await forEachBody(async ({ route, kind, label }) => {
@@ -225,7 +225,7 @@ test("a body above 256 KiB is 413, with a declared length and in chunks [§7 cod
   expect(faults).toEqual([]);
 });
 
-test("exactly 256 KiB is read, one byte more is not [§7 code]", async () => {
+test("exactly 256 KiB is read, one byte more is not [§9.1.3]", async () => {
   const { faults, add } = createCollector();
   await forEachBody(async ({ route, kind, label }) => {
     const body = "[1]".padEnd(MIB / 4, " ");
@@ -246,7 +246,7 @@ test("exactly 256 KiB is read, one byte more is not [§7 code]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("a declared length above the limit is refused before the body comes [§7 code]", async () => {
+test("a declared length above the limit is refused before the body comes [§9.1.3]", async () => {
   for (const route of ROUTES) {
     // 100 MiB too: no limit of the server beneath may answer in our place.
     for (const size of [10 * MIB, 100 * MIB]) {
@@ -266,7 +266,7 @@ test("a declared length above the limit is refused before the body comes [§7 co
   }
 });
 
-test("chunks without an end are refused once they are too many [§7 code]", async () => {
+test("chunks without an end are refused once they are too many [§9.1.3]", async () => {
   const chunk = `10000\r\n${" ".repeat(0x10000)}\r\n`;
   for (const route of BODY_ROUTES) {
     const { credentials, pathOf } = world;
@@ -285,7 +285,7 @@ test("chunks without an end are refused once they are too many [§7 code]", asyn
   }
 });
 
-test("after a refused body, the connection does not take the rest of it for a request [§7 code]", async () => {
+test("after a refused body, the connection does not take the rest of it for a request [§9.1.3]", async () => {
   const authorization = `Bearer ${world.agent.secret}`;
   const inner = head("DELETE", `/v1/tasks/${world.task.id}`, { authorization });
   const connection = await connect(app.url);
@@ -306,7 +306,7 @@ test("after a refused body, the connection does not take the rest of it for a re
   connection.end();
 });
 
-test("a client that goes in the middle of its body leaves nothing behind [§7 code]", async () => {
+test("a client that goes in the middle of its body leaves nothing behind [§9.1.3]", async () => {
   const connection = await connect(app.url);
   const headers = {
     authorization: `Bearer ${world.agent.secret}`,

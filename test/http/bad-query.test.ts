@@ -43,7 +43,7 @@ async function forEachCall(
   }
 }
 
-test("an id that is no id of the caller's is 404, whatever its shape [§7 404]", async () => {
+test("an id that is no id of the caller's is 404, whatever its shape [§1.4.3]", async () => {
   const { faults, add } = createCollector();
   const { task, question, agent, person } = world;
   await forEachCall(
@@ -102,7 +102,7 @@ test("an id that is no id of the caller's is 404, whatever its shape [§7 404]",
   expect(faults).toEqual([]);
 });
 
-test("a parameter outside its range or form is 422, never clamped [§7 422]", async () => {
+test("a parameter outside its range or form is 422, never clamped [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   await forEachCall(
     (route) => route.in_query.length > 0,
@@ -125,7 +125,7 @@ test("a parameter outside its range or form is 422, never clamped [§7 422]", as
   expect(faults).toEqual([]);
 });
 
-test("a parameter given twice is 422, also when both are the same [§7 422]", async () => {
+test("a parameter given twice is 422, also when both are the same [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   await forEachCall(
     (route) => route.in_query.length > 0,
@@ -143,7 +143,7 @@ test("a parameter given twice is 422, also when both are the same [§7 422]", as
   expect(faults).toEqual([]);
 });
 
-test("the ends of each range are taken, and unknown parameters are ignored [§4 Tasks List limit] [§9]", async () => {
+test("the ends of each range are taken, and unknown parameters are ignored [§5.5.2 limit] [§17.1]", async () => {
   const unknown = [
     ...["?x=1", "?", "?&&", "?=", "?%00=%00", "?%", "?__proto__=1&constructor=2&toString=3"],
     ...["?Limit=0&STATUS=x&Wait=51", "?limit[]=0&status[]=x", "?x=1&x=1", `?${MARK}=${MARK}`],
@@ -173,7 +173,7 @@ test("the ends of each range are taken, and unknown parameters are ignored [§4 
   expect(faults).toEqual([]);
 });
 
-test("a cursor that is not of this list and filter is 422 [§4 Tasks List cursor]", async () => {
+test("a cursor that is not of this list and filter is 422 [§1.5.2]", async () => {
   const { person, agent, other } = world;
   const cursorOf = async (send: typeof agent.send, query: string): Promise<string> => {
     const { body } = await send(`GET /v1/tasks?limit=1${query}`);

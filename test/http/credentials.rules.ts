@@ -1,4 +1,4 @@
-/** Who may do what to whose: one rule for each procedure, from the columns and clauses of interface.md. */
+/** Who may do what to whose: one rule for each procedure, from the columns and clauses of docs/interface.md. */
 
 import { DEVICE } from "../support/client.ts";
 import type { Resource } from "../support/credentials.ts";
@@ -6,7 +6,7 @@ import type { Resource } from "../support/credentials.ts";
 export interface Action {
   /** What the request names, if anything; it must be the caller's. */
   readonly names?: Resource;
-  /** The kind that may not send this: `422 fields.key_id` (§4 Tasks, Create body; §5 3). */
+  /** The kind that may not send this: `422 fields.key_id` (§5.5.3, §4.1.4). */
   readonly not_for?: "account" | "key";
   /** True: what is named or shown may be of any key of the caller's account. */
   readonly by_account?: boolean;
@@ -19,7 +19,7 @@ export interface Action {
 }
 
 export interface Rule {
-  /** interface.md §4, the Auth columns. */
+  /** docs/interface.md 5.1.1. */
   readonly access: "none" | "account" | "key" | "any";
   readonly actions: Readonly<Record<string, Action>>;
 }
@@ -31,20 +31,20 @@ const ASK = { prompt: "p", kind: "text" };
 export const RULES: Readonly<Record<string, Rule>> = {
   "accounts.create": {
     access: "none",
-    actions: { "[§4 Accounts POST] [§5 2]": { input: () => ({}), success: 201 } },
+    actions: { "[§5.2.1] [§4.1.3]": { input: () => ({}), success: 201 } },
   },
   "attest.challenge": {
     access: "none",
-    actions: { "[§4 Accounts attest] [§5 2]": { input: () => ({}), success: 200 } },
+    actions: { "[§4.2.2] [§4.1.3]": { input: () => ({}), success: 200 } },
   },
   "accounts.get": {
     access: "account",
-    actions: { "[§4 Accounts GET]": { input: () => ({}), success: 200 } },
+    actions: { "[§5.2.2]": { input: () => ({}), success: 200 } },
   },
   "accounts.update": {
     access: "account",
     actions: {
-      "[§4 Accounts PATCH]": {
+      "[§5.2.3]": {
         input: () => ({ settings: { live_activities: false } }),
         success: 200,
       },
@@ -56,7 +56,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   "accounts.delete": {
     access: "account",
-    actions: { "[§4 Accounts DELETE]": { input: () => ({}), success: 204, ends: true } },
+    actions: { "[§5.2.5]": { input: () => ({}), success: 204, ends: true } },
   },
   "devices.list": {
     access: "account",
@@ -65,7 +65,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "devices.put": {
     access: "account",
     actions: {
-      "[§4 Devices PUT]": {
+      "[§5.3.2]": {
         input: () => ({ device_id: `dev_${crypto.randomUUID()}`, ...DEVICE }),
         success: 200,
       },
@@ -74,7 +74,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "devices.delete": {
     access: "account",
     actions: {
-      "[§4 Devices DELETE]": {
+      "[§5.3.3]": {
         names: "device",
         input: (device_id) => ({ device_id }),
         success: 204,
@@ -84,16 +84,16 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   "keys.list": {
     access: "account",
-    actions: { "[§4 Keys GET]": { input: () => ({}), success: 200 } },
+    actions: { "[§5.4.1]": { input: () => ({}), success: 200 } },
   },
   "keys.create": {
     access: "account",
-    actions: { "[§4 Keys POST]": { input: () => ({ label: "new" }), success: 201 } },
+    actions: { "[§5.4.2]": { input: () => ({ label: "new" }), success: 201 } },
   },
   "keys.update": {
     access: "account",
     actions: {
-      "[§4 Keys PATCH]": {
+      "[§5.4.3]": {
         names: "key",
         input: (key_id) => ({ key_id, label: "renamed" }),
         success: 200,
@@ -103,7 +103,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "keys.delete": {
     access: "account",
     actions: {
-      "[§4 Keys DELETE]": {
+      "[§5.4.4]": {
         names: "key",
         input: (key_id) => ({ key_id }),
         success: 204,
@@ -114,7 +114,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "keys.activity": {
     access: "account",
     actions: {
-      "[§4 Keys activity] [§4 Activity log]": {
+      "[§5.4.5] [§15.1.5]": {
         names: "key",
         input: (key_id) => ({ key_id }),
         success: 200,
@@ -124,8 +124,8 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "tasks.list": {
     access: "any",
     actions: {
-      "[§4 Tasks GET]": { input: () => ({}), success: 200 },
-      "[§4 Tasks List key_id] [§5 3]": {
+      "[§5.5.4]": { input: () => ({}), success: 200 },
+      "[§5.5.2 key_id] [§4.1.4]": {
         names: "key",
         not_for: "key",
         input: (key_id) => ({ key_id }),
@@ -136,13 +136,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "tasks.create": {
     access: "any",
     actions: {
-      "[§4 Tasks Create key_id account] [§4 Tasks Create key_id key] [§5 3]": {
+      "[§5.5.3(1)] [§5.5.3(2)] [§4.1.4]": {
         names: "key",
         not_for: "key",
         input: (key_id) => ({ key_id, title: "new" }),
         success: 201,
       },
-      "without key_id [§4 Tasks Create key_id account] [§7 422]": {
+      "without key_id [§5.5.3(1)] [§9.2.1 422]": {
         not_for: "account",
         input: () => ({ title: "new" }),
         success: 201,
@@ -152,18 +152,18 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "tasks.get": {
     access: "any",
     actions: {
-      "[§4 Tasks credentials]": { names: "task", input: (task_id) => ({ task_id }), success: 200 },
+      "[§5.5.1]": { names: "task", input: (task_id) => ({ task_id }), success: 200 },
     },
   },
   "tasks.update": {
     access: "any",
     actions: {
-      "[§4 Tasks PATCH] [§5 3]": {
+      "[§5.5.5] [§4.1.4]": {
         names: "task",
         input: (task_id) => ({ task_id, progress: 7 }),
         success: 200,
       },
-      "without a change [§4 Tasks Update body 4]": {
+      "without a change [§5.5.5(4)]": {
         names: "task",
         input: (task_id) => ({ task_id }),
         success: 200,
@@ -173,7 +173,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "tasks.delete": {
     access: "any",
     actions: {
-      "[§4 Tasks DELETE] [§5 3]": {
+      "[§5.5.6] [§4.1.4]": {
         names: "task",
         input: (task_id) => ({ task_id }),
         success: 204,
@@ -184,13 +184,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "liveActivities.put": {
     access: "account",
     actions: {
-      "the task [§4 Live activities 2]": {
+      "the task [§5.6.1(2)]": {
         names: "task",
         beside: "device",
         input: (task_id, device_id) => ({ task_id, device_id, push_token: "ab" }),
         success: 204,
       },
-      "the device [§4 Live activities 2]": {
+      "the device [§5.6.1(2)]": {
         names: "device",
         beside: "task",
         input: (device_id, task_id) => ({ task_id, device_id, push_token: "ab" }),
@@ -201,13 +201,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "liveActivities.delete": {
     access: "account",
     actions: {
-      "the task [§4 Live activities 2] [§4 Live activities 3]": {
+      "the task [§5.6.1(2)] [§5.6.2(1)]": {
         names: "task",
         beside: "device",
         input: (task_id, device_id) => ({ task_id, device_id }),
         success: 204,
       },
-      "the device [§4 Live activities 2] [§4 Live activities 3]": {
+      "the device [§5.6.1(2)] [§5.6.2(1)]": {
         names: "device",
         beside: "task",
         input: (device_id, task_id) => ({ task_id, device_id }),
@@ -218,7 +218,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "questions.list": {
     access: "any",
     actions: {
-      "[§4 Questions GET]": { input: () => ({}), success: 200 },
+      "[§5.7.1]": { input: () => ({}), success: 200 },
       "by key": {
         names: "key",
         not_for: "key",
@@ -231,18 +231,18 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "questions.ask": {
     access: "key",
     actions: {
-      "[§4 Ask body task_id]": {
+      "[§5.7.2(2)]": {
         names: "task",
         input: (task_id) => ({ ...ASK, task_id }),
         success: 201,
       },
-      "about no task [§4 Questions POST]": { input: () => ASK, success: 201 },
+      "about no task [§5.7.2]": { input: () => ASK, success: 201 },
     },
   },
   "questions.get": {
     access: "any",
     actions: {
-      "[§4 Questions GET one]": {
+      "[§5.7.3]": {
         names: "question",
         input: (question_id) => ({ question_id }),
         success: 200,
@@ -252,7 +252,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "questions.answer": {
     access: "account",
     actions: {
-      "[§4 Questions answer] [§4 Answer]": {
+      "[§5.7.4] [§5.7.4(2)]": {
         names: "question",
         input: (question_id) => ({ question_id, ...ANSWER }),
         success: 200,
@@ -263,7 +263,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "questions.cancel": {
     access: "key",
     actions: {
-      "[§4 Cancel]": {
+      "[§5.7.5]": {
         names: "question",
         input: (question_id) => ({ question_id }),
         success: 204,
@@ -273,12 +273,12 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   "inbox.read": {
     access: "key",
-    actions: { "[§4 Inbox GET]": { by_account: true, input: () => ({}), success: 200 } },
+    actions: { "[§5.9.2]": { by_account: true, input: () => ({}), success: 200 } },
   },
   "inbox.ofKey": {
     access: "account",
     actions: {
-      "[§4 Inbox account view]": {
+      "[§5.9.4]": {
         names: "key",
         input: (key_id) => ({ key_id }),
         success: 200,
@@ -288,7 +288,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   "messages.send": {
     access: "any",
     actions: {
-      "[§4 Messages POST]": {
+      "[§5.10.1]": {
         names: "key",
         by_account: true,
         input: (key_id) => ({ key_id, text: "hello" }),
@@ -298,6 +298,6 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   "agents.list": {
     access: "key",
-    actions: { "[§4 Agents GET]": { by_account: true, input: () => ({}), success: 200 } },
+    actions: { "[§5.11.1]": { by_account: true, input: () => ({}), success: 200 } },
   },
 };

@@ -19,7 +19,7 @@ import { type Action, RULES, type Rule } from "./credentials.rules.ts";
 const app = await startTestApp();
 const holders = await createHolders(app.url);
 
-/** The one answer that is right, from the order of the checks (decisions.md, Errors). */
+/** The one answer that is right, from the order of the checks (docs/interface.md 9.4). */
 function expected(
   { access }: Rule,
   action: Action,
@@ -97,7 +97,7 @@ async function tryAction(surface: Surface, procedure: string, rule: Rule, action
   return faults;
 }
 
-test("every procedure has a rule, and lets in whom its rule says [§5 2]", () => {
+test("every procedure has a rule, and lets in whom its rule says [§4.1.3]", () => {
   const access = ROUTES.map((route) => [route.procedure, route.access]);
   const rules = Object.entries(RULES).map(([procedure, rule]) => [procedure, rule.access]);
   expect(Object.fromEntries(access)).toEqual(Object.fromEntries(rules));
@@ -106,7 +106,7 @@ test("every procedure has a rule, and lets in whom its rule says [§5 2]", () =>
 for (const route of ROUTES) {
   const rule = RULES[route.procedure];
   for (const [clause, action] of Object.entries(rule?.actions ?? {})) {
-    test(`${nameOf(route)}: who may, on whose ${action.names ?? "own"} ${clause} [§7 404] [§5 4]`, async () => {
+    test(`${nameOf(route)}: who may, on whose ${action.names ?? "own"} ${clause} [§1.4.3] [§4.1.5]`, async () => {
       expect(await tryAction("rest", route.procedure, rule!, action)).toEqual([]);
     });
   }
@@ -115,7 +115,7 @@ for (const route of ROUTES) {
 /** One of each shape: reads, changes, ends, lists, and what names another resource. */
 const SAMPLE = ["tasks.get", "tasks.update", "tasks.list", "tasks.create", "questions.ask"];
 for (const procedure of [...SAMPLE, "questions.answer", "keys.delete", "accounts.get"]) {
-  test(`/trpc ${procedure}: who may, on whose [§5 3] [§5 4] [§7 404]`, async () => {
+  test(`/trpc ${procedure}: who may, on whose [§4.1.4] [§4.1.5] [§1.4.3]`, async () => {
     const rule = RULES[procedure]!;
     for (const action of Object.values(rule.actions)) {
       expect(await tryAction("trpc", procedure, rule, action)).toEqual([]);
@@ -123,7 +123,7 @@ for (const procedure of [...SAMPLE, "questions.answer", "keys.delete", "accounts
   });
 }
 
-test("GET /v1/events lets in an account alone [§4 Event stream] [§5 1] [§5 4]", async () => {
+test("GET /v1/events lets in an account alone [§7.1.1] [§4.1.1] [§4.1.5]", async () => {
   for (const { name, header, is } of holders.credentials) {
     const response = await fetch(`${app.url}/v1/events`, {
       ...(header !== null && { headers: { authorization: header } }),

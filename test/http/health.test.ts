@@ -1,4 +1,4 @@
-/** `GET /health` (decisions.md, Other routes). */
+/** `GET /health` (docs/interface.md 5.12.1). */
 
 import { expect, test } from "bun:test";
 import manifest from "../../package.json" with { type: "json" };
@@ -7,7 +7,7 @@ import { client, createPair } from "../support/client.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-test("it tells without a credential that all is well [§4 Other health]", async () => {
+test("it tells without a credential that all is well [§5.12.1]", async () => {
   const app = await startTestApp();
   const { status, headers, body } = await client(app.url)("GET /health");
   expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
@@ -15,7 +15,7 @@ test("it tells without a credential that all is well [§4 Other health]", async 
 });
 
 test.if(STORE_KIND === "server")(
-  "it tells that the store is away, and that it is back [§4 Other health]",
+  "it tells that the store is away, and that it is back [§5.12.1]",
   async () => {
     const { url: database_url, sqld } = await createTestStore();
     const app = await startTestApp({ database_url });

@@ -22,7 +22,7 @@ const app = await startTestApp({ database_url });
 /** Another server process on the same store, as far as a request can tell. */
 const peer = await startTestApp({ database_url });
 
-test("a credential is a bearer token, whole and unchanged [§5 1] [§5 2]", async () => {
+test("a credential is a bearer token, whole and unchanged [§4.1.1] [§4.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   for (const [path, secret] of [
     ["/v1/account", person.token],
@@ -79,14 +79,14 @@ test("a credential is a bearer token, whole and unchanged [§5 1] [§5 2]", asyn
   }
 });
 
-test("a credential that is sent where none is needed is not looked at [§5 2]", async () => {
+test("a credential that is sent where none is needed is not looked at [§4.1.3]", async () => {
   for (const authorization of ["Bearer mca_x", "Basic x", "x"]) {
     const answer = await exchange(app.url, "POST", "/v1/accounts", { headers: { authorization } });
     expect(answer.status).toBe(201);
   }
 });
 
-test("lists show the caller's own and nothing else [§4 Tasks credentials] [§4 Questions GET] [§4 Keys GET]", async () => {
+test("lists show the caller's own and nothing else [§5.5.1] [§5.7.1] [§5.4.1]", async () => {
   const person = await createPerson(app.url);
   const agents = [await createAgent(app.url, person, "a"), await createAgent(app.url, person, "b")];
   const stranger = await createPair(app.url);
@@ -133,7 +133,7 @@ test("lists show the caller's own and nothing else [§4 Tasks credentials] [§4 
   expect(body.keys.map((key: any) => key.counts.todo)).toEqual([1, 1]);
 });
 
-test("what is not there and what is another's are told apart by nothing [§7 404]", async () => {
+test("what is not there and what is another's are told apart by nothing [§1.4.3]", async () => {
   const mine = await createPair(app.url);
   const other = await createPair(app.url);
   const task = await createTask(other.agent.send);
@@ -163,7 +163,7 @@ test("what is not there and what is another's are told apart by nothing [§7 404
   }
 });
 
-test("a key deleted in one process is refused at once in another [§5 4] [§4 Keys deleted at once]", async () => {
+test("a key deleted in one process is refused at once in another [§4.1.5] [§5.4.6(1)]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send);
   const question = await ask(agent.send);
@@ -188,7 +188,7 @@ test("a key deleted in one process is refused at once in another [§5 4] [§4 Ke
   }
 });
 
-test("an account deleted in one process is refused at once in another, with its keys [§5 4] [§4 Accounts DELETE]", async () => {
+test("an account deleted in one process is refused at once in another, with its keys [§4.1.5] [§5.2.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const there = { agent: client(peer.url, agent.secret), person: client(peer.url, person.token) };
   const stream = await openStream(peer.url, person.token);
@@ -201,7 +201,7 @@ test("an account deleted in one process is refused at once in another, with its 
   expect(stream.events.at(-1)).toEqual({ event: "account.deleted", data: {} });
 });
 
-test("a request that waits is refused at once when its credential goes in another process [§5 4]", async () => {
+test("a request that waits is refused at once when its credential goes in another process [§4.1.5]", async () => {
   for (const end of ["key", "account"] as const) {
     const { person, agent } = await createPair(app.url);
     const question = await ask(agent.send);

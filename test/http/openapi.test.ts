@@ -25,7 +25,7 @@ const operationOf = (name: string): any => {
   return document.paths[path]?.[method.toLowerCase()];
 };
 
-test("it is a valid OpenAPI 3.1 document [§9]", async () => {
+test("it is a valid OpenAPI 3.1 document [§17.1]", async () => {
   expect(document.openapi).toMatch(/^3\.1\./);
   const validator = new Validator();
   const { valid, errors } = await validator.validate(structuredClone(document));
@@ -46,7 +46,7 @@ test("it is a valid OpenAPI 3.1 document [§9]", async () => {
   expect(document.servers).toEqual([{ url: app.url }]);
 });
 
-test("it lists every route and no other [§9]", () => {
+test("it lists every route and no other [§17.1]", () => {
   const listed = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -60,7 +60,7 @@ test("it lists every route and no other [§9]", () => {
 for (const [name, { success, access, body, query = [], repeatable, errors = [] }] of Object.entries(
   OPERATIONS,
 )) {
-  test(`${name}: status, credential, body, parameters and errors as they are [§7 code]`, () => {
+  test(`${name}: status, credential, body, parameters and errors as they are [§9.1.3]`, () => {
     const operation = operationOf(name);
     const statuses = Object.keys(operation.responses).map(Number);
     expect(statuses.filter((status) => status < 400)).toEqual([success]);
@@ -141,7 +141,7 @@ function closed(node: any): any {
   return copy;
 }
 
-test("real answers are of a status and a shape that the document gives [§7 code] [§9]", async () => {
+test("real answers are of a status and a shape that the document gives [§9.1.3] [§17.1]", async () => {
   const faults: string[] = [];
   const met = new Set<string>();
   /** Calls a route; `ids` fill its parameters in order. */
@@ -310,7 +310,7 @@ test("every body has an example that its schema takes", () => {
   expect(faults).toEqual([]);
 });
 
-test("the codes of errors are those that the service gives [§7 code]", async () => {
+test("the codes of errors are those that the service gives [§9.1.3]", async () => {
   const { enum: codes } = document.components.schemas.Problem.properties.code;
   const known = ["invalid_json", "unauthorized", "forbidden", "account_creation_off", "not_found"];
   const conflicts = ["question_not_pending", "too_many_pending_questions", "too_many_keys"];

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const TOO_LARGE = Buffer.alloc(256 * 1024 + 1, "{");
 
-test("path, method, size, media type, JSON, credential, kind, fields, in this order [§7 code]", async () => {
+test("path, method, size, media type, JSON, credential, kind, fields, in this order [§9.1.3]", async () => {
   const faults: string[] = [];
   for (const route of BODY_ROUTES) {
     const path = world.pathOf(route);
@@ -65,7 +65,7 @@ test("path, method, size, media type, JSON, credential, kind, fields, in this or
   expect(faults).toEqual([]);
 });
 
-test("a route without a body: path, method, size, credential, kind, fields, resource [§7 code]", async () => {
+test("a route without a body: path, method, size, credential, kind, fields, resource [§9.1.3]", async () => {
   const faults: string[] = [];
   const { credentials } = world;
   for (const route of ROUTES.filter(({ in_body }) => in_body === null)) {
@@ -103,7 +103,7 @@ test("a route without a body: path, method, size, credential, kind, fields, reso
   expect(faults).toEqual([]);
 });
 
-test("resource, state, then whether the answer fits [§4 Answer] [§7 404] [§7 409] [§7 422]", async () => {
+test("resource, state, then whether the answer fits [§5.7.4(2)] [§1.4.3] [§9.2.1 409] [§9.2.1 422]", async () => {
   const { person, agent } = await createPair(app.url);
   const stranger = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "?", kind: "choice", options: ["a", "b"] });

@@ -35,7 +35,7 @@ const filled = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) =>
 
 const bearer = (kind: Kind) => ({ authorization: `Bearer ${world.credentials[kind]}` });
 
-test("a known path with another method is 405 and names those it has [§7 code]", async () => {
+test("a known path with another method is 405 and names those it has [§9.1.3]", async () => {
   const before = await world.stored();
   const faults: string[] = [];
   for (const [path, methods] of PATHS) {
@@ -81,7 +81,7 @@ test("HEAD answers like GET, without a body", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("HEAD of the event stream opens none [§4 Event stream]", async () => {
+test("HEAD of the event stream opens none [§7.1.1]", async () => {
   const { status, headers, text } = await sendRaw(app.url, "HEAD", "/v1/events", bearer("account"));
   expect([status, headers.get("content-type"), text]).toEqual([200, "text/event-stream", ""]);
   expect((await sendRaw(app.url, "HEAD", "/v1/events", bearer("key"))).status).toBe(403);
@@ -89,7 +89,7 @@ test("HEAD of the event stream opens none [§4 Event stream]", async () => {
   expect(app.streams.count()).toBe(0);
 });
 
-test("HEAD has no effect: the task is not seen and the wait is none [§2 Task seen_at]", async () => {
+test("HEAD has no effect: the task is not seen and the wait is none [§2.4.2]", async () => {
   const { agent, person, question } = world;
   const unseen = await createTask(person.send, { title: "unseen", key_id: agent.key.id });
   for (const path of [`/v1/tasks/${unseen.id}`, "/v1/tasks"]) {
@@ -105,7 +105,7 @@ test("HEAD has no effect: the task is not seen and the wait is none [§2 Task se
   expect((await agent.send(`GET /v1/tasks/${unseen.id}`)).body.seen_at).toBeNumber();
 });
 
-test("paths are exact: no other spelling of one is a route [§7 code] [§9]", async () => {
+test("paths are exact: no other spelling of one is a route [§9.1.3] [§17.1]", async () => {
   const before = await world.stored();
   const upper = (path: string) => path.replace(/^\/v1\/\w/, (start) => start.toUpperCase());
   const spellings: ((path: string) => string)[] = [
@@ -152,7 +152,7 @@ test("paths are exact: no other spelling of one is a route [§7 code] [§9]", as
   expect(await world.stored()).toEqual(before);
 });
 
-test("a path that is no route is 404, with and without a credential [§7 code] [§9]", async () => {
+test("a path that is no route is 404, with and without a credential [§9.1.3] [§17.1]", async () => {
   const paths = ["/v1", "/v1/", "/v1/nothing", "/v2/tasks", "/tasks", `/${MARK}`, `/v1/${MARK}`];
   for (const path of [...paths, "/v1/constructor", "/v1/__proto__", "/v1/:task_id", "/trpc"]) {
     for (const method of ["GET", "POST", "OPTIONS", "DELETE"]) {
@@ -165,7 +165,7 @@ test("a path that is no route is 404, with and without a credential [§7 code] [
   }
 });
 
-test("dot segments of a path are no way to another route [§7 404]", async () => {
+test("dot segments of a path are no way to another route [§1.4.3]", async () => {
   const dots = ["/v1/tasks/..", "/v1/tasks/.", "/v1/keys/../tasks", "/v1/tasks/%2e%2e/keys"];
   for (const path of [...dots, "/v1/tasks/../keys", "/v1/tasks/../../v1/keys", "/../v1/keys"]) {
     const { status, headers, text } = await sendRaw(app.url, "GET", path, bearer("account"));
@@ -175,7 +175,7 @@ test("dot segments of a path are no way to another route [§7 404]", async () =>
   }
 });
 
-test("every answer of a route may not be stored, and has its type [§7 code]", async () => {
+test("every answer of a route may not be stored, and has its type [§9.1.3]", async () => {
   for (const route of ROUTES) {
     for (const kind of ["none", ...kindsOf(route)] as const) {
       const body = bodyOf(world, route, kind === "none" ? kindsOf(route)[0]! : kind);

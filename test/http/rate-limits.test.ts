@@ -47,7 +47,7 @@ async function untilLimited(send: () => ReturnType<typeof exchange>, most = 300)
   throw new Error("it was never limited");
 }
 
-test("a key has 120 calls at once, each answer says what is left, and then it is told when to come again [§7 429 rate]", async () => {
+test("a key has 120 calls at once, each answer says what is left, and then it is told when to come again [§10.6.2]", async () => {
   const { agent } = await newPair();
   const credential = agent.secret;
   const list = { method: "GET", path: "/v1/tasks", credential };
@@ -88,7 +88,7 @@ test("a key has 120 calls at once, each answer says what is left, and then it is
   expect((await sendFrom({}, list)).status).toBe(429);
 });
 
-test("an account token has 240 calls at once, streams among them [§7 429 rate]", async () => {
+test("an account token has 240 calls at once, streams among them [§10.6.2]", async () => {
   const { person } = await newPair();
   await clock.advance(60);
   const stream = await openStream(app.url, person.token);
@@ -105,7 +105,7 @@ test("an account token has 240 calls at once, streams among them [§7 429 rate]"
   await refused.response.body!.cancel();
 });
 
-test("an address is charged for what it was refused without a valid credential, whatever for [§7 429 rate]", async () => {
+test("an address is charged for what it was refused without a valid credential, whatever for [§10.6.2]", async () => {
   const body = "{}";
   const large = "x".repeat(256 * 1024 + 1);
   const refusals: readonly (readonly [number, Sent])[] = [
@@ -161,7 +161,7 @@ test("an address is charged for what it was refused without a valid credential, 
   expect(made.status).toBe(201);
 });
 
-test("a refusal with a valid credential is not charged to the address [§7 429 rate]", async () => {
+test("a refusal with a valid credential is not charged to the address [§10.6.2]", async () => {
   const { person, agent } = await newPair();
   const address = newAddress();
   for (let i = 0; i < 35; i++) {
@@ -184,7 +184,7 @@ test("a refusal with a valid credential is not charged to the address [§7 429 r
   expect(look.headers.get("ratelimit")).toBe('"key";r=101;t=2');
 });
 
-test("every call of a tRPC batch is charged by itself [§7 429 rate]", async () => {
+test("every call of a tRPC batch is charged by itself [§10.6.2]", async () => {
   const { agent } = await newPair();
   const names = (count: number, name = "tasks.list") => Array(count).fill(name).join();
   const batch = (path: string, credential?: string, headers = {}) =>

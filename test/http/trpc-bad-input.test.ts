@@ -52,7 +52,7 @@ function inputOf(route: Route, kind: "none" | "account" | "key"): string {
   return JSON.stringify({ ...ids, ...JSON.parse(bodyOf(world, route, kind) ?? "{}") });
 }
 
-test("each field of each procedure refuses what it refuses on REST [§7 422]", async () => {
+test("each field of each procedure refuses what it refuses on REST [§9.2.1 422]", async () => {
   const faults: string[] = [];
   for (const route of BODY_ROUTES) {
     const kind = kindsOf(route)[0]!;
@@ -75,7 +75,7 @@ test("each field of each procedure refuses what it refuses on REST [§7 422]", a
   expect(faults).toEqual([]);
 });
 
-test("an input that is no object is 422, one that is no JSON is 400 [§7 422]", async () => {
+test("an input that is no object is 422, one that is no JSON is 400 [§9.2.1 422]", async () => {
   const faults: string[] = [];
   for (const route of ROUTES) {
     const kind = kindsOf(route)[0]!;
@@ -95,7 +95,7 @@ test("an input that is no object is 422, one that is no JSON is 400 [§7 422]", 
   expect(faults).toEqual([]);
 });
 
-test("query inputs are never coerced [§7 422]", async () => {
+test("query inputs are never coerced [§9.2.1 422]", async () => {
   const bad: [procedure: string, field: string, ...values: unknown[]][] = [
     ["tasks.list", "limit", "5", 0, 501, 1.5, null, true, [5]],
     ["tasks.list", "status", "todo", [], ["x"], null, {}, [["todo"]]],
@@ -116,7 +116,7 @@ test("query inputs are never coerced [§7 422]", async () => {
   expect(faults).toEqual([]);
 });
 
-test("bad patches are 422 on both surfaces, at first and after many good ones [§4 Tasks Update body 2] [§7 422]", async () => {
+test("bad patches are 422 on both surfaces, at first and after many good ones [§5.5.5(2)] [§9.2.1 422]", async () => {
   const path = `PATCH /v1/tasks/${task.id}` as const;
   const bodies: [body: string, field: string][] = [
     ['{"notify":"no"}', "notify"],
@@ -147,7 +147,7 @@ test("bad patches are 422 on both surfaces, at first and after many good ones [�
   before = await world.stored();
 });
 
-test("each code comes with its status, on this surface too [§7 code] [§5 4]", async () => {
+test("each code comes with its status, on this surface too [§9.1.3] [§4.1.5]", async () => {
   const json = (value: object) => ({ body: JSON.stringify(value) });
   const mine = { task_id: task.id };
   const no_task = json({ task_id: `${MARK}0` });
@@ -168,7 +168,7 @@ test("each code comes with its status, on this surface too [§7 code] [§5 4]", 
   expect(cases.flatMap(([answer, status, code]) => faultsOf(answer, status, code))).toEqual([]);
 });
 
-test("a body above the limit is refused before it comes [§7 code]", async () => {
+test("a body above the limit is refused before it comes [§9.1.3]", async () => {
   const connection = await connect(app.url);
   const authorization = `Bearer ${agent.secret}`;
   const headers = { authorization, "content-type": "application/json" };
@@ -178,7 +178,7 @@ test("a body above the limit is refused before it comes [§7 code]", async () =>
   connection.end();
 });
 
-test("21 calls in one batch are refused and none is made; 20 are made [§4 Tasks credentials]", async () => {
+test("21 calls in one batch are refused and none is made; 20 are made [§5.5.1]", async () => {
   const batch = (count: number) => {
     const inputs = Array.from({ length: count }, (_, i) => ({ title: `${i}` }));
     const names = Array(count).fill("tasks.create").join(",");
@@ -224,7 +224,7 @@ test("21 calls in one batch are refused and none is made; 20 are made [§4 Tasks
   expect(body.tasks).toHaveLength(2);
 });
 
-test("in a batch each call has its own code, and one that fails does not stop the others [§7 code]", async () => {
+test("in a batch each call has its own code, and one that fails does not stop the others [§9.1.3]", async () => {
   const inputs = [{ task_id: task.id }, { task_id: "x" }, { task_id: 5 }, {}, null];
   const names = `${Array(5).fill("tasks.get").join(",")},keys.list,tasks.nothing`;
   const input = encodeURIComponent(JSON.stringify({ ...inputs, 5: {}, 6: {} }));
@@ -270,7 +270,7 @@ test("a name that is no procedure is not repeated, alone, in a batch or beside a
   });
 });
 
-test("other methods do nothing, whatever they are answered [§7 code]", async () => {
+test("other methods do nothing, whatever they are answered [§9.1.3]", async () => {
   const body = JSON.stringify({ task_id: task.id });
   const input = `?input=${encodeURIComponent(body)}`;
   const headers = { authorization: `Bearer ${agent.secret}`, "content-type": "application/json" };

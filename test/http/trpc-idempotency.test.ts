@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on `/trpc` (decisions.md, Sending again without doing twice). */
+/** `Idempotency-Key` on `/trpc` (docs/interface.md 8). */
 
 import { expect, test } from "bun:test";
 import { createTRPCClient, httpBatchLink, httpLink, TRPCClientError } from "@trpc/client";

@@ -29,7 +29,7 @@ const modern = newEra(app.url, agent.secret);
 /** What was entered since the last call: action and code. */
 const actions = async () => (await entries()).map(({ action, code }) => [action, code]);
 
-test("each request has one entry, with the action of the interface's table [§4 Activity log action] [§4 Activity log 1]", async () => {
+test("each request has one entry, with the action of the interface's table [§15.2] [§15.1.1]", async () => {
   const { rpc } = await openSession(app.url, agent.secret);
   expect(await actions()).toEqual([["initialize", null]]);
   for (const send of [rpc, modern]) {
@@ -68,7 +68,7 @@ test("each request has one entry, with the action of the interface's table [§4 
   ]);
 });
 
-test("what is refused before the method is read is POST /mcp [§4 Activity log action]", async () => {
+test("what is refused before the method is read is POST /mcp [§15.2]", async () => {
   for (const body of ["{", "[]", "null", '{"jsonrpc":"2.0","id":1,"result":{}}']) {
     await post(app.url, agent.secret, body);
   }
@@ -91,7 +91,7 @@ test("what is refused before the method is read is POST /mcp [§4 Activity log a
   ]);
 });
 
-test("no entry: another credential, a refusal before it, a notification [§4 Activity log 2]", async () => {
+test("no entry: another credential, a refusal before it, a notification [§15.1.2]", async () => {
   const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   await post(app.url, null, list);
   await post(app.url, person.token, list);
@@ -108,7 +108,7 @@ test("no entry: another credential, a refusal before it, a notification [§4 Act
   expect(await actions()).toEqual([["ping", null]]);
 });
 
-test("a call that only waited has none; one that got a result, or asked, has one [§4 Activity log 2]", async () => {
+test("a call that only waited has none; one that got a result, or asked, has one [§15.1.2]", async () => {
   for (const rpc of [old, modern]) {
     const asked = (await callTool(rpc, "ask_question", { prompt: "p" })).structuredContent;
     const get = { question_id: asked.id, wait_seconds: 30 };
@@ -148,7 +148,7 @@ test("a call that only waited has none; one that got a result, or asked, has one
   }
 });
 
-test("rounds of one ask_question: the asking and the end have entries, the waiting between has none [§4 Activity log 2]", async () => {
+test("rounds of one ask_question: the asking and the end have entries, the waiting between has none [§15.1.2]", async () => {
   const args = { prompt: "p", wait_seconds: 20 };
   const round = async (state?: string) => {
     const more = state === undefined ? {} : { requestState: state };
@@ -167,7 +167,7 @@ test("rounds of one ask_question: the asking and the end have entries, the waiti
   ]);
 });
 
-test("an entry holds the key, the client, the host and the time, and no content [§2 Activity entry] [§4 Activity log 4]", async () => {
+test("an entry holds the key, the client, the host and the time, and no content [§2.8] [§15.1.4]", async () => {
   const { rpc } = await openSession(app.url, agent.secret);
   await entries();
   const at = clock.now();
@@ -195,7 +195,7 @@ test("an entry holds the key, the client, the host and the time, and no content 
   expect((await entries()).map(({ client }) => client)).toEqual([null, null]);
 });
 
-test("last_client is the clientInfo of the last request, in both eras [§2 Key last_client] [§6 key.updated client]", async () => {
+test("last_client is the clientInfo of the last request, in both eras [§2.3.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const told = async (count: number) => {
@@ -250,7 +250,7 @@ test("a client's name is cut and cleaned, and what is none is left out", async (
   await check({ name: " ", version: "1" }, null);
 });
 
-test("last_host comes with MCP requests too [§2 Key last_host]", async () => {
+test("last_host comes with MCP requests too [§2.3.4]", async () => {
   const { person, agent } = await createPair(app.url);
   const headers = { "x-agent-host": "laptop" };
   await newEra(app.url, agent.secret)("tools/list", {}, { headers });

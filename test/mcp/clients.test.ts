@@ -121,7 +121,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     await client.close();
   });
 
-  test(`the ${name} client that aborts a waiting call, or closes, frees its place [§4 Wait 4]`, async () => {
+  test(`the ${name} client that aborts a waiting call, or closes, frees its place [§6.5]`, async () => {
     const { agent } = await createPair(app.url);
     const client = await open(agent.secret);
     for (const streamed of [false, true]) {

@@ -25,7 +25,7 @@ const modern = newEra(app.url, agent.secret);
 
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list" });
 
-test("every version from 2024-11-05 on is negotiated, and one that is not known gets the newest old one [§4 Other mcp]", async () => {
+test("every version from 2024-11-05 on is negotiated, and one that is not known gets the newest old one [§12.1.1]", async () => {
   for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
     const params = { protocolVersion: version, capabilities: {}, clientInfo: CLIENT };
     const { status, body } = await post(
@@ -107,7 +107,7 @@ test("resources are the key's open tasks and pending questions, prompts take the
   }
 });
 
-test("no credential is 401, an account's is 403, and neither reads the body [§5 2] [§5 1]", async () => {
+test("no credential is 401, an account's is 403, and neither reads the body [§4.1.3] [§4.1.1]", async () => {
   for (const [secret, code] of [
     [null, "unauthorized"],
     [`mck_${"A".repeat(43)}`, "unauthorized"],
@@ -358,7 +358,7 @@ test("notifications are taken with 202, whatever they are", async () => {
   expect((await rpc("ping")).status).toBe(200);
 });
 
-test("a deleted key is refused at once [§5 4]", async () => {
+test("a deleted key is refused at once [§4.1.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const { rpc } = await openSession(app.url, agent.secret);
   await person.send(`DELETE /v1/keys/${agent.key.id}`);

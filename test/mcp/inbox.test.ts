@@ -24,7 +24,7 @@ const ERAS: readonly [string, (url: string, secret: string) => Rpc][] = [
 ];
 
 for (const [era, open] of ERAS) {
-  test(`peek and ack: what was not acknowledged comes again, and each result says how to (${era} era) [§4 Inbox GET]`, async () => {
+  test(`peek and ack: what was not acknowledged comes again, and each result says how to (${era} era) [§5.9.2]`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     for (const title of ["a", "b", "c"]) {
@@ -56,7 +56,7 @@ for (const [era, open] of ERAS) {
     expect((await agent.send("GET /v1/inbox")).body.items).toEqual([]);
   });
 
-  test(`a waiting read ends with the first item, whoever makes it, and an empty one says how to go on (${era} era) [§4 Inbox wait] [§4 Activity log 2]`, async () => {
+  test(`a waiting read ends with the first item, whoever makes it, and an empty one says how to go on (${era} era) [§5.9.2 wait] [§15.1.2]`, async () => {
     const pair = await createPair(app.url);
     const { person, agent } = pair;
     const other = await createAgent(app.url, person, "other");
@@ -108,7 +108,7 @@ for (const [era, open] of ERAS) {
   });
 }
 
-test("inbox and question waits, over MCP and REST, share the 32 of a key [§4 Wait 4] [§8 waiting requests]", async () => {
+test("inbox and question waits, over MCP and REST, share the 32 of a key [§6.5] [§10.2 waits]", async () => {
   const { person, agent } = await createPair(app.url);
   const [old, modern] = [oldEra(app.url, agent.secret), newEra(app.url, agent.secret)];
   const question = await ask(agent.send);
@@ -144,7 +144,7 @@ test("inbox and question waits, over MCP and REST, share the 32 of a key [§4 Wa
   expect(app.waits.count()).toBe(0);
 });
 
-test("a read by a tool is told to the account's stream, a peek is not [§6 inbox.updated]", async () => {
+test("a read by a tool is told to the account's stream, a peek is not [§7.3.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const rpc = newEra(app.url, agent.secret);
   await person.send("POST /v1/tasks", { title: "t", key_id: agent.key.id });

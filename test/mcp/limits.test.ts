@@ -27,7 +27,7 @@ const NOTE = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized
 /** Fills the buckets of whoever ran before. */
 const rest = () => clock.advance(60);
 
-test("a request of a key costs one call, whatever it is, and is refused with 429 beyond 120 [§7 429 rate]", async () => {
+test("a request of a key costs one call, whatever it is, and is refused with 429 beyond 120 [§10.6.2]", async () => {
   const { agent } = await createPair(app.url);
   const [old, modern] = [oldEra(app.url, agent.secret), newEra(app.url, agent.secret)];
   const asked = await ask(agent.send);
@@ -87,7 +87,7 @@ test("a request of a key costs one call, whatever it is, and is refused with 429
   expect((await old("tools/list")).status).toBe(429);
 });
 
-test("a request above the limit has an entry by its name, a notification none [§4 Activity log 1] [§4 Activity log 2]", async () => {
+test("a request above the limit has an entry by its name, a notification none [§15.1.1] [§15.1.2]", async () => {
   const pair = await createPair(app.url);
   const { agent } = pair;
   const entries = activityReader(clock, pair);
@@ -119,7 +119,7 @@ test("a request above the limit has an entry by its name, a notification none [�
   expect((await agent.send("GET /v1/tasks")).body.tasks).toEqual([]);
 });
 
-test("an account's token is charged before it is forbidden; what has none is charged to its address [§7 429 rate]", async () => {
+test("an account's token is charged before it is forbidden; what has none is charged to its address [§10.6.2]", async () => {
   await rest();
   const { person, agent } = await createPair(app.url);
   const first = await post(app.url, person.token, LIST);

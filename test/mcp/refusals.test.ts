@@ -53,7 +53,7 @@ const BODIES = [
 ] as const;
 
 for (const { tool, request, fixed, base } of BODIES) {
-  test(`${tool} refuses what ${request.split("/tsk_")[0]} refuses, and names the same fields [§7 422] [§7 code]`, async () => {
+  test(`${tool} refuses what ${request.split("/tsk_")[0]} refuses, and names the same fields [§9.2.1 422] [§9.1.3]`, async () => {
     const faults: string[] = [];
     const fields = Object.keys(toolNamed(tool).inputSchema.properties).filter(
       (name) => !Object.hasOwn(fixed, name) && name !== "wait_seconds",
@@ -133,7 +133,7 @@ test("wait_seconds is bounded as wait is, under its own name", async () => {
   expect(Object.keys(body.error.data.fields)).toEqual(["uri"]);
 });
 
-test("what a tool that reads cannot take names its field, and does nothing [§7 422]", async () => {
+test("what a tool that reads cannot take names its field, and does nothing [§9.2.1 422]", async () => {
   await person.send("POST /v1/tasks", { title: "unread", key_id: agent.key.id });
   const bad: Record<string, Record<string, unknown[]>> = {
     read_inbox: {
@@ -214,7 +214,7 @@ test("an error repeats no long text that was sent, be it an address, an id or a 
   }
 });
 
-test("what is not there, or not this key's, is not_found on both surfaces [§7 404]", async () => {
+test("what is not there, or not this key's, is not_found on both surfaces [§1.4.3]", async () => {
   const { agent: other } = await createPair(app.url);
   const foreign = await createTask(other.send);
   for (const [, rpc] of eras) {
@@ -227,7 +227,7 @@ test("what is not there, or not this key's, is not_found on both surfaces [§7 4
   }
 });
 
-test("every error has the same code, text and fields over MCP and REST [§7 code]", async () => {
+test("every error has the same code, text and fields over MCP and REST [§9.1.3]", async () => {
   const codes = Object.keys(ERRORS) as ErrorCode[];
   const boom = router({
     boom: open

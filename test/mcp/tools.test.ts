@@ -91,7 +91,7 @@ test("reads are marked as such, and what ends or overwrites something as destruc
 });
 
 for (const [era, rpc] of eras) {
-  test(`each tool does what its route does, and its result fits its schema (${era} era) [§4 Other mcp]`, async () => {
+  test(`each tool does what its route does, and its result fits its schema (${era} era) [§12.1.1]`, async () => {
     const called = new Set<string>();
     const call = async (name: string, args: object = {}) => {
       called.add(name);

@@ -20,7 +20,7 @@ const ERAS: readonly [string, (url: string, secret: string) => Rpc][] = [
 ];
 
 for (const [era, open] of ERAS) {
-  test(`a wait that ends pending says the next call, and that call gets the answer (${era} era) [§4 Wait 1] [§4 Wait 3]`, async () => {
+  test(`a wait that ends pending says the next call, and that call gets the answer (${era} era) [§6.1] [§6.2]`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
@@ -74,7 +74,7 @@ for (const [era, open] of ERAS) {
     expect(clock.pending()).toBeLessThanOrEqual(before);
   });
 
-  test(`32 calls wait at once, with REST's; the next is too_many_waits (${era} era) [§4 Wait 4] [§8 waiting requests]`, async () => {
+  test(`32 calls wait at once, with REST's; the next is too_many_waits (${era} era) [§6.5] [§10.2 waits]`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const { structuredContent: asked } = await callTool(rpc, "ask_question", { prompt: "?" });
@@ -98,7 +98,7 @@ for (const [era, open] of ERAS) {
     expect(app.waits.count()).toBe(0);
   });
 
-  test(`a deleted key ends its waiting calls with 401 (${era} era) [§5 4]`, async () => {
+  test(`a deleted key ends its waiting calls with 401 (${era} era) [§4.1.5]`, async () => {
     const { person, agent } = await createPair(app.url);
     const rpc = open(app.url, agent.secret);
     const args = { prompt: "?", wait_seconds: 50 };
@@ -108,7 +108,7 @@ for (const [era, open] of ERAS) {
     expectProblem(await wait, "unauthorized");
   });
 
-  test(`200 waiting calls that lose their clients leave nothing behind (${era} era) [§4 Wait 4]`, async () => {
+  test(`200 waiting calls that lose their clients leave nothing behind (${era} era) [§6.5]`, async () => {
     const { person } = await createPair(app.url);
     const gone = new AbortController();
     const calls: Promise<unknown>[] = [];

@@ -1,4 +1,4 @@
-/** The life of a live activity: start, updates, end (push.md, Live activity life). */
+/** The life of a live activity: start, updates, end (docs/interface.md 14.5). */
 
 import { afterEach, expect, test } from "bun:test";
 import { createActivityWorld, working } from "../support/activity-world.ts";
@@ -146,7 +146,7 @@ test("the clock that stands still does not stop the timestamps", async () => {
   expect(distinct.toSorted((x, y) => x - y)).toEqual(distinct);
 });
 
-test("every end of its reason ends it, and the registration goes once that is sent [§4 Live activities 4]", async () => {
+test("every end of its reason ends it, and the registration goes once that is sent [§5.6.2(2)]", async () => {
   const ends: [
     string,
     (made: Awaited<ReturnType<typeof people>>, id: string) => Promise<unknown>,

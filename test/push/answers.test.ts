@@ -1,4 +1,4 @@
-/** What each answer of the push service leads to (push.md, Answers of the push service). */
+/** What each answer of the push service leads to (docs/interface.md 14.7). */
 
 import { afterEach, expect, test } from "bun:test";
 import type { Behaviour } from "../support/apple.ts";
@@ -71,7 +71,7 @@ test("200: the row goes, and an outcome record without content stays", async () 
   for (const secret of ["Secret", phone.apns_token]) expect(row!.join(" ")).not.toContain(secret);
 });
 
-test("410 and BadDeviceToken take back the token that was used, and no other [§4 Devices 4]", async () => {
+test("410 and BadDeviceToken take back the token that was used, and no other [§5.3.2(5)]", async () => {
   for (const [status, reason] of [
     [410, "Unregistered"],
     [410, "ExpiredToken"],

@@ -1,4 +1,4 @@
-/** What each change sends, and to whom (push.md, What a change sends), on the stand-in for Apple. */
+/** What each change sends, and to whom (docs/interface.md 14.2), on the stand-in for Apple. */
 
 import { afterEach, expect, test } from "bun:test";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
@@ -176,7 +176,7 @@ test("what the account makes, changes or deletes is silent", async () => {
   ]);
 });
 
-test("what changes nothing, and seen_at, send nothing [§4 Tasks Update body 4]", async () => {
+test("what changes nothing, and seen_at, send nothing [§5.5.5(4)]", async () => {
   const { agent, person, told } = await people();
   const task = await createTask(person.send, { title: "t", key_id: agent.key.id });
   await advance(61);

@@ -1,4 +1,4 @@
-/** Leases of pushes go by no wall clock (decisions.md, Holding a crowd, Clocks). */
+/** Leases of pushes go by no wall clock (docs/interface.md 11.5). */
 
 import { afterEach, expect, test } from "bun:test";
 import { createTask } from "../support/client.ts";

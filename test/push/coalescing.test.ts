@@ -1,4 +1,4 @@
-/** How many pushes many changes become (push.md, Coalescing), and that the last state arrives. */
+/** How many pushes many changes become (docs/interface.md 14.4), and that the last state arrives. */
 
 import { afterEach, expect, test } from "bun:test";
 import type { Received } from "../support/apple-checks.ts";

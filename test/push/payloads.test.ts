@@ -1,4 +1,4 @@
-/** What a push says, and that it stays within 4,096 bytes (push.md, Payloads). */
+/** What a push says, and that it stays within 4,096 bytes (docs/interface.md 14.3). */
 
 import { expect, test } from "bun:test";
 import { PUSH } from "../../src/limits.ts";

@@ -1,4 +1,4 @@
-/** What the app's registrations do to its live activities, and what ends them (push.md, Live activity life). */
+/** What the app's registrations do to its live activities, and what ends them (docs/interface.md 14.5). */
 
 import { afterEach, expect, test } from "bun:test";
 import { createActivityWorld, working } from "../support/activity-world.ts";

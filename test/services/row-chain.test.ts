@@ -208,7 +208,7 @@ test("another account's change finds no task, also while changes are under way",
   expect(await own).toMatchObject({ title: "own" });
 });
 
-test("changes under way when their key is deleted are refused [§5 4]", async () => {
+test("changes under way when their key is deleted are refused [§4.1.5]", async () => {
   const gone = await createAgent(app.url, person, "gone");
   const task = await createTask(gone.send);
   const caller = await one.callerOf(gone.secret);

@@ -30,7 +30,7 @@ export type Resource = "key" | "task" | "question" | "device";
 const accountOf = (owner: Owner) => (owner === "stranger" ? "stranger" : "account");
 
 /**
- * Whether the credential's holder has the target (interface.md §4 Tasks, §5 3); `by_account`: a key
+ * Whether the credential's holder has the target (docs/interface.md 5.5.1, 4.1.4); `by_account`: a key
  * has what any key of its account has.
  */
 export function has({ is }: Credential, target: Target, by_account = false): boolean {

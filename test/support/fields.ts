@@ -81,7 +81,7 @@ const NO_HEX = [
 const HEX = json("00", "ab09ff", "a".repeat(512));
 const HEX_OR_NULL: Row = { bad: NO_HEX, good: [...HEX, "null"] };
 
-/** By field name, from interface.md §2 and §4 and decisions.md, Limits. */
+/** By field name, from docs/interface.md 5, 10.1. */
 export const FIELDS: Readonly<Record<string, Row>> = {
   title: text(200),
   description: text(10_000, { blank: true }),
@@ -190,7 +190,7 @@ const FLAG: Row = {
   good: ["true", "false"],
 };
 
-/** By procedure and parameter, from interface.md §4. */
+/** By procedure and parameter, from docs/interface.md 5. */
 export const PARAMETERS: Readonly<Record<string, Row>> = {
   "tasks.list status": listText("todo", "in_progress", "done", "cancelled"),
   "tasks.list priority": listText("low", "medium", "high", "urgent"),

@@ -6,13 +6,13 @@ export interface Operation {
   /** Whether a body must be there; absent when the route takes none. */
   readonly body?: "required" | "optional";
   readonly query?: readonly string[];
-  /** True: takes an `Idempotency-Key` (decisions.md, Sending again). */
+  /** True: takes an `Idempotency-Key` (docs/interface.md 8). */
   readonly repeatable?: boolean;
   /** Statuses beyond those of every route. */
   readonly errors?: readonly number[];
 }
 
-/** interface.md §4, and decisions.md where it adds a route or a parameter. */
+/** docs/interface.md 5.1.1. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "POST /v1/accounts": { success: 201, access: "none", body: "optional", errors: [403] },
   "POST /v1/attest/challenge": { success: 200, access: "none", body: "optional" },

@@ -49,7 +49,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** decisions.md, Errors: each code's status. */
+/** docs/interface.md 9.2.1: each code's status. */
 const STATUS = {
   invalid_json: 400,
   unauthorized: 401,

@@ -118,7 +118,7 @@ webTest(
     await dialog.getByRole("button", { name: "Delete agent" }).click();
     await page.getByText("No agents yet").waitFor();
     await other.getByText("No agents yet").waitFor();
-    // No event tells of its tasks and questions (interface.md §6), and they are gone all the same.
+    // No event tells of its tasks and questions (docs/interface.md 7), and they are gone all the same.
     for (const one of [page, other]) {
       await go(one, "tasks");
       await one.getByText("No tasks yet").waitFor();

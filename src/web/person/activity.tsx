@@ -10,7 +10,7 @@ import { duration } from "../ui/time.ts";
 import { usePages } from "./pages.ts";
 import { useSession } from "./use-store.ts";
 
-/** Seconds between two looks: the log has no event (interface.md §4 Activity log 5). */
+/** Seconds between two looks: the log has no event (docs/interface.md 7.3.5). */
 const EVERY = 10;
 
 export function ActivityLog({ id }: { id: string }) {

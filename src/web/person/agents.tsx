@@ -11,7 +11,7 @@ import { useSession, useStore } from "./use-store.ts";
 /** Seconds between two looks at when the keys were used. */
 const EVERY = 60;
 
-/** No event tells of `last_used_at` (interface.md §6), so it is looked up while it is shown. */
+/** No event tells of `last_used_at` (docs/interface.md 7), so it is looked up while it is shown. */
 export function useLastUse(): void {
   const { api, store } = useSession();
   const live = useStore((one) => one.link() === "live");

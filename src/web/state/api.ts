@@ -26,7 +26,7 @@ const PATIENCE = 15_000;
 
 const KEY = "idempotency-key";
 
-/** For a change that the server makes once under this key, however often it comes (decisions.md, Sending again). */
+/** For a change that the server makes once under this key, however often it comes (docs/interface.md 8). */
 export const once = (key: string) => ({ context: { [KEY]: key } });
 
 /** The code of changes whose answer did not come: the server may have made them. */

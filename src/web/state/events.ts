@@ -1,4 +1,4 @@
-/** Reads the event stream (interface.md §6). `EventSource` cannot send the token in a header. */
+/** Reads the event stream (docs/interface.md 7). `EventSource` cannot send the token in a header. */
 
 import { after, noteServerTime } from "../clock.ts";
 import { here } from "./api.ts";

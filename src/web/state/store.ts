@@ -164,7 +164,7 @@ export function createStore() {
       changed();
     },
 
-    /** The lists are going to come; an event of meanwhile is newer than they (interface.md §6). */
+    /** The lists are going to come; an event of meanwhile is newer than they (docs/interface.md 7). */
     beginLoad(): void {
       gone.clear();
       loading = { told: new Set(), listed: new Set() };
