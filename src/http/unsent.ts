@@ -152,19 +152,20 @@ export function createUnsent({ closeIdle, limits = LIMITS }: UnsentOptions) {
       if (request.method === "HEAD") return bytes;
       closeIdle(request, limits.unsent_idle);
       const answer = begin(request, caller);
-      let sent = false;
+      // Bun has a copy of what the socket did not take, so ours is not kept.
+      let unsent: Uint8Array<ArrayBuffer> | null = bytes;
       return new ReadableStream<Uint8Array>(
         {
           // Called again once the socket took what the first call gave.
           pull(controller) {
-            if (sent) {
+            if (!unsent) {
               count(answer, 0);
               controller.close();
               return;
             }
-            sent = true;
-            count(answer, bytes.byteLength);
-            controller.enqueue(bytes);
+            count(answer, unsent.byteLength);
+            controller.enqueue(unsent);
+            unsent = null;
           },
           cancel: () => count(answer, 0),
         },
