@@ -132,6 +132,8 @@ export const LIMITS = {
   /** Entries that wait in memory for their write; beyond that the oldest are dropped. */
   activity_queue: 10_000,
   trpc_batch: 20,
+  /** Requests that one turn of the event loop handles; the rest wait for the next one. */
+  requests_per_turn: 128,
   /** Seconds within which the store must answer a read or a write, the wait for its turn included. */
   store_answer: 4,
   /**

@@ -1,6 +1,6 @@
 /** `Bun.serve`: binds every surface to one port. */
 
-import { fail } from "../errors.ts";
+import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Cors } from "./cors.ts";
@@ -8,6 +8,7 @@ import type { FormCheck } from "./form.ts";
 import type { Meter } from "./meter.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
+import { createTurns } from "./turn.ts";
 import type { OpenVisit, Visit } from "./visit.ts";
 
 interface ServerOptions {
@@ -42,11 +43,18 @@ const NO_ROUTE = "unknown";
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
   const { hostname, port, routes, trpc, adminTrpc, openVisit, cors, meter, https, log } = options;
+  const turns = createTurns();
   /** Every route, behind the one check of a request's form. */
   const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
-    const checked: Route<R> = (request) => {
+    const handle: Route<R> = (request) => {
       const fault = options.checkForm(request, path);
       return fault ? refuse(fault, openVisit(request), log, path) : route(request);
+    };
+    const handleLater: Route<R> = async (request) =>
+      request.signal.aborted ? renderError(new ClientGone(), log, path) : handle(request);
+    const checked: Route<R> = (request) => {
+      const turn = turns.wait();
+      return turn ? turn.then(() => handleLater(request)) : handle(request);
     };
     return https ? withHsts(checked) : checked;
   };

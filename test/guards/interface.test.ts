@@ -48,6 +48,7 @@ const INTERNAL_LIMITS = [
   "row_changes",
   "row_misses",
   "seen_stretch",
+  "requests_per_turn",
   "store_answer",
   "request_answer",
   "lists_queued",

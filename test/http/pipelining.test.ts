@@ -1,6 +1,7 @@
 /** A second request that follows the first one on its connection, before that is answered. */
 
 import { expect, test } from "bun:test";
+import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
 import { connect, head } from "../support/raw.ts";
@@ -127,3 +128,13 @@ for (const [name, read] of [
     expect((await agent.send("GET /v1/inbox?peek=true")).body).toEqual(before);
   });
 }
+
+test("a packet of thousands of requests is not handled in one turn", async () => {
+  const connection = await connect(app.url);
+  connection.write(GET.repeat(3_000));
+  let answers = 0;
+  while (await connection.answer()) answers++;
+  // Bun ends the connection at the first one that has to wait.
+  expect(answers).toBeLessThanOrEqual(LIMITS.requests_per_turn);
+  expect((await agent.send("GET /v1/agents")).status).toBe(200);
+});
