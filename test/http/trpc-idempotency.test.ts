@@ -189,9 +189,10 @@ test("of many at once, in two processes, one does it and the others give what it
 test("a repeated ask-and-wait waits again, for as long as it says itself", async () => {
   const { person, agent } = await createPair(app.url);
   const first = call("questions.ask", agent.secret, { prompt: "p", wait: 50 });
-  await until(() => app.waits.count() === 1);
+  // A place is taken before the sleep begins, at which the timer is set.
+  await until(() => clock.pendingIn(50) === 1);
   const again = call("questions.ask", agent.secret, { prompt: "p", wait: 20 });
-  await until(() => app.waits.count() === 2);
+  await until(() => clock.pendingIn(20) === 1);
   await clock.advance(20);
   expect(dataOf(await again).status).toBe("pending");
   const { id } = dataOf(await again);
