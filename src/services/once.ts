@@ -33,7 +33,7 @@ export function createOnce({ store, clock }: Pick<ServiceDeps, "store" | "clock"
 
     /**
      * As {@link repeated}, after a write that did nothing, perhaps since the request was done before: a
-     * libSQL server shows other connections a commit a moment after a write has met it.
+     * libSQL server may show other connections a commit a moment after a write has met it.
      */
     async repeatedMeanwhile(once: Once | null): Promise<string | undefined> {
       for (let look = 0; once && look < LOOKS; look++) {
