@@ -7,7 +7,6 @@ import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
-import { createLane } from "./lane.ts";
 import { createListReader } from "./list-reader.ts";
 import {
   isAway,
@@ -19,6 +18,7 @@ import {
   whenFree,
 } from "./store.ts";
 import { createStoreFile, watchStoreFile } from "./store-file.ts";
+import { createLane } from "./write-queue.ts";
 
 /** Milliseconds that the reading connection waits for a lock; it blocks the event loop, so it is short. */
 const LOCK_WAIT_MS = 5;

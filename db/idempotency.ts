@@ -1,7 +1,7 @@
 /** Queries on what each `Idempotency-Key` did (docs/interface.md 8). */
 
 import { type SQL, sql } from "drizzle-orm";
-import type { Once } from "../src/model/once.ts";
+import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import { type Stamp, stamped } from "./outbox.ts";
 import { idempotency } from "./schema.ts";
 import { insertWhere, statement } from "./statement.ts";
@@ -10,13 +10,13 @@ import type { Statement, Store } from "./store.ts";
 const p = sql.placeholder;
 
 /** Placeholder `id`: the digest of the body, and the id of the resource that it gave. */
-export const repeatOf = statement(
+export const idempotencyRecord = statement(
   sql`select body, resource_id from idempotency where id = ${p("id")}`,
   { gives: "row" },
 );
 
 /** True in SQL unless another request did `once_id` before; null is no request. */
-export function firstTime(): SQL {
+export function isFirstRequest(): SQL {
   return sql`not exists (select 1 from idempotency where id = ${p("once_id")})`;
 }
 
@@ -35,7 +35,7 @@ interface Done {
 
 /** Remembers the request, if the change of `stamp` took effect earlier in the batch. */
 export function remember(
-  { id, body }: Pick<Once, "id" | "body">,
+  { id, body }: Pick<IdempotentRequest, "id" | "body">,
   done: Done,
   stamp: Stamp & { readonly table: keyof typeof insert },
 ): Statement {
@@ -47,7 +47,11 @@ const prune = statement(
 );
 
 /** Forgets up to `limit` requests from before `before` (epoch seconds); gives their number. */
-export async function forgetRepeats(store: Store, before: number, limit: number): Promise<number> {
+export async function pruneIdempotency(
+  store: Store,
+  before: number,
+  limit: number,
+): Promise<number> {
   const [result] = await store.write([prune({ before, limit })]);
   return result!.changes;
 }

@@ -5,7 +5,7 @@ import { LIMITS } from "../src/limits.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
-import { firstTime } from "./idempotency.ts";
+import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { type Stamp, stamped } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
@@ -197,7 +197,7 @@ const insertItem = statement(
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)
       and (${p("from_key_id")} is null
         or exists (select 1 from keys where id = ${p("from_key_id")} and deleted_at is null)
-        and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(String(LIMITS.unread_messages))}) and ${firstTime()}`,
+        and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(String(LIMITS.unread_messages))}) and ${isFirstRequest()}`,
   ),
 );
 

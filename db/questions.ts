@@ -4,7 +4,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
-import { firstTime } from "./idempotency.ts";
+import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { questions } from "./schema.ts";
@@ -85,7 +85,7 @@ export const insertQuestion = statement(
     questions,
     sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
       and (${p("task_id")} is null or exists (select 1 from tasks where id = ${p("task_id")} and key_id = ${p("key_id")}))
-      and ${pendingOfKey} < ${sql.raw(String(LIMITS.pending_questions_per_key))} and ${firstTime()}`,
+      and ${pendingOfKey} < ${sql.raw(String(LIMITS.pending_questions_per_key))} and ${isFirstRequest()}`,
   ),
 );
 

@@ -6,7 +6,6 @@ import { LIMITS, SERVER_STORE } from "../src/limits.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import type { ReportFault } from "./faults.ts";
 import { createHranaStream, endpointOf, HranaError, HranaStatusError } from "./hrana.ts";
-import { createLane } from "./lane.ts";
 import { createReadQueue } from "./read-queue.ts";
 import {
   checkArgs,
@@ -18,6 +17,7 @@ import {
   type WriteResult,
   whenFree,
 } from "./store.ts";
+import { createLane } from "./write-queue.ts";
 
 /** Seconds between polls: rarely while the change feed works, since it wakes us. */
 const POLL_WITH_FEED = 0.25;

@@ -9,7 +9,7 @@
 import type { Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
-import type { Histogram } from "../src/metrics.ts";
+import type { Histogram } from "../src/observability/metrics.ts";
 
 /** What a column holds and a parameter may be. A boolean would abort the native binding. */
 export type Cell = string | number | null;

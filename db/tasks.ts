@@ -4,7 +4,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { TASK_STATUSES, type Task } from "../src/model/task.ts";
-import { firstTime } from "./idempotency.ts";
+import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
@@ -73,7 +73,7 @@ export const insertTask = statement(
   insertWhere(
     tasks,
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null
-      and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(String(LIMITS.tasks_per_key))}) and ${firstTime()}`,
+      and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(String(LIMITS.tasks_per_key))}) and ${isFirstRequest()}`,
   ),
 );
 
@@ -122,7 +122,7 @@ export function claimTask(
  * Stamps a task that is about to be deleted, unless a pending question of it is not among the ids
  * in `known` (JSON text): the caller then decides again. Guarded by `id`, `old_change_id`.
  */
-export const stampDoomedTask = statement(
+export const stampTaskToDelete = statement(
   updateSet(
     tasks,
     ["change_id"],
@@ -146,7 +146,7 @@ export const finishedTasks = select<TaskRow>(
     .limit(p("limit")),
 );
 
-/** Deletes the task that {@link stampDoomedTask} stamped. Placeholders `stamp_id`, `stamp`. */
+/** Deletes the task that {@link stampTaskToDelete} stamped. Placeholders `stamp_id`, `stamp`. */
 export const deleteStampedTask = statement(
   sql`delete from tasks where id = ${p("stamp_id")} and ${stamped("tasks")}`,
 );

@@ -31,7 +31,7 @@ export const accounts = router({
     )
     .output(z.object({ account: Account, token: z.string() }))
     .mutation(({ ctx, input }) =>
-      ctx.services.accounts.create(ctx.visit.address(), input.attestation),
+      ctx.services.accounts.create(ctx.scope.address(), input.attestation),
     ),
 
   get: account

@@ -2,7 +2,7 @@
 
 import type { FieldReasons, ServiceError } from "../src/errors.ts";
 import type { Caller } from "../src/model/caller.ts";
-import type { Once } from "../src/model/once.ts";
+import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import type { Accounts } from "../src/services/accounts.ts";
 import type { Activity } from "../src/services/activity.ts";
 import type { Attestations } from "../src/services/attestations.ts";
@@ -34,7 +34,7 @@ export interface EndedCall {
 }
 
 /** The request that a call came with, as far as every call of it needs it. */
-export interface Visit {
+export interface RequestScope {
   /** Charges one call to its caller; throws `429 rate_limited`. */
   charge(): void;
   /** Charges one call to a limit of its address; throws `429 rate_limited`. */
@@ -72,7 +72,7 @@ export interface Context {
   /** Host name of the request (docs/interface.md 1.6). */
   readonly host: string | null;
   /** The `Idempotency-Key` of the request and its body, as digests; null without one. */
-  readonly once: Once | null;
+  readonly once: IdempotentRequest | null;
   /** Its signal aborts when the client goes; made when it is first asked for, which most never do. */
   readonly connection: { readonly signal: AbortSignal };
   /** False for HEAD, and for a GET that a web page of another origin sent: neither has an effect. */
@@ -81,7 +81,7 @@ export interface Context {
   readonly head: boolean;
   /** Fields that the surface itself found invalid, such as a query parameter given twice. */
   readonly rejected: FieldReasons | null;
-  readonly visit: Visit;
+  readonly scope: RequestScope;
   /** Bytes of JSON that a page of a list may hold. */
   readonly page_bytes: number;
   /** What the answers of a tRPC batch share; null for a call of its own. */

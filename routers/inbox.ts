@@ -27,7 +27,7 @@ function readOn(
   const last = items.at(-1);
   if (last) {
     if (!given.peek) return null;
-    const why = "Once you have handled these items";
+    const why = "IdempotentRequest you have handled these items";
     return { why, name: "read_inbox", arguments: { ...given, ack: last.id } };
   }
   if (!given.wait_seconds) return null;
@@ -121,7 +121,7 @@ export const messages = router({
         summary: "Write into the inbox of a key of the account",
       },
       status: 201,
-      repeatable: true,
+      accepts_idempotency_key: true,
       rules: (caller, raw) =>
         caller?.kind === "key" && (raw as { key_id?: unknown } | null)?.key_id === caller.key_id
           ? TO_ITSELF

@@ -102,7 +102,7 @@ export const questions = router({
         summary: "Ask the person a question, and wait for the answer if you like",
       },
       status: 201,
-      repeatable: true,
+      accepts_idempotency_key: true,
       rules: optionsRule,
       query: ["wait"],
       errors: ["not_found", "too_many_pending_questions", "too_many_waits"],
@@ -163,7 +163,7 @@ export const questions = router({
         tags,
         summary: "Answer a question",
       },
-      repeatable: true,
+      accepts_idempotency_key: true,
       errors: ["not_found", "question_not_pending"],
     })
     .input(
@@ -195,7 +195,7 @@ export const questions = router({
         title: "Cancel a question",
         description:
           "Withdraw a pending question. Call it as soon as you no longer need the answer, so that the person is not asked in vain.",
-        annotations: hints({ destroys: true, repeatable: true }),
+        annotations: hints({ destroys: true, accepts_idempotency_key: true }),
       },
     })
     .input(z.strictObject({ question_id: Id }))

@@ -66,7 +66,7 @@ export const tasks = router({
     .meta({
       openapi: { method: "POST", path: "/v1/tasks", tags, summary: "Create a task" },
       status: 201,
-      repeatable: true,
+      accepts_idempotency_key: true,
       rules: keyIdRule({ required: true }),
       errors: ["not_found", "too_many_tasks"],
       mcp: {
@@ -120,7 +120,7 @@ export const tasks = router({
         description:
           "Change a task; fields you leave out stay as they are. Call it at each step with `progress` (0 to 100) and `status_note` (one short line on what you do now), and at the end with `status` done, or cancelled when you give up.",
         // Not destructive: a client would ask the person at every progress note.
-        annotations: hints({ repeatable: true }),
+        annotations: hints({ accepts_idempotency_key: true }),
       },
     })
     .input(TaskPatch.extend({ task_id: Id }))
@@ -144,7 +144,7 @@ export const tasks = router({
         title: "Delete a task",
         description:
           "Delete a task for good; its pending questions are cancelled. Only for one made by mistake: finished or abandoned work gets `status` done or cancelled by update_task, so that the person keeps it.",
-        annotations: hints({ destroys: true, repeatable: true }),
+        annotations: hints({ destroys: true, accepts_idempotency_key: true }),
       },
     })
     .input(z.strictObject({ task_id: Id }))

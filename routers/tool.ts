@@ -39,7 +39,7 @@ interface Nature {
   /** It can undo or overwrite what was there. */
   readonly destroys?: boolean;
   /** The same call again changes nothing more. */
-  readonly repeatable?: boolean;
+  readonly accepts_idempotency_key?: boolean;
   /** It reaches someone outside: the person, or another agent. */
   readonly person?: boolean;
 }
@@ -48,13 +48,13 @@ interface Nature {
 export function hints({
   reads = false,
   destroys = false,
-  repeatable = reads,
+  accepts_idempotency_key = reads,
   person = false,
 }: Nature): ToolMeta["annotations"] {
   return {
     readOnlyHint: reads,
     destructiveHint: destroys,
-    idempotentHint: repeatable,
+    idempotentHint: accepts_idempotency_key,
     openWorldHint: person,
   };
 }

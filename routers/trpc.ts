@@ -22,8 +22,8 @@ import {
 import { cutMembers } from "../src/json-bounds.ts";
 import { LIMITS } from "../src/limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../src/model/caller.ts";
-import type { BatchBudget, Context, Visit } from "./context.ts";
-import { createAnswers } from "./exact.ts";
+import { createOutputCheck } from "../src/rpc/fast-validate.ts";
+import type { BatchBudget, Context, RequestScope } from "./context.ts";
 import type { ToolMeta } from "./tool.ts";
 
 /** Who may call: docs/interface.md 4.1.3. */
@@ -39,11 +39,11 @@ export interface RelayMeta extends Record<string, unknown> {
   /** True: no body is the same as `{}`. */
   readonly body_optional?: boolean;
   /** True: REST and tRPC take an `Idempotency-Key` (docs/interface.md 8). */
-  readonly repeatable?: boolean;
+  readonly accepts_idempotency_key?: boolean;
   /** True: a query that takes what it gives, so that its answer must not be refused any more. */
   readonly takes?: boolean;
   /** A limit of the client's address, looked at before its fields. */
-  readonly limit?: Parameters<Visit["limit"]>[0];
+  readonly limit?: Parameters<RequestScope["limit"]>[0];
   /**
    * True when a call only waited, so that the activity log has no entry of it (§15.1.2).
    * The result is null when the client went away before there was one.
@@ -159,7 +159,7 @@ interface Built {
  * A procedure as a plain function of the same steps, throwing ServiceErrors. tRPC copies its options
  * and the context at each step, which takes longer than all the rest of a read.
  */
-export function directCall(procedure: AnyTRPCProcedure) {
+export function execute(procedure: AnyTRPCProcedure) {
   const { meta, inputs, output, resolver, middlewares } = procedure._def as unknown as Built;
   const access = meta.access ?? "none";
   const admit = admits.get(access);
@@ -167,16 +167,16 @@ export function directCall(procedure: AnyTRPCProcedure) {
     throw new Error("a procedure has a base, one input, an output, and no other middleware");
   }
   const told = toldOf(meta);
-  const answerOf = createAnswers(output);
+  const answerOf = createOutputCheck(output);
   return async (ctx: Context, raw: unknown): Promise<unknown> => {
     let ended: Ended = { result: null, thrown: null };
     try {
-      if (meta.limit) await ctx.visit.limit(meta.limit);
+      if (meta.limit) await ctx.scope.limit(meta.limit);
       admitted(access, admit, ctx);
       const input = inputs[0].safeParse(raw);
       if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
       const work = resolver({ ctx, input: input.data });
-      const result = await (isWait(told, raw) ? work : ctx.visit.within(work));
+      const result = await (isWait(told, raw) ? work : ctx.scope.within(work));
       const answer = answerOf(result);
       ended = { result, thrown: null };
       return answer;
@@ -212,14 +212,14 @@ const isWait = ({ may_wait }: Told, input: unknown): boolean =>
 /** Tells the activity log of a call. */
 function tell(ctx: Context, told: Told, { result, thrown }: Ended, input: unknown): void {
   const { action, head, only_waited } = told;
-  if (isWait(told, input)) ctx.visit.waits();
+  if (isWait(told, input)) ctx.scope.waits();
   if (action === null) return;
   const fault = thrown === null ? null : toServiceError(thrown);
   const error = fault && isGone(fault) ? null : fault;
   // A body that is not JSON is refused before the credential on REST, and has no entry.
   if (error?.code === "invalid_json") return;
   if (error === null && ctx.effects && only_waited?.(input as object, result)) return;
-  ctx.visit.ended({ action: ctx.head ? head : action, host: ctx.host, error });
+  ctx.scope.ended({ action: ctx.head ? head : action, host: ctx.host, error });
 }
 
 /** Whether a wait ended because its client went away: nobody is left to answer. */
@@ -234,7 +234,7 @@ function inputError(error: ZodError, meta: RelayMeta, caller: Caller | null, raw
 export const keyIdRule =
   ({ required }: { required: boolean }) =>
   (caller: Caller | null, raw: unknown): FieldReasons => {
-    // A body of another kind has no fields to judge.
+    // A body of another kind has no fields to classify.
     if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return {};
     const given = "key_id" in raw;
     if (caller?.kind === "key" && given) return { key_id: "is permitted for an account only" };
@@ -251,13 +251,13 @@ type Admit<C extends Caller | null> = (caller: Caller | null) => C;
 
 /** Order of the checks: credential, rate limit, kind, fields (docs/interface.md 9.4). */
 function admitted<C extends Caller | null>(access: Access, admit: Admit<C>, ctx: Context): C {
-  if (ctx.caller && access !== "none") ctx.visit.charge();
+  if (ctx.caller && access !== "none") ctx.scope.charge();
   const caller = admit(ctx.caller);
   if (ctx.rejected) failFields(ctx.rejected);
   return caller;
 }
 
-/** How {@link base} admits a caller, for {@link directCall}. */
+/** How {@link base} admits a caller, for {@link execute}. */
 const admits = new Map<Access, Admit<Caller | null>>();
 
 function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
@@ -271,7 +271,7 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
     };
     let ended: Ended = { result: null, thrown: null };
     try {
-      if (meta?.limit) await ctx.visit.limit(meta.limit);
+      if (meta?.limit) await ctx.scope.limit(meta.limit);
       const caller = admitted(access, admit, ctx);
       const told = meta && toldOf(meta);
       const sent = ctx.batch || told?.may_wait ? await getRawInput().catch(() => null) : null;
@@ -280,7 +280,7 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
         // All are taken, which the types do not say.
         const given = { ctx: { caller, page_bytes }, getRawInput };
         const work = next(given as { readonly ctx: { readonly caller: C } });
-        return waits ? work : ctx.visit.within(work);
+        return waits ? work : ctx.scope.within(work);
       };
       const result = ctx.batch
         ? await inBatch(ctx.batch, { type, waits }, call)

@@ -5,10 +5,10 @@ import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
 import { pruneCreations } from "../db/creations.ts";
 import { createSweeper } from "../db/deletions.ts";
 import { createFaultLog } from "../db/faults.ts";
-import { forgetRepeats } from "../db/idempotency.ts";
+import { pruneIdempotency } from "../db/idempotency.ts";
+import { expirePushes, prunePushRecords } from "../db/notify/records.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
-import { expirePushes, prunePushRecords } from "../db/push-records.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
@@ -21,28 +21,27 @@ import type { Clock } from "./clock.ts";
 import { systemClock } from "./clock.ts";
 import { type Config, ConfigError, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
-import { createWaitRoom } from "./events/wait-room.ts";
+import { createWaiters } from "./events/waiters.ts";
 import { createAddresses } from "./http/address.ts";
 import { createAdminSurface } from "./http/admin.ts";
 import { createBodies } from "./http/body.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
 import { createDeadlines } from "./http/deadlines.ts";
-import { createDocs } from "./http/docs.ts";
-import { createFormCheck } from "./http/form.ts";
 import { createHealth } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
-import { createMonitor } from "./http/monitor.ts";
-import { createDocument } from "./http/openapi.ts";
-import { createPages } from "./http/pages.ts";
+import { createDocs } from "./http/openapi/docs.ts";
+import { createDocument } from "./http/openapi/document.ts";
+import { createPages } from "./http/pages/pages.ts";
+import { createFormCheck } from "./http/request-form.ts";
+import { createRequestScopes } from "./http/request-scope.ts";
 import { JSON_HEADERS } from "./http/respond.ts";
 import { createRestRoutes } from "./http/rest.ts";
 import { startServer } from "./http/server.ts";
 import { createSourceCheck } from "./http/source.ts";
 import { createStreams } from "./http/stream.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
-import { createUnsent } from "./http/unsent.ts";
-import { createVisits } from "./http/visit.ts";
+import { createUnsentAnswers } from "./http/unsent-answers.ts";
 import type { Ids } from "./ids.ts";
 import { createEventPruner } from "./jobs/event-pruner.ts";
 import { createJobs } from "./jobs/jobs.ts";
@@ -50,7 +49,9 @@ import { createRunner } from "./jobs/runner.ts";
 import { LIMITS, RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { createTools } from "./mcp/tools.ts";
-import { connectPushServices, createSender } from "./push/sender.ts";
+import { connectPushServices, createSender } from "./notify/sender.ts";
+import { createMonitor } from "./observability/monitor.ts";
+import { createServiceMetrics } from "./observability/service-metrics.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
@@ -60,14 +61,13 @@ import { createCommit } from "./services/commit.ts";
 import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
 import { createInbox } from "./services/inbox.ts";
+import { createKeyActivity } from "./services/key-activity.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
-import { createMeasures } from "./services/measures.ts";
 import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createTasks } from "./services/tasks.ts";
-import { createUsage } from "./services/usage.ts";
 import { createSigner } from "./signer.ts";
 import { VERSION } from "./version.ts";
 
@@ -115,7 +115,7 @@ export async function startApp(app_deps: AppDeps) {
   const signer = createSigner(await sharedSecret(store, "signing", ids.secret("sig")));
   const outbox = createOutbox(store);
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
-  const waits = createWaitRoom({ feed, clock });
+  const waits = createWaiters({ feed, clock });
   const auth = createAuth({ store });
   const sender = createSender({ config, services: push_services, store, clock, ids, log });
   const wakeSender = sender.wake;
@@ -152,7 +152,7 @@ export async function startApp(app_deps: AppDeps) {
   /** The earlier of the two clocks: one that is ahead must not remove what others still need. */
   const retentionTime = async () => Math.min(clock.now(), (await storeTime(store)) ?? Infinity);
   const activity_log = createActivityLog({ store, clock, ids, log });
-  const usage = createUsage({ keys, clock, log });
+  const usage = createKeyActivity({ keys, clock, log });
   const runner = createRunner({
     jobs: createJobs({
       questions: services.questions,
@@ -163,7 +163,7 @@ export async function startApp(app_deps: AppDeps) {
       pruneActivity: createActivityPruner(store),
       pruneCreations: (before, limit) => pruneCreations(store, before, limit),
       pruneEvents: createEventPruner({ outbox, clock }),
-      forgetRepeats: (before, limit) => forgetRepeats(store, before, limit),
+      pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
       deleteStep: createSweeper(store, clock),
       expirePushes: (now, limit) => expirePushes(store, now, limit),
@@ -195,10 +195,10 @@ export async function startApp(app_deps: AppDeps) {
     look: () => admin.look(),
     log,
   });
-  const unsent = createUnsent({
+  const unsent = createUnsentAnswers({
     closeIdle: (request, seconds) => server.timeout(request, seconds),
   });
-  const openVisit = createVisits({
+  const openScope = createRequestScopes({
     auth,
     limiter,
     unsent,
@@ -254,7 +254,7 @@ export async function startApp(app_deps: AppDeps) {
   const admin_surface = createAdminSurface({
     token: config.ADMIN_TOKEN,
     admin,
-    metrics: [...monitor.metrics, unsent.metric, ...createMeasures(admin, admin_deps)],
+    metrics: [...monitor.metrics, unsent.metric, ...createServiceMetrics(admin, admin_deps)],
     bodies,
     log,
   });
@@ -265,7 +265,7 @@ export async function startApp(app_deps: AppDeps) {
       hostname: config.HOST,
       port: config.PORT,
       log,
-      openVisit,
+      openScope,
       cors,
       meter: monitor.meter,
       checkForm: createFormCheck(source),
@@ -273,7 +273,7 @@ export async function startApp(app_deps: AppDeps) {
       trpc: createTrpcHandler({
         endpoint: "/trpc",
         router: appRouter,
-        createContext: (visit) => createContext(visit, null, false),
+        createContext: (scope) => createContext(scope, null, false),
         bodies,
         signer,
         log,
@@ -283,7 +283,7 @@ export async function startApp(app_deps: AppDeps) {
       routes: createRestRoutes({
         router: appRouter,
         createContext,
-        openVisit,
+        openScope,
         bodies,
         cors,
         log,
@@ -291,7 +291,7 @@ export async function startApp(app_deps: AppDeps) {
         signer,
         extra: {
           "/v1/events": {
-            GET: (request, visit) => streams.open(visit, () => server.timeout(request, 1)),
+            GET: (request, scope) => streams.open(scope, () => server.timeout(request, 1)),
           },
           ...createDocs(),
           ...createPages({

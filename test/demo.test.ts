@@ -9,7 +9,7 @@ import { createTestStore } from "./support/store.ts";
 import { tempFolder } from "./support/temp.ts";
 import { until } from "./support/until.ts";
 
-const DEMO = fileURLToPath(new URL("../src/demo.ts", import.meta.url));
+const DEMO = fileURLToPath(new URL("../scripts/demo.ts", import.meta.url));
 
 interface Run {
   readonly args?: readonly string[];

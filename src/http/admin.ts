@@ -5,13 +5,13 @@ import { adminRouter } from "../../routers/admin.ts";
 import { createAdminAuth } from "../auth/admin.ts";
 import { fail } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { createMetrics, type Metric } from "../metrics.ts";
+import { createMetrics, type Metric } from "../observability/metrics.ts";
 import type { Bodies } from "./body.ts";
 import { gzipped } from "./gzip.ts";
+import type { RequestScope } from "./request-scope.ts";
 import type { Handler } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
 import { createTrpcHandler } from "./trpc.ts";
-import type { Visit } from "./visit.ts";
 
 interface AdminOptions extends Pick<AdminContext, "admin"> {
   /** Unset: there is no admin, and none of this. */
@@ -28,8 +28,8 @@ export function createAdminSurface({ token, admin, metrics, bodies, log }: Admin
   const registry = createMetrics();
   registry.add(...metrics);
 
-  const showMetrics: Handler = async (request, visit) => {
-    visit.refuseAnyExhausted();
+  const showMetrics: Handler = async (request, scope) => {
+    scope.refuseAnyExhausted();
     if (!authenticate(request.headers.get("authorization"))) fail("unauthorized");
     const headers = {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
@@ -42,11 +42,11 @@ export function createAdminSurface({ token, admin, metrics, bodies, log }: Admin
   const call = createTrpcHandler({
     endpoint: "/admin/trpc",
     router: adminRouter,
-    async createContext(visit) {
-      visit.refuseAnyExhausted();
-      const caller = authenticate(visit.request.headers.get("authorization"));
+    async createContext(scope) {
+      scope.refuseAnyExhausted();
+      const caller = authenticate(scope.request.headers.get("authorization"));
       // Whose else it is, if anybody's: a refusal is charged by that.
-      if (!caller) await visit.authenticate().catch(() => null);
+      if (!caller) await scope.authenticate().catch(() => null);
       return { caller, admin };
     },
     bodies,
@@ -57,6 +57,7 @@ export function createAdminSurface({ token, admin, metrics, bodies, log }: Admin
   return {
     routes: { "/metrics": { GET: showMetrics } },
     // What the charts are made of is asked for every few seconds, from phones too.
-    trpc: async (visit: Visit, path: string) => gzipped(visit.request, await call(visit, path)),
+    trpc: async (scope: RequestScope, path: string) =>
+      gzipped(scope.request, await call(scope, path)),
   };
 }

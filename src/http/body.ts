@@ -4,15 +4,15 @@ import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
-import { createBodyRoom, type Upload } from "./body-room.ts";
-import { parseLength } from "./form.ts";
+import { createBodyBudget, type Upload } from "./body-budget.ts";
 import { refusePipelined } from "./pipelining.ts";
-import type { Visit } from "./visit.ts";
+import { parseLength } from "./request-form.ts";
+import type { RequestScope } from "./request-scope.ts";
 
 /** Stands for a body that nests deeper than `LIMITS.json_depth`: it is refused without a parse. */
 export const TOO_DEEP = Symbol("too deep");
 
-type Sender = Pick<Visit, "request" | "address" | "bodyArrived">;
+type Sender = Pick<RequestScope, "request" | "address" | "bodyArrived">;
 
 export type Bodies = ReturnType<typeof createBodies>;
 
@@ -38,7 +38,7 @@ export function mayExceed(request: Request, bytes: number): boolean {
 
 /** Reads the bodies of one server, which share one bound on what is under way. */
 export function createBodies({ clock }: { readonly clock: Clock }) {
-  const room = createBodyRoom({
+  const room = createBodyBudget({
     clock,
     bytes: LIMITS.bodies_bytes,
     uploads: LIMITS.bodies,

@@ -4,8 +4,8 @@ import type { BatchBudget, Context, Services } from "../../routers/context.ts";
 import type { KeyUsage } from "../auth/authenticate.ts";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import type { Once } from "../model/once.ts";
-import type { Visit } from "./visit.ts";
+import type { IdempotentRequest } from "../model/idempotency.ts";
+import type { RequestScope } from "./request-scope.ts";
 
 interface ContextOptions {
   readonly services: Services;
@@ -17,7 +17,7 @@ interface ContextOptions {
 
 /** A context whose `once` and `batch` the surface sets, where there are any, and what it rejects. */
 export interface RequestContext extends Context {
-  once: Once | null;
+  once: IdempotentRequest | null;
   rejected: FieldReasons | null;
   batch: BatchBudget | null;
   /** What is known of a key's use before this request; null for another caller. */
@@ -29,15 +29,15 @@ export type CreateContext = ReturnType<typeof createContextFactory>;
 export function createContextFactory({ services, isForeign, recordUse }: ContextOptions) {
   /** `open` leaves a credential that is sent unread. */
   return async (
-    visit: Visit,
+    scope: RequestScope,
     rejected: FieldReasons | null,
     open: boolean,
   ): Promise<RequestContext> => {
-    const { request } = visit;
+    const { request } = scope;
     const { method } = request;
     const head = method === "HEAD";
     const effects = !head && !(method === "GET" && isForeign(request));
-    const found = open ? null : await visit.authenticate();
+    const found = open ? null : await scope.authenticate();
     const host = hostOf(request.headers.get("x-agent-host"));
     return {
       services,
@@ -48,7 +48,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       head,
       rejected,
       once: null,
-      visit,
+      scope,
       page_bytes: LIMITS.page_bytes,
       batch: null,
       usage: found?.usage ?? null,

@@ -4,7 +4,7 @@ import type { TRPCRequestInfo } from "@trpc/server/http";
 import type { RelayMeta } from "../../routers/trpc.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
-import type { Once } from "../model/once.ts";
+import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Signer } from "../signer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -28,7 +28,11 @@ export function keyFault({ headers }: Request): Record<string, string> {
 }
 
 /** The digests of the request, the body's made when it is asked for; null without the header or a valid credential. */
-export function onceOf({ headers }: Request, sent: Sent, signer: Signer): Once | null {
+export function idempotentRequestOf(
+  { headers }: Request,
+  sent: Sent,
+  signer: Signer,
+): IdempotentRequest | null {
   const { caller, method, path, params, body } = sent;
   const key = headers.get(HEADER);
   if (key === null || !caller) return null;
@@ -52,7 +56,7 @@ export function onceOf({ headers }: Request, sent: Sent, signer: Signer): Once |
  * done there is not known on REST. A batch is refused, as its one answer could not say what of it was
  * done before.
  */
-export async function takeOnce(
+export async function takeIdempotencyKey(
   request: Request,
   { isBatchCall, calls: [call] }: Pick<TRPCRequestInfo, "isBatchCall" | "calls">,
   ctx: RequestContext,
@@ -61,7 +65,7 @@ export async function takeOnce(
   const { method, headers } = request;
   if (method !== "POST" || !headers.has(HEADER) || !call) return;
   const meta = call.procedure?._def.meta as RelayMeta | undefined;
-  if (!meta?.repeatable && !isBatchCall) return;
+  if (!meta?.accepts_idempotency_key && !isBatchCall) return;
   let input: unknown;
   try {
     input = await call.getRawInput();
@@ -79,7 +83,7 @@ export async function takeOnce(
   const path = `/trpc/${call.path}`;
   // How long to wait is no part of what is done: on REST it is not in the body.
   const body = () => (isObject(input) ? omit(input, meta?.query ?? []) : input);
-  ctx.once = onceOf(request, { caller, method, path, params: {}, body }, signer);
+  ctx.once = idempotentRequestOf(request, { caller, method, path, params: {}, body }, signer);
 }
 
 /** The same members in another order are the same body. */

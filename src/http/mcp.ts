@@ -13,18 +13,18 @@ import { actionOf, REFUSED } from "../mcp/activity.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
 import { type Message, readMessage, refuseMessage, refuseNesting } from "../mcp/message.ts";
 import { RPC, refusal, rpcError } from "../mcp/result.ts";
-import { createSeal } from "../mcp/seal.ts";
 import { createMcpServers, type McpCall } from "../mcp/server.ts";
 import { writeSession } from "../mcp/session.ts";
+import { createSignedTokens } from "../mcp/signed-token.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Signer } from "../signer.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";
+import type { RequestScope } from "./request-scope.ts";
 import { json, measured, problem } from "./respond.ts";
 import { type Handler, logInternal } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
-import type { Visit } from "./visit.ts";
 
 interface McpOptions {
   readonly tools: Tools;
@@ -43,12 +43,12 @@ interface McpOptions {
 /** The handler of the route; whatever it throws is rendered as a problem, as on REST. */
 export function createMcp(options: McpOptions): Handler {
   const { tools, createContext, bodies, recordClient, clock, ids, log, signer } = options;
-  const sessions = createSeal(signer, "mcp-session");
+  const sessions = createSignedTokens(signer, "mcp-session");
   const servers = createMcpServers({
     tools,
     clock,
     version: options.version,
-    rounds: createSeal(signer, "mcp-round"),
+    rounds: createSignedTokens(signer, "mcp-round"),
     report: (error, tool) => logInternal(error, log, `POST /mcp ${tool}`),
   });
   const modern = createMcpHandler(
@@ -85,12 +85,12 @@ export function createMcp(options: McpOptions): Handler {
   };
 
   /** The answer in Relay's terms: the SDK's own refusals get a problem, `initialize` a session. */
-  const render = (call: McpCall, answer: RpcAnswer, visit: Visit): Response => {
+  const render = (call: McpCall, answer: RpcAnswer, scope: RequestScope): Response => {
     const { error } = answer;
     if (!error || call.work !== undefined) {
       // A credential that ended meanwhile is refused as on every surface (docs/interface.md 4.1.5).
-      if (call.error?.code === "unauthorized") return problem(call.error, visit.quota()?.headers);
-      const response = json(answer, 200, visit);
+      if (call.error?.code === "unauthorized") return problem(call.error, scope.quota()?.headers);
+      const response = json(answer, 200, scope);
       if (call.method === "initialize" && !call.modern) {
         const session = writeSession(sessions, call.key_id, call.client, ids);
         response.headers.set("mcp-session-id", session);
@@ -102,21 +102,26 @@ export function createMcp(options: McpOptions): Handler {
     call.error = refusal(code);
     // To a client of the old era a 404 means that its session is gone.
     const status = !call.modern ? 200 : code === RPC.method_not_found ? 404 : 400;
-    return refused(status, answer.id, rpcError(code, call.error, error.data), visit);
+    return refused(status, answer.id, rpcError(code, call.error, error.data), scope);
   };
 
-  const serve = async (call: McpCall, message: Message, body: JSONRPCRequest, visit: Visit) => {
-    const answer = await (message.checked ? exchange : look)(call, body, visit.request);
+  const serve = async (
+    call: McpCall,
+    message: Message,
+    body: JSONRPCRequest,
+    scope: RequestScope,
+  ) => {
+    const answer = await (message.checked ? exchange : look)(call, body, scope.request);
     // Its client went, or cancelled it: then it takes an empty 202 for the end without a complaint.
-    if (answer === null) return new Response(null, { status: 202, headers: headersOf(visit) });
-    if (!(answer instanceof Response)) return render(call, answer, visit);
+    if (answer === null) return new Response(null, { status: 202, headers: headersOf(scope) });
+    if (!(answer instanceof Response)) return render(call, answer, scope);
     // The SDK took it for a notification, so it is not what it looked like.
     if (answer.status === 202) {
       const error = { code: RPC.invalid_request, message: "" };
-      return render(call, { id: body.id, error }, visit);
+      return render(call, { id: body.id, error }, scope);
     }
-    for (const [name, value] of Object.entries(headersOf(visit))) answer.headers.set(name, value);
-    return measured(answer, visit);
+    for (const [name, value] of Object.entries(headersOf(scope))) answer.headers.set(name, value);
+    return measured(answer, scope);
   };
 
   /** Reads the text of a body, which need not be any, as the message of a key. */
@@ -133,30 +138,30 @@ export function createMcp(options: McpOptions): Handler {
     }
   };
 
-  return async (request, visit) => {
+  return async (request, scope) => {
     const foreign = options.foreignSource(request);
-    if (foreign) return refuseSource(foreign, visit);
-    const refused_early = visit.refuseExhausted();
+    if (foreign) return refuseSource(foreign, scope);
+    const refused_early = scope.refuseExhausted();
     if (refused_early) await refused_early;
     // Text that is none is refused only after the credential (docs/interface.md 9.4.2).
-    const text = await bodies.readText(visit).catch((error: unknown) => {
+    const text = await bodies.readText(scope).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "invalid_json") return error;
       throw error;
     });
-    const ctx = await createContext(visit, null, false);
+    const ctx = await createContext(scope, null, false);
     const caller = ctx.caller ?? fail("unauthorized");
     if (caller.kind !== "key") {
-      visit.charge();
+      scope.charge();
       return fail("forbidden");
     }
     const { key_id } = caller;
     const { body, message } = read(text, request.headers, key_id);
     const { kind, client } = message;
     const enter = (action: string, error: ServiceError | null) =>
-      visit.ended({ action, host: ctx.host, error }, { client });
+      scope.ended({ action, host: ctx.host, error }, { client });
     const recorded = recordAll(ctx, client);
     try {
-      visit.charge();
+      scope.charge();
     } catch (limited) {
       await recorded;
       // A notification has no entry even then (docs/interface.md 15.1.2).
@@ -170,25 +175,25 @@ export function createMcp(options: McpOptions): Handler {
       await recorded;
       enter(REFUSED, error);
       const answer = rpcError(message.rpc_code, error, message.data);
-      return refused(message.status, idOf(body), answer, visit);
+      return refused(message.status, idOf(body), answer, scope);
     }
     if (kind === "notification") {
       if (message.method === "notifications/cancelled") {
         running.get(cancelId(request, message.params.requestId) ?? "")?.();
       }
       await recorded;
-      return new Response(null, { status: 202, headers: headersOf(visit) });
+      return new Response(null, { status: 202, headers: headersOf(scope) });
     }
     // The request has been charged, and it is entered below by the name that MCP has for it.
-    const part = { ...visit, charge() {}, ended() {} };
+    const part = { ...scope, charge() {}, ended() {} };
     const call: McpCall = {
       ...message,
-      ctx: { ...ctx, visit: part },
+      ctx: { ...ctx, scope: part },
       key_id,
       error: null,
       only_waited: false,
     };
-    const response = await serve(call, message, body as JSONRPCRequest, visit).finally(
+    const response = await serve(call, message, body as JSONRPCRequest, scope).finally(
       () => recorded,
     );
     const settled = () => {
@@ -202,11 +207,11 @@ export function createMcp(options: McpOptions): Handler {
   };
 
   /** The person sees that their agent is refused: the address is likely the wrong one. */
-  async function refuseSource(error: ServiceError, visit: Visit): Promise<never> {
-    const ctx = await createContext(visit, null, false).catch(() => null);
+  async function refuseSource(error: ServiceError, scope: RequestScope): Promise<never> {
+    const ctx = await createContext(scope, null, false).catch(() => null);
     if (ctx?.caller?.kind === "key") {
-      visit.charge();
-      visit.ended({ action: REFUSED, host: ctx.host, error }, { client: null });
+      scope.charge();
+      scope.ended({ action: REFUSED, host: ctx.host, error }, { client: null });
     }
     throw error;
   }
@@ -236,11 +241,11 @@ function idOf(body: unknown): unknown {
   return typeof id === "number" ? id : null;
 }
 
-function headersOf(visit: Visit): Record<string, string> {
-  return { "cache-control": "no-store", ...API_SECURITY, ...visit.quota()?.headers };
+function headersOf(scope: RequestScope): Record<string, string> {
+  return { "cache-control": "no-store", ...API_SECURITY, ...scope.quota()?.headers };
 }
 
 /** A JSON-RPC error in answer to a message that got no further. */
-function refused(status: number, id: unknown, error: object, visit: Visit): Response {
-  return json({ jsonrpc: "2.0", id, error }, status, visit);
+function refused(status: number, id: unknown, error: object, scope: RequestScope): Response {
+  return json({ jsonrpc: "2.0", id, error }, status, scope);
 }

@@ -3,9 +3,9 @@
 import type { Quota } from "../auth/limiter.ts";
 import { type ServiceError, toProblem } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import type { RequestScope } from "./request-scope.ts";
 import { API_SECURITY } from "./security.ts";
-import type { AnswerBody } from "./unsent.ts";
-import type { Visit } from "./visit.ts";
+import type { AnswerBody } from "./unsent-answers.ts";
 
 const EMPTY_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
 /** Of every JSON body, never to be stored by a cache. */
@@ -43,35 +43,35 @@ interface AnswerOptions {
 export function json(
   value: unknown,
   status: number,
-  visit: Visit,
+  scope: RequestScope,
   { refusable = false }: AnswerOptions = {},
 ): Response {
   const text = JSON.stringify(value);
   if (text.length <= SMALL_UNITS) {
-    return new Response(text, { status, headers: headersOf(visit.quota()).json });
+    return new Response(text, { status, headers: headersOf(scope.quota()).json });
   }
-  const body = large(text, visit, refusable);
-  return new Response(body, { status, headers: headersOf(visit.quota()).json });
+  const body = large(text, scope, refusable);
+  return new Response(body, { status, headers: headersOf(scope.quota()).json });
 }
 
 /** The body of a text that may be large, after what it costs was charged. */
-function large(text: string, visit: Visit, refusable: boolean): AnswerBody {
+function large(text: string, scope: RequestScope, refusable: boolean): AnswerBody {
   const length = Buffer.byteLength(text);
   if (length <= LIMITS.answer_free_bytes) return text;
-  visit.spend(length);
-  if (refusable) visit.admitLarge();
-  return visit.body(Buffer.from(text));
+  scope.spend(length);
+  if (refusable) scope.admitLarge();
+  return scope.body(Buffer.from(text));
 }
 
 /** An answer that a library made, charged and counted like our own; one that streams, bit by bit. */
-export async function measured(response: Response, visit: Visit): Promise<Response> {
+export async function measured(response: Response, scope: RequestScope): Promise<Response> {
   const { status, headers, body } = response;
   const type = headers.get("content-type") ?? "";
   if (body && !type.startsWith("application/json")) {
-    return new Response(visit.relay(body), { status, headers });
+    return new Response(scope.relay(body), { status, headers });
   }
   const text = await response.text();
-  const sent = text.length <= SMALL_UNITS ? text : large(text, visit, false);
+  const sent = text.length <= SMALL_UNITS ? text : large(text, scope, false);
   return new Response(sent, { status, headers });
 }
 

@@ -3,7 +3,7 @@
 import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "trpc-to-openapi";
 import type { z } from "zod";
-import { directCall, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
+import { execute, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
 import type { Clock } from "../clock.ts";
 import { ClientGone, type FieldReasons, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
 import { cutMembers, TOO_DEEP_REASON } from "../json-bounds.ts";
@@ -12,14 +12,14 @@ import type { Signer } from "../signer.ts";
 import { type Bodies, checkDeclaredSize, TOO_DEEP } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import type { Cors } from "./cors.ts";
-import { keyFault, onceOf } from "./idempotency.ts";
+import { idempotentRequestOf, keyFault } from "./idempotency.ts";
 import { refusePipelined } from "./pipelining.ts";
 import { decoderOf, readQuery } from "./query.ts";
+import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { json, noContent, problem } from "./respond.ts";
-import type { OpenVisit, Visit } from "./visit.ts";
 
 /** One method of a path. */
-export type Handler = (request: Bun.BunRequest, visit: Visit) => Promise<Response>;
+export type Handler = (request: Bun.BunRequest, scope: RequestScope) => Promise<Response>;
 
 /** A Bun route: every method of one path. */
 export type Route<R extends Request = Bun.BunRequest> = (request: R) => Promise<Response>;
@@ -27,7 +27,7 @@ export type Route<R extends Request = Bun.BunRequest> = (request: R) => Promise<
 interface RestOptions {
   readonly router: AnyTRPCRouter;
   readonly createContext: CreateContext;
-  readonly openVisit: OpenVisit;
+  readonly openScope: OpenRequestScope;
   readonly bodies: Bodies;
   readonly cors: Cors;
   readonly log: Log;
@@ -48,7 +48,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
   };
 
   forEachOpenApiProcedure(router._def.procedures, ({ procedure, meta }) => {
-    const { openapi, status, query, body_optional, repeatable, access, takes, limit } =
+    const { openapi, status, query, body_optional, accepts_idempotency_key, access, takes, limit } =
       meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
     const { path, method } = openapi;
@@ -63,19 +63,19 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
     );
     const changes = procedure._def.type === "mutation";
-    const call = directCall(procedure as unknown as AnyTRPCProcedure);
+    const call = execute(procedure as unknown as AnyTRPCProcedure);
     // What a read took out of an inbox is not lost for the size of the answer.
     const refusable = method === "GET" && takes !== true;
 
-    const handle: Handler = async (request, visit) => {
+    const handle: Handler = async (request, scope) => {
       let data: unknown = Object.create(null);
       let body: unknown;
-      const rejected: Record<string, string> = repeatable ? keyFault(request) : {};
+      const rejected: Record<string, string> = accepts_idempotency_key ? keyFault(request) : {};
       if (has_body) {
-        if (access === "none") visit.refuseLargeBody(limit);
-        const refused = access === "none" ? undefined : visit.refuseExhausted();
+        if (access === "none") scope.refuseLargeBody(limit);
+        const refused = access === "none" ? undefined : scope.refuseExhausted();
         if (refused) await refused;
-        body = await bodies.readJson(visit, { optional: body_optional === true });
+        body = await bodies.readJson(scope, { optional: body_optional === true });
         if (body === TOO_DEEP) {
           rejected.body = TOO_DEEP_REASON;
         } else if (isObject(body)) {
@@ -101,15 +101,15 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       }
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
-      const ctx = await createContext(visit, faults, access === "none");
-      if (repeatable) {
+      const ctx = await createContext(scope, faults, access === "none");
+      if (accepts_idempotency_key) {
         const { caller } = ctx;
         const sent = { caller, path, params: request.params, method, body: () => body };
-        ctx.once = onceOf(request, sent, signer);
+        ctx.once = idempotentRequestOf(request, sent, signer);
       }
       const result = await call(ctx, data);
-      if (status === 204) return noContent(visit.quota());
-      const response = json(result, status ?? 200, visit, { refusable });
+      if (status === 204) return noContent(scope.quota());
+      const response = json(result, status ?? 200, scope, { refusable });
       if (ctx.once?.replayed) response.headers.set("idempotency-replayed", "true");
       return response;
     };
@@ -132,7 +132,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
 function dispatch(
   path: string,
   methods: ReadonlyMap<string, Handler>,
-  { openVisit, cors, log, clock }: RestOptions,
+  { openScope, cors, log, clock }: RestOptions,
 ): Route {
   const allowed = [...methods.keys()];
   if (methods.has("GET")) allowed.push("HEAD");
@@ -142,19 +142,19 @@ function dispatch(
   return cors.wrap(path, allowed, async (request) => {
     const { method } = request;
     const handle = methods.get(method === "HEAD" ? "GET" : method);
-    const visit = openVisit(request);
+    const scope = openScope(request);
     if (!handle)
-      return refuse(new ServiceError("method_not_allowed"), visit, log, routeOf(method), { allow });
+      return refuse(new ServiceError("method_not_allowed"), scope, log, routeOf(method), { allow });
     let response: Response;
     try {
-      response = await handle(request, visit);
+      response = await handle(request, scope);
     } catch (error) {
-      response = await refuse(error, visit, log, routeOf(method));
+      response = await refuse(error, scope, log, routeOf(method));
     }
     log.debug?.("request", {
       route: routeOf(method),
       status: response.status,
-      ms: Math.round((clock.elapsed() - visit.started) * 1000),
+      ms: Math.round((clock.elapsed() - scope.started) * 1000),
     });
     return response;
   });
@@ -177,13 +177,13 @@ export function renderError(
 /** The response of whatever a request ended with, charged to its address if it is nobody's. */
 export async function refuse(
   thrown: unknown,
-  visit: Visit,
+  scope: RequestScope,
   log: Log,
   route: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const error = await visit.refusal(toServiceError(thrown));
-  return renderError(error, log, route, { ...visit.quota()?.headers, ...headers });
+  const error = await scope.refusal(toServiceError(thrown));
+  return renderError(error, log, route, { ...scope.quota()?.headers, ...headers });
 }
 
 /** Tells the log of an error nobody expected, without its message. */

@@ -3,13 +3,13 @@
 import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
+import type { RequestMetrics } from "../observability/request-metrics.ts";
 import type { Cors } from "./cors.ts";
-import type { FormCheck } from "./form.ts";
-import type { Meter } from "./meter.ts";
+import type { FormCheck } from "./request-form.ts";
+import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
-import { createTurns } from "./turn.ts";
-import type { OpenVisit, Visit } from "./visit.ts";
+import { createTurnLimit } from "./turn-limit.ts";
 
 interface ServerOptions {
   readonly hostname: string;
@@ -17,13 +17,13 @@ interface ServerOptions {
   readonly port: number;
   readonly routes: Readonly<Record<string, Route>>;
   /** Gets the path with its query too: the URL's host is what the client sent, and may be none. */
-  readonly trpc: (visit: Visit, path: string) => Promise<Response>;
+  readonly trpc: (scope: RequestScope, path: string) => Promise<Response>;
   /** Names of the procedures there: each is a route of its own to the meter. */
   readonly procedures: readonly string[];
   /** The same for the admin's procedures; null while there is no admin. */
   readonly adminTrpc: ServerOptions["trpc"] | null;
-  readonly meter: Meter;
-  readonly openVisit: OpenVisit;
+  readonly meter: RequestMetrics;
+  readonly openScope: OpenRequestScope;
   readonly cors: Cors;
   readonly checkForm: FormCheck;
   /** True: browsers are told to come by https alone. */
@@ -42,13 +42,13 @@ const NO_ROUTE = "unknown";
 
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
-  const { hostname, port, routes, trpc, adminTrpc, openVisit, cors, meter, https, log } = options;
-  const turns = createTurns();
+  const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, https, log } = options;
+  const turns = createTurnLimit();
   /** Every route, behind the one check of a request's form. */
   const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
     const handle: Route<R> = (request) => {
       const fault = options.checkForm(request, path);
-      return fault ? refuse(fault, openVisit(request), log, path) : route(request);
+      return fault ? refuse(fault, openScope(request), log, path) : route(request);
     };
     const handleLater: Route<R> = async (request) =>
       request.signal.aborted ? renderError(new ClientGone(), log, path) : handle(request);
@@ -62,11 +62,11 @@ export function startServer(options: ServerOptions) {
     secure(
       path,
       cors.wrap(path, methods, async (request: Request) => {
-        const visit = openVisit(request);
+        const scope = openScope(request);
         try {
-          return await handle(visit, pathOf(request.url));
+          return await handle(scope, pathOf(request.url));
         } catch (error) {
-          return refuse(error, visit, log, path);
+          return refuse(error, scope, log, path);
         }
       }),
     );

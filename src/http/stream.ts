@@ -7,8 +7,8 @@ import type { Feed } from "../events/feed.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { StoredEvent } from "../model/event.ts";
+import type { RequestScope } from "./request-scope.ts";
 import { API_SECURITY } from "./security.ts";
-import type { Visit } from "./visit.ts";
 
 interface StreamOptions {
   readonly auth: Auth;
@@ -132,11 +132,11 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
 
   return {
     /** `hurry` makes the server drop the connection shortly, even if its reader takes nothing. */
-    async open(visit: Visit, hurry: () => void): Promise<Response> {
-      const { request } = visit;
-      const caller = (await visit.authenticate())?.caller ?? fail("unauthorized");
-      visit.charge();
-      const headers = { ...HEADERS, ...visit.quota()?.headers };
+    async open(scope: RequestScope, hurry: () => void): Promise<Response> {
+      const { request } = scope;
+      const caller = (await scope.authenticate())?.caller ?? fail("unauthorized");
+      scope.charge();
+      const headers = { ...HEADERS, ...scope.quota()?.headers };
       if (caller.kind !== "account") fail("forbidden");
       if (request.method === "HEAD") return new Response(null, { headers });
       let unsure = false;
@@ -152,7 +152,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
           await auth.assertLive(caller);
         } while (unsure);
       };
-      await visit.within(catchUp()).finally(cancel);
+      await scope.within(catchUp()).finally(cancel);
       if (closed) fail("store_unavailable");
 
       let stream: Stream | undefined;

@@ -12,18 +12,18 @@ import type { Signer } from "../signer.ts";
 import { createBatchBudget } from "./batch.ts";
 import { type Bodies, checkDeclaredSize } from "./body.ts";
 import type { RequestContext } from "./context.ts";
-import { takeOnce } from "./idempotency.ts";
+import { takeIdempotencyKey } from "./idempotency.ts";
 import { refusePipelined } from "./pipelining.ts";
+import type { RequestScope } from "./request-scope.ts";
 import { errorHeaders, measured } from "./respond.ts";
 import { API_SECURITY } from "./security.ts";
-import type { Visit } from "./visit.ts";
 
 interface TrpcOptions {
   /** The path that the names of procedures follow. */
   readonly endpoint: "/trpc" | "/admin/trpc";
   readonly router: AnyTRPCRouter;
   /** What the router's procedures get; of an account or a key it is the context of a request. */
-  readonly createContext: (visit: Visit) => Promise<RequestContext | AdminContext>;
+  readonly createContext: (scope: RequestScope) => Promise<RequestContext | AdminContext>;
   readonly bodies: Bodies;
   /** Makes the digests of an `Idempotency-Key`; null where no procedure takes one. */
   readonly signer: Signer | null;
@@ -48,25 +48,25 @@ export function createTrpcHandler(options: TrpcOptions) {
   const isTaking = (name: string) => metaOf(name)?.takes === true;
 
   /** The body of a mutation as text; null for a query, which has none. */
-  const readBody = async (visit: Visit, path: string): Promise<string | null> => {
-    const { request } = visit;
+  const readBody = async (scope: RequestScope, path: string): Promise<string | null> => {
+    const { request } = scope;
     if (request.method !== "POST") {
       checkDeclaredSize(request);
       if (namesOf(path, endpoint).some(isTaking)) await refusePipelined(request);
       return null;
     }
     const names = namesOf(path, endpoint);
-    if (!names.every(isOpen)) await visit.refuseExhausted();
-    else for (const name of names) visit.refuseLargeBody(metaOf(name)?.limit);
-    return bodies.readText(visit);
+    if (!names.every(isOpen)) await scope.refuseExhausted();
+    else for (const name of names) scope.refuseLargeBody(metaOf(name)?.limit);
+    return bodies.readText(scope);
   };
 
   const isKnown = (name: string) => Object.hasOwn(router._def.procedures, name);
 
-  return async (visit: Visit, sent_path: string): Promise<Response> => {
-    const { request } = visit;
+  return async (scope: RequestScope, sent_path: string): Promise<Response> => {
+    const { request } = scope;
     const path = hideUnknown(sent_path, endpoint, isKnown);
-    const sent = await readBody(visit, path).catch((error: unknown) => {
+    const sent = await readBody(scope, path).catch((error: unknown) => {
       if (error instanceof ClientGone) throw error;
       return toServiceError(error);
     });
@@ -78,7 +78,7 @@ export function createTrpcHandler(options: TrpcOptions) {
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
     // Before any call, so that it is known whose each refused one is.
-    const context = await createContext(visit).catch(toServiceError);
+    const context = await createContext(scope).catch(toServiceError);
     if (too_deep && "rejected" in context) context.rejected = { body: TOO_DEEP_REASON };
     const answer = await fetchRequestHandler({
       endpoint,
@@ -95,7 +95,7 @@ export function createTrpcHandler(options: TrpcOptions) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
         if (signer && !too_deep && "once" in context)
-          await takeOnce(request, info, context, signer);
+          await takeIdempotencyKey(request, info, context, signer);
         if ("batch" in context && info.calls.length > 1) context.batch = createBatchBudget();
         return context;
       },
@@ -109,8 +109,8 @@ export function createTrpcHandler(options: TrpcOptions) {
       },
       onError({ error, path: name }) {
         const whole = name === undefined && toServiceError(error).code === "invalid_fields";
-        const refused = whole ? refuseBatch(visit, context) : toServiceError(error);
-        const told = visit.refusalNow(refused);
+        const refused = whole ? refuseBatch(scope, context) : toServiceError(error);
+        const told = scope.refusalNow(refused);
         // What tRPC renders is this very object, and there is no other place to change it.
         if (error.cause !== told) {
           Object.assign(error, toTrpcError(told));
@@ -126,11 +126,11 @@ export function createTrpcHandler(options: TrpcOptions) {
       },
     });
     if ("recorded" in context) await context.recorded;
-    const response = await measured(answer, visit);
+    const response = await measured(answer, scope);
     if ("once" in context && context.once?.replayed) {
       response.headers.set("idempotency-replayed", "true");
     }
-    for (const [name, value] of Object.entries(visit.quota()?.headers ?? {})) {
+    for (const [name, value] of Object.entries(scope.quota()?.headers ?? {})) {
       response.headers.set(name, value);
     }
     return response;
@@ -139,7 +139,7 @@ export function createTrpcHandler(options: TrpcOptions) {
 
 /** A batch that is refused before any of its calls is one request (§15.1.1). */
 function refuseBatch(
-  visit: Visit,
+  scope: RequestScope,
   context: RequestContext | AdminContext | ServiceError,
 ): ServiceError {
   let error = invalidFields({
@@ -147,11 +147,11 @@ function refuseBatch(
   });
   if (!("host" in context)) return error;
   try {
-    visit.charge();
+    scope.charge();
   } catch (limited) {
     error = toServiceError(limited);
   }
-  visit.ended({ action: `${visit.request.method} /trpc`, host: context.host, error });
+  scope.ended({ action: `${scope.request.method} /trpc`, host: context.host, error });
   return error;
 }
 

@@ -19,7 +19,7 @@ interface JobDeps {
   readonly pruneCreations: (before: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` events that every process has had time to read; true if more may be left. */
   readonly pruneEvents: (limit: number) => Promise<boolean>;
-  readonly forgetRepeats: (before: number, limit: number) => Promise<number>;
+  readonly pruneIdempotency: (before: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` challenges that are expired at `now`; gives their number. */
   readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
@@ -33,7 +33,7 @@ interface JobDeps {
 
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
-  const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, forgetRepeats } = deps;
+  const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
   const { expirePushes, prunePushRecords, checkVersion } = deps;
   return [
     {
@@ -82,7 +82,8 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "forget repeats",
       every: 60,
       run: async ({ now, limit }) => ({
-        more: (await forgetRepeats((await now()) - LIMITS.idempotency_retention, limit)) === limit,
+        more:
+          (await pruneIdempotency((await now()) - LIMITS.idempotency_retention, limit)) === limit,
       }),
     },
     {

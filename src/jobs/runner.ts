@@ -3,7 +3,7 @@
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
-import { createHistogram } from "../metrics.ts";
+import { createHistogram } from "../observability/metrics.ts";
 import type { JobStats } from "../services/admin.ts";
 
 /** Work that has no request of its own. */

@@ -12,9 +12,9 @@ import { TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { type ClientInfo, clientOf } from "../model/client.ts";
 import { RPC } from "./result.ts";
-import type { Seal } from "./seal.ts";
 import { NEW_ERA } from "./server.ts";
 import { readSession } from "./session.ts";
+import type { SignedTokens } from "./signed-token.ts";
 
 const VERSIONS: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, NEW_ERA];
 
@@ -70,7 +70,7 @@ export function readMessage(
   headers: Headers,
   body: unknown,
   key_id: string,
-  sessions: Seal,
+  sessions: SignedTokens,
 ): Message | Refused {
   const version = headers.get("mcp-protocol-version");
   const method = headers.get("mcp-method");
@@ -161,7 +161,7 @@ function agrees({ method, params = {} }: Posted, name: string | null): boolean {
   return named === undefined || (typeof named === "string" && named === name);
 }
 
-function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions: Seal) {
+function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions: SignedTokens) {
   const { method, params = {} } = body as Posted;
   const kind = Object.hasOwn(body as object, "id") ? "request" : "notification";
   const read = (client: ClientInfo | null): Message => ({

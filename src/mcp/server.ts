@@ -25,7 +25,7 @@ import {
   TEMPLATE_LIST,
 } from "./resources.ts";
 import { rpcCodeOf, rpcError, toolFailure, toolResult } from "./result.ts";
-import type { Seal } from "./seal.ts";
+import type { SignedTokens } from "./signed-token.ts";
 import type { Tool, Tools } from "./tools.ts";
 
 /** One request, and what came of it. */
@@ -49,7 +49,7 @@ interface McpServersOptions {
   readonly version: string;
   readonly clock: Clock;
   /** Seals what a client sends back to go on waiting. */
-  readonly rounds: Seal;
+  readonly rounds: SignedTokens;
   /** Told of an error that nobody expected. */
   readonly report: (error: ServiceError, tool: string) => void;
 }
@@ -214,7 +214,7 @@ function argumentsIn({ arguments: given = {} }: Given): Given {
 }
 
 /** The round that a call goes on with; undefined for a first call. */
-function readRound(seal: Seal, { key_id, params, asked, modern, tool }: RoundOptions) {
+function readRound(seal: SignedTokens, { key_id, params, asked, modern, tool }: RoundOptions) {
   const { requestState: state } = params;
   // The old era knows no such parameter.
   if (!modern || state === undefined) return undefined;

@@ -2,11 +2,11 @@
 
 import type { Ids } from "../ids.ts";
 import type { ClientInfo } from "../model/client.ts";
-import type { Seal } from "./seal.ts";
+import type { SignedTokens } from "./signed-token.ts";
 
 /** A value for `Mcp-Session-Id`; no two are the same (docs/interface.md 12.2.1). */
 export function writeSession(
-  seal: Seal,
+  seal: SignedTokens,
   key_id: string,
   client: ClientInfo | null,
   ids: Ids,
@@ -15,7 +15,7 @@ export function writeSession(
 }
 
 /** The client of a session, null when it told none; undefined when the session is not ours. */
-export function readSession(seal: Seal, key_id: string, session: string) {
+export function readSession(seal: SignedTokens, key_id: string, session: string) {
   const found = seal.read(key_id, session) as [string | null, string | null] | undefined;
   if (!found) return undefined;
   const [name, version] = found;

@@ -4,7 +4,7 @@ import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import { z } from "zod";
 import type { Context } from "../../routers/context.ts";
 import type { NextCall } from "../../routers/tool.ts";
-import { directCall, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
+import { execute, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
 import { invalidFields, type ServiceError } from "../errors.ts";
 import { type JsonSchema, jsonSchema, type ObjectSchema } from "./schema.ts";
 
@@ -84,7 +84,7 @@ function toTool(procedure: AnyTRPCProcedure): Tool {
   for (const name of [...account_only, ...Object.keys(defaults)]) {
     if (!(name in input.shape)) throw new Error(`it has no field ${name}`);
   }
-  const run = directCall(procedure);
+  const run = execute(procedure);
 
   const inputOf = (given: Readonly<Record<string, unknown>>) => {
     // Without a prototype, so that a field named `__proto__` is like any other.

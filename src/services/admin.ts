@@ -4,7 +4,6 @@ import { accountFigures, countRows, eventFigures, storeBytes } from "../../db/st
 import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { LIMITS } from "../limits.ts";
-import type { Histogram } from "../metrics.ts";
 import type {
   AccountList,
   AccountPage,
@@ -18,8 +17,9 @@ import type {
   SeriesFigures,
   StoreFigures,
 } from "../model/admin.ts";
-import type { ProcessStats } from "../process-stats.ts";
-import type { Looks, Series } from "../series.ts";
+import type { Histogram } from "../observability/metrics.ts";
+import type { ProcessStats } from "../observability/process-stats.ts";
+import type { Looks, TimeSeries } from "../observability/time-series.ts";
 import type { PushStatus } from "./push-status.ts";
 
 /** What the parts of this process tell of themselves. */
@@ -30,7 +30,7 @@ export interface AdminDeps {
   readonly feed: { position(): number };
   readonly streams: { count(): number; accounts(): number };
   readonly waits: { count(): number; owners(): number };
-  readonly series: Pick<Series, "read">;
+  readonly series: Pick<TimeSeries, "read">;
   readonly processStats: () => ProcessStats;
   readonly requestsInFlight: () => number;
   readonly rateLimited: Readonly<Record<string, number>>;

@@ -2,7 +2,7 @@
 
 import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
-import type { WaitRoom } from "../events/wait-room.ts";
+import type { Waiters } from "../events/waiters.ts";
 import type { Ids } from "../ids.ts";
 import type { Caller } from "../model/caller.ts";
 import type { Signer } from "../signer.ts";
@@ -15,7 +15,7 @@ export interface ServiceDeps {
   readonly pushPlans: PushPlans;
   /** For a change that planned pushes outside of {@link Commit}. */
   readonly wakeSender: () => void;
-  readonly waits: WaitRoom;
+  readonly waits: Waiters;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly signer: Signer;

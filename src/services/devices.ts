@@ -7,8 +7,11 @@ import {
   releaseTokens,
   trimDevices,
 } from "../../db/devices.ts";
-import { endActivitiesOfMissingDevices, endActivitiesOfToken } from "../../db/live-activities.ts";
-import { dropOfMissingDevices, dropOfToken } from "../../db/pushes.ts";
+import {
+  endActivitiesOfMissingDevices,
+  endActivitiesOfToken,
+} from "../../db/notify/live-activities.ts";
+import { dropOfMissingDevices, dropOfToken } from "../../db/notify/plan.ts";
 import { fail } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Device, type DeviceInput, toDevice } from "../model/device.ts";

@@ -21,15 +21,15 @@ import { fail, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { inboxOf } from "../model/event.ts";
+import type { IdempotentRequest } from "../model/idempotency.ts";
 import { type Agent, type Item, type MessageInput, TO_ITSELF } from "../model/item.ts";
-import type { Once } from "../model/once.ts";
 import { questionUnits } from "../model/question.ts";
 import { type Task, taskUnits } from "../model/task.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { createIdempotency } from "./idempotency.ts";
 import type { Keys } from "./keys.ts";
-import { createOnce } from "./once.ts";
 import { endPage } from "./page.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -76,7 +76,7 @@ type InboxDeps = ServiceDeps & {
 
 export function createInbox(deps: InboxDeps) {
   const { store, commit, waits, clock, ids, assertLive, keys, tasks, pushPlans } = deps;
-  const repeats = createOnce(deps);
+  const repeats = createIdempotency(deps);
 
   const unreadOf = async (key_id: string): Promise<number> => {
     const [row] = await store.read(countUnread({ key_id }));
@@ -219,7 +219,7 @@ export function createInbox(deps: InboxDeps) {
     async send(
       caller: Caller,
       { key_id, text }: MessageInput,
-      { once }: { readonly once: Once | null },
+      { once }: { readonly once: IdempotentRequest | null },
     ): Promise<Item> {
       const { account_id } = caller;
       if (caller.kind === "key" && key_id === caller.key_id) failFields(TO_ITSELF);

@@ -1,7 +1,7 @@
 /** Live-activity registrations: register and remove (docs/interface.md 5.6). */
 
-import { activityGrounds, deleteActivity, putActivity } from "../../db/live-activities.ts";
-import { dropOfActivity } from "../../db/pushes.ts";
+import { activityGrounds, deleteActivity, putActivity } from "../../db/notify/live-activities.ts";
+import { dropOfActivity } from "../../db/notify/plan.ts";
 import { fail } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";

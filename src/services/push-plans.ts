@@ -6,21 +6,21 @@ import {
   endActivitiesOfMove,
   endUnwanted,
   updateLate,
-} from "../../db/activity-ends.ts";
+} from "../../db/notify/activity-ends.ts";
 import {
   endActivitiesOfAccount,
   endActivitiesOfKey,
   endActivitiesOfTask,
   endActivitiesSwitchedOff,
-} from "../../db/live-activities.ts";
+} from "../../db/notify/live-activities.ts";
+import { planDeletion, planPush, planSettingPush, planUpdate } from "../../db/notify/plan.ts";
 import type { Stamp } from "../../db/outbox.ts";
-import { planDeletion, planPush, planSettingPush, planUpdate } from "../../db/pushes.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Device } from "../model/device.ts";
 import type { Environment } from "../model/push.ts";
 import type { Question } from "../model/question.ts";
-import { planTask, type TaskChange } from "../push/plan.ts";
+import { planTask, type TaskChange } from "../notify/plan.ts";
 
 export type PushPlans = ReturnType<typeof createPushPlans>;
 

@@ -1,6 +1,6 @@
 /** How the pushes do, for whoever runs the service: no content, no token. */
 
-import { newestRecords, queuedPushes } from "../../db/push-records.ts";
+import { newestRecords, queuedPushes } from "../../db/notify/records.ts";
 import type { Environment, LaneHealth, PushRecord } from "../model/push.ts";
 import type { ServiceDeps } from "./deps.ts";
 

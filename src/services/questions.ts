@@ -14,10 +14,10 @@ import {
 import type { Statement } from "../../db/store.ts";
 import { taskById } from "../../db/tasks.ts";
 import { fail, failFields } from "../errors.ts";
-import type { Place } from "../events/wait-room.ts";
+import type { Place } from "../events/waiters.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
-import type { Once } from "../model/once.ts";
+import type { IdempotentRequest } from "../model/idempotency.ts";
 import {
   checkAnswer,
   isOverdue,
@@ -29,9 +29,9 @@ import {
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { createIdempotency } from "./idempotency.ts";
+import { createInboxWriter } from "./inbox-writer.ts";
 import type { Keys } from "./keys.ts";
-import { createNotices } from "./notices.ts";
-import { createOnce } from "./once.ts";
 import { endPage } from "./page.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
@@ -48,7 +48,7 @@ interface WaitOptions {
 type QuestionStamp = Stamp & { readonly table: "questions" };
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
-  readonly once: Once | null;
+  readonly once: IdempotentRequest | null;
 }
 
 interface ListQuery {
@@ -66,8 +66,8 @@ interface ListOptions extends Pick<WaitOptions, "effects"> {
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, waits, clock, ids, assertLive, keys, pushPlans } = deps;
-  const notices = createNotices(deps);
-  const repeats = createOnce(deps);
+  const notices = createInboxWriter(deps);
+  const repeats = createIdempotency(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const [row] = await store.read(questionById(caller, id));
@@ -303,7 +303,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       caller: AccountCaller,
       id: string,
       answer: string,
-      { once }: { readonly once: Once | null },
+      { once }: { readonly once: IdempotentRequest | null },
     ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);

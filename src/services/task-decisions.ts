@@ -2,20 +2,20 @@
 
 import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
-import { deleteStampedTask, stampDoomedTask, type TaskRow, updateTask } from "../../db/tasks.ts";
+import { deleteStampedTask, stampTaskToDelete, type TaskRow, updateTask } from "../../db/tasks.ts";
 import type { ServiceEvent } from "../model/event.ts";
 import { isOverdue, type Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
-import type { TaskChange } from "../push/plan.ts";
+import type { TaskChange } from "../notify/plan.ts";
 import type { ServiceDeps } from "./deps.ts";
-import type { createNotices } from "./notices.ts";
+import type { createInboxWriter } from "./inbox-writer.ts";
 import type { Decision } from "./row-chain.ts";
 
 /** Whom a change is told to follows from who made it. */
 type Told = Pick<TaskChange, "changes" | "by">;
 
 type TaskDecisionsDeps = Pick<ServiceDeps, "clock" | "ids" | "pushPlans"> & {
-  readonly notices: ReturnType<typeof createNotices>;
+  readonly notices: ReturnType<typeof createInboxWriter>;
 };
 
 /** Decisions for a row chain, each guarded by the `change_id` of the row that it is given. */
@@ -79,7 +79,7 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
       const { statements, inbox } = notices.tell(stamp, by === "account" ? notice : null);
       const change = {
         statements: [
-          stampDoomedTask({ id, change_id, old_change_id, known }),
+          stampTaskToDelete({ id, change_id, old_change_id, known }),
           ...follow_ups,
           ...statements,
         ],

@@ -5,7 +5,7 @@ import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "..
 import { fail, failFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
-import type { Once } from "../model/once.ts";
+import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Question } from "../model/question.ts";
 import {
   changeTask,
@@ -15,11 +15,11 @@ import {
   type TaskInput,
   type TaskPatch,
 } from "../model/task.ts";
-import type { TaskChange } from "../push/plan.ts";
+import type { TaskChange } from "../notify/plan.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { createIdempotency } from "./idempotency.ts";
+import { createInboxWriter } from "./inbox-writer.ts";
 import type { Keys } from "./keys.ts";
-import { createNotices } from "./notices.ts";
-import { createOnce } from "./once.ts";
 import { createRowChain, type RowChange } from "./row-chain.ts";
 import { createTaskDecisions, taskEvent } from "./task-decisions.ts";
 import { createTaskList } from "./task-list.ts";
@@ -29,7 +29,7 @@ export type Tasks = ReturnType<typeof createTasks>;
 interface CreateOptions {
   /** Host name of the request. */
   readonly host: string | null;
-  readonly once: Once | null;
+  readonly once: IdempotentRequest | null;
 }
 
 interface ReadOptions {
@@ -39,9 +39,9 @@ interface ReadOptions {
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, assertLive, keys, pushPlans } = deps;
-  const notices = createNotices(deps);
+  const notices = createInboxWriter(deps);
   const { replace, remove: end } = createTaskDecisions({ ...deps, notices });
-  const repeats = createOnce(deps);
+  const repeats = createIdempotency(deps);
   const chain = createRowChain<TaskRow>({ commit, clock });
 
   const find = async (caller: Caller, id: string): Promise<TaskRow> => {

@@ -166,7 +166,9 @@ for (const { route, meta, input } of PROCEDURES) {
 }
 
 test("8.1 lists the routes that accept an Idempotency-Key", () => {
-  const expected = PROCEDURES.filter(({ meta }) => meta.repeatable).map(({ route }) => route);
+  const expected = PROCEDURES.filter(({ meta }) => meta.accepts_idempotency_key).map(
+    ({ route }) => route,
+  );
   const written = rowsWith(document, "Method").filter(({ clause }) => clause === "8.1");
   expect(written.map(({ row }) => `${row.Method} ${row.Path}`).sort()).toEqual(expected.sort());
 });

@@ -9,24 +9,28 @@ const root = new URL("../../", import.meta.url).pathname;
 const ALLOWED: Record<string, readonly string[]> = {
   leaf: [],
   model: ["leaf"],
-  db: ["model", "leaf"],
-  events: ["model", "leaf"],
-  push: ["model", "db", "leaf"],
-  services: ["model", "db", "events", "push", "auth types", "leaf"],
+  db: ["model", "observability", "leaf"],
+  events: ["model", "observability", "leaf"],
+  observability: ["model", "services types", "http types", "leaf"],
+  notify: ["model", "db", "observability", "leaf"],
+  services: ["model", "db", "events", "notify", "observability", "auth types", "leaf"],
   auth: ["model", "db", "leaf"],
-  routers: ["model", "services types", "leaf"],
-  mcp: ["routers", "events", "model", "leaf"],
-  http: ["mcp", "routers", "auth", "events", "model", "leaf"],
-  jobs: ["services types", "leaf"],
+  rpc: ["model", "leaf"],
+  routers: ["rpc", "model", "services types", "leaf"],
+  mcp: ["routers", "rpc", "events", "model", "leaf"],
+  http: ["mcp", "routers", "rpc", "auth", "events", "observability", "model", "leaf"],
+  jobs: ["services types", "observability", "leaf"],
   // `AppRouter` alone; what runs in the browser shares no code with the server.
   web: ["routers types"],
   root: [
     ...[
       "db",
       "routers",
+      "rpc",
       "auth",
       "events",
-      "push",
+      "notify",
+      "observability",
       "http",
       "mcp",
       "jobs",
@@ -47,7 +51,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react|uqr)(\/|$)/, ["web"]],
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
-  [/^apns2/, ["push"]],
+  [/^apns2/, ["notify"]],
   [/^trpc-to-openapi/, ["routers types", "http"]],
 ];
 
@@ -56,7 +60,7 @@ function layerOf(path: string): string {
   if (path.startsWith("routers/")) return "routers";
   const match = /^src\/(\w+)\//.exec(path);
   if (match) return match[1]!;
-  return /^src\/(main|app|demo)\.ts$/.test(path) ? "root" : "leaf";
+  return /^src\/(main|app)\.ts$/.test(path) ? "root" : "leaf";
 }
 
 async function imports() {
@@ -105,7 +109,7 @@ test("time, chance and the environment are read in their own files alone", async
     [/\bset(Timeout|Interval)\(/, ["src/clock.ts", "src/web/clock.ts"]],
     [/\brandom(UUID|Bytes)\(|Math\.random\(/, ["src/ids.ts", "src/web/clock.ts"]],
     // The bundle's is a text that it replaces.
-    [/\bprocess\.env\b/, ["src/main.ts", "src/demo.ts", "src/http/bundle.ts"]],
+    [/\bprocess\.env\b/, ["src/main.ts", "scripts/demo.ts", "src/http/pages/bundle.ts"]],
   ];
   const wrong: string[] = [];
   for (const folder of ["src", "routers", "db"]) {

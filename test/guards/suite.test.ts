@@ -16,7 +16,7 @@ test("what starts a server or a store runs on both, but for pages and the files 
   const { both, once, pages } = await readPlan();
   expect(both).toContain("test/api/tasks.test.ts");
   // Through two files of test/support.
-  expect(both).toContain("test/push/claims.test.ts");
+  expect(both).toContain("test/notify/claims.test.ts");
   expect(pages).toContain("test/web/tasks.test.ts");
   expect(once).toContain("test/auth/limiter.test.ts");
   const starts = /\b(startTestApp|createTestStore|startProcess|createPushWorld|startSqld)\(/;

@@ -1,7 +1,7 @@
 /** JSON that is too deep or too wide: refused with little work, and in few words, on every surface. */
 
 import { expect, test } from "bun:test";
-import { onceOf } from "../../src/http/idempotency.ts";
+import { idempotentRequestOf } from "../../src/http/idempotency.ts";
 import { LIMITS } from "../../src/limits.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
@@ -179,7 +179,7 @@ test("the digest of a body is made when the procedure asks for it, and once", ()
   const caller = { kind: "account", account_id: "acc_1", credential: "c" } as const;
   const sent = { caller, method: "POST", path: "/v1/tasks", params: {}, body };
   const signer = createSigner("secret");
-  const once = onceOf(request, sent, signer)!;
+  const once = idempotentRequestOf(request, sent, signer)!;
   expect([once.id.length > 0, looks]).toEqual([true, 0]);
   const text = '{"a":"x","b":[1,{"c":2,"d":1}]}';
   expect([once.body, once.body]).toEqual(Array(2).fill(signer.sign("idempotent body", text)));

@@ -57,9 +57,10 @@ test("it lists every route and no other [§17.1]", () => {
   expect(others).toEqual(Object.keys(OPERATIONS).sort());
 });
 
-for (const [name, { success, access, body, query = [], repeatable, errors = [] }] of Object.entries(
-  OPERATIONS,
-)) {
+for (const [
+  name,
+  { success, access, body, query = [], accepts_idempotency_key, errors = [] },
+] of Object.entries(OPERATIONS)) {
   test(`${name}: status, credential, body, parameters and errors as they are [§9.1.3]`, () => {
     const operation = operationOf(name);
     const statuses = Object.keys(operation.responses).map(Number);
@@ -82,7 +83,7 @@ for (const [name, { success, access, body, query = [], repeatable, errors = [] }
     expect(named("query").sort()).toEqual([...query].sort());
     const agents = access === "key" || access === "any";
     expect(named("header")).toEqual([
-      ...(repeatable ? ["Idempotency-Key"] : []),
+      ...(accepts_idempotency_key ? ["Idempotency-Key"] : []),
       ...(agents ? ["X-Agent-Host"] : []),
     ]);
     expect(named("path")).toEqual([...name.matchAll(/\{(\w+)\}/g)].map(([, one]) => one));

@@ -242,13 +242,13 @@ test("every error has the same code, text and fields over MCP and REST [§9.1.3]
       .query(({ input }) => fail(input.code as ErrorCode, { detail: `Why ${input.code}.` })),
   });
   const nothing = () => {};
-  const visit = { charge: nothing, ended: nothing, quota: () => null };
-  const ctx = { caller: { kind: "key" }, rejected: null, visit } as unknown as Context;
+  const scope = { charge: nothing, ended: nothing, quota: () => null };
+  const ctx = { caller: { kind: "key" }, rejected: null, scope } as unknown as Context;
   const routes = createRestRoutes({
     router: boom,
     createContext: async () => ctx as never,
     bodies: createBodies({ clock: createTestClock() }),
-    openVisit: () => ({ ...visit, refusal: async (error: unknown) => error }) as never,
+    openScope: () => ({ ...scope, refusal: async (error: unknown) => error }) as never,
     cors: createCors([]),
     signer: createSigner("secret"),
     log: createLog("error", () => {}),

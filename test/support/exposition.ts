@@ -1,6 +1,6 @@
 /** A strict reader of Prometheus' text format 0.0.4. */
 
-interface Series {
+interface TimeSeries {
   /** With `_bucket`, `_sum` or `_count` where it is of a histogram. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ interface Series {
 interface Family {
   readonly type: string;
   readonly help: string;
-  readonly series: Series[];
+  readonly series: TimeSeries[];
 }
 
 export type Exposition = ReadonlyMap<string, Family>;
@@ -60,7 +60,7 @@ export function sampleOf(all: Exposition, name: string, labels: Record<string, s
   )?.value;
 }
 
-function readLine(line: string): Series {
+function readLine(line: string): TimeSeries {
   const [, name = "", inside = "", number = ""] = LINE.exec(line) ?? fault("no line", line);
   const labels: Record<string, string> = {};
   for (let rest = inside; rest !== ""; ) {
@@ -74,7 +74,7 @@ function readLine(line: string): Series {
 }
 
 /** Buckets stand together, grow, and end with all of them. */
-function checkHistogram(name: string, all: readonly Series[]): void {
+function checkHistogram(name: string, all: readonly TimeSeries[]): void {
   const groups = Map.groupBy(all, ({ labels: { le: _, ...labels } }) => JSON.stringify(labels));
   for (const [labels, series] of groups) {
     const buckets = series.slice(0, -2);

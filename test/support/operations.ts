@@ -7,7 +7,7 @@ export interface Operation {
   readonly body?: "required" | "optional";
   readonly query?: readonly string[];
   /** True: takes an `Idempotency-Key` (docs/interface.md 8). */
-  readonly repeatable?: boolean;
+  readonly accepts_idempotency_key?: boolean;
   /** Statuses beyond those of every route. */
   readonly errors?: readonly number[];
 }
@@ -43,7 +43,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: 201,
     access: "any",
     body: "required",
-    repeatable: true,
+    accepts_idempotency_key: true,
     errors: [404, 409],
   },
   "GET /v1/tasks/{task_id}": { success: 200, access: "any", errors: [404] },
@@ -72,7 +72,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     access: "key",
     body: "required",
     query: ["wait"],
-    repeatable: true,
+    accepts_idempotency_key: true,
     errors: [404, 409, 429],
   },
   "GET /v1/questions/{question_id}": {
@@ -85,7 +85,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: 200,
     access: "account",
     body: "required",
-    repeatable: true,
+    accepts_idempotency_key: true,
     errors: [404, 409],
   },
   "DELETE /v1/questions/{question_id}": { success: 204, access: "key", errors: [404, 409] },
@@ -105,7 +105,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: 201,
     access: "any",
     body: "required",
-    repeatable: true,
+    accepts_idempotency_key: true,
     errors: [404, 409],
   },
   "GET /v1/agents": { success: 200, access: "key" },

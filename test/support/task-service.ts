@@ -9,7 +9,7 @@ import { type Statement, unavailable, type WriteResult } from "../../db/store.ts
 import { createAuth } from "../../src/auth/authenticate.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createFeed } from "../../src/events/feed.ts";
-import { createWaitRoom } from "../../src/events/wait-room.ts";
+import { createWaiters } from "../../src/events/waiters.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import type { Caller } from "../../src/model/caller.ts";
@@ -63,7 +63,7 @@ export async function openTaskService(url: string) {
     commit: createCommit({ store, feed, clock, wakeSender() {} }),
     pushPlans: createPushPlans({ environments: [], clock }),
     wakeSender() {},
-    waits: createWaitRoom({ feed, clock }),
+    waits: createWaiters({ feed, clock }),
     clock,
     ids,
     signer: createSigner("test"),

@@ -3,8 +3,8 @@
 import { RotateCw } from "lucide-react";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
-import { Ago, Problem, Skeleton } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
+import { Ago, Problem, Skeleton } from "../ui/parts.tsx";
 import type { AdminApi, Outputs } from "./api.ts";
 import { count } from "./numbers.ts";
 

@@ -3,9 +3,9 @@
 import { LogOut } from "lucide-react";
 import type { ReactNode } from "react";
 import { Logo } from "../person/logo.tsx";
-import { Ago, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
+import { Ago, Problem } from "../ui/parts.tsx";
 import { fullTime } from "../ui/time.ts";
 import { Accounts } from "./accounts.tsx";
 import type { AdminApi, Minute } from "./api.ts";

@@ -2,8 +2,8 @@
 
 import type { ReactNode } from "react";
 import type { Fault } from "../state/api.ts";
-import { Problem, Skeleton } from "../ui/bits.tsx";
 import { classes } from "../ui/classes.ts";
+import { Problem, Skeleton } from "../ui/parts.tsx";
 
 interface PanelProps<Told> {
   readonly title: string;

@@ -1,6 +1,6 @@
 /** What each part of the dashboard shows of its figures. */
 
-import { Ago, Badge, Facts, type Tone } from "../ui/bits.tsx";
+import { Ago, Badge, Facts, type Tone } from "../ui/parts.tsx";
 import type { Outputs } from "./api.ts";
 import { Shares, Spread } from "./bars.tsx";
 import { bytes, count, many, percent, span } from "./numbers.ts";

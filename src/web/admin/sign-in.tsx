@@ -2,9 +2,9 @@
 
 import { type FormEvent, useState } from "react";
 import { Logo } from "../person/logo.tsx";
-import { Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
+import { Problem } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { createAdminApi } from "./api.ts";
 import { Title } from "./title.tsx";

@@ -10,15 +10,15 @@ import {
   useSyncExternalStore,
 } from "react";
 import { type Device, type Fault, faultOf } from "../state/api.ts";
-import { freshKey, onFreshKey } from "../state/fresh.ts";
+import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import { leave, replaceToken, signOut, tokenInDoubt } from "../state/session.ts";
-import { Ago, Badge, Facts, Heading, Problem } from "../ui/bits.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Switch } from "../ui/field.tsx";
+import { Ago, Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { toast } from "../ui/toast.tsx";
-import { type NoticeState, noticeState, setNotices } from "./notices.ts";
+import { type NotificationState, notificationState, setNotifications } from "./notifications.ts";
 import { useSession, useStore } from "./use-store.ts";
 
 export function AccountView() {
@@ -44,7 +44,7 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-const NOTICE_HINTS: Readonly<Record<NoticeState, string>> = {
+const NOTICE_HINTS: Readonly<Record<NotificationState, string>> = {
   on: "While this page is open, also in the background.",
   off: "While this page is open, also in the background.",
   blocked: "The browser has them blocked for this page.",
@@ -54,10 +54,10 @@ const NOTICE_HINTS: Readonly<Record<NoticeState, string>> = {
 function Settings() {
   const { api, store } = useSession();
   const account = useStore((one) => one.account());
-  const [notices, setState] = useState(noticeState);
+  const [notices, setState] = useState(notificationState);
   const choose = async (on: boolean) => {
-    await setNotices(on);
-    setState(noticeState());
+    await setNotifications(on);
+    setState(notificationState());
   };
   const setLive = async (live_activities: boolean) => {
     if (!account) return;
@@ -219,7 +219,7 @@ function Devices() {
 function End() {
   const { api } = useSession();
   const [leaving, setLeaving] = useState(false);
-  const fresh = useSyncExternalStore(onFreshKey, freshKey);
+  const fresh = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const [deleting, setDeleting] = useState(false);
   const signOutHere = async () => {
     const done = await signOut().catch(() => {

@@ -4,10 +4,10 @@ import { History, RotateCw } from "lucide-react";
 import { useEffect } from "react";
 import { every } from "../clock.ts";
 import type { Entry } from "../state/api.ts";
-import { Ago, Badge, Empty, Problem, Skeleton } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
+import { Ago, Badge, Empty, Problem, Skeleton } from "../ui/parts.tsx";
 import { duration } from "../ui/time.ts";
-import { usePages } from "./pages.ts";
+import { usePagination } from "./use-pagination.ts";
 import { useSession } from "./use-store.ts";
 
 /** Seconds between two looks: the log has no event (docs/interface.md 7.3.5). */
@@ -15,7 +15,7 @@ const EVERY = 10;
 
 export function ActivityLog({ id }: { id: string }) {
   const { api } = useSession();
-  const { items, fault, busy, has_more, refresh, more } = usePages<Entry>(
+  const { items, fault, busy, has_more, refresh, more } = usePagination<Entry>(
     (cursor) => api.keys.activity.query({ key_id: id, ...(cursor !== null && { cursor }) }),
     id,
   );

@@ -4,8 +4,8 @@ import { Bot, CloudOff, Plus } from "lucide-react";
 import { useEffect } from "react";
 import { every } from "../clock.ts";
 import type { Key } from "../state/api.ts";
-import { Ago, Badge, Empty, Heading, Skeleton } from "../ui/bits.tsx";
 import { ButtonLink } from "../ui/button.tsx";
+import { Ago, Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 /** Seconds between two looks at when the keys were used. */

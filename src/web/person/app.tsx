@@ -13,7 +13,7 @@ import { AgentsView } from "./agents.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
 import { News } from "./news.tsx";
-import { watchQuestions } from "./notices.ts";
+import { watchQuestions } from "./notifications.ts";
 import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
 import { TasksView } from "./tasks.tsx";

@@ -3,13 +3,13 @@
 import { Inbox as InboxIcon, Send } from "lucide-react";
 import { type FormEvent, useEffect } from "react";
 import type { Item } from "../state/api.ts";
-import { Ago, Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { AreaField } from "../ui/field.tsx";
+import { Ago, Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
-import { usePages } from "./pages.ts";
 import { useDraft } from "./use-draft.ts";
+import { usePagination } from "./use-pagination.ts";
 import { useSession, useStore } from "./use-store.ts";
 
 export function Inbox({ id }: { id: string }) {
@@ -17,7 +17,7 @@ export function Inbox({ id }: { id: string }) {
   // A number of its own for each event, so that what is read shows too.
   const unread = useStore((one) => one.unreadOf(id));
   const loads = useStore((one) => one.loads());
-  const { items, fault, busy, has_more, refresh, more } = usePages<Item>(async (cursor) => {
+  const { items, fault, busy, has_more, refresh, more } = usePagination<Item>(async (cursor) => {
     const page = await api.inbox.ofKey.query({ key_id: id, ...(cursor !== null && { cursor }) });
     store.setUnread(id, page.unread);
     return page;

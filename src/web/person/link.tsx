@@ -3,7 +3,7 @@
 import { CloudOff, KeyRound, RotateCw } from "lucide-react";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
-import { freshKey, onFreshKey } from "../state/fresh.ts";
+import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import type { Link } from "../state/store.ts";
 import { momentOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
@@ -83,7 +83,7 @@ const BANNER_ACTION =
 
 /** A key that is shown once, while the person is elsewhere. */
 function FreshBanner() {
-  const fresh = useSyncExternalStore(onFreshKey, freshKey);
+  const fresh = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const { section, id } = useRoute();
   const away = fresh !== null && !(section === "agents" && id === "new");
   return (

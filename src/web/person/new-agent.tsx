@@ -1,17 +1,23 @@
 /** A new agent: its name, then its key, once, and how its client is told of it. */
 
 import { type FormEvent, useState, useSyncExternalStore } from "react";
-import { type Fresh, forgetFreshKey, freshKey, makeFreshKey, onFreshKey } from "../state/fresh.ts";
-import { FormProblem, Heading } from "../ui/bits.tsx";
+import {
+  forgetNewKeySecret,
+  makeKey,
+  type NewKeySecret,
+  newKeySecret,
+  onNewKeySecret,
+} from "../state/new-key-secrets.ts";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
+import { FormProblem, Heading } from "../ui/parts.tsx";
 import { Secret, Snippet } from "../ui/secret.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { publicUrl, SET_UPS } from "./set-up.ts";
 import { useSession } from "./use-store.ts";
 
 export function NewAgent() {
-  const made = useSyncExternalStore(onFreshKey, freshKey);
+  const made = useSyncExternalStore(onNewKeySecret, newKeySecret);
   return made ? <Made {...made} /> : <Form />;
 }
 
@@ -22,7 +28,7 @@ function Form() {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(() =>
-      makeFreshKey(async () => {
+      makeKey(async () => {
         const { key, secret } = await api.keys.create.mutate({ label });
         store.put("keys", key);
         return { id: key.id, label: key.label, secret };
@@ -54,7 +60,7 @@ function Form() {
   );
 }
 
-function Made({ id, label, secret }: Fresh) {
+function Made({ id, label, secret }: NewKeySecret) {
   const [client, setClient] = useState(SET_UPS[0]!.client);
   const { where, text } = SET_UPS.find((one) => one.client === client)!;
   return (
@@ -90,7 +96,7 @@ function Made({ id, label, secret }: Fresh) {
           href={`#/agents/${id}`}
           onClick={({ ctrlKey, metaKey, shiftKey }) => {
             // Opened elsewhere, this stays.
-            if (!ctrlKey && !metaKey && !shiftKey) forgetFreshKey(id);
+            if (!ctrlKey && !metaKey && !shiftKey) forgetNewKeySecret(id);
           }}
         >
           Done

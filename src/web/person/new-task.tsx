@@ -1,10 +1,10 @@
 /** A task that the person gives to an agent. */
 
 import { type FormEvent, useState } from "react";
-import { FormProblem } from "../ui/bits.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Sheet } from "../ui/dialog.tsx";
 import { SelectField } from "../ui/field.tsx";
+import { FormProblem } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { go } from "./route.ts";

@@ -4,10 +4,10 @@ import { Check, Clock, ListTodo, X } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
 import { elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question, randomText } from "../state/api.ts";
-import { Ago, Problem } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
-import { STEADY } from "../ui/steady.ts";
+import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
+import { Ago, Problem } from "../ui/parts.tsx";
 import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
@@ -81,7 +81,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     const presses = event.key === "Enter" || event.key === " ";
     if (option !== undefined) {
       // A key that is held down, or comes too soon, was meant for the card before.
-      if (!event.repeat && elapsed() - entered.current >= STEADY) void answer(option);
+      if (!event.repeat && elapsed() - entered.current >= MISCLICK_DELAY) void answer(option);
     } else if (event.key in moves) step(moves[event.key]!);
     else if (!presses || !event.repeat) return;
     event.preventDefault();

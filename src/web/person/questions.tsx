@@ -4,10 +4,10 @@ import { CheckCheck, CloudOff } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { settledAt } from "../state/store.ts";
-import { Ago, Badge, Empty, Heading, Skeleton, type Tone } from "../ui/bits.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
-import { useSteady } from "../ui/steady.ts";
+import { useMisclickGuard } from "../ui/misclick-guard.ts";
+import { Ago, Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { FirstAgent } from "./agents.tsx";
 import { type Given, QuestionCard } from "./question-card.tsx";
@@ -49,7 +49,7 @@ export function QuestionsView() {
 function Pending({ questions }: { questions: readonly Question[] }) {
   const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
-  const steady = useSteady(list);
+  const steady = useMisclickGuard(list);
   const shown = useRef(questions);
   /** Which card has the focus, or had it last. */
   const focused = useRef<string | null>(null);

@@ -5,7 +5,7 @@ import { ChevronRight } from "lucide-react";
 import { memo, useCallback, useLayoutEffect, useRef, useState } from "react";
 import type { Status } from "../state/api.ts";
 import { classes } from "../ui/classes.ts";
-import { useSteady } from "../ui/steady.ts";
+import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { TaskRow } from "./task-row.tsx";
 import { STATUS_NAMES } from "./words.ts";
 
@@ -32,7 +32,7 @@ const GROUP = 52;
 
 export function TaskList({ rows, search, onToggle }: TaskListProps) {
   const list = useRef<HTMLUListElement>(null);
-  const steady = useSteady(list);
+  const steady = useMisclickGuard(list);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
     if (list.current) setTop(list.current.getBoundingClientRect().top + window.scrollY);

@@ -3,7 +3,7 @@
 import { type Api, createApi, faultOf, randomText } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetPointless, keepDraftsOf } from "./drafts.ts";
-import { forgetFreshKey } from "./fresh.ts";
+import { forgetNewKeySecret } from "./new-key-secrets.ts";
 import { createPace } from "./pace.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
@@ -86,7 +86,7 @@ function createKnownStore(): Store {
   });
   store.subscribe(() => forgetPointless(store));
   store.onChange((kind, id) => {
-    if (kind === "keys" && !store.all.keys.has(id)) forgetFreshKey(id);
+    if (kind === "keys" && !store.all.keys.has(id)) forgetNewKeySecret(id);
   });
   return store;
 }
@@ -170,7 +170,7 @@ export async function leave(why: Farewell): Promise<void> {
   if (kept !== null && kept !== session?.token) return follow(kept);
   farewell = why;
   session?.ended.abort();
-  forgetFreshKey();
+  forgetNewKeySecret();
   localStorage.clear();
   sessionStorage.clear();
   location.hash = "";

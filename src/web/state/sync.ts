@@ -3,10 +3,10 @@
 import { about, after } from "../clock.ts";
 import { type Api, faultOf, type Key, type Question, type Task } from "./api.ts";
 import type { Archive } from "./archive.ts";
-import { createDuty } from "./duty.ts";
 import { readEvents, StreamRefused } from "./events.ts";
 import type { Pace } from "./pace.ts";
 import type { Store } from "./store.ts";
+import { createStreamLeader } from "./stream-leader.ts";
 
 interface SyncOptions {
   readonly token: string;
@@ -153,7 +153,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
       };
     });
 
-  const duty = createDuty(() => {
+  const duty = createStreamLeader(() => {
     if (duty.has()) wake();
     else attempt?.abort();
   });

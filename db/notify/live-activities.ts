@@ -1,0 +1,85 @@
+/** Queries on live-activity registrations: one per task and device, while the task is in progress. */
+
+import { sql } from "drizzle-orm";
+import { ofLiveKey } from "../keys.ts";
+import { stamped } from "../outbox.ts";
+import { live_activities } from "../schema.ts";
+import { statement } from "../statement.ts";
+
+const p = sql.placeholder;
+
+const ownDevice = sql`exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")})`;
+const ownTask = sql`id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}`;
+
+const at = sql.param(p("now"), live_activities.updated_at);
+
+/**
+ * Registers, or replaces the token of a registration, unless the task or the device is not the
+ * account's, the task is not in progress, or the setting is off: what ends meanwhile leaves no row.
+ * A token that was told to end stays ended.
+ * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now` (a timestamp).
+ */
+export const putActivity = statement(
+  sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, stamp)
+    select account_id, ${p("device_id")}, id, key_id, ${p("push_token")}, ${at}, ${at}, cast(${at} / 1000 as integer) + 1 from tasks
+    where ${ownTask} and status = 'in_progress' and ${ownDevice}
+      and exists (select 1 from accounts where id = ${p("account_id")} and live_activities and deleted_at is null)
+    on conflict (account_id, device_id, task_id) do update set push_token = excluded.push_token,
+      updated_at = excluded.updated_at, stamp = max(live_activities.stamp, excluded.stamp),
+      ended_at = case when live_activities.push_token = excluded.push_token then ended_at end`,
+);
+
+/** Placeholders `account_id`, `device_id`, `task_id`. */
+export const deleteActivity = statement(
+  sql`delete from live_activities where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}`,
+);
+
+/**
+ * What a registration depends on, as one row: the setting, the status of the task (null when it is
+ * not the account's) and whether the device is the account's; no row for a deleted account.
+ */
+export const activityGrounds = statement(
+  sql`select live_activities, (select status from tasks where ${ownTask}), ${ownDevice}
+    from accounts where id = ${p("account_id")} and deleted_at is null`,
+  { gives: "row" },
+);
+
+// The ends while pushes are off, and those of devices: each stands in the batch of its reason, after
+// it. While pushes are on, db/notify/activity-ends.ts has their place.
+
+/** Of a task that the same batch changed. Placeholders `stamp_id`, `stamp`. */
+export const endActivitiesOfTask = statement(
+  sql`delete from live_activities where task_id = ${p("stamp_id")} and ${stamped("tasks")}`,
+);
+
+/** Of a key that the same batch deleted. Placeholders `stamp_id`, `stamp`. */
+export const endActivitiesOfKey = statement(
+  sql`delete from live_activities where key_id = ${p("stamp_id")} and ${stamped("keys")}`,
+);
+
+/** Of an account that the same batch deleted. Placeholders `stamp_id`, `stamp`. */
+export const endActivitiesOfAccount = statement(
+  sql`delete from live_activities where account_id = ${p("stamp_id")} and ${stamped("accounts")}`,
+);
+
+/** Of an account whose setting is off. Placeholder `account_id`. */
+export const endActivitiesSwitchedOff = statement(
+  sql`delete from live_activities where account_id = ${p("account_id")}
+    and exists (select 1 from accounts where id = ${p("account_id")} and not live_activities)`,
+);
+
+/** Of devices that the account no longer has. Placeholder `account_id`. */
+export const endActivitiesOfMissingDevices = statement(
+  sql`delete from live_activities where account_id = ${p("account_id")}
+    and device_id not in (select id from devices where account_id = ${p("account_id")})`,
+);
+
+/**
+ * Of the registrations that are about to lose this `apns_token` to the device `id` of the account
+ * (docs/interface.md 5.3.2(6)): stands before the statement that takes it.
+ */
+export const endActivitiesOfToken = statement(
+  sql`delete from live_activities where (account_id, device_id) in (
+      select account_id, id from devices where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")}))
+    and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
+);

@@ -1,0 +1,259 @@
+/** Plans pushes in the batch of a change: rows for the devices that are to get one (docs/interface.md 14.2). */
+
+import { type SQL, sql } from "drizzle-orm";
+import { PUSH } from "../../src/limits.ts";
+import type { PushKind } from "../../src/model/push.ts";
+import { type Stamp, stamped } from "../outbox.ts";
+import { pushes } from "../schema.ts";
+import { statement } from "../statement.ts";
+import type { Statement } from "../store.ts";
+import { MERGED } from "./merge.ts";
+
+const p = sql.placeholder;
+const ms = (seconds: number) => sql.raw(String(seconds * 1000));
+const now = sql.param(p("now"), pushes.due_at);
+
+/** The kinds that a change plans for the devices of an account, each by its token. */
+export type DeviceKind = "question" | "visible" | "passive" | "silent" | "widget" | "start";
+
+interface Shape {
+  readonly kind: PushKind;
+  readonly urgency: number;
+  readonly token: string;
+  readonly life: number;
+}
+
+const ALERT = { token: "apns_token", life: PUSH.alert_life };
+const SHAPES: Record<DeviceKind, Shape> = {
+  question: { ...ALERT, kind: "question", urgency: 0 },
+  visible: { ...ALERT, kind: "task", urgency: 1 },
+  passive: { ...ALERT, kind: "task", urgency: 2 },
+  silent: { kind: "silent", urgency: 2, token: "apns_token", life: PUSH.silent_life },
+  widget: { kind: "widget", urgency: 2, token: "widget_push_token", life: PUSH.widget_life },
+  start: { kind: "start", urgency: 1, token: "push_to_start_token", life: PUSH.activity_life },
+};
+
+const tried = (kind: string, about: SQL) =>
+  sql`from push_records where account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and about = ${about} and tried_at is not null`;
+const sinceLast = (kind: string, about: SQL, every: number) =>
+  sql`max(${now}, coalesce((select max(tried_at) ${tried(kind, about)}), 0) + ${ms(every)})`;
+
+/**
+ * When the next push of a device `d` (`account_id`, `device_id`) may go, in SQL, by the kinds that
+ * are held back (docs/interface.md 14.4).
+ */
+export const PACE = {
+  passive: (about: SQL) => sinceLast("task", about, PUSH.passive_every),
+  update: (about: SQL) => sinceLast("update", about, PUSH.update_every),
+  widget: () => sinceLast("widget", sql`''`, PUSH.widget_every),
+  clear: () => sql`${now} + ${ms(PUSH.clear_wait)}`,
+  silent: () =>
+    sql`max(${now}, coalesce((select tried_at + ${ms(3600)} ${tried("silent", sql`''`)} and tried_at > ${now} - ${ms(3600)}
+      order by tried_at desc limit 1 offset ${sql.raw(String(PUSH.silent_per_hour - 1))}), 0))`,
+};
+
+const COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, question_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
+
+const wasTried = (kind: "task" | "question", about: SQL) => {
+  const same = sql`account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and attempts > 0`;
+  return sql`(exists (select 1 from push_records where ${same} and about = ${about})
+    or exists (select 1 from pushes where ${same} and subject = ${about}))`;
+};
+
+/**
+ * Ids of the notifications of `owner` that the device `d` was shown and that nothing took back, as a
+ * JSON list. What has no record any more is not known.
+ */
+const shownOf = (owner: "key_id" | "account_id") => {
+  const own = sql`${sql.identifier(owner)} = ${p("stamp_id")}`;
+  return sql`(select json_group_array(id) from (
+    select id from tasks where ${own} and ${wasTried("task", sql`tasks.id`)}
+    union all select id from questions where ${own} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
+};
+
+const ofDevices = (token: string) =>
+  sql`from (select account_id, id as device_id, apns_environment, ${sql.identifier(token)} as token from devices
+    where account_id = ${p("account_id")} and ${sql.identifier(token)} is not null) d
+    where d.apns_environment in (select value from json_each(${p("environments")}))`;
+
+/** With the setting off none is planned; what else stands against it is looked at when it is sent. */
+const mayStart = sql`and exists (select 1 from accounts where id = ${p("account_id")} and live_activities)`;
+
+function paceOf(kind: DeviceKind): SQL {
+  if (kind === "passive") return PACE.passive(sql`${p("subject")}`);
+  if (kind === "widget") return PACE.widget();
+  if (kind === "silent") {
+    return sql`case when ${p("parts")} = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
+  }
+  return sql`${now}`;
+}
+
+const insert = (kind: DeviceKind, guard: SQL) => {
+  const shape = SHAPES[kind];
+  const due = paceOf(kind);
+  // A question's own end is when its alert expires.
+  const expires =
+    kind === "question"
+      ? sql.param(p("expires_at"), pushes.expires_at)
+      : sql`${due} + ${ms(shape.life)}`;
+  return statement(
+    sql`insert into pushes (${COLUMNS})
+      select d.account_id, d.device_id, ${sql.raw(`'${shape.kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
+        d.apns_environment, null, ${p("parts")}, ${sql.raw(String(shape.urgency))}, ${due}, ${expires}, ${now}
+      ${ofDevices(shape.token)} ${kind === "start" ? mayStart : sql``} and ${guard} ${MERGED}`,
+  );
+};
+
+/** A guard of a change that has no stamp: true while the setting is another one than the new. */
+const settingDiffers = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null
+  and live_activities <> ${p("live_activities")})`;
+
+const KINDS = Object.keys(SHAPES) as DeviceKind[];
+const TABLES = ["tasks", "questions", "keys", "items"] as const;
+type PushTable = (typeof TABLES)[number];
+
+const planned = Object.fromEntries(
+  TABLES.map((table) => [
+    table,
+    Object.fromEntries(KINDS.map((kind) => [kind, insert(kind, stamped(table))])),
+  ]),
+) as Record<PushTable, Record<DeviceKind, ReturnType<typeof statement>>>;
+
+const plannedBySetting = insert("silent", settingDiffers);
+
+/** What a row says besides its device. */
+export interface Planned {
+  readonly account_id: string;
+  /** JSON list of the environments that are configured. */
+  readonly environments: string;
+  readonly now: number;
+  readonly subject?: string;
+  readonly key_id?: string;
+  readonly task_id?: string | null;
+  readonly question_id?: string;
+  /** Names of what changed, or for `silent` ids to clear. */
+  readonly parts?: readonly string[];
+  /** For `question`. */
+  readonly expires_at?: number;
+}
+
+const NOTHING = {
+  subject: "",
+  key_id: null,
+  task_id: null,
+  question_id: null,
+  expires_at: null,
+};
+
+/** Plans a push for each device of the account, if the change of `stamp` took effect. */
+export function planPush(
+  kind: DeviceKind,
+  { parts = [], ...row }: Planned,
+  stamp: Stamp & { readonly table: PushTable },
+): Statement {
+  const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
+  return planned[stamp.table][kind]({
+    ...NOTHING,
+    ...row,
+    ...guard,
+    parts: JSON.stringify(parts),
+  });
+}
+
+/** Tells the other devices of a setting; stands before the statement that changes it. */
+export function planSettingPush(row: Planned, live_activities: boolean): Statement {
+  return plannedBySetting({
+    ...NOTHING,
+    ...row,
+    parts: "[]",
+    live_activities: live_activities ? 1 : 0,
+  });
+}
+
+const update = (table: "tasks" | "questions") =>
+  statement(
+    sql`insert into pushes (${COLUMNS})
+      select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, null, v.apns_environment, null, ${p("parts")}, 1,
+        ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(PUSH.activity_life)}, ${now}
+      from live_activities d join devices v on v.account_id = d.account_id and v.id = d.device_id
+      where d.task_id = ${p("task_id")} and d.ended_at is null
+        and v.apns_environment in (select value from json_each(${p("environments")})) and ${stamped(table)} ${MERGED}`,
+  );
+const planUpdates = { tasks: update("tasks"), questions: update("questions") };
+
+/** Plans an update of each live activity of the task. Placeholders as {@link planPush}. */
+export function planUpdate(
+  { parts = [], ...row }: Planned,
+  stamp: Stamp & { readonly table: keyof typeof planUpdates },
+): Statement {
+  const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
+  return planUpdates[stamp.table]({ ...NOTHING, ...row, ...guard, parts: JSON.stringify(parts) });
+}
+
+/** Devices with what each was shown; the limit keeps that from being looked up more than once. */
+const shownTo = (table: "keys" | "accounts", owner: "key_id" | "account_id") =>
+  sql`from (select d.*, ${shownOf(owner)} as shown ${ofDevices("apns_token")} and ${stamped(table)} limit -1) d`;
+
+// Without the key on it, the record that the pace follows from does not go with the key.
+const clear_or_silent = sql`case when d.shown = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
+const clearOfKey = statement(
+  sql`insert into pushes (${COLUMNS})
+    select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("stamp_id")} end, null, null, d.apns_environment, null, d.shown, 2,
+      ${clear_or_silent}, ${clear_or_silent} + ${ms(PUSH.silent_life)}, ${now}
+    ${shownTo("keys", "key_id")} where true ${MERGED}`,
+);
+const widgetOfKey = statement(
+  sql`insert into pushes (${COLUMNS})
+    select d.account_id, d.device_id, 'widget', '', ${p("stamp_id")}, null, null, d.apns_environment, null, '[]', 2,
+      ${PACE.widget()}, ${PACE.widget()} + ${ms(PUSH.widget_life)}, ${now}
+    ${ofDevices("widget_push_token")} and ${stamped("keys")}
+      and exists (select 1 from keys where id = ${p("stamp_id")} and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled > 0) ${MERGED}`,
+);
+/** Only where there is something to clear: by now, or in a row that waits. */
+const clearOfAccount = statement(
+  sql`insert into pushes (${COLUMNS})
+    select d.account_id, d.device_id, 'silent', '', null, null, null, d.apns_environment, d.token, d.shown, 2,
+      ${PACE.clear()}, ${PACE.clear()} + ${ms(PUSH.silent_life)}, ${now}
+    ${shownTo("accounts", "account_id")} where d.shown <> '[]' or exists (select 1 from pushes
+      where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
+);
+const dropOfKey = statement(
+  sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("stamp_id")} and kind not in ('silent', 'widget', 'end') and ${stamped("keys")}`,
+);
+const dropOfAccount = statement(
+  sql`delete from pushes where account_id = ${p("stamp_id")} and kind not in ('silent', 'end') and ${stamped("accounts")}`,
+);
+
+/**
+ * Of a key or account that the batch deleted: clears what was shown, with copies of the tokens
+ * where the devices go too, and drops what is queued. Stands after the ends of its activities.
+ */
+export function planDeletion(row: Planned, stamp: Stamp): Statement[] {
+  const values = { ...NOTHING, ...row, stamp_id: stamp.id, stamp: stamp.change_id };
+  return stamp.table === "accounts"
+    ? [clearOfAccount(values), dropOfAccount(values)]
+    : [clearOfKey(values), widgetOfKey(values), dropOfKey(values)];
+}
+
+/** Pushes of devices that the account no longer has. Placeholder `account_id`. */
+export const dropOfMissingDevices = statement(
+  sql`delete from pushes where account_id = ${p("account_id")}
+    and device_id not in (select id from devices where account_id = ${p("account_id")})`,
+);
+
+/**
+ * Pushes of the registrations that are about to lose this `apns_token` (as endActivitiesOfToken);
+ * what tells of the deletion of an account is sent all the same.
+ */
+export const dropOfToken = statement(
+  sql`delete from pushes where (account_id, device_id) in (
+      select v.account_id, v.id from devices v where v.apns_token = ${p("apns_token")} and not (v.account_id = ${p("account_id")} and v.id = ${p("id")})
+        and exists (select 1 from accounts a where a.id = v.account_id and a.deleted_at is null))
+    and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
+);
+
+/** A live activity that the app ended by itself: nothing more of this spell. */
+export const dropOfActivity = statement(
+  sql`delete from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}
+    and kind in ('start', 'update', 'end')`,
+);

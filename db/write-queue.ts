@@ -1,0 +1,211 @@
+/** The write lane of a process: waiting batches share one commit, in the order of their calls. */
+
+import type { Cancel, Clock } from "../src/clock.ts";
+import { ServiceError } from "../src/errors.ts";
+import { LIMITS } from "../src/limits.ts";
+import { createHistogram } from "../src/observability/metrics.ts";
+import type { ReportFault } from "./faults.ts";
+import { type Statement, type StoreStats, unavailable, type WriteResult } from "./store.ts";
+
+/**
+ * Batches in one commit at most, and the characters of their texts unless one batch alone has more:
+ * so that none waits long for its neighbours, and reads get their turn.
+ */
+const GROUP = 256;
+const GROUP_SIZE = 1024 * 1024;
+
+/** Seconds of a commit, and batches in one: the bounds of what is counted. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, GROUP];
+
+/**
+ * After a slow commit the next one waits a moment: the clients just answered send again soon, and
+ * would otherwise miss the group that starts at once and wait for a whole commit more. Seconds.
+ */
+const GATHER = { after: 0.003, part: 0.15, most: 0.004 };
+
+/** Seconds before a batch is due at which no try of it begins any more. */
+const MARGIN = 0.1;
+
+interface Job {
+  readonly statements: readonly Statement[];
+  /** Bytes that its texts take, about. */
+  readonly size: number;
+  /** When its caller is told that the store does not answer, by {@link Clock.elapsed}. */
+  readonly due: number;
+  readonly resolve: (results: WriteResult[]) => void;
+  readonly reject: (error: unknown) => void;
+  /** True once its caller has an answer. */
+  answered: boolean;
+}
+
+/**
+ * Does all of a group or nothing; rejects with a `ServiceError` when the store cannot be used. After
+ * `until` (as {@link Clock.elapsed}) it must not begin: the callers are then told that it failed.
+ */
+type CommitGroup = (statements: readonly Statement[], until: number) => Promise<WriteResult[]>;
+
+/**
+ * One group is under way at a time. A batch that has no result within
+ * `LIMITS.store_answer` seconds of its call is rejected with `503 store_unavailable`: one that still
+ * waits is never written, one that is under way may be.
+ */
+export function createLane(commit: CommitGroup, clock: Clock, report: ReportFault) {
+  /** In the order of their calls, hence of their `due`. */
+  const queue: Job[] = [];
+  let under_way: readonly Job[] = [];
+  let queued_bytes = 0;
+  const durations = createHistogram(SECONDS);
+  const groups = createHistogram(BATCHES);
+  let failed = 0;
+  let writable = true;
+  let running: Promise<void> | undefined;
+  let cancel_sweep: Cancel | undefined;
+  let closed = false;
+
+  const settle = async (jobs: readonly Job[]): Promise<void> => {
+    const started = clock.elapsed();
+    try {
+      const results = await commit(
+        jobs.flatMap((job) => job.statements),
+        jobs[0]!.due - MARGIN,
+      );
+      writable = true;
+      durations.observe(clock.elapsed() - started);
+      groups.observe(jobs.length);
+      let from = 0;
+      for (const job of jobs) {
+        job.answered = true;
+        job.resolve(results.slice(from, from + job.statements.length));
+        from += job.statements.length;
+      }
+    } catch (error) {
+      const away = error instanceof ServiceError;
+      // A bad statement undid its whole group: its halves are tried apart, so that it ends up alone.
+      if (jobs.length > 1 && !away) {
+        const middle = jobs.length >> 1;
+        await settle(jobs.slice(0, middle));
+        await settle(jobs.slice(middle));
+        return;
+      }
+      if (away) {
+        writable = false;
+        report(error);
+      }
+      failed += jobs.length;
+      for (const job of jobs) refuse(job, error);
+    }
+  };
+
+  const refuse = (job: Job, error: unknown): void => {
+    job.answered = true;
+    job.reject(error);
+  };
+
+  /** The first batches of the queue that share a commit. */
+  const nextGroup = (): Job[] => {
+    let count = 0;
+    let size = 0;
+    for (const job of queue) {
+      size += job.size;
+      if (count > 0 && (count === GROUP || size > GROUP_SIZE)) break;
+      count++;
+    }
+    const group = queue.splice(0, count);
+    for (const job of group) queued_bytes -= job.size;
+    return group;
+  };
+
+  const run = async () => {
+    let gather = 0;
+    while (queue.length > 0) {
+      // A macrotask first, so that every request of this turn of the loop joins the group.
+      await new Promise<void>((next) => setImmediate(next));
+      if (gather > 0) await new Promise<void>((next) => clock.after(gather, next));
+      under_way = nextGroup();
+      const started = clock.elapsed();
+      await settle(under_way);
+      under_way = [];
+      const took = clock.elapsed() - started;
+      gather = took > GATHER.after ? Math.min(took * GATHER.part, GATHER.most) : 0;
+    }
+    running = undefined;
+  };
+
+  /** Rejects what is overdue, and looks again when the next one will be. */
+  const sweep = () => {
+    cancel_sweep = undefined;
+    const now = clock.elapsed();
+    const late = queue.findIndex(({ due }) => due > now);
+    const overdue = queue.splice(0, late < 0 ? queue.length : late);
+    for (const { size } of overdue) queued_bytes -= size;
+    const given_up = [...under_way, ...overdue].filter((job) => !job.answered && job.due <= now);
+    if (given_up.length > 0) {
+      writable = false;
+      failed += overdue.length;
+      const error = unavailable(new Error("the store did not answer in time"));
+      report(error);
+      for (const job of given_up) refuse(job, error);
+    }
+    arm();
+  };
+
+  const arm = () => {
+    if (cancel_sweep) return;
+    const now = clock.elapsed();
+    const next = under_way.find((job) => !job.answered && job.due > now) ?? queue[0];
+    if (next) cancel_sweep = clock.after(Math.max(next.due - now, 0.001), sweep);
+  };
+
+  return {
+    write(statements: readonly Statement[]): Promise<WriteResult[]> {
+      if (closed) return Promise.reject(unavailable("closed"));
+      const size = sizeOf(statements);
+      const full =
+        queue.length >= LIMITS.write_queue ||
+        (queue.length > 0 && queued_bytes + size > LIMITS.write_queue_bytes);
+      if (full) {
+        const error = unavailable(new Error("the write queue is full"));
+        report(error);
+        return Promise.reject(error);
+      }
+      return new Promise((resolve, reject) => {
+        const due = clock.elapsed() + LIMITS.store_answer;
+        queue.push({ statements, size, due, resolve, reject, answered: false });
+        queued_bytes += size;
+        arm();
+        running ??= run();
+      });
+    },
+    /** False from a commit that failed, or did not end in time, until one succeeds. */
+    writable: (): boolean => writable,
+    stats: (): StoreStats => ({ durations, groups, failed, queued: queue.length }),
+    /**
+     * Refuses further batches, and waits until those under way are settled. False when a commit does
+     * not end within `LIMITS.store_answer` seconds: its connection is then still in use.
+     */
+    async close(): Promise<boolean> {
+      closed = true;
+      if (!running) {
+        cancel_sweep?.();
+        return true;
+      }
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
+      void running.then(() => resolve(true));
+      const drained = await promise;
+      cancel();
+      cancel_sweep?.();
+      return drained;
+    },
+  };
+}
+
+/** Characters of the texts: what makes one batch larger than another. */
+function sizeOf(statements: readonly Statement[]): number {
+  let size = 0;
+  for (const { args } of statements) {
+    for (const arg of args) if (typeof arg === "string") size += arg.length;
+  }
+  return size;
+}

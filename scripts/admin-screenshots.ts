@@ -1,0 +1,42 @@
+/**
+ * The pictures of the admin page that `bun run screenshots` makes for README. It runs as a test, since
+ * a server that has been at work for three hours is made of what tests are made of.
+ */
+
+import { mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { createAdminPage, signIn, untilLive } from "../test/web/admin-page.ts";
+import { browserTests, DESK, PHONE } from "../test/web/browser.ts";
+import { settled } from "../test/web/look.ts";
+
+const FOLDER = fileURLToPath(new URL("../docs/screenshots/", import.meta.url));
+
+/** Which part stands at the top of each, and in which light. */
+const PICTURES = [
+  ["admin", null, "light"],
+  ["admin", null, "dark"],
+  ["admin-store", "Store", "light"],
+  ["admin-jobs", "Jobs", "light"],
+] as const;
+
+const webTest = browserTests();
+const { openAdmin } = await createAdminPage();
+
+for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
+  for (const [view, region, scheme] of PICTURES) {
+    webTest(`${view}-${name}-${scheme}`, async () => {
+      const page = await openAdmin({ size, scheme });
+      await signIn(page);
+      await untilLive(page);
+      await page.getByRole("table").waitFor();
+      await settled(page);
+      if (region !== null) {
+        const top = page.getByRole("region", { name: region, exact: true });
+        await top.evaluate((one) => scrollBy(0, one.getBoundingClientRect().top - 20));
+      }
+      await page.evaluate(() => document.fonts.ready.then(() => null));
+      await mkdir(FOLDER, { recursive: true });
+      await page.screenshot({ path: `${FOLDER}${view}-${name}-${scheme}.png` });
+    });
+  }
+}

@@ -1,0 +1,155 @@
+/** Request bodies that are under way: how much and how many there may be, and who goes first. */
+
+import type { Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
+
+/** One body that is being read. */
+export interface Upload {
+  /** Bytes that it is counted with. */
+  bytes: number;
+  /** True once it was read, given up or left. */
+  ended: boolean;
+  readonly addressOf: () => string;
+  readonly giveUp: (error: ServiceError) => void;
+  /** Those of its address; null until it is counted. */
+  peers: Peers | null;
+  /** Seconds of {@link Clock.elapsed} at which it is given up. */
+  until: number;
+}
+
+/** The uploads of one address, the oldest first. */
+interface Peers {
+  readonly address: string;
+  readonly uploads: Set<Upload>;
+  bytes: number;
+}
+
+interface BodyRoomOptions {
+  readonly clock: Pick<Clock, "after" | "elapsed">;
+  /** Bytes of all uploads together. */
+  readonly bytes: number;
+  /** Uploads at once, of the process and of one address. */
+  readonly uploads: number;
+  readonly uploads_per_address: number;
+  /** Seconds until a body must be there in full. */
+  readonly seconds: number;
+}
+
+/**
+ * Anybody can send half of a body, which holds memory and a connection until it is answered. Above a
+ * bound the address that holds the most gives up its oldest upload (`429 rate_limited`), so that one
+ * address cannot push out the others (docs/interface.md 11.2.2). A body that
+ * came with its head is read in the same turn of the event loop, and is never counted.
+ */
+export function createBodyBudget(options: BodyRoomOptions) {
+  const { clock, seconds } = options;
+  const addresses = new Map<string, Peers>();
+  /** All that are counted, the oldest first. */
+  const uploads = new Set<Upload>();
+  /** Those that began in this turn of the event loop. */
+  let fresh: Upload[] = [];
+  let bytes = 0;
+  /** Whether a timer runs; it is left to fire when there is nothing more to give up. */
+  let armed = false;
+
+  const leave = (upload: Upload): void => {
+    upload.ended = true;
+    const { peers } = upload;
+    if (!peers?.uploads.delete(upload)) return;
+    uploads.delete(upload);
+    peers.bytes -= upload.bytes;
+    bytes -= upload.bytes;
+    if (peers.uploads.size === 0) addresses.delete(peers.address);
+  };
+
+  const giveUp = (upload: Upload, error: ServiceError): void => {
+    leave(upload);
+    upload.giveUp(error);
+  };
+
+  const giveUpOldest = ({ uploads: [oldest] }: Peers): void => {
+    giveUp(
+      oldest!,
+      new ServiceError("rate_limited", {
+        detail: "Too many bodies are under way, and this one has been for the longest.",
+        close: true,
+      }),
+    );
+  };
+
+  const heaviest = (weightOf: (peers: Peers) => number): Peers => {
+    let found: Peers | undefined;
+    let most = -1;
+    for (const peers of addresses.values()) {
+      const weight = weightOf(peers);
+      if (weight > most) {
+        most = weight;
+        found = peers;
+      }
+    }
+    return found!;
+  };
+
+  const makeRoom = (): void => {
+    while (bytes > options.bytes) giveUpOldest(heaviest((peers) => peers.bytes));
+    while (uploads.size > options.uploads) giveUpOldest(heaviest((peers) => peers.uploads.size));
+  };
+
+  /** One timer for all: the oldest is always the first that is due. */
+  const arm = (): void => {
+    const [oldest] = uploads;
+    armed = oldest !== undefined;
+    if (!oldest) return;
+    clock.after(oldest.until - clock.elapsed(), () => {
+      const now = clock.elapsed();
+      for (const upload of uploads) {
+        if (upload.until > now) break;
+        const detail = `The body did not arrive within ${seconds} s.`;
+        giveUp(upload, new ServiceError("invalid_json", { detail, close: true }));
+      }
+      arm();
+    });
+  };
+
+  const count = (): void => {
+    const began = fresh;
+    fresh = [];
+    const until = clock.elapsed() + seconds;
+    for (const upload of began) {
+      if (upload.ended) continue;
+      const address = upload.addressOf();
+      const peers = addresses.get(address) ?? { address, uploads: new Set(), bytes: 0 };
+      addresses.set(address, peers);
+      peers.uploads.add(upload);
+      peers.bytes += upload.bytes;
+      uploads.add(upload);
+      bytes += upload.bytes;
+      upload.peers = peers;
+      upload.until = until;
+      if (peers.uploads.size > options.uploads_per_address) giveUpOldest(peers);
+    }
+    makeRoom();
+    if (!armed) arm();
+  };
+
+  return {
+    /** Begins an upload; `held` are the bytes that it may hold unseen. */
+    enter(addressOf: Upload["addressOf"], held: number, giveUp: Upload["giveUp"]): Upload {
+      const upload = { bytes: held, ended: false, addressOf, giveUp, peers: null, until: 0 };
+      if (fresh.push(upload) === 1) setImmediate(count);
+      return upload;
+    },
+
+    /** Counts so many bytes more for it, unless it has ended. */
+    hold(upload: Upload, more: number): void {
+      if (upload.ended) return;
+      upload.bytes += more;
+      if (!upload.peers) return;
+      upload.peers.bytes += more;
+      bytes += more;
+      makeRoom();
+    },
+
+    leave,
+  };
+}

@@ -1,0 +1,212 @@
+/** The OpenAPI 3.1 document: trpc-to-openapi's, put right in one pass for what it cannot know. */
+
+import type { AnyTRPCRouter } from "@trpc/server";
+import {
+  forEachOpenApiProcedure,
+  generateOpenApiDocument,
+  type OpenApiMeta,
+  type OpenApiRouter,
+} from "trpc-to-openapi";
+import type { RelayMeta } from "../../../routers/trpc.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { EXAMPLES } from "./examples.ts";
+import {
+  AGENT_HOST,
+  errorResponses,
+  eventStream,
+  health,
+  IDEMPOTENCY_KEY,
+  itself,
+  type Json,
+  problemSchema,
+} from "./parts.ts";
+
+interface DocumentOptions {
+  readonly router: AnyTRPCRouter;
+  readonly version: string;
+  readonly base_url: string;
+}
+
+/** Codes that any route can give; a body and a credential add theirs. */
+const EVERYWHERE: readonly ErrorCode[] = [
+  "body_too_large",
+  "invalid_fields",
+  "rate_limited",
+  "internal",
+  "store_unavailable",
+];
+
+/** The document of all `/v1` routes with their real statuses and error bodies. */
+export function createDocument({ router, version, base_url }: DocumentOptions): Json {
+  const document = generateOpenApiDocument(router as unknown as OpenApiRouter, {
+    title: "Relay",
+    description: "Software agents and a person exchange work state and questions.",
+    version,
+    openApiVersion: "3.1.0",
+    baseUrl: base_url,
+    tags: [
+      "Accounts",
+      "Devices",
+      "Keys",
+      "Tasks",
+      "Live activities",
+      "Questions",
+      "Inbox",
+      "Events",
+      "Health",
+    ],
+    securitySchemes: {
+      account: { type: "http", scheme: "bearer", description: "Account token (`mca_…`)" },
+      key: { type: "http", scheme: "bearer", description: "API key (`mck_…`)" },
+    },
+  }) as unknown as Json;
+
+  forEachOpenApiProcedure(router._def.procedures, ({ meta }) => {
+    const { openapi, ...own } = meta as OpenApiMeta<RelayMeta>;
+    if (!openapi) return;
+    const operation = document.paths[openapi.path][openapi.method.toLowerCase()];
+    correct(operation, openapi.method, own);
+    addExamples(operation, EXAMPLES[`${openapi.method} ${openapi.path}`] ?? {});
+  });
+  document.paths["/v1/events"] = { get: eventStream() };
+  document.paths["/health"] = { get: health(version) };
+  document.paths["/v1/openapi.json"] = { get: itself() };
+  addQuotas(document);
+  dropClosedOutputs(document);
+  document.components.schemas = {
+    ...sortedByName(document.components.schemas),
+    Problem: problemSchema(),
+  };
+  return document;
+}
+
+/** Status, security, query fields of a POST, and errors of one operation. */
+function correct(operation: Json, method: string, meta: RelayMeta): void {
+  const {
+    access = "none",
+    status = 200,
+    query = [],
+    body_optional = false,
+    accepts_idempotency_key,
+    errors = [],
+  } = meta;
+  const success = operation.responses[200];
+  if (status === 204) {
+    operation.responses = { 204: { description: "Done" } };
+  } else {
+    operation.responses = {
+      [status]: { ...success, description: status === 201 ? "Created" : "OK" },
+    };
+  }
+  operation.security =
+    access === "none" ? [] : access === "any" ? [{ account: [] }, { key: [] }] : [{ [access]: [] }];
+
+  if (method === "DELETE") moveToBody(operation);
+  const body = operation.requestBody?.content["application/json"];
+  const parameters: Json[] = operation.parameters ?? [];
+  for (const field of query) {
+    const { description, ...schema } = body.schema.properties[field];
+    delete body.schema.properties[field];
+    parameters.push({ in: "query", name: field, schema, ...(description && { description }) });
+  }
+  for (const parameter of parameters) {
+    // A list is one parameter with commas, as the interface has it.
+    if (parameter.schema?.type === "array")
+      Object.assign(parameter, { style: "form", explode: false });
+  }
+  if (parameters.length > 0) operation.parameters = parameters;
+  if (operation.requestBody) operation.requestBody.required = !body_optional;
+
+  const codes = new Set<ErrorCode>([...errors, ...EVERYWHERE]);
+  if (accepts_idempotency_key) {
+    codes.add("idempotency_mismatch");
+    operation.parameters = [...parameters, IDEMPOTENCY_KEY];
+    operation.responses[status].headers = {
+      "Idempotency-Replayed": {
+        description: "`true`: the request was done before, and this one changed nothing",
+        schema: { type: "string", enum: ["true"] },
+      },
+    };
+  }
+  if (operation.requestBody) codes.add("invalid_json").add("unsupported_media_type");
+  if (access === "key" || access === "any") {
+    operation.parameters = [...(operation.parameters ?? []), AGENT_HOST];
+  }
+  if (access !== "none") codes.add("unauthorized");
+  if (access === "account" || access === "key") codes.add("forbidden");
+  Object.assign(operation.responses, errorResponses(codes));
+}
+
+/** What the path of a DELETE does not say stands in its body; the generator has it in the query. */
+function moveToBody(operation: Json): void {
+  delete operation.requestBody;
+  const all: Json[] = operation.parameters ?? [];
+  const fields = all.filter((parameter) => parameter.in === "query");
+  if (fields.length === 0) return;
+  operation.parameters = all.filter((parameter) => parameter.in !== "query");
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(fields.map((field) => [field.name, field.schema])),
+    required: fields.filter((field) => field.required).map((field) => field.name),
+    additionalProperties: false,
+  };
+  operation.requestBody = { content: { "application/json": { schema } } };
+}
+
+function addExamples(operation: Json, { request, response }: (typeof EXAMPLES)[string]): void {
+  const sent = operation.requestBody?.content["application/json"];
+  if (sent && request !== undefined) sent.example = request;
+  const got = (operation.responses[200] ?? operation.responses[201])?.content["application/json"];
+  if (got && response !== undefined) got.example = response;
+}
+
+/** What every answer of a limited route tells of its limit (docs/interface.md 10.6.2). */
+function addQuotas(document: Json): void {
+  const header = (description: string, example: string): Json => ({
+    description,
+    schema: { type: "string" },
+    example,
+  });
+  document.components.headers = {
+    "RateLimit-Policy": header(
+      "The limit that the request counts to: `q` calls at once, all of which are back within `w` seconds",
+      '"key";q=120;w=12',
+    ),
+    RateLimit: header(
+      "`r` calls are left, and after at most `t` seconds without one all of them are",
+      '"key";r=119;t=1',
+    ),
+  };
+  const refs = Object.fromEntries(
+    Object.keys(document.components.headers).map((name) => [
+      name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
+  );
+  for (const [path, operations] of Object.entries<Json>(document.paths)) {
+    if (path === "/health") continue;
+    for (const { responses } of Object.values<Json>(operations)) {
+      for (const [status, response] of Object.entries<Json>(responses)) {
+        if (Number(status) < 500) response.headers = { ...response.headers, ...refs };
+      }
+    }
+  }
+}
+
+/** Fields may be added to a response over time (§1.3.9), so its objects are open. */
+function dropClosedOutputs(document: Json): void {
+  const open = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    if ((node as Json).additionalProperties === false) delete (node as Json).additionalProperties;
+    for (const child of Object.values(node)) open(child);
+  };
+  open(document.components.schemas);
+  for (const path of Object.values<Json>(document.paths)) {
+    for (const operation of Object.values<Json>(path)) open(operation.responses);
+  }
+}
+
+function sortedByName(schemas: Json = {}): Json {
+  const kept = Object.entries(schemas).filter(([name]) => !name.startsWith("error."));
+  return Object.fromEntries(kept.sort(([a], [b]) => a.localeCompare(b)));
+}

@@ -1,0 +1,208 @@
+/** Examples for the OpenAPI document: one story, told by every route (docs/interface.md 5.12.2). */
+
+import type { Account } from "../../model/account.ts";
+import type { ActivityEntry } from "../../model/activity.ts";
+import type { Device } from "../../model/device.ts";
+import type { Agent, Item } from "../../model/item.ts";
+import type { Key } from "../../model/key.ts";
+import type { Question } from "../../model/question.ts";
+import type { Task } from "../../model/task.ts";
+
+const account: Account = {
+  id: "acc_01a1fdac0c2b70dcad64de3c67ea9a9c",
+  created_at: 1795257273.388,
+  settings: { live_activities: true },
+};
+
+const key: Key = {
+  id: "key_01a1fdad81f3720b932cf66f43445615",
+  label: "Release agent",
+  prefix: "mck_qr8N",
+  last4: "pUJ0",
+  created_at: 1795257369.075,
+  last_used_at: 1795257411.5,
+  last_client: null,
+  last_host: "build-7",
+  counts: { todo: 0, in_progress: 1, done: 4, cancelled: 0 },
+};
+
+const device: Device = {
+  id: "dev_0b8e1f3a-52c7-4d7e-9a61-3f0c6f1d2b4e",
+  platform: "ios",
+  model: "iPhone18,1",
+  os_version: "27.1",
+  app_version: "1.4.0",
+  apns_environment: "production",
+  apns_token: "80d3c1f2a4b5968778695a4b3c2d1e0f80d3c1f2a4b5968778695a4b3c2d1e0f",
+  push_to_start_token: null,
+  widget_push_token: null,
+  updated_at: 1795257280.25,
+};
+const { id: _, updated_at: __, ...registration } = device;
+
+const task: Task = {
+  id: "tsk_01a1fdad82cd71358c97275fc86d05b4",
+  key_id: key.id,
+  title: "Release 2.4",
+  description: "Build, test and publish version 2.4.",
+  status: "in_progress",
+  priority: "high",
+  notify: true,
+  progress: 40,
+  status_note: "Running the tests",
+  source: "agent",
+  created_at: 1795257369.293,
+  updated_at: 1795257402.118,
+  completed_at: null,
+  seen_at: 1795257369.293,
+  host: "build-7",
+};
+
+const question: Question = {
+  id: "qst_01a1fdad82f37026a1102f67e67d0c2a",
+  key_id: key.id,
+  task_id: task.id,
+  prompt: "The tests pass. Publish now?",
+  kind: "confirm",
+  options: ["Yes", "No"],
+  status: "pending",
+  answer: null,
+  created_at: 1795257405.331,
+  answered_at: null,
+  expires_at: 1795261005.331,
+};
+
+const answered: Question = {
+  ...question,
+  status: "answered",
+  answer: "Yes",
+  answered_at: 1795257411.2,
+};
+
+const item: Item = {
+  id: "itm_01a1fdad9e107c2f8a64b1f0d7a35c92",
+  key_id: key.id,
+  type: "question.answered",
+  from: { kind: "account" },
+  task_id: task.id,
+  question_id: question.id,
+  task,
+  changes: [],
+  question: answered,
+  text: null,
+  created_at: 1795257411.2,
+  read_at: null,
+};
+
+const message: Item = {
+  ...item,
+  id: "itm_01a1fdadc5f27a40b3d08e5a6f1b2c7d",
+  type: "message",
+  task_id: null,
+  question_id: null,
+  task: null,
+  question: null,
+  text: "Wait with the announcement until Monday.",
+  created_at: 1795257420.75,
+};
+
+const agent: Agent = {
+  key_id: key.id,
+  label: key.label,
+  self: true,
+  last_used_at: key.last_used_at,
+};
+const entries: ActivityEntry[] = [
+  {
+    id: "act_01a1fdad82e47d1a90b5d2f0c1c6e377",
+    at: 1795257405.331,
+    surface: "rest",
+    action: "POST /v1/questions",
+    status: "ok",
+    code: null,
+    message: null,
+    duration_ms: 5869,
+    client: null,
+    host: "build-7",
+  },
+  {
+    id: "act_01a1fdad82d0741c8e6f03b1a5d9c214",
+    at: 1795257390.047,
+    surface: "rest",
+    action: "PATCH /v1/tasks/{task_id}",
+    status: "error",
+    code: "invalid_fields",
+    message: "Invalid fields: progress.",
+    duration_ms: 1,
+    client: null,
+    host: "build-7",
+  },
+];
+
+interface Example {
+  readonly request?: unknown;
+  readonly response?: unknown;
+}
+
+/** Method and path -> an example of the body that is sent, and of the one that comes back. */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  "POST /v1/accounts": {
+    request: {},
+    response: { account, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
+  },
+  "POST /v1/attest/challenge": {
+    request: {},
+    response: {
+      challenge: "pF1cS8T0nq2Zb7dLw3eXyVhJmR5uKgA9oIxNtC4sEYQ",
+      expires_at: 1795257573.388,
+    },
+  },
+  "GET /v1/account": { response: account },
+  "PATCH /v1/account": {
+    request: { settings: { live_activities: false } },
+    response: { ...account, settings: { live_activities: false } },
+  },
+  "POST /v1/account/token": {
+    request: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
+    response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
+  },
+  "GET /v1/devices": { response: { devices: [device] } },
+  "PUT /v1/devices/{device_id}": { request: registration, response: device },
+  "GET /v1/keys": { response: { keys: [key] } },
+  "POST /v1/keys": {
+    request: { label: key.label },
+    response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
+  },
+  "PATCH /v1/keys/{key_id}": { request: { label: key.label }, response: key },
+  "GET /v1/keys/{key_id}/activity": { response: { items: entries, next_cursor: null } },
+  "GET /v1/tasks": { response: { tasks: [task], next_cursor: null } },
+  "POST /v1/tasks": {
+    request: { title: task.title, status: "in_progress", priority: "high" },
+    response: { ...task, progress: null, status_note: null, updated_at: task.created_at },
+  },
+  "GET /v1/tasks/{task_id}": { response: task },
+  "PATCH /v1/tasks/{task_id}": {
+    request: { progress: 40, status_note: "Running the tests" },
+    response: task,
+  },
+  "PUT /v1/tasks/{task_id}/live-activity": {
+    request: { device_id: device.id, push_token: "80a5c1f2a4b5968778695a4b3c2d1e0f" },
+  },
+  "DELETE /v1/tasks/{task_id}/live-activity": { request: { device_id: device.id } },
+  "GET /v1/questions": { response: { questions: [question], next_cursor: null } },
+  "POST /v1/questions": {
+    request: { prompt: question.prompt, task_id: task.id },
+    response: question,
+  },
+  "GET /v1/questions/{question_id}": { response: answered },
+  "POST /v1/questions/{question_id}/answer": { request: { answer: "Yes" }, response: answered },
+  "GET /v1/inbox": { response: { items: [item], unread: 1 } },
+  "GET /v1/keys/{key_id}/inbox": {
+    response: { items: [message, item], unread: 2, next_cursor: null },
+  },
+  "POST /v1/messages": {
+    request: { key_id: message.key_id, text: message.text },
+    response: message,
+  },
+  "GET /v1/agents": { response: { agents: [agent] } },
+};

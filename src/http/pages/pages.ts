@@ -1,0 +1,201 @@
+/** The web pages: each a document, and what it loads, all from this server (docs/interface.md 5.12.3). */
+
+import { createHash } from "node:crypto";
+import { fail } from "../../errors.ts";
+import type { RequestScope } from "../request-scope.ts";
+import type { Handler } from "../rest.ts";
+import { API_SECURITY, PAGE_SECURITY, WORKER_SECURITY } from "../security.ts";
+import { type Asset, serveAsset, serveCompressed } from "./asset.ts";
+import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts";
+
+interface PagesOptions {
+  /** What agents reach this server by, when it is known; else the page goes by its own address. */
+  readonly public_url: string | undefined;
+  /** Whether there is an admin, and so their page. */
+  readonly admin: boolean;
+}
+
+/** What the routes answer with, once it is made. */
+interface Built {
+  readonly document: Handler;
+  readonly worker: Handler;
+  readonly manifest: Handler;
+  readonly assets: ReadonlyMap<string, Handler>;
+  /** Name of the icon among the assets. */
+  readonly icon: string;
+}
+
+const PAGE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-cache",
+  ...PAGE_SECURITY,
+};
+
+const fixedHeaders = (type: string) => ({
+  "content-type": type,
+  "cache-control": "no-cache",
+  ...API_SECURITY,
+});
+
+/** The same in every app of the process: made at the first request, not at the start. */
+let sources: Promise<Sources> | undefined;
+let admin_source: Promise<Bundle> | undefined;
+
+interface Sources {
+  readonly person: Bundle;
+  readonly worker: string;
+  readonly icons: readonly Asset[];
+}
+
+async function readSources(): Promise<Sources> {
+  const [person, worker, ...icons] = await Promise.all([
+    bundlePage("person/main.tsx"),
+    bundleScript("service-worker.ts"),
+    assetOf(`${WEB}icon.svg`, "image/svg+xml"),
+    assetOf(`${WEB}icon-maskable.svg`, "image/svg+xml"),
+    assetOf(`${WEB}icon-touch.png`, "image/png"),
+  ]);
+  return { person, worker, icons };
+}
+
+/** The routes of the pages. A fault of making one is a fault of that request alone. */
+export function createPages({ public_url, admin }: PagesOptions): Record<string, { GET: Handler }> {
+  let built: Promise<Built> | undefined;
+  const get = (): Promise<Built> => {
+    sources ??= readSources();
+    built ??= sources.then((made) => build(made, public_url));
+    built.catch(() => {
+      sources = undefined;
+      built = undefined;
+    });
+    return built;
+  };
+  let built_admin: Promise<Pick<Built, "document" | "assets">> | undefined;
+  const getAdmin = () => {
+    admin_source ??= bundlePage("admin/main.tsx");
+    built_admin ??= Promise.all([admin_source, get()]).then(([made, { icon }]) =>
+      buildAdmin(made, icon),
+    );
+    built_admin.catch(() => {
+      admin_source = undefined;
+      built_admin = undefined;
+    });
+    return built_admin;
+  };
+  return {
+    ...(admin && {
+      "/admin": {
+        GET: async (request: Bun.BunRequest, scope: RequestScope) =>
+          (await getAdmin()).document(request, scope),
+      },
+    }),
+    "/": { GET: async (request, scope) => (await get()).document(request, scope) },
+    "/sw.js": { GET: async (request, scope) => (await get()).worker(request, scope) },
+    "/manifest.webmanifest": {
+      GET: async (request, scope) => (await get()).manifest(request, scope),
+    },
+    "/assets/{name}": {
+      GET: async (request, scope) => {
+        const { name = "" } = request.params as { name?: string };
+        const serve =
+          (await get()).assets.get(name) ??
+          (admin ? (await getAdmin()).assets.get(name) : undefined) ??
+          fail("unknown_path");
+        return serve(request, scope);
+      },
+    },
+  };
+}
+
+function build({ person, worker, icons }: Sources, public_url: string | undefined): Built {
+  const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
+  const all = [...person.assets, ...icons];
+  // What must be there for the page to open without the server; other fonts and chunks come as used.
+  const shell = all.filter(({ name }) => !name.endsWith(".woff2") || name === person.font);
+  const list = JSON.stringify(["./", ...shell.map(({ name }) => `./assets/${name}`)]);
+  const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  const document = documentOf(person, icon.name, "Relay", [
+    ...(url ? [`<meta name="relay-url" content="${url}">`] : []),
+    '<link rel="manifest" href="manifest.webmanifest">',
+    // The home screen of iOS takes no SVG.
+    `<link rel="apple-touch-icon" href="assets/${touch.name}">`,
+  ]);
+  // The worker is another whenever anything that it keeps is.
+  const stamp = createHash("sha256").update(document).digest("hex").slice(0, 12);
+  return {
+    document: serveCompressed(document, PAGE_HEADERS),
+    worker: serveCompressed(`// ${stamp}\nconst SHELL=${list};\n${worker}`, {
+      ...fixedHeaders("text/javascript; charset=utf-8"),
+      ...WORKER_SECURITY,
+    }),
+    manifest: serveCompressed(
+      manifestOf(icon.name, maskable.name),
+      fixedHeaders("application/manifest+json"),
+    ),
+    assets: servedByName(all),
+    icon: icon.name,
+  };
+}
+
+function buildAdmin(bundle: Bundle, icon: string): Pick<Built, "document" | "assets"> {
+  const document = documentOf(bundle, icon, "Relay admin", [
+    '<meta name="robots" content="noindex">',
+  ]);
+  return {
+    document: serveCompressed(document, PAGE_HEADERS),
+    assets: servedByName(bundle.assets),
+  };
+}
+
+const servedByName = (assets: readonly Asset[]) =>
+  new Map(assets.map((asset) => [asset.name, serveAsset(asset)]));
+
+// Relative addresses, so that it also works behind a proxy that adds a path.
+function documentOf(
+  { script, style, font }: Bundle,
+  icon: string,
+  title: string,
+  more: readonly string[],
+): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#faf9f7" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#141513" media="(prefers-color-scheme: dark)">
+<title>${title}</title>
+${more.join("\n")}
+<link rel="icon" href="assets/${icon}" type="image/svg+xml">
+<link rel="preload" href="assets/${font}" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="assets/${style}">
+<script type="module" src="assets/${script}"></script>
+</head>
+<body>
+<div id="root"><p>${title}</p></div>
+<noscript>This page needs JavaScript. Everything it does is also at <a href="docs">the HTTP interface</a>.</noscript>
+</body>
+</html>
+`;
+}
+
+function manifestOf(icon: string, maskable: string): string {
+  const shown = (name: string, purpose: string) => ({
+    src: `assets/${name}`,
+    type: "image/svg+xml",
+    sizes: "any",
+    purpose,
+  });
+  return JSON.stringify({
+    name: "Relay",
+    short_name: "Relay",
+    description: "Questions and tasks of your agents.",
+    start_url: "./",
+    scope: "./",
+    display: "standalone",
+    background_color: "#faf9f7",
+    theme_color: "#faf9f7",
+    icons: [shown(icon, "any"), shown(maskable, "maskable")],
+  });
+}

@@ -1,0 +1,243 @@
+/** One request from its arrival to its answer: who calls, and what limit it counts to. */
+
+import type { RequestScope as Calls, EndedCall } from "../../routers/context.ts";
+import type { Auth, Authenticated } from "../auth/authenticate.ts";
+import { type AddressLimit, type Limiter, type Quota, quotaOf, tokensOf } from "../auth/limiter.ts";
+import type { Clock } from "../clock.ts";
+import { fail, ServiceError } from "../errors.ts";
+import { LIMITS, RATES, type Rate } from "../limits.ts";
+import type { KeyRequest } from "../model/activity.ts";
+import type { Caller } from "../model/caller.ts";
+import type { ClientInfo } from "../model/client.ts";
+import type { Addresses } from "./address.ts";
+import { mayExceed } from "./body.ts";
+import type { Deadlines } from "./deadlines.ts";
+import type { AnswerBody, Unsent } from "./unsent-answers.ts";
+
+export interface RequestScope extends Calls {
+  readonly request: Request;
+  /** When it came, on the clock that is never set ({@link Clock.elapsed}). */
+  readonly started: number;
+  /** Looks up the credential that was sent. */
+  authenticate(): Promise<Authenticated | null>;
+  /**
+   * Refuses a request whose address is above its limit, before its body is read, unless its
+   * credential is valid: `429 rate_limited`. Undefined, without a promise, for any other address.
+   */
+  refuseExhausted(): Promise<void> | undefined;
+  /**
+   * Refuses a body of more than `LIMITS.exhausted_body_bytes`, or of no declared length, of an address
+   * that is above its limit or above the route's own: `429 rate_limited`, before it is read. For
+   * routes without a credential, which any address may call with an ordinary body.
+   */
+  refuseLargeBody(limit: Parameters<Calls["limit"]>[0] | undefined): void;
+  /**
+   * As {@link refuseExhausted}, whatever credential was sent: that of the admin is not even looked
+   * at (docs/interface.md 4.3).
+   */
+  refuseAnyExhausted(): void;
+  /**
+   * The error to answer with. A refusal without a valid credential is charged to the address, and
+   * is `429 rate_limited` once that has its full number (docs/interface.md 10.6.4).
+   */
+  refusal(error: ServiceError): Promise<ServiceError>;
+  /** As {@link refusal}, once {@link authenticate} has been called. */
+  refusalNow(error: ServiceError): ServiceError;
+  /** Its body was read: from now on the time counts for {@link within}. */
+  bodyArrived(): void;
+  /** What the answer tells of its limit; null when there is none. */
+  quota(): Quota | null;
+  /** Charges the caller for an answer of so many bytes, which the answer's own headers then show. */
+  spend(bytes: number): void;
+  /** Throws `429 rate_limited` while the caller leaves too many large answers unread. */
+  admitLarge(): void;
+  /** The body of a large answer, counted until it was sent. */
+  body(bytes: Uint8Array<ArrayBuffer>): AnswerBody;
+  /** As {@link body}, for one that comes bit by bit; {@link spend} is called for each bit. */
+  relay(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
+  /** As for any surface; `mcp` stands for the one that has clients. */
+  ended(call: EndedCall, mcp?: { readonly client: ClientInfo | null }): void;
+}
+
+interface VisitOptions {
+  readonly auth: Auth;
+  readonly limiter: Limiter;
+  readonly addresses: Addresses;
+  readonly unsent: Unsent;
+  readonly clock: Clock;
+  /** Takes note that a request asked to wait. */
+  readonly waits: (request: Request) => void;
+  readonly deadlines: Deadlines;
+  /** Takes an entry of the activity log. */
+  readonly record: (request: KeyRequest) => void;
+  /** Accounts that the address made within the hour, and when it made the first and the last. */
+  readonly creationsOf: (address: string) => Promise<Creations>;
+}
+
+interface Creations {
+  readonly count: number;
+  readonly first_at: number;
+  readonly last_at: number;
+}
+
+export type OpenRequestScope = ReturnType<typeof createRequestScopes>;
+
+export function createRequestScopes({
+  auth,
+  limiter,
+  addresses,
+  unsent,
+  clock,
+  waits,
+  deadlines,
+  record,
+  creationsOf,
+}: VisitOptions) {
+  return (request: Request): RequestScope => {
+    const started = clock.elapsed();
+    const at = clock.now();
+    /** When the request was there in full. */
+    let arrived = deadlines.now();
+    /** Undefined until it was looked up. */
+    let caller: Caller | null | undefined;
+    let quota: Quota | null = null;
+    /** Stands for it when the request is refused: of the accounts only those that were made count. */
+    let unspent: Quota | null = null;
+    /** Why it was refused for its address, which then is charged no more. */
+    let exhausted: ServiceError | undefined;
+    addresses.watch(request);
+    const address = () => addresses.of(request);
+
+    const authenticate = async () => {
+      const found = await auth.authenticate(request.headers.get("authorization"));
+      caller = found?.caller ?? null;
+      return found;
+    };
+
+    /** Throws what the address's limit says of one more call. */
+    const refuseAddress = (name: AddressLimit = "address"): void => {
+      caller = null;
+      try {
+        quota = limiter.address(name, address());
+      } catch (limited) {
+        quota = limiter.lookAddress(name, address());
+        if (limited instanceof ServiceError) exhausted = limited;
+        throw limited;
+      }
+    };
+
+    const refusalNow = (error: ServiceError): ServiceError => {
+      if (exhausted) return exhausted;
+      quota = unspent ?? quota;
+      // A fault of ours is no refusal.
+      if (caller || caller === undefined || error.status >= 500) return error;
+      try {
+        const left = limiter.address("address", address());
+        quota = unspent ?? left;
+        return error;
+      } catch (limited) {
+        if (error.code === "rate_limited" || !(limited instanceof ServiceError)) return error;
+        quota = limiter.lookAddress("address", address());
+        return limited;
+      }
+    };
+
+    /** Whose answers these are. */
+    const reader = () => caller ?? null;
+
+    const spend = (bytes: number): void => {
+      const tokens = tokensOf(bytes);
+      if (caller && tokens > 0) quota = limiter.spend(caller, tokens);
+    };
+
+    return {
+      request,
+      started,
+      authenticate,
+      refusalNow,
+
+      refuseExhausted() {
+        if (!limiter.exhausted("address", address)) return undefined;
+        if (!auth.isWellFormed(request.headers.get("authorization"))) refuseAddress();
+        return authenticate().then((found) => {
+          if (!found) refuseAddress();
+        });
+      },
+
+      refuseLargeBody(limit) {
+        const names: AddressLimit[] = limit === "challenges" ? ["address", limit] : ["address"];
+        const name = names.find((one) => limiter.exhausted(one, address));
+        if (name && mayExceed(request, LIMITS.exhausted_body_bytes)) refuseAddress(name);
+      },
+
+      refuseAnyExhausted() {
+        if (limiter.exhausted("address", address)) refuseAddress();
+      },
+
+      async refusal(error) {
+        if (!limiter.on || error.status >= 500) return error;
+        // A store that is away cannot tell whose it is: then nobody is charged.
+        if (caller === undefined) await authenticate().catch(() => null);
+        return refusalNow(error);
+      },
+
+      quota: () => quota ?? (caller ? limiter.look(caller) : null),
+
+      charge() {
+        if (!caller) return;
+        quota = limiter.charge(caller);
+        unsent.admit(caller);
+      },
+
+      spend,
+
+      admitLarge: () => unsent.admit(reader()),
+      body: (bytes) => unsent.body(request, reader(), bytes),
+      relay: (source) => unsent.relay(request, reader(), source, spend),
+
+      async limit(name) {
+        if (!limiter.on) return;
+        if (name !== "accounts") {
+          unspent = limiter.lookAddress(name, address());
+          unspent = quota = limiter.address(name, address());
+          return;
+        }
+        const rate: Rate = RATES.accounts;
+        if (rate.quota === 0) return;
+        const { count, first_at, last_at } = await creationsOf(address());
+        const until = (at: number) => Math.max(0, Math.ceil(at + rate.window - clock.now()));
+        const left = Math.max(0, rate.quota - count);
+        unspent = quotaOf(name, rate, left, until(last_at));
+        quota = quotaOf(name, rate, left - 1, rate.window);
+        if (left > 0) return;
+        limiter.refused.accounts++;
+        fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
+      },
+
+      bodyArrived() {
+        arrived = deadlines.now();
+      },
+
+      within: (work) => deadlines.within(arrived, work),
+
+      waits: () => waits(request),
+
+      ended({ action, host, error }, mcp) {
+        if (caller?.kind !== "key") return;
+        const duration_ms = Math.max(0, Math.round((clock.elapsed() - started) * 1000));
+        record({
+          caller,
+          at,
+          surface: mcp ? "mcp" : "rest",
+          action,
+          error,
+          duration_ms,
+          client: mcp?.client ?? null,
+          host,
+        });
+      },
+
+      address,
+    };
+  };
+}

@@ -1,0 +1,28 @@
+/** Bounds the requests that one turn of the event loop handles. */
+
+import { LIMITS } from "../limits.ts";
+
+/**
+ * Bun handles every request of a packet in one turn while each is answered at once, and one packet can
+ * hold thousands. Above `LIMITS.requests_per_turn` a request waits for the next turn: a pipelining
+ * connection is then closed by Bun, and any other is served a moment later (§1.2.9).
+ */
+export function createTurnLimit() {
+  let handled = 0;
+  let next: Promise<void> | undefined;
+
+  const begin = (): void => {
+    handled = 0;
+    next = undefined;
+  };
+
+  return {
+    /** Undefined when the request may be handled now; otherwise wait for it, and see who is left. */
+    wait(): Promise<void> | undefined {
+      if (handled++ === 0) setImmediate(begin);
+      if (handled <= LIMITS.requests_per_turn) return undefined;
+      next ??= new Promise((resume) => setImmediate(resume));
+      return next;
+    },
+  };
+}

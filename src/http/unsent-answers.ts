@@ -1,0 +1,210 @@
+/** Large answers on their way: counted until the socket took them, and bounded (docs/interface.md 11.3.1). */
+
+import { ServiceError } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import { type Caller, callerId } from "../model/caller.ts";
+import type { Metric } from "../observability/metrics.ts";
+
+/** What a response may have as its body. */
+export type AnswerBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+interface UnsentOptions {
+  /** Closes the connection of a request once it has moved no byte for so many seconds. */
+  readonly closeIdle: (request: Request, seconds: number) => void;
+  readonly limits?: Readonly<
+    Record<
+      | "unsent_bytes_per_credential"
+      | "unsent_bytes_per_account"
+      | "unsent_bytes"
+      | "unsent_idle"
+      | "unsent_idle_given_up",
+      number
+    >
+  >;
+}
+
+/** One answer that is being sent. */
+interface Answer {
+  readonly request: Request;
+  readonly credential: string;
+  readonly account: string;
+  /** Those that its reader has not taken yet. */
+  bytes: number;
+  /** True: it made room for others, and its connection is about to close. */
+  given_up: boolean;
+}
+
+/** The unread answers of one account, over all its keys and tokens. */
+interface Holdings {
+  bytes: number;
+  /** Bytes without those of answers that were given up. */
+  kept: number;
+  /** The answers that were not given up, the longest unread first. */
+  readonly answers: Set<Answer>;
+}
+
+export type Unsent = ReturnType<typeof createUnsentAnswers>;
+
+/**
+ * Bun keeps what a socket does not take of an answer, and says nothing of it. A body that is a stream
+ * is asked for more only once the socket took what came before, so large answers are sent as streams:
+ * from the moment they are handed over until then, or until the connection ends, their bytes count.
+ * Small answers are not counted: Bun stops reading requests of a connection whose answers are not
+ * taken, so it holds one of them for each connection at most.
+ *
+ * Above the bound of the process, the account that holds the most gives up the answer that has been
+ * unread for the longest (docs/interface.md 11.3.1, Answers that nobody reads). Bun frees its
+ * memory only with its connection, so its bytes go on counting for its credential and its account.
+ */
+export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOptions) {
+  /** Bytes by credential, and what each account holds; only those that have some. */
+  const credentials = new Map<string, number>();
+  const accounts = new Map<string, Holdings>();
+  let total = 0;
+  /** The total without answers that were given up. */
+  let kept = 0;
+
+  /** Rare: it looks at each account that has something unread. False when there is nothing to give up. */
+  const giveUpOne = (): boolean => {
+    let heaviest: Holdings | undefined;
+    for (const holdings of accounts.values()) {
+      if (!heaviest || holdings.kept > heaviest.kept) heaviest = holdings;
+    }
+    const [oldest] = heaviest?.answers ?? [];
+    if (!heaviest || !oldest) return false;
+    oldest.given_up = true;
+    heaviest.answers.delete(oldest);
+    heaviest.kept -= oldest.bytes;
+    kept -= oldest.bytes;
+    // An error of its stream would reach the socket only after all that waits, and be printed.
+    closeIdle(oldest.request, limits.unsent_idle_given_up);
+    return true;
+  };
+
+  /** Sets how many bytes of an answer are unread. */
+  const count = (answer: Answer, bytes: number): void => {
+    const { credential, account, given_up } = answer;
+    const more = bytes - answer.bytes;
+    if (more === 0) return;
+    answer.bytes = bytes;
+    total += more;
+
+    const of_credential = (credentials.get(credential) ?? 0) + more;
+    if (of_credential > 0) credentials.set(credential, of_credential);
+    else credentials.delete(credential);
+
+    const holdings = accounts.get(account) ?? { bytes: 0, kept: 0, answers: new Set() };
+    holdings.bytes += more;
+    if (holdings.bytes > 0) accounts.set(account, holdings);
+    else accounts.delete(account);
+
+    if (given_up) return;
+    holdings.kept += more;
+    kept += more;
+    if (bytes > 0) holdings.answers.add(answer);
+    else holdings.answers.delete(answer);
+    while (kept > limits.unsent_bytes && giveUpOne()) {}
+  };
+
+  /** An answer to `caller`, of which nothing is on its way yet; those to nobody count together. */
+  const begin = (request: Request, caller: Caller | null): Answer => ({
+    request,
+    credential: caller ? callerId(caller) : "",
+    account: caller?.account_id ?? "",
+    bytes: 0,
+    given_up: false,
+  });
+
+  const metric: Metric = {
+    name: "relay_unsent_answer_bytes",
+    help: "Bytes of large answers that their readers have not taken yet.",
+    type: "gauge",
+    read: () => total,
+  };
+
+  return {
+    metric,
+    /** Bytes that wait to be read now, over all connections of this process. */
+    bytes: (): number => total,
+
+    /**
+     * Throws `429 rate_limited` while the unread answers of the caller's credential or account are
+     * too many, and while those of the whole process are and the credential has some of them. One
+     * that has nothing unread is served.
+     */
+    admit(caller: Caller | null): void {
+      if (total === 0) return;
+      const own = credentials.get(caller ? callerId(caller) : "") ?? 0;
+      const of_account = accounts.get(caller?.account_id ?? "")?.bytes ?? 0;
+      if (
+        own >= limits.unsent_bytes_per_credential ||
+        of_account >= limits.unsent_bytes_per_account ||
+        (own > 0 && total >= limits.unsent_bytes)
+      ) {
+        throw new ServiceError("rate_limited", {
+          detail: "Too many answers wait to be read. Read them, or close their connections.",
+        });
+      }
+    },
+
+    /** A body of these bytes, counted for the caller while it is being sent. */
+    body(request: Request, caller: Caller | null, bytes: Uint8Array<ArrayBuffer>): AnswerBody {
+      if (request.method === "HEAD") return bytes;
+      closeIdle(request, limits.unsent_idle);
+      const answer = begin(request, caller);
+      // Bun has a copy of what the socket did not take, so ours is not kept.
+      let unsent: Uint8Array<ArrayBuffer> | null = bytes;
+      return new ReadableStream<Uint8Array>(
+        {
+          // Called again once the socket took what the first call gave.
+          pull(controller) {
+            if (!unsent) {
+              count(answer, 0);
+              controller.close();
+              return;
+            }
+            count(answer, unsent.byteLength);
+            controller.enqueue(unsent);
+            unsent = null;
+          },
+          cancel: () => count(answer, 0),
+        },
+        { highWaterMark: 0 },
+      );
+    },
+
+    /**
+     * The same for a body that comes bit by bit: each is counted while it is being sent. `onChunk` is
+     * told of its bytes.
+     */
+    relay(
+      request: Request,
+      caller: Caller | null,
+      source: ReadableStream<Uint8Array>,
+      onChunk: (bytes: number) => void,
+    ): ReadableStream<Uint8Array> {
+      const reader = source.getReader();
+      const answer = begin(request, caller);
+      let ended = false;
+      return new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            count(answer, 0);
+            const { done, value } = await reader.read();
+            if (ended) return;
+            if (done) return controller.close();
+            count(answer, value.byteLength);
+            onChunk(value.byteLength);
+            controller.enqueue(value);
+          },
+          cancel(reason) {
+            ended = true;
+            count(answer, 0);
+            return reader.cancel(reason);
+          },
+        },
+        { highWaterMark: 0 },
+      );
+    },
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * Talks to Apple's push service. apns2 makes the requests and reads the errors; the transport under
+ * it is Bun's HTTP/2, since its own does not run here, and the provider token is shared.
+ */
+
+import { createPrivateKey, type KeyObject, sign } from "node:crypto";
+import { ApnsClient, ApnsError, Notification, type NotificationOptions } from "apns2";
+import type { Clock } from "../../../clock.ts";
+import { PUSH } from "../../../limits.ts";
+import type { Answer } from "./classify.ts";
+import type { Rendered } from "./payloads.ts";
+
+export interface PushRequest extends Rendered {
+  readonly apns_id: string;
+  readonly token: string;
+}
+
+interface ApnsOptions {
+  /** Origin of the service. */
+  readonly url: string;
+  readonly team_id: string;
+  readonly bundle_id: string;
+  readonly key_id: string;
+  /** PEM of a P-256 private key. */
+  readonly key: string;
+  /** PEM of the only CA to trust; undefined: those of the system. */
+  readonly ca: string | undefined;
+  readonly clock: Clock;
+}
+
+export const APPLE = {
+  production: "https://api.push.apple.com",
+  sandbox: "https://api.sandbox.push.apple.com",
+};
+
+/** Faults before the request could leave: no connection, or none to be trusted. */
+const UNCONNECTED =
+  /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket)/;
+
+/** The service says that it did not look at the request. */
+const REFUSED = /^HTTP2Refused/;
+
+export type Apns = ReturnType<typeof createApns>;
+
+/** Throws when the key is none. */
+export function createApns(options: ApnsOptions) {
+  const { url, team_id, bundle_id, key_id, ca, clock } = options;
+  const key = parseKey(options.key);
+  const provider = createProviderToken({ team_id, key_id, key, clock });
+  const client = new ApnsClient({
+    team: team_id,
+    keyId: key_id,
+    signingKey: options.key,
+    defaultTopic: bundle_id,
+    host: new URL(url).host,
+    keepAlive: false,
+  });
+  const under_way = new Set<AbortController>();
+  let connection = 1;
+  let answered_at = 0;
+
+  const post = async (
+    { path, headers, body }: { path: string; headers: Record<string, string>; body: string },
+    apns_id: string,
+    signal: AbortSignal,
+  ) => {
+    const response = await fetch(url + path, {
+      method: "POST",
+      body,
+      headers: { ...headers, "apns-id": apns_id },
+      protocol: "http2",
+      // Without a key it protects nothing: another one makes another connection.
+      tls: { passphrase: String(connection), ...(ca !== undefined && { ca }) },
+      signal,
+    } as RequestInit);
+    answered_at = performance.now();
+    const text = await response.text();
+    return { response, text };
+  };
+
+  return {
+    provider,
+
+    /** Gives up what is under way. */
+    abort(): void {
+      for (const controller of under_way) controller.abort();
+    },
+
+    /** One request; never throws. */
+    async send(push: PushRequest): Promise<Answer> {
+      const { token, type, topic, priority, expiration, collapse_id, payload, apns_id } = push;
+      const provider_token = provider.current();
+      const notification = new Notification(token, {
+        type: type as NonNullable<NotificationOptions["type"]>,
+        topic: bundle_id + topic,
+        priority,
+        expiration,
+        ...(collapse_id !== null && { collapseId: collapse_id }),
+        aps: payload.aps,
+        data: { relay: payload.relay },
+      });
+      const from = performance.now();
+      const on_connection = connection;
+      const controller = new AbortController();
+      under_way.add(controller);
+      let late = false;
+      const cancel = clock.after(PUSH.time_limit, () => {
+        late = true;
+        controller.abort();
+      });
+      let retry_after: number | null = null;
+      // A view of the client with a transport of its own: apns2 passes on neither id nor headers.
+      const one = Object.assign(Object.create(client) as object, {
+        _getSigningToken: () => provider_token,
+        client: {
+          async request(request: Parameters<typeof post>[0]) {
+            const { response, text } = await post(request, apns_id, controller.signal);
+            retry_after = seconds(response.headers.get("retry-after"));
+            return { statusCode: response.status, body: { json: async () => JSON.parse(text) } };
+          },
+        },
+      }) as unknown as Pick<ApnsClient, "send">;
+      try {
+        await one.send(notification);
+        return { kind: "ok" };
+      } catch (error) {
+        if (!(error instanceof ApnsError)) {
+          // A connection that has swallowed everything since is dead, and another one is opened.
+          if (late && answered_at < from && on_connection === connection) connection++;
+          const code = late ? "time-out" : codeOf(error);
+          const fate = UNCONNECTED.test(code)
+            ? "unconnected"
+            : REFUSED.test(code)
+              ? "refused"
+              : "unclear";
+          return { kind: "lost", code, fate };
+        }
+        const { statusCode: status, response } = error;
+        const { reason, timestamp } = response as { reason?: unknown; timestamp?: unknown };
+        return {
+          kind: "error",
+          status,
+          reason: typeof reason === "string" ? reason.slice(0, 60) : "UnknownError",
+          timestamp: typeof timestamp === "number" ? timestamp / 1000 : null,
+          retry_after,
+          provider_token,
+        };
+      } finally {
+        under_way.delete(controller);
+        cancel();
+      }
+    },
+  };
+}
+
+/** A count of seconds; a date is not taken, since Apple sends none. */
+function seconds(header: string | null): number | null {
+  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null;
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  return typeof code === "string" && code !== "" ? code : String(name ?? "unknown");
+}
+
+function parseKey(pem: string): KeyObject {
+  const key = createPrivateKey(pem);
+  if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new Error("no P-256 key");
+  return key;
+}
+
+interface ProviderTokenOptions {
+  readonly team_id: string;
+  readonly key_id: string;
+  readonly key: KeyObject;
+  readonly clock: Clock;
+}
+
+/** Seconds by which the machine's clock may be set before a token's own stamp counts as wrong. */
+const CLOCK_SET = 60;
+
+/** The one provider token of an environment: signing is synchronous, so no two are made at once. */
+function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptions) {
+  let token = "";
+  /** When the token was made and when one was forced, by {@link Clock.elapsed}. */
+  let made_at = Number.NEGATIVE_INFINITY;
+  let forced_at = Number.NEGATIVE_INFINITY;
+  /** What the token says of when it was made. */
+  let issued_at = 0;
+
+  const make = () => {
+    made_at = clock.elapsed();
+    issued_at = clock.now();
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const signed = `${encode({ alg: "ES256", kid: key_id })}.${encode({ iss: team_id, iat: Math.floor(issued_at) })}`;
+    const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+    token = `${signed}.${signature.toString("base64url")}`;
+  };
+
+  return {
+    current(): string {
+      const age = clock.elapsed() - made_at;
+      const was_set = Math.abs(clock.now() - issued_at - age) > CLOCK_SET;
+      if (age >= PUSH.provider_token_age || was_set) make();
+      return token;
+    },
+    /**
+     * Gives whether there is another token than `expired`, which was refused as expired: made now,
+     * or for another request already. At most one is made in 20 minutes for this reason.
+     */
+    renew(expired: string): boolean {
+      if (token !== expired) return true;
+      if (clock.elapsed() - forced_at < PUSH.provider_token_gap) return false;
+      forced_at = clock.elapsed();
+      make();
+      return true;
+    },
+    /** Seconds until {@link renew} may make one again. */
+    renewableIn: (): number => forced_at + PUSH.provider_token_gap - clock.elapsed(),
+  };
+}

@@ -1,0 +1,99 @@
+/** Bounds the CPU time of a process that has run out of file descriptors, and logs that it has. */
+
+import { closeSync, openSync } from "node:fs";
+import type { Cancel, Clock } from "../clock.ts";
+import { DESCRIPTORS } from "../limits.ts";
+import type { Log, LogFields } from "../log.ts";
+import type { Metric } from "./metrics.ts";
+
+/** What the watch needs of the system and of the event loop. */
+export interface DescriptorSystem {
+  /** Whether one more descriptor can be opened now. */
+  available(): boolean;
+  /** Blocks the thread. */
+  block(seconds: number): void;
+  /** Calls `run` once, after the event loop has handled what is ready. */
+  nextTurn(run: () => void): Cancel;
+}
+
+interface DescriptorOptions {
+  readonly clock: Pick<Clock, "elapsed" | "after">;
+  readonly system: DescriptorSystem;
+  /** What holds the descriptors, for the log line. */
+  readonly usage: () => LogFields;
+  readonly log: Log;
+}
+
+/**
+ * While no descriptor is left, Bun's event loop cannot accept the connections that wait and wakes
+ * for them again at once, without end. So from then on every turn of the loop is followed by a short
+ * pause: open connections are served, only a little later, and the rest wait in the kernel until a
+ * descriptor is free (docs/interface.md 11.2.3). The state is left only after it has been over
+ * for {@link DESCRIPTORS.settle}, since a descriptor that is freed is usually taken at once.
+ */
+export function createDescriptorWatch({ clock, system, usage, log }: DescriptorOptions) {
+  let cancel: Cancel = () => {};
+  let shortages = 0;
+  let last_line = -Infinity;
+  let probed_at = 0;
+  /** When a probe of the present shortage last failed. */
+  let failed_at = 0;
+
+  const report = () => {
+    if (failed_at - last_line < DESCRIPTORS.log_every) return;
+    last_line = failed_at;
+    log.error("out of file descriptors", { shortages, ...usage() });
+  };
+
+  const probe = (): boolean => {
+    probed_at = clock.elapsed();
+    if (system.available()) return true;
+    failed_at = probed_at;
+    return false;
+  };
+
+  const slowDown = () => {
+    system.block(DESCRIPTORS.pause);
+    if (clock.elapsed() - probed_at >= DESCRIPTORS.check_every && !probe()) report();
+    if (probed_at - failed_at >= DESCRIPTORS.settle) watch();
+    else cancel = system.nextTurn(slowDown);
+  };
+
+  const watch = () => {
+    cancel = clock.after(DESCRIPTORS.check_every, () => {
+      if (probe()) return watch();
+      shortages++;
+      report();
+      cancel = system.nextTurn(slowDown);
+    });
+  };
+
+  const metrics: readonly Metric[] = [
+    {
+      name: "relay_descriptor_shortages_total",
+      help: "Times that the process ran out of file descriptors.",
+      type: "counter",
+      read: () => shortages,
+    },
+  ];
+
+  return { metrics, start: watch, stop: (): void => cancel() };
+}
+
+/** The real one. A failure to open that has another cause than a limit is no shortage. */
+export const descriptorSystem: DescriptorSystem = {
+  available() {
+    try {
+      closeSync(openSync("/dev/null", "r"));
+      return true;
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      return code !== "EMFILE" && code !== "ENFILE";
+    }
+  },
+  block: (seconds) => Bun.sleepSync(seconds * 1000),
+  nextTurn(run) {
+    const turn = setImmediate(run);
+    return () => clearImmediate(turn);
+  },
+};

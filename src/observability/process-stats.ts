@@ -1,0 +1,95 @@
+/** What the operating system and the event loop say of this process. */
+
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import type { Cancel, Clock } from "../clock.ts";
+
+/** Seconds between two looks at the event loop, and how many of them are kept: a minute's. */
+const LOOK_EVERY = 0.1;
+const LOOKS = 600;
+
+/** Seconds for which what was read is told again: of thousands of sockets a list takes milliseconds. */
+const KEEP = 1;
+
+export interface ProcessStats {
+  readonly started_at: number;
+  /** Seconds of processor time so far. */
+  readonly cpu_user: number;
+  readonly cpu_system: number;
+  readonly resident_bytes: number;
+  readonly heap_bytes: number;
+  /** Files and sockets that are open, and how many may be; null where the system does not tell. */
+  readonly open_fds: number | null;
+  readonly max_fds: number | null;
+  /** Seconds by which timers of the last minute came late. */
+  readonly lag: { readonly p50: number; readonly p99: number; readonly max: number };
+}
+
+export function createProcessStats(clock: Clock) {
+  const started_at = clock.now() - process.uptime();
+  // Bun's own monitorEventLoopDelay does not see a loop that is blocked.
+  const late = new Float64Array(LOOKS);
+  let looks = 0;
+  let cancel: Cancel = () => {};
+  let kept: { readonly until: number; readonly stats: ProcessStats } | undefined;
+  let max_fds = readMaxFds();
+  let memory: Pick<NodeJS.MemoryUsage, "rss" | "heapUsed"> = process.memoryUsage();
+
+  const look = () => {
+    const due = clock.elapsed() + LOOK_EVERY;
+    cancel = clock.after(LOOK_EVERY, () => {
+      late[looks++ % LOOKS] = Math.max(0, clock.elapsed() - due);
+      look();
+    });
+  };
+
+  const readNow = (): ProcessStats => {
+    const { user, system } = process.cpuUsage();
+    // Some of this is read from files, which fails while no descriptor is left: then what was read
+    // last has to do.
+    memory = orNull(() => process.memoryUsage()) ?? memory;
+    max_fds = readMaxFds() ?? max_fds;
+    const sorted = late.slice(0, Math.min(looks, LOOKS)).sort();
+    const at = (part: number) => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
+    return {
+      started_at,
+      cpu_user: user / 1e6,
+      cpu_system: system / 1e6,
+      resident_bytes: memory.rss,
+      heap_bytes: memory.heapUsed,
+      open_fds: countOpenFds(),
+      max_fds,
+      lag: { p50: at(0.5), p99: at(0.99), max: at(1) },
+    };
+  };
+
+  return {
+    start: look,
+    stop: (): void => cancel(),
+
+    /** The same object for a second, so that whoever needs several of its figures can ask for each. */
+    read(): ProcessStats {
+      const now = clock.elapsed();
+      if (!kept || now >= kept.until) kept = { until: now + KEEP, stats: readNow() };
+      return kept.stats;
+    },
+  };
+}
+
+/** The size of the folder is their number since Linux 6.2, and asking for it needs none. */
+const countOpenFds = () =>
+  orNull(() => statSync("/proc/self/fd").size || readdirSync("/proc/self/fd").length);
+
+const readMaxFds = () =>
+  orNull(() => {
+    const limits = readFileSync("/proc/self/limits", "latin1");
+    return Number(/^Max open files +(\d+)/m.exec(limits)![1]);
+  });
+
+/** Null where there is no such file, or it cannot be read now. */
+function orNull<Value>(read: () => Value): Value | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,129 @@
+/** Measures every request: how many, how they ended and how long they took, by the route's template. */
+
+import type { Clock } from "../clock.ts";
+import type { Route } from "../http/rest.ts";
+import { createHistogram, type Histogram, type Metric, type Sample } from "./metrics.ts";
+import type { TimeSeries } from "./time-series.ts";
+
+interface RequestMetricsOptions {
+  readonly clock: Clock;
+  readonly series: Pick<TimeSeries, "record">;
+}
+
+/** Seconds of a request that did not ask to wait. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+/** Seconds of one that did: up to `LIMITS.wait_max`, and what it takes besides. */
+const WAIT_BOUNDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 40, 50, 51] as const;
+
+/** A client may send any other one, and each would be a series of its own. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** What is known of one method of one route. */
+interface Known {
+  /** Of those that did not ask to wait, and of those that did. */
+  readonly durations: Histogram;
+  readonly waits: Histogram;
+  readonly statuses: Map<number, number>;
+}
+
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
+
+export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
+  const routes = new Map<string, Map<string, Known>>();
+  /** Requests that asked to wait. */
+  const waiting = new WeakSet<Request>();
+  let in_flight = 0;
+
+  const knownOf = (methods: Map<string, Known>, method: string): Known => {
+    const name = METHODS.has(method) ? method : "other";
+    let known = methods.get(name);
+    if (!known) {
+      known = {
+        durations: createHistogram(BOUNDS),
+        waits: createHistogram(WAIT_BOUNDS),
+        statuses: new Map(),
+      };
+      methods.set(name, known);
+    }
+    return known;
+  };
+
+  const samples = <Value>(read: (known: Known) => readonly Sample<Value>[]) =>
+    [...routes].flatMap(([route, methods]) =>
+      [...methods].flatMap(([method, known]) =>
+        read(known).map(([labels, value]) => [{ method, route, ...labels }, value] as const),
+      ),
+    );
+
+  const metrics: readonly Metric[] = [
+    {
+      name: "http_requests_total",
+      help: "Requests that were answered, by the template of their route.",
+      type: "counter",
+      read: () =>
+        samples(({ statuses }) =>
+          [...statuses].map(([status, count]) => [{ status: String(status) }, count]),
+        ),
+    },
+    {
+      name: "http_request_duration_seconds",
+      help: "From a request to its answer, of those that did not ask to wait.",
+      type: "histogram",
+      read: () => samples(({ durations }) => ofAny(durations)),
+    },
+    {
+      name: "relay_wait_duration_seconds",
+      help: "From a request to its answer, of those that asked to wait until something happens.",
+      type: "histogram",
+      read: () => samples(({ waits }) => ofAny(waits)),
+    },
+    {
+      name: "http_requests_in_flight",
+      help: "Requests that are not answered yet, those that wait among them.",
+      type: "gauge",
+      read: () => in_flight,
+    },
+  ];
+
+  return {
+    metrics,
+    inFlight: (): number => in_flight,
+
+    /** The request asked to wait: how long it takes says nothing of the server. */
+    waits(request: Request): void {
+      waiting.add(request);
+    },
+
+    /** The route, measured under this template. */
+    wrap<R extends Request>(template: string, route: Route<R>): Route<R> {
+      const methods = routes.get(template) ?? new Map<string, Known>();
+      // Whoever looks on should not see themselves.
+      const counts = !/^\/(metrics|admin\/trpc)$/.test(template);
+      routes.set(template, methods);
+      return (request) => {
+        const from = clock.elapsed();
+        in_flight++;
+        const done = (status: number) => {
+          in_flight--;
+          const seconds = clock.elapsed() - from;
+          const asked_to_wait = waiting.has(request);
+          const { durations, waits, statuses } = knownOf(methods, request.method);
+          (asked_to_wait ? waits : durations).observe(seconds);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (counts) series.record(status, asked_to_wait ? null : seconds);
+        };
+        const answer = route(request);
+        // What is thrown here is answered by the server's own `error`.
+        answer.then(
+          ({ status }) => done(status),
+          () => done(500),
+        );
+        return answer;
+      };
+    },
+  };
+}
+
+/** Nothing of a route on which there was none: most never wait. */
+const ofAny = (histogram: Histogram): readonly Sample<Histogram>[] =>
+  histogram.counts.some((count) => count > 0) ? [[{}, histogram]] : [];

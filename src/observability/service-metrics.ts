@@ -1,0 +1,207 @@
+/** The metrics of `/metrics`, beside those of the requests: names, meanings, and where they are read. */
+
+import type { Admin, AdminDeps } from "../services/admin.ts";
+import type { Metric } from "./metrics.ts";
+
+/** Those of the store and the outbox are the same in every process; all others are this process's. */
+export function createServiceMetrics(admin: Admin, deps: AdminDeps): readonly Metric[] {
+  return [
+    ...ofProcess(deps),
+    ...ofWork(deps),
+    ...ofJobs(deps),
+    ...ofStore(admin, deps),
+    ...ofOutbox(admin, deps),
+    ...ofPushes(admin, deps),
+  ];
+}
+
+function ofProcess({ version, processStats: read }: AdminDeps): readonly Metric[] {
+  return [
+    gauge("relay_build_info", "1, with the version.", () => [[{ version }, 1]]),
+    counter("process_cpu_user_seconds_total", "User CPU time.", () => read().cpu_user),
+    counter("process_cpu_system_seconds_total", "System CPU time.", () => read().cpu_system),
+    counter("process_cpu_seconds_total", "User and system CPU time.", () => {
+      const { cpu_user, cpu_system } = read();
+      return cpu_user + cpu_system;
+    }),
+    gauge("process_start_time_seconds", "When it started, Unix time.", () => read().started_at),
+    gauge("process_resident_memory_bytes", "Memory it holds.", () => read().resident_bytes),
+    gauge("nodejs_heap_size_used_bytes", "JavaScript heap in use.", () => read().heap_bytes),
+    gauge("process_open_fds", "Open files and sockets.", () => read().open_fds),
+    gauge("process_max_fds", "Files and sockets it may open.", () => read().max_fds),
+    gauge(
+      "nodejs_eventloop_lag_p50_seconds",
+      "By how much half the timers of the last minute came late, at most.",
+      () => read().lag.p50,
+    ),
+    gauge(
+      "nodejs_eventloop_lag_p99_seconds",
+      "By how much 99 of 100 timers of the last minute came late, at most.",
+      () => read().lag.p99,
+    ),
+    gauge(
+      "nodejs_eventloop_lag_max_seconds",
+      "By how much a timer of the last minute came late, at most.",
+      () => read().lag.max,
+    ),
+  ];
+}
+
+function ofWork({ streams, waits, rateLimited, activityStats }: AdminDeps): readonly Metric[] {
+  return [
+    gauge("relay_streams_open", "Event streams.", () => streams.count()),
+    gauge("relay_waits_open", "Requests that sleep until something happens.", () => waits.count()),
+    counter("relay_rate_limited_total", "Calls that a rate limit refused.", () =>
+      Object.entries(rateLimited).map(([limit, count]) => [{ limit }, count]),
+    ),
+    gauge(
+      "relay_activity_queued",
+      "Entries of the activity log that wait for their write.",
+      () => activityStats().queued,
+    ),
+    counter(
+      "relay_activity_dropped_total",
+      "Entries of the activity log that were never written.",
+      () => activityStats().dropped,
+    ),
+  ];
+}
+
+function ofJobs({ jobStats }: AdminDeps): readonly Metric[] {
+  return [
+    counter("relay_job_runs_total", "Passes of each job, by their result.", () =>
+      jobStats().flatMap(({ name: job, done, failed }) => [
+        [{ job, result: "success" }, done] as const,
+        [{ job, result: "failure" }, failed] as const,
+      ]),
+    ),
+    {
+      name: "relay_job_duration_seconds",
+      help: "Duration of a pass.",
+      type: "histogram",
+      read: () => jobStats().map(({ name: job, durations }) => [{ job }, durations]),
+    },
+    gauge("relay_job_last_success_timestamp_seconds", "When a pass last ended well.", () =>
+      jobStats().flatMap(({ name: job, last_done_at }) =>
+        last_done_at === null ? [] : [[{ job }, last_done_at] as const],
+      ),
+    ),
+  ];
+}
+
+function ofStore(admin: Admin, { store, storeFaults }: AdminDeps): readonly Metric[] {
+  return [
+    gauge("relay_store_up", "1 while the store can be reached.", async () =>
+      Number((await admin.store()).reachable),
+    ),
+    gauge("relay_store_usable", "0 while writes fail, or reads meet faults.", () =>
+      Number(store.usable()),
+    ),
+    counter("relay_store_faults_total", "Faults of the store, by kind.", () =>
+      Object.entries(storeFaults()).map(([kind, count]) => [{ kind }, count]),
+    ),
+    gauge(
+      "relay_store_read_seconds",
+      "Duration of one small read.",
+      async () => (await admin.store()).latency,
+    ),
+    gauge("relay_store_size_bytes", "Size of the store.", async () => (await admin.store()).bytes),
+    gauge("relay_store_wal_bytes", "Size of the log beside a file.", () => store.walBytes()),
+    {
+      name: "relay_store_commit_duration_seconds",
+      help: "Duration of a commit, which writes what several requests changed.",
+      type: "histogram",
+      read: () => store.stats().durations,
+    },
+    {
+      name: "relay_store_commit_batches",
+      help: "Batches that shared a commit.",
+      type: "histogram",
+      read: () => store.stats().groups,
+    },
+    counter(
+      "relay_store_failed_batches_total",
+      "Batches that were not written, or may not have been.",
+      () => store.stats().failed,
+    ),
+    gauge(
+      "relay_store_queued_batches",
+      "Batches that wait for their turn.",
+      () => store.stats().queued,
+    ),
+  ];
+}
+
+function ofOutbox(admin: Admin, { clock }: AdminDeps): readonly Metric[] {
+  const events = async () => (await admin.outbox()).events;
+  return [
+    gauge(
+      "relay_outbox_events",
+      "Events that are kept.",
+      async () => (await events())?.rows ?? null,
+    ),
+    gauge("relay_outbox_oldest_seconds", "Age of the oldest event that is kept.", async () => {
+      const state = await events();
+      return state && ageOf(state.oldest_at, clock.now());
+    }),
+    gauge(
+      "relay_outbox_lag_events",
+      "Events that this process has yet to deliver.",
+      async () => (await events())?.behind ?? null,
+    ),
+  ];
+}
+
+function ofPushes(admin: Admin, { clock, pushLanes }: AdminDeps): readonly Metric[] {
+  /** A lane for which nothing waits has its 0 too, so that an alarm can go by it. */
+  const queues = async () => {
+    const { queues } = await admin.pushes();
+    if (queues === null) return [];
+    const filled = new Set(queues.map(({ environment }) => environment));
+    const empty = pushLanes().filter(({ environment }) => !filled.has(environment));
+    return [
+      ...queues,
+      ...empty.map(({ environment }) => ({ environment, rows: 0, oldest_at: null })),
+    ];
+  };
+  return [
+    gauge("relay_push_lane_open", "1 while the lane sends.", () =>
+      pushLanes().map(({ environment, state }) => [{ environment }, Number(state === "open")]),
+    ),
+    gauge("relay_push_in_flight", "Pushes under way.", () =>
+      pushLanes().map(({ environment, in_flight }) => [{ environment }, in_flight]),
+    ),
+    counter("relay_push_answers_total", "Answers of the push service, and faults.", () =>
+      pushLanes().flatMap(({ environment, counts }) =>
+        Object.entries(counts).map(([reason, count]) => [{ environment, reason }, count] as const),
+      ),
+    ),
+    gauge("relay_push_queued", "Pushes that wait, 10,000 at most.", async () =>
+      (await queues()).map(({ environment, rows }) => [{ environment }, rows]),
+    ),
+    gauge("relay_push_oldest_seconds", "Age of the push that waits longest.", async () =>
+      (await queues()).map(({ environment, oldest_at }) => [
+        { environment },
+        ageOf(oldest_at, clock.now()),
+      ]),
+    ),
+  ];
+}
+
+/** Seconds; 0 where there is none. */
+const ageOf = (at: number | null, now: number): number => (at === null ? 0 : Math.max(0, now - at));
+
+type Read = Extract<Metric, { type: "gauge" | "counter" }>["read"];
+
+const gauge = (name: string, help: string, read: Read): Metric => ({
+  name,
+  help,
+  type: "gauge",
+  read,
+});
+const counter = (name: string, help: string, read: Read): Metric => ({
+  name,
+  help,
+  type: "counter",
+  read,
+});

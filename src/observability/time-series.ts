@@ -1,0 +1,179 @@
+/** The last three hours of this process, minute by minute, for the charts of whoever runs it. */
+
+import type { Cancel, Clock } from "../clock.ts";
+
+/** Minutes that are kept. */
+const KEPT = 180;
+
+/** Durations are counted in steps of a fifth: four to each doubling, from 0.05 ms on. */
+const SHORTEST = 0.000_05;
+const PER_DOUBLING = 4;
+/** Up to 105 seconds, longer than any request is held. */
+const STEPS = 84;
+
+/** Figures that are looked at when a minute begins. */
+interface Levels {
+  readonly streams: number;
+  readonly waits: number;
+  /** Bytes of memory that the process holds. */
+  readonly resident_bytes: number;
+}
+
+/** Figures that only grow. */
+interface Totals {
+  /** Seconds of processor time. */
+  readonly cpu: number;
+  /** Answers of the push service that took a push, and all others. */
+  readonly pushes_accepted: number;
+  readonly pushes_failed: number;
+}
+
+/** What others must be asked for when a minute begins; null of what they cannot tell. */
+export interface Looks {
+  /** Seconds of one small read. */
+  readonly store_read: number | null;
+  /** Events that are kept, and pushes that wait. */
+  readonly outbox_events: number | null;
+  readonly pushes_queued: number | null;
+}
+
+/** One minute: of the levels what they were when it began, of the totals by what they grew. */
+export interface Minute extends Levels, Totals, Looks {
+  /** When it began. */
+  readonly at: number;
+  readonly requests: number;
+  /** Answers with a status from 400 to 499, and from 500 on. */
+  readonly client_errors: number;
+  readonly server_errors: number;
+  /** Seconds that half, and 99 of 100, of the requests took at most; null when there was none. */
+  readonly p50: number | null;
+  readonly p99: number | null;
+}
+
+interface Slot {
+  minute: number;
+  requests: number;
+  client_errors: number;
+  server_errors: number;
+  readonly steps: Uint32Array;
+  levels: Levels;
+  totals: Totals;
+  looks: Looks;
+}
+
+const UNKNOWN: Looks = { store_read: null, outbox_events: null, pushes_queued: null };
+
+interface SeriesOptions {
+  readonly clock: Clock;
+  readonly levels: () => Levels;
+  readonly totals: () => Totals;
+  readonly look: () => Promise<Looks>;
+}
+
+export type TimeSeries = ReturnType<typeof createTimeSeries>;
+
+export function createTimeSeries({ clock, levels, totals, look }: SeriesOptions) {
+  const slots: Slot[] = [];
+  const minuteNow = () => Math.floor(clock.now() / 60);
+  const first = minuteNow();
+  let cancel: Cancel = () => {};
+
+  /** The slot of the current minute, emptied of what it held three hours before. */
+  const current = (): Slot => {
+    const minute = minuteNow();
+    const slot = slots[minute % KEPT];
+    if (slot?.minute === minute) return slot;
+    const fresh: Slot = {
+      minute,
+      requests: 0,
+      client_errors: 0,
+      server_errors: 0,
+      steps: slot?.steps.fill(0) ?? new Uint32Array(STEPS),
+      levels: levels(),
+      totals: totals(),
+      looks: UNKNOWN,
+    };
+    slots[minute % KEPT] = fresh;
+    void look().then(
+      (looks) => {
+        fresh.looks = looks;
+      },
+      () => {},
+    );
+    return fresh;
+  };
+
+  const arm = () => {
+    cancel = clock.after(60 - (clock.now() % 60), () => {
+      current();
+      arm();
+    });
+  };
+
+  return {
+    /** Looks at the levels at each minute's beginning, also when no request comes. */
+    start(): void {
+      current();
+      arm();
+    },
+    stop: (): void => cancel(),
+
+    /** Counts an answer; `seconds` is null where its duration says nothing of the server. */
+    record(status: number, seconds: number | null): void {
+      const slot = current();
+      slot.requests++;
+      if (status >= 500) slot.server_errors++;
+      else if (status >= 400) slot.client_errors++;
+      if (seconds === null) return;
+      const step = Math.floor(Math.log2(seconds / SHORTEST) * PER_DOUBLING);
+      slot.steps[Math.min(STEPS - 1, Math.max(0, step))]!++;
+    },
+
+    /**
+     * Every minute since the start, at most the last 180, oldest first. The last one is not over, and
+     * its levels are those of now.
+     */
+    read(): Minute[] {
+      const now = current().minute;
+      const minutes: Minute[] = [];
+      const end = { levels: levels(), totals: totals() };
+      // From the newest on, since what a total grew by is known from the minute after.
+      let after: Pick<Slot, "levels" | "totals"> = end;
+      for (let minute = now; minute >= Math.max(first, now - KEPT + 1); minute--) {
+        const slot = slots[minute % KEPT];
+        // A minute in which the machine slept has none of its own.
+        const own = slot?.minute === minute ? slot : undefined;
+        minutes.push({
+          at: minute * 60,
+          requests: own?.requests ?? 0,
+          client_errors: own?.client_errors ?? 0,
+          server_errors: own?.server_errors ?? 0,
+          p50: own ? quantile(own.steps, 0.5) : null,
+          p99: own ? quantile(own.steps, 0.99) : null,
+          ...(minute === now ? end.levels : (own ?? after).levels),
+          ...grown(own?.totals ?? after.totals, after.totals),
+          ...(own?.looks ?? UNKNOWN),
+        });
+        after = own ?? after;
+      }
+      return minutes.reverse();
+    },
+  };
+}
+
+function grown(from: Totals, to: Totals): Totals {
+  return {
+    cpu: Math.max(0, to.cpu - from.cpu),
+    pushes_accepted: to.pushes_accepted - from.pushes_accepted,
+    pushes_failed: to.pushes_failed - from.pushes_failed,
+  };
+}
+
+/** The end of the step in which so large a part is reached; null when nothing was counted. */
+function quantile(steps: Uint32Array, part: number): number | null {
+  const total = steps.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  let step = 0;
+  for (let left = part * total - steps[0]!; left > 0; left -= steps[step]!) step++;
+  return SHORTEST * 2 ** ((step + 1) / PER_DOUBLING);
+}

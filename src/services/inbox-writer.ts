@@ -1,0 +1,44 @@
+/** What tells an agent of the account's doing: an item in its inbox (docs/interface.md 5.9.1). */
+
+import { addNotice, mergeNotices } from "../../db/inbox.ts";
+import type { Stamp } from "../../db/outbox.ts";
+import type { Statement } from "../../db/store.ts";
+import type { Item } from "../model/item.ts";
+import type { Task } from "../model/task.ts";
+import type { Change } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+interface Notice {
+  readonly type: Exclude<Item["type"], "message">;
+  readonly key_id: string;
+  readonly account_id: string;
+  readonly task_id: string | null;
+  readonly question_id?: string;
+  /** For `task.updated`: names of the changed fields. */
+  readonly changes?: readonly string[];
+  /** For `task.deleted`. */
+  readonly last_task?: Task;
+}
+
+/** The part of a change that puts the item into the inbox, with the change or not at all. */
+type Told = Required<Pick<Change, "inbox">> & { readonly statements: readonly Statement[] };
+
+const SILENT: Told = { statements: [], inbox: null };
+
+export function createInboxWriter({ ids, clock }: Pick<ServiceDeps, "ids" | "clock">) {
+  return {
+    /** `stamp` is that of the change; without a notice there is nothing to tell. */
+    tell(stamp: Stamp & { readonly table: "tasks" | "questions" }, notice: Notice | null): Told {
+      if (!notice) return SILENT;
+      const { type, key_id, account_id, task_id } = notice;
+      const id = ids.next("itm");
+      const added = addNotice(
+        { ...notice, id, created_at: clock.now(), change_id: ids.stamp() },
+        stamp,
+      );
+      const merged =
+        type === "task.updated" && task_id !== null ? mergeNotices({ id, key_id, task_id }) : [];
+      return { statements: [added, ...merged], inbox: { account_id, key_id, stamp } };
+    },
+  };
+}

@@ -1,0 +1,249 @@
+/** Answers that nobody reads: counted, bounded for their credential, and given up with their connection. */
+
+import { expect, test } from "bun:test";
+import { createUnsentAnswers } from "../../src/http/unsent-answers.ts";
+import type { Caller } from "../../src/model/caller.ts";
+import { ADMIN, metricsOf } from "../support/admin.ts";
+import { startTestApp } from "../support/app.ts";
+import { createAgent, createPair, createTask } from "../support/client.ts";
+import { sampleOf } from "../support/exposition.ts";
+import { connect, head, type RawConnection } from "../support/raw.ts";
+import { until } from "../support/until.ts";
+import { exchange, expectProblem } from "../support/wire.ts";
+
+const app = await startTestApp({ env: ADMIN });
+const MIB = 1024 * 1024;
+
+const unsent = async () => sampleOf((await metricsOf(app.url)).all, "relay_unsent_answer_bytes")!;
+
+/** An agent whose list of tasks has almost 1 MiB. */
+async function createLarge() {
+  const pair = await createPair(app.url);
+  const description = "\u0001".repeat(10_000);
+  await Promise.all(
+    Array.from({ length: 17 }, () => createTask(pair.agent.send, { title: "t", description })),
+  );
+  return pair;
+}
+
+/** Requests that were answered so far, without those that ask. */
+const answered = async () => {
+  const { all } = await metricsOf(app.url);
+  const series = all.get("http_requests_total")?.series ?? [];
+  return series
+    .filter(({ labels }) => labels.route !== "/metrics")
+    .reduce((sum, { value }) => sum + value, 0);
+};
+
+/** Connections that send the same request again and again, read nothing, and so fill their socket. */
+async function stall(count: number, request: string): Promise<RawConnection[]> {
+  const connections: RawConnection[] = [];
+  while (connections.length < count) {
+    const connection = await connect(app.url);
+    connections.push(connection);
+    connection.pause();
+    const held = await unsent();
+    // Some 4 MB are the kernel's, so it is the fifth answer or so that waits.
+    for (let sent = 0; sent < 12 && (await unsent()) === held; sent++) {
+      const before = await answered();
+      connection.write(request);
+      await until(async () => (await answered()) > before);
+      // What the socket takes at once counts for a moment too.
+      await Bun.sleep(2);
+    }
+  }
+  return connections;
+}
+
+test("a credential that leaves 8 MiB unread is 429, others are served, and what ends frees its bytes", async () => {
+  const { person, agent } = await createLarge();
+  const other = await createAgent(app.url, person);
+  const list = "/v1/tasks?limit=1";
+  const connections = await stall(
+    10,
+    head("GET", "/v1/tasks", { authorization: `Bearer ${agent.secret}` }),
+  );
+  await until(async () => (await unsent()) >= 8 * MIB);
+  // Every surface refuses it, and no other credential.
+  const credential = agent.secret;
+  const refused = await exchange(app.url, "GET", list, { credential });
+  expectProblem(refused, "rate_limited");
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect(refused.body.detail).toMatch(/^Too many answers wait to be read/);
+  const body = JSON.stringify({ title: "t" });
+  expect((await exchange(app.url, "POST", "/trpc/tasks.create", { credential, body })).status).toBe(
+    429,
+  );
+  expect(
+    (
+      await exchange(app.url, "POST", "/mcp", {
+        credential,
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+      })
+    ).status,
+  ).toBe(429);
+  expect((await other.send("GET /v1/tasks")).status).toBe(200);
+  expect((await person.send("GET /v1/tasks")).status).toBe(200);
+  // It is bounded, whatever else these connections asked for.
+  expect(await unsent()).toBeLessThan(9 * MIB);
+
+  // One reads on, and gets whole answers; the others go.
+  const [reader, ...leavers] = connections as [RawConnection, ...RawConnection[]];
+  for (const connection of leavers) connection.end();
+  reader.resume();
+  await until(async () => (await unsent()) === 0);
+  expect((await agent.send("GET /v1/tasks")).status).toBe(200);
+  reader.end();
+});
+
+test("answers of tRPC and MCP count like those of REST", async () => {
+  const { agent } = await createLarge();
+  const call = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "list_tasks", arguments: {} },
+  });
+  const type = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  const authorization = { authorization: `Bearer ${agent.secret}` };
+  const requests = [
+    head("GET", "/trpc/tasks.list?input=%7B%7D", authorization),
+    head("POST", "/mcp", { ...type, ...authorization }, call) + call,
+  ];
+  for (const request of requests) {
+    const [connection] = await stall(1, request);
+    expect(await unsent()).toBeGreaterThan(MIB - 70_000);
+    connection!.end();
+    await until(async () => (await unsent()) === 0);
+  }
+});
+
+test("a large answer arrives whole, also on a connection that is kept", async () => {
+  const { agent } = await createLarge();
+  const { body: first } = await agent.send("GET /v1/tasks");
+  for (let i = 0; i < 3; i++) expect((await agent.send("GET /v1/tasks")).body).toEqual(first);
+  expect(Buffer.byteLength(JSON.stringify(first))).toBeGreaterThan(MIB - 70_000);
+  const looked = await exchange(app.url, "HEAD", "/v1/tasks", { credential: agent.secret });
+  expect([looked.status, looked.text]).toEqual([200, ""]);
+  expect(await unsent()).toBe(0);
+});
+
+type Limits = NonNullable<Parameters<typeof createUnsentAnswers>[0]["limits"]>;
+
+/** Bounds that are far away, for a test to set the one that it is about. */
+const FAR: Limits = {
+  unsent_bytes_per_credential: 1_000 * MIB,
+  unsent_bytes_per_account: 1_000 * MIB,
+  unsent_bytes: 1_000 * MIB,
+  unsent_idle: 60,
+  unsent_idle_given_up: 1,
+};
+
+/** The caller that a path such as `/account/key` stands for. */
+function callerOf(path: string): Caller {
+  const [, account_id = ""] = path.split("/");
+  return { kind: "key", account_id, key_id: path, credential: path };
+}
+
+/** A server of large answers alone, with bounds that a test reaches at once. */
+function startSmall(limits: Partial<Limits>) {
+  const answer = new Uint8Array(6 * MIB);
+  const small = createUnsentAnswers({
+    closeIdle: (request, seconds) => server.timeout(request, seconds),
+    limits: { ...FAR, ...limits },
+  });
+  const server = Bun.serve({
+    port: 0,
+    idleTimeout: 60,
+    fetch(request) {
+      const caller = callerOf(new URL(request.url).pathname);
+      return new Response(small.body(request, caller, answer));
+    },
+  });
+  return {
+    small,
+    admit: (path: string) => () => small.admit(callerOf(path)),
+    /** Asks for one answer, and reads nothing of it. */
+    async stallOne(path: string): Promise<RawConnection> {
+      const before = small.bytes();
+      const connection = await connect(server.url.origin);
+      connection.pause();
+      connection.write(head("GET", path));
+      await until(() => small.bytes() === before + answer.byteLength);
+      return connection;
+    },
+    stop: () => server.stop(true),
+  };
+}
+
+const REFUSED = "Too many answers wait to be read";
+
+test("a connection that takes nothing for its time is closed, and holds nothing any more", async () => {
+  const { small, admit, stallOne, stop } = startSmall({
+    unsent_bytes_per_credential: MIB,
+    unsent_idle: 1,
+  });
+  const stalled = await stallOne("/a/1");
+  expect(admit("/a/1")).toThrow(REFUSED);
+  expect(admit("/b/1")).not.toThrow();
+  await until(() => small.bytes() === 0);
+  expect(admit("/a/1")).not.toThrow();
+  stalled.resume();
+  await until(() => stalled.ended());
+  await stop();
+});
+
+test("an account is 429 with all its keys once they together leave too much unread", async () => {
+  const { small, admit, stallOne, stop } = startSmall({ unsent_bytes_per_account: 12 * MIB });
+  const first = await stallOne("/a/1");
+  expect(admit("/a/3")).not.toThrow();
+  const second = await stallOne("/a/2");
+  for (const path of ["/a/1", "/a/2", "/a/3"]) expect(admit(path)).toThrow(REFUSED);
+  expect(admit("/b/1")).not.toThrow();
+  for (const connection of [first, second]) connection.end();
+  await until(() => small.bytes() === 0);
+  expect(admit("/a/3")).not.toThrow();
+  await stop();
+});
+
+test("above the bound of the process the account with the most loses its oldest unread answer", async () => {
+  const { small, admit, stallOne, stop } = startSmall({ unsent_bytes: 20 * MIB });
+  const light = await stallOne("/b/1");
+  const oldest = await stallOne("/a/1");
+  const newer = await stallOne("/a/2");
+  // It goes above the bound, but others hold more.
+  const last = await stallOne("/c/1");
+  // Whoever has something unread is refused until the connection has closed, and nobody else.
+  for (const path of ["/a/1", "/a/2", "/b/1", "/c/1"]) expect(admit(path)).toThrow(REFUSED);
+  for (const path of ["/a/3", "/b/2", "/d/1"]) expect(admit(path)).not.toThrow();
+
+  await until(() => small.bytes() === 18 * MIB);
+  expect(admit("/a/1")).not.toThrow();
+  expect(admit("/a/2")).not.toThrow();
+  oldest.resume();
+  await until(() => oldest.ended());
+  // The others are sent whole.
+  for (const connection of [light, newer, last]) {
+    connection.resume();
+    expect((await connection.answer())?.status).toBe(200);
+  }
+  await until(() => small.bytes() === 0);
+  await stop();
+});
+
+test("answers that were given up still count for their account until their connection closes", async () => {
+  const { small, admit, stallOne, stop } = startSmall({
+    unsent_bytes: 8 * MIB,
+    unsent_bytes_per_account: 12 * MIB,
+    unsent_idle_given_up: 60,
+  });
+  const connections = [await stallOne("/a/1"), await stallOne("/a/2")];
+  expect(admit("/a/3")).toThrow(REFUSED);
+  for (const connection of connections) connection.end();
+  await until(() => small.bytes() === 0);
+  expect(admit("/a/3")).not.toThrow();
+  await stop();
+});

@@ -1,0 +1,102 @@
+/** Rows that a lane claimed: a start among them is sent once, or not at all. */
+
+import { afterAll, expect, test } from "bun:test";
+import type { Store } from "../../db/store.ts";
+import { readConfig } from "../../src/config.ts";
+import { fail } from "../../src/errors.ts";
+import { createIds } from "../../src/ids.ts";
+import { createLog } from "../../src/log.ts";
+import { connectPushServices } from "../../src/notify/sender.ts";
+import { createLane } from "../../src/notify/worker.ts";
+import { createTask } from "../support/client.ts";
+import { createPushWorld } from "../support/push-world.ts";
+import { until } from "../support/until.ts";
+
+/** Nothing is sent until a lane of the test does. */
+async function quiet() {
+  const world = await createPushWorld();
+  const { agent } = await world.people("a");
+  await world.advance(61, 2);
+  await world.app.sender.stop();
+  world.apple.forget();
+  await createTask(agent.send, { title: "t", status: "in_progress" });
+  const starts = () => world.apple.received.filter(({ payload }) => payload.aps.event === "start");
+  const outcomes = async () =>
+    (await world.rows("select outcome from push_records where kind = 'start'")).flat();
+  return { world, starts, outcomes };
+}
+
+type Quiet = Awaited<ReturnType<typeof quiet>>["world"];
+
+/** A lane on a store that a test puts itself in front of. */
+async function laneOn({ apple, clock, store }: Quiet, faults: Partial<Store>) {
+  const config = readConfig({ ...apple.env("SANDBOX") });
+  const [service] = await connectPushServices(config, clock);
+  const lines: string[] = [];
+  const log = createLog("warn", (line) => lines.push(line));
+  const ids = createIds(clock);
+  const faulty = { ...store, ...faults };
+  const rest = { store: faulty, clock, ids, log, full: true, in_flight: 10 };
+  const lane = createLane({ ...service!, ...rest });
+  afterAll(() => lane.stop());
+  /** How often it waited for the store. */
+  const waits = () => lines.filter((line) => line.includes("wait for the store")).length;
+  return { lane, waits };
+}
+
+test("a store that is away for a moment after a claim loses no start", async () => {
+  const { world, starts, outcomes } = await quiet();
+  let asked = 0;
+  const { lane, waits } = await laneOn(world, {
+    read: async (statement) => {
+      const of_claim = /"lease"|count\(\*\) from questions/.test(statement.sql);
+      if (of_claim && asked++ % 2 === 0) fail("store_unavailable");
+      return world.store.read(statement);
+    },
+  });
+  lane.run();
+  for (let waited = 1; waited <= 2; waited++) {
+    await until(() => waits() === waited);
+    await world.clock.advance(1);
+  }
+  await lane.settled();
+  expect(starts().length).toBe(1);
+  expect(await outcomes()).toEqual(["sent"]);
+});
+
+test("a claim of which nobody knows whether it was written loses no start", async () => {
+  const { world, starts, outcomes } = await quiet();
+  let cut = false;
+  const { lane } = await laneOn(world, {
+    write: async (statements) => {
+      const results = await world.store.write(statements);
+      if (!cut && statements[0]!.sql.startsWith("update pushes set unclear")) {
+        cut = true;
+        fail("store_unavailable");
+      }
+      return results;
+    },
+  });
+  lane.run();
+  await lane.settled();
+  expect(cut).toBe(true);
+  expect(starts().length).toBe(1);
+  expect(await outcomes()).toEqual(["sent"]);
+});
+
+test("a start whose lease ran out may have been sent, and never is again", async () => {
+  const { world, starts, outcomes } = await quiet();
+  const lapse = (world.clock.now() + 15) * 1_000;
+  await world.change(
+    `update pushes set lease = 'dead', attempts = 1, due_at = ${lapse} where kind = 'start'`,
+  );
+  const peer = await world.start();
+  for (let i = 0; i < 20; i++) {
+    await world.clock.advance(1);
+    await peer.sender.settled();
+  }
+  expect(starts()).toEqual([]);
+  expect(await outcomes()).toEqual(["unclear"]);
+  // Its alert was not the dead one's.
+  expect(world.apple.delivered.some(({ type }) => type === "alert")).toBe(true);
+});

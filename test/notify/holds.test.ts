@@ -1,0 +1,55 @@
+/** How long a token waits that the push service told to slow down. */
+
+import { expect, test } from "bun:test";
+import { createTokenBackoff } from "../../src/notify/token-backoff.ts";
+import { ask } from "../support/client.ts";
+import { createPushWorld } from "../support/push-world.ts";
+
+const busy = { status: 429, reason: "TooManyRequests" } as const;
+
+test("refusals of pushes that were under way together count as one", async () => {
+  const world = await createPushWorld();
+  const { apple } = world;
+  const { agent } = await world.people("a");
+  await world.advance(61, 2);
+  apple.forget();
+  let refused = 0;
+  apple.gather(8);
+  apple.behave(({ type }) => (type === "alert" && refused++ < 8 ? busy : undefined));
+  const from = world.clock.now();
+  const questions = Array.from({ length: 8 }, (_, i) =>
+    ask(agent.send, { prompt: `q${i}`, expires_in: 3_600 }),
+  );
+  await Promise.all(questions);
+  await world.settle();
+  expect(apple.received.length).toBe(8);
+  await world.advance(40, 2);
+  const alerts = apple.delivered.filter(({ type }) => type === "alert");
+  expect(alerts.length).toBe(8);
+  for (const { time } of alerts) {
+    expect(time - from).toBeGreaterThanOrEqual(30);
+    expect(time - from).toBeLessThan(34);
+  }
+});
+
+test("the hold doubles with each round, is never shortened, and ends with a later success", () => {
+  let now = 100;
+  const holds = createTokenBackoff(({ least, spread }) => now + least + spread);
+  const [first, second, third] = [holds.turn(), holds.turn(), holds.turn()];
+  expect(holds.hold("a", 0, first)).toBe(130);
+  // A success of the same round does not end it, and a refusal of it may only make it longer.
+  holds.release("a", second);
+  expect(holds.until("a")).toBe(130);
+  now = 101;
+  expect(holds.hold("a", 0, second)).toBe(130);
+  expect(holds.hold("a", 50, third)).toBe(151);
+  now = 151;
+  const next = holds.turn();
+  expect(holds.hold("a", 0, next)).toBe(211);
+  now = 211;
+  const other = holds.turn();
+  expect(holds.hold("b", 0, other)).toBe(241);
+  holds.release("a", other);
+  expect(holds.until("a")).toBe(0);
+  expect(holds.hold("a", 0, holds.turn())).toBe(241);
+});

@@ -1,0 +1,184 @@
+/** What a push says, and that it stays within 4,096 bytes (docs/interface.md 14.3). */
+
+import { expect, test } from "bun:test";
+import { PUSH } from "../../src/limits.ts";
+import { newQuestion, type Question } from "../../src/model/question.ts";
+import { newTask, type Task } from "../../src/model/task.ts";
+import {
+  type Rendered,
+  renderActivity,
+  renderQuestion,
+  renderSilent,
+  renderTask,
+} from "../../src/notify/channels/apns/payloads.ts";
+import { ask, createTask } from "../support/client.ts";
+import { createPushWorld } from "../support/push-world.ts";
+
+const FULL = { full: true };
+const GENERIC = { full: false };
+const now = 1_800_000_000.25;
+const key = { label: "builder", last_host: "host.example" };
+
+const taskOf = (fields: Partial<Task> = {}): Task => ({
+  ...newTask({
+    id: "tsk_1",
+    key_id: "key_1",
+    title: "Ship",
+    source: "agent",
+    host: "mac.local",
+    now,
+  }),
+  ...fields,
+});
+const questionOf = (fields: Partial<Question> = {}): Question => ({
+  ...newQuestion({ prompt: "Go?" }, { id: "qst_1", key_id: "key_1", now }),
+  ...fields,
+});
+const bytesOf = ({ payload }: Rendered) => Buffer.byteLength(JSON.stringify(payload));
+const alertOf = ({ payload }: Rendered) =>
+  payload.aps.alert as { title: string; subtitle: string; body: string };
+
+test("a title, who says it and on which host, and what there is to say", () => {
+  const visible = (task: Task, changes: string[]) =>
+    alertOf(renderTask({ task, key, changes, expires_at: now }, FULL));
+  expect(visible(taskOf(), ["created"])).toEqual({
+    title: "Ship",
+    subtitle: "builder · mac.local",
+    body: "New task",
+  });
+  expect(visible(taskOf({ host: null }), ["created"]).subtitle).toBe("builder · host.example");
+  const noted = taskOf({ status: "in_progress", status_note: "compiling", progress: 40 });
+  expect(visible(noted, ["status"]).body).toBe("Started");
+  expect(visible(noted, ["status", "status_note"]).body).toBe("compiling");
+  expect(visible(noted, ["progress"]).body).toBe("40 %");
+  expect(visible(noted, ["description"]).body).toBe("compiling");
+  const asked = alertOf(renderQuestion(questionOf(), { label: "builder", last_host: null }, FULL));
+  expect(asked).toEqual({ title: "Question from builder", subtitle: "builder", body: "Go?" });
+});
+
+test("relevance follows the priority", () => {
+  const scores = (["low", "medium", "high", "urgent"] as const).map((priority) => {
+    const task = taskOf({ priority });
+    const { payload } = renderTask({ task, key, changes: ["created"], expires_at: now }, FULL);
+    return payload.aps["relevance-score"];
+  });
+  expect(scores).toEqual(scores.toSorted());
+  expect(new Set(scores).size).toBe(4);
+});
+
+test("text is cut between characters, so that the whole is 4,096 bytes at most, and data is whole", () => {
+  // Characters of one to many bytes, some of several code points, some that JSON escapes.
+  const alphabets = ["x", "é", "語", "😀", "👩‍👩‍👧", '"', "\\", "\u0001", "e\u0301", "🇩🇪"];
+  for (const letter of alphabets) {
+    for (let length = 1; length <= 2_000; length += 37) {
+      const prompt = [...letter.repeat(length)].slice(0, 2_000).join("");
+      const question = questionOf({ prompt, kind: "choice", options: ["語".repeat(80), "b"] });
+      const rendered = renderQuestion(question, key, FULL);
+      expect(bytesOf(rendered)).toBeLessThanOrEqual(PUSH.payload_bytes);
+      const { body } = alertOf(rendered);
+      if (body !== prompt) {
+        // The beginning, in whole characters, and as much as there is room for.
+        const kept = body.slice(0, -1);
+        expect(body.at(-1)).toBe("…");
+        expect(prompt.startsWith(kept)).toBe(true);
+        expect(kept.length % letter.length).toBe(0);
+        const room = PUSH.payload_bytes - bytesOf(rendered);
+        expect(room).toBeLessThan(Buffer.byteLength(JSON.stringify(letter)) - 2);
+      }
+      expect(rendered.payload.relay.options).toEqual(question.options);
+    }
+  }
+});
+
+test("a text that just fits is left alone, and one byte more is cut", () => {
+  const size = (prompt: string) => bytesOf(renderQuestion(questionOf({ prompt }), key, FULL));
+  const room = PUSH.payload_bytes - size("");
+  const fits = "語".repeat(Math.floor(room / 3)) + "x".repeat(room % 3);
+  expect(size(fits)).toBe(4_096);
+  expect(alertOf(renderQuestion(questionOf({ prompt: fits }), key, FULL)).body).toBe(fits);
+  const over = renderQuestion(questionOf({ prompt: `${fits}x` }), key, FULL);
+  expect(bytesOf(over)).toBeLessThanOrEqual(4_096);
+  expect(alertOf(over).body.endsWith("語…")).toBe(true);
+});
+
+test("the longest texts of every kind fit", () => {
+  const long = "👩‍👩‍👧".repeat(300);
+  const cut = (length: number) => [...long].slice(0, length).join("");
+  const task = taskOf({
+    title: cut(200),
+    status_note: cut(200),
+    status: "in_progress",
+    host: "h".repeat(253),
+  });
+  const loud = { label: cut(80), last_host: "h".repeat(253) };
+  const options = Array.from({ length: 4 }, () => cut(80));
+  const question = questionOf({ prompt: cut(2_000), kind: "choice", options });
+  const activity = (event: "start" | "update" | "end") =>
+    renderActivity(
+      {
+        event,
+        task,
+        ids: { task_id: "tsk_1", key_id: "key_1" },
+        key: loud,
+        pending_questions: 20,
+        changes: [],
+        timestamp: 1,
+        now,
+      },
+      FULL,
+    );
+  const clear = Array.from({ length: PUSH.clear_ids }, () => `tsk_${"0".repeat(32)}`);
+  for (const rendered of [
+    renderTask({ task, key: loud, changes: ["status_note"], expires_at: now }, FULL),
+    renderQuestion(question, loud, FULL),
+    activity("start"),
+    activity("update"),
+    activity("end"),
+    renderSilent({ key_id: `key_${"0".repeat(32)}`, clear, expires_at: now, now }),
+  ]) {
+    expect(bytesOf(rendered)).toBeLessThanOrEqual(4_096);
+  }
+  expect(activity("start").payload.aps["content-state"]).toMatchObject({ pending_questions: 20 });
+});
+
+test("generic: no title, prompt or note; the app fetches them", () => {
+  const secret = "SECRET";
+  const task = taskOf({ title: secret, status_note: secret, status: "in_progress", progress: 40 });
+  const question = questionOf({ prompt: secret, kind: "choice", options: [secret, "b"] });
+  const ids = { task_id: "tsk_1", key_id: "key_1" };
+  const rendered = [
+    renderTask({ task, key, changes: ["created", "status_note"], expires_at: now }, GENERIC),
+    renderQuestion(question, key, GENERIC),
+    ...(["start", "update", "end"] as const).map((event) =>
+      renderActivity(
+        { event, task, ids, key, pending_questions: 1, changes: [], timestamp: 1, now },
+        GENERIC,
+      ),
+    ),
+  ];
+  for (const { payload } of rendered) expect(JSON.stringify(payload)).not.toContain(secret);
+  expect(alertOf(rendered[1]!).body).toBe("A question is waiting");
+  expect(rendered[1]!.payload.relay).toMatchObject({ question_id: "qst_1", kind: "choice" });
+});
+
+test("over the wire: multi-byte text at exactly 4,096 bytes is taken, and generic is generic", async () => {
+  const world = await createPushWorld();
+  const { agent } = await world.people("a");
+  await world.settle();
+  world.apple.forget();
+  await ask(agent.send, { prompt: "語".repeat(2_000) });
+  await ask(agent.send, { prompt: `x${"語".repeat(1_999)}` });
+  await ask(agent.send, { prompt: `xx${"語".repeat(1_998)}` });
+  const sizes = (await world.take()).map(({ bytes }) => bytes);
+  expect(sizes).toContain(4_096);
+  expect(Math.max(...sizes)).toBe(4_096);
+  expect(world.apple.faults).toEqual([]);
+
+  const quiet = await createPushWorld({ env: { PUSH_CONTENT: "generic" } });
+  const other = await quiet.people("a");
+  await createTask(other.agent.send, { title: "SECRET", status: "in_progress" });
+  await ask(other.agent.send, { prompt: "SECRET" });
+  const got = await quiet.take();
+  expect(got.length).toBeGreaterThan(3);
+  expect(JSON.stringify(got)).not.toContain("SECRET");
+});
