@@ -27,7 +27,7 @@ function readOn(
   const last = items.at(-1);
   if (last) {
     if (!given.peek) return null;
-    const why = "IdempotentRequest you have handled these items";
+    const why = "Once you have handled these items";
     return { why, name: "read_inbox", arguments: { ...given, ack: last.id } };
   }
   if (!given.wait_seconds) return null;

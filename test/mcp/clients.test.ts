@@ -133,7 +133,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
         )
         .catch(() => {});
       await until(() => app.waits.count() === 1);
-      // IdempotentRequest by the notification or the connection, once by the end of a stream that has begun.
+      // Once by the notification or the connection, once by the end of a stream that has begun.
       if (streamed) await clock.advance(10);
       if (streamed) await client.close();
       else abort.abort();

@@ -40,7 +40,7 @@ for (const [era, open] of ERAS) {
     // The item's task is shown as got by its agent.
     expect(first.items[0].task.seen_at).toBeNumber();
     const [why, name, args] = advised(first.result)!;
-    expect([why, name]).toEqual(["IdempotentRequest you have handled these items", "read_inbox"]);
+    expect([why, name]).toEqual(["Once you have handled these items", "read_inbox"]);
     expect(args).toEqual({ peek: true, limit: 2, ack: first.items[1].id });
     // The result was lost: the same call gives the same.
     expect((await read({ peek: true, limit: 2 })).titles).toBe("ab");
