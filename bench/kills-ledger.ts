@@ -39,6 +39,7 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
   const messages = new Map<string, string>();
   let acks = 0;
   let stopped = false;
+  let ended = false;
 
   /** Sends as long as the round goes on; anything but success or a lost server is a fault. */
   async function answered<T>(request: Promise<Answer<T>>): Promise<T> {
@@ -106,10 +107,14 @@ export async function createLedger(anyone: Send, clientOf: (token: string) => Se
     stop() {
       stopped = true;
     },
-    /** One client, until the server is gone. */
+    /** The server was killed: a client that met no failure of it stops after its step. */
+    end() {
+      ended = true;
+    },
+    /** One client, until the server is gone or {@link end}. */
     async load(name: string): Promise<void> {
       try {
-        for (let i = 0; ; i++) await step(`${name}/${i}`);
+        for (let i = 0; !ended; i++) await step(`${name}/${i}`);
       } catch (error) {
         if (!(error instanceof Gone) || !stopped) throw error;
       }

@@ -103,6 +103,7 @@ async function runRound(round: number): Promise<void> {
   await Bun.sleep(Math.random() * DELAY);
   ledger.stop();
   await strike(round);
+  ledger.end();
   await loaded;
   acks += ledger.acks();
   unanswered += ledger.unanswered();

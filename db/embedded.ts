@@ -7,7 +7,6 @@ import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
-import { createListReader } from "./list-reader.ts";
 import {
   isAway,
   isBusy,
@@ -112,8 +111,6 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
       });
     }
   };
-  const lists = createListReader(runRead, clock);
-
   const lane = createLane(
     (statements, until) => whenFree(clock, () => commitGroup(statements), until),
     clock,
@@ -123,10 +120,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
   return {
     kind: "embedded",
     async read(statement, { within = LIMITS.store_answer } = {}) {
-      const { of } = statement;
-      const result =
-        of === undefined ? runRead(statement, within) : lists.read(of, statement, within);
-      return statement.read((await result).rows);
+      return statement.read((await runRead(statement, within)).rows);
     },
     write: lane.write,
     usable: () => lane.writable() && !gone && clock.elapsed() >= faulty_until,

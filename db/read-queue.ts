@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "../src/clock.ts";
+import { createFairQueue } from "../src/fair-queue.ts";
 import { SERVER_STORE } from "../src/limits.ts";
-import { createFairQueue } from "./fair-queue.ts";
 import { isBusy, type Statement, unavailable, type WriteResult } from "./store.ts";
 
 /** Runs queries in one round trip; a fault of one query stands in its place. */

@@ -47,6 +47,7 @@ export const inbox = router({
       },
       errors: ["too_many_waits"],
       takes: true,
+      pages: true,
       only_waited: ({ wait = 0 }, result) =>
         wait > 0 && (result === null || (result as { items: Item[] }).items.length === 0),
       mcp: {
@@ -93,6 +94,7 @@ export const inbox = router({
         summary: "See the inbox of a key, newest first; marks nothing read",
         description: PAGES,
       },
+      pages: true,
       errors: ["not_found"],
     })
     .input(

@@ -55,6 +55,7 @@ export const keys = router({
         summary: "List the last requests of a key, newest first",
         description: `The newest 200 of the last 7 days. ${PAGES} An entry may be absent for a moment after its request.`,
       },
+      pages: true,
       errors: ["not_found"],
     })
     .input(

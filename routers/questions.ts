@@ -56,6 +56,7 @@ export const questions = router({
         summary: "List questions, newest first",
         description: PAGES,
       },
+      pages: true,
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
       mcp: {

@@ -29,6 +29,7 @@ export const tasks = router({
         summary: "List tasks, the last updated first",
         description: `${PAGES} With \`priority\` it may hold none and still carry a \`next_cursor\`.`,
       },
+      pages: true,
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
       mcp: {

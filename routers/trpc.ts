@@ -42,6 +42,8 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly accepts_idempotency_key?: boolean;
   /** True: a query that takes what it gives, so that its answer must not be refused any more. */
   readonly takes?: boolean;
+  /** True: an answer may be a page of up to `LIMITS.page_bytes`, for which calls take turns. */
+  readonly pages?: boolean;
   /** A limit of the client's address, looked at before its fields. */
   readonly limit?: Parameters<RequestScope["limit"]>[0];
   /**
@@ -172,6 +174,7 @@ export function execute(procedure: AnyTRPCProcedure) {
     let ended: Ended = { result: null, thrown: null };
     try {
       if (meta.limit) await ctx.scope.limit(meta.limit);
+      if (meta.pages) await ctx.scope.pageTurn();
       admitted(access, admit, ctx);
       const input = inputs[0].safeParse(raw);
       if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
@@ -272,6 +275,7 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
     let ended: Ended = { result: null, thrown: null };
     try {
       if (meta?.limit) await ctx.scope.limit(meta.limit);
+      if (meta?.pages) await ctx.scope.pageTurn();
       const caller = admitted(access, admit, ctx);
       const told = meta && toldOf(meta);
       const sent = ctx.batch || told?.may_wait ? await getRawInput().catch(() => null) : null;

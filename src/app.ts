@@ -22,6 +22,7 @@ import { systemClock } from "./clock.ts";
 import { type Config, ConfigError, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaiters } from "./events/waiters.ts";
+import { createHeavyWork } from "./heavy-work.ts";
 import { createAddresses } from "./http/address.ts";
 import { createAdminSurface } from "./http/admin.ts";
 import { createBodies } from "./http/body.ts";
@@ -210,6 +211,7 @@ export async function startApp(app_deps: AppDeps) {
     clock,
     waits: monitor.meter.waits,
     deadlines: createDeadlines(systemClock, LIMITS.request_answer),
+    heavy_work: createHeavyWork(systemClock),
     record: activity_log.record,
     creationsOf: services.accounts.creationsOf,
   });

@@ -20,6 +20,11 @@ export const LIMITS = {
    * largest field is an `attestation`, of at most 32 KiB.
    */
   exhausted_body_bytes: 48 * 1024,
+  /**
+   * A larger body is charged to its credential before it is read, and is read and parsed in turns with
+   * other heavy work (docs/interface.md 10.6.7).
+   */
+  large_body_bytes: 16 * 1024,
   /** Bodies under way in one process: each holds a connection and some 10 KB. */
   bodies: 4_096,
   /** Bodies under way of one address, which may be a proxy's. */
@@ -146,8 +151,6 @@ export const LIMITS = {
   /** Batches of writes that wait for their commit, and the characters of their texts together. */
   write_queue: 4_096,
   write_queue_bytes: 64 * 1024 * 1024,
-  /** Lists of an embedded store that wait for their turn of the event loop. */
-  lists_queued: 4_096,
   /** Seconds after a read met a fault of the file during which `GET /health` says so. */
   read_fault_rest: 10,
   /** Seconds between two log lines of one kind of store fault. */
@@ -169,6 +172,9 @@ export const LIMITS = {
   /** Bytes of an answer from which on its size costs tokens, and bytes that one token pays for. */
   answer_free_bytes: 64 * 1024,
   answer_token_bytes: 64 * 1024,
+  /** The same of a request body. */
+  body_free_bytes: 64 * 1024,
+  body_token_bytes: 64 * 1024,
   /**
    * Bytes of answers that one credential may leave unread, that one account may with all its keys and
    * tokens, and that all may in one process; beyond that, the account with the most gives up its oldest.
@@ -276,6 +282,19 @@ export const DESCRIPTORS = {
   settle: 1,
   /** At least this long between two log lines. */
   log_every: 60,
+} as const;
+
+/** Turns of lists and large bodies on the event loop (docs/interface.md 11.2.4). */
+export const HEAVY_WORK = {
+  /**
+   * Seconds of it until other work has its turns. Shorter slices cost ordinary lists a third of their
+   * rate.
+   */
+  slice: 0.01,
+  /** Turns of the event loop that other work then has: a request that writes takes a few. */
+  pause_turns: 8,
+  /** Pieces that wait in one process; one more is `503`. */
+  queued: 4_096,
 } as const;
 
 /** Requests to a libSQL server; seconds unless the name says otherwise (docs/interface.md 11.4.1). */

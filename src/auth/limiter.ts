@@ -46,12 +46,21 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     },
 
     /**
-     * Charges `tokens` more for an answer that was already made, so it never refuses: the bucket may
+     * Charges `tokens` more for a request that was already charged, so it never refuses: the bucket may
      * go into debt by at most one further window (docs/interface.md 10.6.3).
      */
     spend(caller: Caller, tokens: number): Quota | null {
       if (caller.kind === "key") return keys?.spend(caller.key_id, tokens) ?? null;
       return accounts?.spend(caller.account_id, tokens) ?? null;
+    },
+
+    /**
+     * Whether answers that were made since its request was charged have put the caller into debt
+     * (docs/interface.md 10.6.3).
+     */
+    overdrawn(caller: Caller): boolean {
+      if (caller.kind === "key") return keys?.isOverdrawn(caller.key_id) ?? false;
+      return accounts?.isOverdrawn(caller.account_id) ?? false;
     },
 
     /** What is left to the caller, without a charge. */
@@ -98,6 +107,12 @@ export function quotaOf(name: string, { quota, window }: Rate, left: number, t: 
 export function tokensOf(bytes: number): number {
   if (bytes <= LIMITS.answer_free_bytes) return 0;
   return Math.ceil(bytes / LIMITS.answer_token_bytes);
+}
+
+/** Tokens that a request body of so many bytes costs beside the one for its request. */
+export function tokensOfBody(bytes: number): number {
+  if (bytes <= LIMITS.body_free_bytes) return 0;
+  return Math.ceil(bytes / LIMITS.body_token_bytes);
 }
 
 /**
@@ -168,5 +183,6 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
     look: (id: string): Quota => stateOf(debtOf(id, nowMs())),
     anyEmpty: (): boolean => empty_until > 0 && nowMs() < empty_until,
     isEmpty: (id: string): boolean => debtOf(id, nowMs()) + every > span,
+    isOverdrawn: (id: string): boolean => debtOf(id, nowMs()) > span,
   };
 }

@@ -12,7 +12,7 @@ import type { RequestScope } from "./request-scope.ts";
 /** Stands for a body that nests deeper than `LIMITS.json_depth`: it is refused without a parse. */
 export const TOO_DEEP = Symbol("too deep");
 
-type Sender = Pick<RequestScope, "request" | "address" | "bodyArrived">;
+type Sender = Pick<RequestScope, "request" | "address" | "bodyArrived" | "heavyTurn">;
 
 export type Bodies = ReturnType<typeof createBodies>;
 
@@ -89,10 +89,11 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
   const readText = async (sender: Sender): Promise<string> => {
     const bytes = await readBytes(sender);
     await refusePipelined(sender.request);
-    sender.bodyArrived();
+    sender.bodyArrived(bytes.length);
     if (bytes.length === 0) return "";
     const type = sender.request.headers.get("content-type") ?? "";
     if (!/^application\/json *(;|$)/i.test(type)) fail("unsupported_media_type");
+    if (bytes.length > LIMITS.large_body_bytes) await sender.heavyTurn();
     try {
       return decoder.decode(bytes);
     } catch {

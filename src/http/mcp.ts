@@ -143,11 +143,16 @@ export function createMcp(options: McpOptions): Handler {
     if (foreign) return refuseSource(foreign, scope);
     const refused_early = scope.refuseExhausted();
     if (refused_early) await refused_early;
+    const charged = scope.chargeLargeBody();
+    // Of a key above its limit it is not read: the message is refused when it is charged.
+    const unread = charged !== undefined && (await charged);
     // Text that is none is refused only after the credential (docs/interface.md 9.4.2).
-    const text = await bodies.readText(scope).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.code === "invalid_json") return error;
-      throw error;
-    });
+    const text = unread
+      ? ""
+      : await bodies.readText(scope).catch((error: unknown) => {
+          if (error instanceof ServiceError && error.code === "invalid_json") return error;
+          throw error;
+        });
     const ctx = await createContext(scope, null, false);
     const caller = ctx.caller ?? fail("unauthorized");
     if (caller.kind !== "key") {

@@ -1,16 +1,25 @@
 /** One request from its arrival to its answer: who calls, and what limit it counts to. */
 
 import type { RequestScope as Calls, EndedCall } from "../../routers/context.ts";
+import { toServiceError } from "../../routers/trpc.ts";
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
-import { type AddressLimit, type Limiter, type Quota, quotaOf, tokensOf } from "../auth/limiter.ts";
+import {
+  type AddressLimit,
+  type Limiter,
+  type Quota,
+  quotaOf,
+  tokensOf,
+  tokensOfBody,
+} from "../auth/limiter.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
+import type { HeavyWork } from "../heavy-work.ts";
 import { LIMITS, RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
-import type { Caller } from "../model/caller.ts";
+import { type Caller, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { Addresses } from "./address.ts";
-import { mayExceed } from "./body.ts";
+import { checkDeclaredSize, mayExceed } from "./body.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { AnswerBody, Unsent } from "./unsent-answers.ts";
 
@@ -32,6 +41,16 @@ export interface RequestScope extends Calls {
    */
   refuseLargeBody(limit: Parameters<Calls["limit"]>[0] | undefined): void;
   /**
+   * Charges the caller for a body of more than `LIMITS.large_body_bytes`, or of no declared length,
+   * before it is read (docs/interface.md 10.6.7). True: the caller is above its limit, so the body is
+   * not to be read; {@link Calls.charge} then throws. Undefined, without a promise, for a small body.
+   */
+  chargeLargeBody(): Promise<boolean> | undefined;
+  /** The caller, once it is known, or else its address: what takes turns with others. */
+  sender(): string;
+  /** Waits until the request may begin its next piece of heavy work (docs/interface.md 11.2.4). */
+  heavyTurn(): Promise<void>;
+  /**
    * As {@link refuseExhausted}, whatever credential was sent: that of the admin is not even looked
    * at (docs/interface.md 4.3).
    */
@@ -43,8 +62,11 @@ export interface RequestScope extends Calls {
   refusal(error: ServiceError): Promise<ServiceError>;
   /** As {@link refusal}, once {@link authenticate} has been called. */
   refusalNow(error: ServiceError): ServiceError;
-  /** Its body was read: from now on the time counts for {@link within}. */
-  bodyArrived(): void;
+  /**
+   * Its body of so many bytes was read: from now on the time counts for {@link within}, and one
+   * without a declared length is charged for.
+   */
+  bodyArrived(bytes: number): void;
   /** What the answer tells of its limit; null when there is none. */
   quota(): Quota | null;
   /** Charges the caller for an answer of so many bytes, which the answer's own headers then show. */
@@ -68,6 +90,7 @@ interface VisitOptions {
   /** Takes note that a request asked to wait. */
   readonly waits: (request: Request) => void;
   readonly deadlines: Deadlines;
+  readonly heavy_work: HeavyWork;
   /** Takes an entry of the activity log. */
   readonly record: (request: KeyRequest) => void;
   /** Accounts that the address made within the hour, and when it made the first and the last. */
@@ -90,6 +113,7 @@ export function createRequestScopes({
   clock,
   waits,
   deadlines,
+  heavy_work,
   record,
   creationsOf,
 }: VisitOptions) {
@@ -105,6 +129,9 @@ export function createRequestScopes({
     let unspent: Quota | null = null;
     /** Why it was refused for its address, which then is charged no more. */
     let exhausted: ServiceError | undefined;
+    /** What {@link RequestScope.chargeLargeBody} found: whether the caller is charged already, or refused. */
+    let charged_ahead = false;
+    let refused_ahead: ServiceError | undefined;
     addresses.watch(request);
     const address = () => addresses.of(request);
 
@@ -150,9 +177,19 @@ export function createRequestScopes({
       if (caller && tokens > 0) quota = limiter.spend(caller, tokens);
     };
 
+    const sender = () => (caller ? callerId(caller) : address());
+    const heavyTurn = () => deadlines.within(arrived, heavy_work.next(sender()));
+
+    const spendOnBody = (bytes: number): void => {
+      const tokens = tokensOfBody(bytes);
+      if (caller && tokens > 0) quota = limiter.spend(caller, tokens);
+    };
+
     return {
       request,
       started,
+      sender,
+      heavyTurn,
       authenticate,
       refusalNow,
 
@@ -170,6 +207,22 @@ export function createRequestScopes({
         if (name && mayExceed(request, LIMITS.exhausted_body_bytes)) refuseAddress(name);
       },
 
+      chargeLargeBody() {
+        if (!limiter.on || !mayExceed(request, LIMITS.large_body_bytes)) return undefined;
+        const declared = checkDeclaredSize(request);
+        return authenticate().then(() => {
+          if (!caller) return false;
+          try {
+            quota = limiter.charge(caller);
+            charged_ahead = true;
+            spendOnBody(declared ?? 0);
+          } catch (limited) {
+            refused_ahead = toServiceError(limited);
+          }
+          return refused_ahead !== undefined;
+        });
+      },
+
       refuseAnyExhausted() {
         if (limiter.exhausted("address", address)) refuseAddress();
       },
@@ -184,8 +237,18 @@ export function createRequestScopes({
       quota: () => quota ?? (caller ? limiter.look(caller) : null),
 
       charge() {
+        if (refused_ahead) throw refused_ahead;
         if (!caller) return;
-        quota = limiter.charge(caller);
+        // Each call of a batch is charged by itself, and the first one is paid.
+        if (charged_ahead) charged_ahead = false;
+        else quota = limiter.charge(caller);
+        unsent.admit(caller);
+      },
+
+      async pageTurn() {
+        if (!caller) return;
+        await heavyTurn();
+        if (limiter.overdrawn(caller)) quota = limiter.charge(caller);
         unsent.admit(caller);
       },
 
@@ -214,8 +277,9 @@ export function createRequestScopes({
         fail("rate_limited", { retry_after: Math.max(1, until(first_at)) });
       },
 
-      bodyArrived() {
+      bodyArrived(bytes) {
         arrived = deadlines.now();
+        if (charged_ahead && !request.headers.has("content-length")) spendOnBody(bytes);
       },
 
       within: (work) => deadlines.within(arrived, work),

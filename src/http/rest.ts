@@ -75,7 +75,10 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         if (access === "none") scope.refuseLargeBody(limit);
         const refused = access === "none" ? undefined : scope.refuseExhausted();
         if (refused) await refused;
-        body = await bodies.readJson(scope, { optional: body_optional === true });
+        const charged = access === "none" ? undefined : scope.chargeLargeBody();
+        // Of a caller above its limit it is not read: the call is refused when it is charged.
+        const unread = charged !== undefined && (await charged);
+        body = unread ? {} : await bodies.readJson(scope, { optional: body_optional === true });
         if (body === TOO_DEEP) {
           rejected.body = TOO_DEEP_REASON;
         } else if (isObject(body)) {

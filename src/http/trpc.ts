@@ -56,8 +56,13 @@ export function createTrpcHandler(options: TrpcOptions) {
       return null;
     }
     const names = namesOf(path, endpoint);
-    if (!names.every(isOpen)) await scope.refuseExhausted();
-    else for (const name of names) scope.refuseLargeBody(metaOf(name)?.limit);
+    if (names.every(isOpen)) {
+      for (const name of names) scope.refuseLargeBody(metaOf(name)?.limit);
+    } else {
+      await scope.refuseExhausted();
+      // Of a caller above its limit it is not read: each call is refused when it is charged.
+      if (await scope.chargeLargeBody()) return "{}";
+    }
     return bodies.readText(scope);
   };
 

@@ -51,7 +51,6 @@ const INTERNAL_LIMITS = [
   "requests_per_turn",
   "store_answer",
   "request_answer",
-  "lists_queued",
   "read_fault_rest",
   "unsent_idle_given_up",
   "store_check_every",
