@@ -34,7 +34,7 @@ async function hold({ openDeaf, over }: Attacker, count: number, rate: number, b
 }
 
 /** 500 tasks of 40 kB, made with the bursts of five keys. */
-async function createLargeTasks({ join, prepare }: Attacker): Promise<string> {
+async function createLargeTasks({ join, prepare }: Attacker) {
   const { token, secrets } = await join(5);
   const ascii = JSON.stringify(LARGE).replace(/[^\0-\x7f]/g, (unit) => {
     return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -44,8 +44,13 @@ async function createLargeTasks({ join, prepare }: Attacker): Promise<string> {
       await Promise.all(times(10, () => prepare("POST /v1/tasks", secret, ascii)));
     }
   }
-  return token;
+  return { token, secrets };
 }
+
+/** 20 lists in one request. */
+const LIST_BATCH = `GET /trpc/${times(20, () => "tasks.list").join(",")}?batch=1&input=${encodeURIComponent(
+  JSON.stringify(Object.fromEntries(times(20, (i) => [i, { limit: 500 }]))),
+)}`;
 
 /** `mck_` and so many characters, as a real secret has, but nobody's. */
 const wrong = (turn: number) => `mck_${String(turn).padStart(43, "A")}`;
@@ -57,16 +62,23 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     return () => flood(() => request, 2);
   },
   "lists-unread": async (attacker) => {
-    const credential = await createLargeTasks(attacker);
-    const list = requestOf("GET /v1/tasks?limit=500", { credential });
+    const { token } = await createLargeTasks(attacker);
+    const list = requestOf("GET /v1/tasks?limit=500", { credential: token });
     return () => hold(attacker, 300, 300, list);
   },
   "trpc-lists-unread": async (attacker) => {
-    const credential = await createLargeTasks(attacker);
-    const paths = times(20, () => "tasks.list").join(",");
-    const input = JSON.stringify(Object.fromEntries(times(20, (i) => [i, { limit: 500 }])));
-    const line = `GET /trpc/${paths}?batch=1&input=${encodeURIComponent(input)}`;
-    return () => hold(attacker, 10, 100, requestOf(line, { credential }));
+    const { token } = await createLargeTasks(attacker);
+    return () => hold(attacker, 10, 100, requestOf(LIST_BATCH, { credential: token }));
+  },
+  "lists-at-once": async (attacker) => {
+    const { secrets } = await createLargeTasks(attacker);
+    const list = requestOf("GET /v1/tasks?limit=500", { credential: secrets[0]! });
+    return () => attacker.flood(() => list, 42);
+  },
+  "trpc-batches": async ({ join, flood }) => {
+    const { secrets } = await join(1);
+    const batch = requestOf(LIST_BATCH, { credential: secrets[0]! });
+    return () => flood(() => batch, 200);
   },
   nesting: async ({ join, flood }) => {
     const { secrets } = await join(1);

@@ -144,7 +144,7 @@ export function createMcp(options: McpOptions): Handler {
     const refused_early = scope.refuseExhausted();
     if (refused_early) await refused_early;
     const charged = scope.chargeLargeBody();
-    // Of a key above its limit it is not read: the message is refused when it is charged.
+    // Of nobody, or of a key above its limit, it is not read: the message is refused for that.
     const unread = charged !== undefined && (await charged);
     // Text that is none is refused only after the credential (docs/interface.md 9.4.2).
     const text = unread

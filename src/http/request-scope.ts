@@ -42,8 +42,9 @@ export interface RequestScope extends Calls {
   refuseLargeBody(limit: Parameters<Calls["limit"]>[0] | undefined): void;
   /**
    * Charges the caller for a body of more than `LIMITS.large_body_bytes`, or of no declared length,
-   * before it is read (docs/interface.md 10.6.7). True: the caller is above its limit, so the body is
-   * not to be read; {@link Calls.charge} then throws. Undefined, without a promise, for a small body.
+   * before it is read (docs/interface.md 10.6.7). True: there is no valid credential or it is above its
+   * limit, so the body is not to be read, and the call is refused for that. Undefined, without a
+   * promise, for a small body.
    */
   chargeLargeBody(): Promise<boolean> | undefined;
   /** The caller, once it is known, or else its address: what takes turns with others. */
@@ -211,7 +212,7 @@ export function createRequestScopes({
         if (!limiter.on || !mayExceed(request, LIMITS.large_body_bytes)) return undefined;
         const declared = checkDeclaredSize(request);
         return authenticate().then(() => {
-          if (!caller) return false;
+          if (!caller) return true;
           try {
             quota = limiter.charge(caller);
             charged_ahead = true;

@@ -76,7 +76,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         const refused = access === "none" ? undefined : scope.refuseExhausted();
         if (refused) await refused;
         const charged = access === "none" ? undefined : scope.chargeLargeBody();
-        // Of a caller above its limit it is not read: the call is refused when it is charged.
+        // Of nobody, or of a caller above its limit, it is not read: the call is refused for that.
         const unread = charged !== undefined && (await charged);
         body = unread ? {} : await bodies.readJson(scope, { optional: body_optional === true });
         if (body === TOO_DEEP) {

@@ -60,7 +60,7 @@ export function createTrpcHandler(options: TrpcOptions) {
       for (const name of names) scope.refuseLargeBody(metaOf(name)?.limit);
     } else {
       await scope.refuseExhausted();
-      // Of a caller above its limit it is not read: each call is refused when it is charged.
+      // Of nobody, or of a caller above its limit, it is not read: the calls are refused for that.
       if (await scope.chargeLargeBody()) return "{}";
     }
     return bodies.readText(scope);

@@ -19,6 +19,7 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/http/docs.test.ts",
   "test/http/exhausted.test.ts",
   "test/http/json-bounds.test.ts",
+  "test/http/large-requests.test.ts",
   "test/http/openapi.test.ts",
   "test/http/pages.test.ts",
   "test/http/paths.test.ts",
