@@ -39,10 +39,10 @@ export interface RequestScope {
   charge(): void;
   /**
    * Waits until the caller may have its next page, which pages of all callers take turns for
-   * (docs/interface.md 11.2.4). Throws `429 rate_limited` when its earlier answers have meanwhile put
-   * it into debt, or too many of them wait to be read.
+   * (docs/interface.md 11.2.4); call what it gives once the page was made. Throws `429 rate_limited`
+   * when its earlier answers have meanwhile put it into debt, or too many of them wait to be read.
    */
-  pageTurn(): Promise<void>;
+  pageTurn(): Promise<() => void>;
   /** Charges one call to a limit of its address; throws `429 rate_limited`. */
   limit(name: "accounts" | "challenges"): Promise<void>;
   /**

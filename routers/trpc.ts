@@ -172,9 +172,10 @@ export function execute(procedure: AnyTRPCProcedure) {
   const answerOf = createOutputCheck(output);
   return async (ctx: Context, raw: unknown): Promise<unknown> => {
     let ended: Ended = { result: null, thrown: null };
+    let leave: (() => void) | undefined;
     try {
       if (meta.limit) await ctx.scope.limit(meta.limit);
-      if (meta.pages) await ctx.scope.pageTurn();
+      if (meta.pages && !isWait(told, raw)) leave = await ctx.scope.pageTurn();
       admitted(access, admit, ctx);
       const input = inputs[0].safeParse(raw);
       if (!input.success) throw inputError(input.error, meta, ctx.caller, raw);
@@ -187,6 +188,7 @@ export function execute(procedure: AnyTRPCProcedure) {
       ended = { result: null, thrown };
       throw thrown;
     } finally {
+      leave?.();
       if (ctx.recorded) await ctx.recorded;
       tell(ctx, told, ended, raw);
     }
@@ -273,13 +275,14 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
       return raw === undefined && type === "query" ? {} : raw;
     };
     let ended: Ended = { result: null, thrown: null };
+    let leave: (() => void) | undefined;
     try {
       if (meta?.limit) await ctx.scope.limit(meta.limit);
-      if (meta?.pages) await ctx.scope.pageTurn();
-      const caller = admitted(access, admit, ctx);
       const told = meta && toldOf(meta);
       const sent = ctx.batch || told?.may_wait ? await getRawInput().catch(() => null) : null;
       const waits = told !== undefined && isWait(told, sent);
+      if (meta?.pages && !waits) leave = await ctx.scope.pageTurn();
+      const caller = admitted(access, admit, ctx);
       const call = (page_bytes: number) => {
         // All are taken, which the types do not say.
         const given = { ctx: { caller, page_bytes }, getRawInput };
@@ -300,6 +303,7 @@ function base<C extends Caller | null>(access: Access, admit: Admit<C>) {
       ended = { result: null, thrown };
       throw toTrpcError(thrown);
     } finally {
+      leave?.();
       const told = meta && toldOf(meta);
       const input = told?.may_wait && (await getRawInput().catch(() => null));
       if (told) tell(ctx, told, ended, input || {});

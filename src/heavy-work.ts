@@ -8,6 +8,10 @@ import { HEAVY_WORK } from "./limits.ts";
 /** Promises that a piece of work goes through until its result is made, about. */
 const HOPS = 16;
 
+/** The error of a piece that finds too many before it. */
+export const tooMuchWork = (): ServiceError =>
+  new ServiceError("store_unavailable", { cause: "too much work waits" });
+
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 export type HeavyWork = ReturnType<typeof createHeavyWork>;
@@ -59,10 +63,7 @@ export function createHeavyWork(clock: Pick<Clock, "elapsed">) {
      * place, which costs nothing when its turn comes.
      */
     next(owner: string): Promise<void> {
-      if (queue.size() >= HEAVY_WORK.queued) {
-        const cause = "too much work waits";
-        return Promise.reject(new ServiceError("store_unavailable", { cause }));
-      }
+      if (queue.size() >= HEAVY_WORK.queued) return Promise.reject(tooMuchWork());
       return new Promise((begin) => {
         queue.add(owner, begin);
         if (!pumping) void pump();

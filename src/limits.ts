@@ -295,6 +295,8 @@ export const HEAVY_WORK = {
   pause_turns: 8,
   /** Pieces that wait in one process; one more is `503`. */
   queued: 4_096,
+  /** Pages of one credential that are made at once; more wait. */
+  pages_per_credential: 2,
 } as const;
 
 /** Requests to a libSQL server; seconds unless the name says otherwise (docs/interface.md 11.4.1). */

@@ -21,7 +21,10 @@ import type { ClientInfo } from "../model/client.ts";
 import type { Addresses } from "./address.ts";
 import { checkDeclaredSize, mayExceed } from "./body.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { createPageTurns } from "./page-turns.ts";
 import type { AnswerBody, Unsent } from "./unsent-answers.ts";
+
+const nothing = (): void => {};
 
 export interface RequestScope extends Calls {
   readonly request: Request;
@@ -118,6 +121,7 @@ export function createRequestScopes({
   record,
   creationsOf,
 }: VisitOptions) {
+  const page_turns = createPageTurns(heavy_work);
   return (request: Request): RequestScope => {
     const started = clock.elapsed();
     const at = clock.now();
@@ -247,10 +251,18 @@ export function createRequestScopes({
       },
 
       async pageTurn() {
-        if (!caller) return;
-        await heavyTurn();
-        if (limiter.overdrawn(caller)) quota = limiter.charge(caller);
-        unsent.admit(caller);
+        if (!caller) return nothing;
+        const turn = page_turns.enter(callerId(caller));
+        try {
+          const leave = await deadlines.within(arrived, turn);
+          if (limiter.overdrawn(caller)) quota = limiter.charge(caller);
+          unsent.admit(caller);
+          return leave;
+        } catch (error) {
+          // It may come yet, and nobody waits for it any more.
+          void turn.then((leave) => leave(), nothing);
+          throw error;
+        }
       },
 
       spend,

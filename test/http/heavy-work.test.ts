@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { createHeavyWork } from "../../src/heavy-work.ts";
+import { createPageTurns } from "../../src/http/page-turns.ts";
 import { HEAVY_WORK } from "../../src/limits.ts";
 import { createTestClock } from "../support/clock.ts";
 
@@ -61,4 +62,33 @@ test("one piece too many is 503", async () => {
   await expect(heavy_work.next("b")).rejects.toMatchObject({ code: "store_unavailable" });
   await Promise.all(waiting);
   await heavy_work.next("b");
+});
+
+test("two pages of one credential are made at once, and the next one when one of them is made", async () => {
+  const pages = createPageTurns(createHeavyWork(createTestClock()));
+  const entered: number[] = [];
+  const enter = async (page: number, owner = "a") => {
+    const leave = await pages.enter(owner);
+    entered.push(page);
+    return leave;
+  };
+  const [first, second, third] = [enter(1), enter(2), enter(3)];
+  await (await enter(4, "b"))();
+  expect(entered).toEqual([1, 2, 4]);
+  (await second)();
+  const leave = await third;
+  expect(entered).toEqual([1, 2, 4, 3]);
+  leave();
+  (await first)();
+  // All of them have left, so that two may enter again.
+  await Promise.all([enter(5), enter(6)]);
+});
+
+test("of one credential too many pages are 503, and it goes on with those that wait", async () => {
+  const pages = createPageTurns(createHeavyWork(createTestClock()));
+  const leave = await Promise.all([pages.enter("a"), pages.enter("a")]);
+  const waiting = Array.from({ length: HEAVY_WORK.queued }, () => pages.enter("a"));
+  await expect(pages.enter("a")).rejects.toMatchObject({ code: "store_unavailable" });
+  for (const end of leave) end();
+  for (const one of waiting) (await one)();
 });
