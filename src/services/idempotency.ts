@@ -10,37 +10,21 @@ import type { ServiceDeps } from "./deps.ts";
 
 type RepeatableStamp = Stamp & { readonly table: "tasks" | "questions" | "items" };
 
-/** Reads until a request counts as new. */
-const LOOKS = 10;
-
 export function createIdempotency({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
-  /**
-   * Id of the resource that the same request gave before; undefined when there was none.
-   * `422 idempotency_mismatch` when its body was another.
-   */
-  const repeated = async (once: IdempotentRequest | null): Promise<string | undefined> => {
-    if (!once) return undefined;
-    const [row] = await store.read(idempotencyRecord({ id: once.id }));
-    if (!row) return undefined;
-    const [body, resource_id] = row as [string, string];
-    if (body !== once.body) fail("idempotency_mismatch");
-    once.replayed = true;
-    return resource_id;
-  };
-
   return {
-    repeated,
-
     /**
-     * As {@link repeated}, after a write that did nothing, perhaps since the request was done before: a
-     * libSQL server may show other connections a commit a moment after a write has met it.
+     * Id of the resource that the same request gave before; undefined when there was none. Asked again
+     * after a write that did nothing, as the request may have been done meanwhile.
+     * `422 idempotency_mismatch` when its body was another.
      */
-    async repeatedMeanwhile(once: IdempotentRequest | null): Promise<string | undefined> {
-      for (let look = 0; once && look < LOOKS; look++) {
-        const id = await repeated(once);
-        if (id !== undefined) return id;
-      }
-      return undefined;
+    async repeated(once: IdempotentRequest | null): Promise<string | undefined> {
+      if (!once) return undefined;
+      const [row] = await store.read(idempotencyRecord({ id: once.id }));
+      if (!row) return undefined;
+      const [body, resource_id] = row as [string, string];
+      if (body !== once.body) fail("idempotency_mismatch");
+      once.replayed = true;
+      return resource_id;
     },
 
     /** What remembers the request in the batch of its change, with it or not at all. */

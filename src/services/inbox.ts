@@ -223,8 +223,8 @@ export function createInbox(deps: InboxDeps) {
     ): Promise<Item> {
       const { account_id } = caller;
       if (caller.kind === "key" && key_id === caller.key_id) failFields(TO_ITSELF);
-      const replay = async (find_repeat = repeats.repeated) => {
-        const id = await find_repeat(once);
+      const replay = async () => {
+        const id = await repeats.repeated(once);
         if (id === undefined) return undefined;
         const [row] = await store.read(itemById({ id, account_id }));
         return row ? toItem(row, tasksOf([row])) : fail("not_found");
@@ -254,7 +254,7 @@ export function createInbox(deps: InboxDeps) {
         pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, stamp) : [],
       });
       if (!happened) {
-        const meanwhile = await replay(repeats.repeatedMeanwhile);
+        const meanwhile = await replay();
         if (meanwhile) return meanwhile;
         await keys.find(caller, key_id);
         fail(caller.kind === "key" ? "inbox_full" : "not_found");

@@ -128,8 +128,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         host: caller.kind === "key" ? host : null,
         now: clock.now(),
       });
-      const replay = async (find_repeat = repeats.repeated) => {
-        const id = await find_repeat(once);
+      const replay = async () => {
+        const id = await repeats.repeated(once);
         return id === undefined ? undefined : (await find(caller, id)).task;
       };
       const before = await replay();
@@ -154,7 +154,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         ),
       });
       if (happened) return task;
-      const meanwhile = await replay(repeats.repeatedMeanwhile);
+      const meanwhile = await replay();
       if (meanwhile) return meanwhile;
       await assertLive(caller);
       if (caller.kind === "account") await keys.assertOwn(caller, task.key_id);
