@@ -9,6 +9,7 @@ import {
   type Page,
 } from "playwright-core";
 import type { Person } from "../support/client.ts";
+import { until } from "../support/until.ts";
 
 /** Of the system: apt-get install chromium. */
 const path = Bun.which("chromium");
@@ -104,6 +105,16 @@ export async function openTab(context: BrowserContext, at: string): Promise<Page
   const session = await context.newCDPSession(page);
   await session.send("Emulation.setFocusEmulationEnabled", { enabled: false });
   return page;
+}
+
+/**
+ * Brings a tab of {@link openTab} to the front. The pages `away` learn a moment later that they lost the
+ * focus, and until then treat what comes as seen: so this waits for them.
+ */
+export async function lookAt(tab: Page, { away }: { readonly away: readonly Page[] }) {
+  await tab.bringToFront();
+  for (const page of away) await until(() => page.evaluate(() => !document.hasFocus()));
+  await until(() => tab.evaluate(() => document.hasFocus()));
 }
 
 export async function untilLive(page: Page): Promise<void> {

@@ -5,7 +5,16 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, go, keptIn, openPage, openProfile, openTab, untilLive } from "./browser.ts";
+import {
+  browserTests,
+  go,
+  keptIn,
+  lookAt,
+  openPage,
+  openProfile,
+  openTab,
+  untilLive,
+} from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -51,7 +60,7 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   await page.getByRole("switch", { name: "Notifications of new questions" }).check();
   // The person looks at something else.
   const other = await openTab(context, "about:blank");
-  await other.bringToFront();
+  await lookAt(other, { away: [page] });
   const { id } = await ask(agent.send, { prompt: "Publish <b>it</b>?" });
   await until(async () => (await shown(page)).length > 0);
   expect(await shown(page)).toEqual([["Release bot", "Publish <b>it</b>?"]]);
@@ -76,7 +85,7 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   });
   const again = await openTab(context, `${app.url}/`);
   await again.getByText("Publish").waitFor();
-  await other.bringToFront();
+  await lookAt(other, { away: [again] });
   release();
   await until(async () => (await shown(again)).length > 0);
   expect(await shown(again)).toEqual([["Release bot", "Meanwhile?"]]);
@@ -93,12 +102,12 @@ webTest("no notification is shown while another page of it is looked at", async 
   await page.getByRole("switch", { name: "Notifications of new questions" }).check();
   const looked_at = await openTab(context, `${app.url}/#/questions`);
   await untilLive(looked_at);
-  await looked_at.bringToFront();
+  await lookAt(looked_at, { away: [page] });
   await ask(agent.send, { prompt: "While looked at?" });
   await looked_at.getByText("While looked at?").waitFor();
   // A page of this server that is not the person's shows no questions.
   const docs = await openTab(context, `${app.url}/docs`);
-  await docs.bringToFront();
+  await lookAt(docs, { away: [page, looked_at] });
   await ask(agent.send, { prompt: "While elsewhere?" });
   await until(async () => (await shown(page)).length > 0);
   expect(await shown(page)).toEqual([["agent", "While elsewhere?"]]);
