@@ -185,6 +185,11 @@ export const LIMITS = {
   /** Seconds in which the reader of a large answer has to take something of it; of one given up. */
   unsent_idle: 20,
   unsent_idle_given_up: 1,
+  /**
+   * Credentials that a process on a libSQL server remembers, so that it reads a row together with the
+   * credential of its request.
+   */
+  remembered_credentials: 10_000,
   /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
   rate_buckets: 50_000,
 } as const;

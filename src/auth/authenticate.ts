@@ -5,6 +5,7 @@ import { keyBySecret } from "../../db/keys.ts";
 import type { Store } from "../../db/store.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
+import { LIMITS } from "../limits.ts";
 import type { Caller, KeyCaller } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 
@@ -25,7 +26,18 @@ const BEARER = /^bearer +(mc[ak]_[\w-]{1,200})$/i;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-export function createAuth({ store }: { store: Store }) {
+/** The kind of a credential and its digest; null for a header that has not the shape of one. */
+function credentialOf(header: string | null): [Caller["kind"], string] | null {
+  const [, secret] = (header !== null && BEARER.exec(header)) || [];
+  return secret === undefined
+    ? null
+    : [secret.startsWith("mca_") ? "account" : "key", digest(secret)];
+}
+
+export function createAuth({ store }: { store: Pick<Store, "kind" | "read"> }) {
+  /** By digest, what the last look-up of each credential gave, while the store is a round trip away. */
+  const remembered = store.kind === "server" ? new Map<string, Authenticated>() : null;
+
   const find = async (kind: Caller["kind"], credential: string): Promise<Authenticated | null> => {
     if (kind === "account") {
       const [account] = await store.read(accountByToken({ token_digest: credential }));
@@ -52,10 +64,25 @@ export function createAuth({ store }: { store: Store }) {
 
     /** Resolves an `Authorization` header; null when it holds no valid credential. */
     async authenticate(header: string | null): Promise<Authenticated | null> {
-      const match = header === null ? null : BEARER.exec(header);
-      if (!match) return null;
-      const secret = match[1]!;
-      return find(secret.startsWith("mca_") ? "account" : "key", digest(secret));
+      const credential = credentialOf(header);
+      if (!credential) return null;
+      const [kind, secret_digest] = credential;
+      const found = await find(kind, secret_digest);
+      if (!remembered) return found;
+      if (remembered.size >= LIMITS.remembered_credentials) remembered.clear();
+      if (found) remembered.set(secret_digest, found);
+      else remembered.delete(secret_digest);
+      return found;
+    },
+
+    /**
+     * What {@link authenticate} gave for this header the last time; null on an embedded store, which
+     * answers at once. It may have ended since: nothing may be answered by it alone.
+     */
+    recall(header: string | null): Authenticated | null {
+      if (!remembered) return null;
+      const credential = credentialOf(header);
+      return (credential && remembered.get(credential[1])) ?? null;
     },
 
     /** Throws `401 unauthorized` when the credential has ended since (§4.1.5). */

@@ -27,17 +27,21 @@ export interface RequestContext extends Context {
 export type CreateContext = ReturnType<typeof createContextFactory>;
 
 export function createContextFactory({ services, isForeign, recordUse }: ContextOptions) {
-  /** `open` leaves a credential that is sent unread. */
+  /**
+   * `open` leaves a credential that is sent unread. `recall`: what is remembered of it will do, as the
+   * outcome of the call is confirmed (`RequestScope.confirm`).
+   */
   return async (
     scope: RequestScope,
     rejected: FieldReasons | null,
     open: boolean,
+    recall = false,
   ): Promise<RequestContext> => {
     const { request } = scope;
     const { method } = request;
     const head = method === "HEAD";
     const effects = !head && !(method === "GET" && isForeign(request));
-    const found = open ? null : await scope.authenticate();
+    const found = open ? null : await scope.authenticate({ recall });
     const host = hostOf(request.headers.get("x-agent-host"));
     return {
       services,

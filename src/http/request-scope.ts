@@ -30,8 +30,16 @@ export interface RequestScope extends Calls {
   readonly request: Request;
   /** When it came, on the clock that is never set ({@link Clock.elapsed}). */
   readonly started: number;
-  /** Looks up the credential that was sent. */
-  authenticate(): Promise<Authenticated | null>;
+  /**
+   * Looks up the credential that was sent. `recall`: gives at once what this process remembers of it,
+   * if anything, while it is looked up; {@link confirm} then waits for that.
+   */
+  authenticate(options?: { readonly recall: boolean }): Promise<Authenticated | null>;
+  /**
+   * The outcome of a call, once the credential that {@link authenticate} recalled was found to be valid
+   * still: `401 unauthorized` otherwise, whatever the call gave.
+   */
+  confirm<T>(work: Promise<T>): Promise<T>;
   /**
    * Refuses a request whose address is above its limit, before its body is read, unless its
    * credential is valid: `429 rate_limited`. Undefined, without a promise, for any other address.
@@ -140,7 +148,18 @@ export function createRequestScopes({
     addresses.watch(request);
     const address = () => addresses.of(request);
 
-    const authenticate = async () => {
+    /** The look-up of a credential that was recalled. */
+    let looked_up: Promise<Authenticated | null> | undefined;
+
+    const authenticate = async ({ recall } = { recall: false }): Promise<Authenticated | null> => {
+      const recalled = recall ? auth.recall(request.headers.get("authorization")) : null;
+      if (recalled) {
+        looked_up = authenticate();
+        // Its error counts once the call has ended.
+        looked_up.catch(() => null);
+        caller = recalled.caller;
+        return recalled;
+      }
       const found = await auth.authenticate(request.headers.get("authorization"));
       caller = found?.caller ?? null;
       return found;
@@ -197,6 +216,12 @@ export function createRequestScopes({
       heavyTurn,
       authenticate,
       refusalNow,
+
+      async confirm(work) {
+        if (!looked_up) return work;
+        await Promise.allSettled([work]);
+        return (await looked_up) ? work : fail("unauthorized");
+      },
 
       refuseExhausted() {
         if (!limiter.exhausted("address", address)) return undefined;

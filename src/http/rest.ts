@@ -48,8 +48,17 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
   };
 
   forEachOpenApiProcedure(router._def.procedures, ({ procedure, meta }) => {
-    const { openapi, status, query, body_optional, accepts_idempotency_key, access, takes, limit } =
-      meta as OpenApiMeta<RelayMeta>;
+    const {
+      openapi,
+      status,
+      query,
+      body_optional,
+      accepts_idempotency_key,
+      access,
+      takes,
+      pages,
+      limit,
+    } = meta as OpenApiMeta<RelayMeta>;
     if (!openapi) return;
     const { path, method } = openapi;
     const input = procedure._def as unknown as { inputs: [z.ZodObject] };
@@ -66,6 +75,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const call = execute(procedure as unknown as AnyTRPCProcedure);
     // What a read took out of an inbox is not lost for the size of the answer.
     const refusable = method === "GET" && takes !== true;
+    // A page takes long compared with a round trip.
+    const may_recall = method === "GET" && access !== "none" && pages !== true;
 
     const handle: Handler = async (request, scope) => {
       let data: unknown = Object.create(null);
@@ -104,13 +115,15 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       }
 
       const faults: FieldReasons | null = Object.keys(rejected).length > 0 ? rejected : null;
-      const ctx = await createContext(scope, faults, access === "none");
+      // A wait begins once its credential is known to be valid.
+      const recall = may_recall && !(data as { readonly wait?: unknown }).wait;
+      const ctx = await createContext(scope, faults, access === "none", recall);
       if (accepts_idempotency_key) {
         const { caller } = ctx;
         const sent = { caller, path, params: request.params, method, body: () => body };
         ctx.once = idempotentRequestOf(request, sent, signer);
       }
-      const result = await call(ctx, data);
+      const result = await scope.confirm(call(ctx, data));
       if (status === 204) return noContent(scope.quota());
       const response = json(result, status ?? 200, scope, { refusable });
       if (ctx.once?.replayed) response.headers.set("idempotency-replayed", "true");

@@ -45,6 +45,7 @@ const INTERNAL_LIMITS = [
   "inbox_stretch",
   "page_inline_text_min",
   "rate_buckets",
+  "remembered_credentials",
   "row_changes",
   "row_misses",
   "seen_stretch",

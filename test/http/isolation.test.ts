@@ -171,8 +171,8 @@ test("a key deleted in one process is refused at once in another [§4.1.5] [§5.
   expect((await there.agent("GET /v1/tasks")).status).toBe(200);
   expect((await person.send(`DELETE /v1/keys/${agent.key.id}`)).status).toBe(204);
   for (const request of [
-    "GET /v1/tasks",
     `GET /v1/tasks/${task.id}`,
+    "GET /v1/tasks",
     "GET /v1/questions",
     `DELETE /v1/questions/${question.id}`,
   ] as const) {
