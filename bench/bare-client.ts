@@ -7,7 +7,7 @@ import { createClient, type InStatement, type ResultSet } from "@libsql/client";
 import { type BareStore, INDEXES, INSERT, LIST, PATCH, READ, TABLE } from "./bare-tasks.ts";
 
 /** Read batches under way at once, and reads in one: the quickest on two cores. */
-const READS = { lanes: 4, most: 128 };
+const READS = { lanes: 4, most: 32 };
 
 /** Opens the libSQL server at `url`. */
 export async function openBareClient(url: string): Promise<BareStore> {

@@ -308,8 +308,8 @@ export const HEAVY_WORK = {
 export const SERVER_STORE = {
   /** Between two looks for reads that are past their deadline. */
   sweep_every: 0.1,
-  /** Reads that share one round trip. More would let the first ones wait for the last. */
-  reads_per_request: 128,
+  /** Reads that share one round trip. With 128, the p99 of reads over 64 connections is a fifth to a half longer. */
+  reads_per_request: 32,
   /** Lists that share one: 4 pages of 1 MiB stay below the 10 MB that the server puts in an answer. */
   lists_per_request: 4,
   /** Round trips of reads under way at once; more only queue in the server, which has few cores. */
