@@ -1,5 +1,5 @@
 /**
- * The pictures of the admin page that `bun run screenshots` makes for README. It runs as a test, since
+ * The pictures of the admin page that `bun run screenshots` makes for the documents. It runs as a test, since
  * a server that has been at work for three hours is made of what tests are made of.
  */
 

@@ -1,4 +1,4 @@
-/** `bun run screenshots`: pictures of the page's main views for README, made by a real browser. */
+/** `bun run screenshots`: pictures of the page's main views for the documents, made by a real browser. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

@@ -24,7 +24,7 @@ const apnsUrl = z
   .optional();
 const apnsKey = z.string().min(1).optional();
 
-/** Each variable with its schema and default; `doc` is its row in README. */
+/** Each variable with its schema and default; `doc` is its row in docs/configuration.md. */
 export const CONFIG = {
   HOST: { doc: "Address to listen on", schema: z.string().min(1).default("127.0.0.1") },
   PORT: {
@@ -37,14 +37,14 @@ export const CONFIG = {
       .default(3000),
   },
   PUBLIC_URL: {
-    doc: "Base address shown to clients; from `HOST` and `PORT` when unset",
+    doc: "Base URL that clients use; built from `HOST` and `PORT` when unset",
     schema: url(
       /^https?:\/\/[^?#@]+$/,
       "must be an http(s) URL without a query or a credential",
     ).optional(),
   },
   DATABASE_URL: {
-    doc: "The store: `file:` for the embedded one, `http(s)://`, `libsql://` or `ws(s)://` for a libSQL server",
+    doc: "The store: `file:` for an embedded libSQL file; `http(s)://`, `libsql://` or `ws(s)://` for a libSQL server",
     schema: z
       .string()
       .refine(
@@ -56,11 +56,11 @@ export const CONFIG = {
       .default("file:data/relay.db"),
   },
   DATABASE_AUTH_TOKEN: {
-    doc: "Token for the libSQL server, when it wants one",
+    doc: "Token for the libSQL server, if it needs one",
     schema: z.string().min(1).optional(),
   },
   ADMIN_TOKEN: {
-    doc: "Opens `/admin` and `/metrics` to who has it: at least 32 characters; neither is there while it is unset",
+    doc: "Bearer token for `/admin` and `/metrics`, at least 32 characters; both are off when unset",
     schema: z
       .string()
       // What a header can hold behind `Bearer`.
@@ -68,7 +68,7 @@ export const CONFIG = {
       .optional(),
   },
   TRUST_PROXY: {
-    doc: "Proxies in front whose `X-Forwarded-For` is believed: how many entries from its right",
+    doc: "Number of reverse proxies in front: how many `X-Forwarded-For` entries, from the right, are trusted",
     schema: z
       .string()
       .regex(/^\d{1,2}$/, "must be a number of proxies from 0 to 99")
@@ -76,7 +76,7 @@ export const CONFIG = {
       .default(0),
   },
   CORS_ORIGINS: {
-    doc: "Origins of web pages that may call, separated by commas, such as `https://app.example`",
+    doc: "Web origins that may call the API, separated by commas, such as `https://app.example`",
     schema: z
       .string()
       .transform((text) => text.split(",").map((origin) => origin.trim()))
@@ -87,30 +87,30 @@ export const CONFIG = {
       .optional(),
   },
   RATE_LIMITS: {
-    doc: "`off`: no rate limits, for load tests",
+    doc: "`off` disables all rate limits; for load tests",
     schema: z.enum(["on", "off"], "must be on or off").default("on"),
   },
   ACCOUNT_CREATION: {
-    doc: "`off`: `POST /v1/accounts` is refused",
+    doc: "`off` refuses `POST /v1/accounts`",
     schema: z.enum(["open", "off"], "must be open or off").default("open"),
   },
   ATTEST: {
-    doc: "`required`: `POST /v1/accounts` wants an App Attest attestation of the app",
+    doc: "`required`: `POST /v1/accounts` needs an App Attest attestation from the app",
     schema: z.enum(["off", "required"], "must be off or required").default("off"),
   },
   ATTEST_APP_ID: {
-    doc: "Team id, dot, bundle id of the app, as in `A1B2C3D4E5.com.example.relay`; needed when `ATTEST=required`",
+    doc: "App ID (team ID, dot, bundle ID), such as `A1B2C3D4E5.com.example.relay`; required with `ATTEST=required`",
     schema: z
       .string()
       .regex(/^[A-Z0-9]{10}\.[A-Za-z0-9.-]{1,155}$/, "must be a team id, a dot and a bundle id")
       .optional(),
   },
   ATTEST_ROOT_CA_FILE: {
-    doc: "PEM file with the one root certificate to trust; Apple's App Attestation Root CA when unset",
+    doc: "PEM file with the root certificate to trust; Apple's App Attestation Root CA when unset",
     schema: z.string().min(1).optional(),
   },
   TASK_RETENTION_DAYS: {
-    doc: "Days until a `done` or `cancelled` task is deleted after its last update; `0`: never",
+    doc: "Days after its last update until a `done` or `cancelled` task is deleted; `0` keeps tasks",
     schema: z
       .string()
       .regex(/^\d{1,5}$/, "must be a number of days from 0 to 99999")
@@ -118,38 +118,38 @@ export const CONFIG = {
       .default(30),
   },
   APNS_TEAM_ID: {
-    doc: "Apple's id of your team; pushes are off while it is unset",
+    doc: "Apple Developer team ID; pushes are off when unset",
     schema: apnsId,
   },
   APNS_BUNDLE_ID: {
-    doc: "Bundle id of the app; needed for pushes",
+    doc: "Bundle ID of the app; required for pushes",
     schema: z
       .string()
       .regex(/^[A-Za-z0-9.-]{1,155}$/, "must be a bundle id")
       .optional(),
   },
-  APNS_PRODUCTION_KEY_ID: { doc: "Id of the key for production devices", schema: apnsId },
+  APNS_PRODUCTION_KEY_ID: { doc: "ID of the APNs key for production devices", schema: apnsId },
   APNS_PRODUCTION_KEY: {
-    doc: "That key (`.p8`): PEM text, or a file's path; without it production devices get no push",
+    doc: "That key (`.p8`), as PEM text or a file path; when unset, production devices get no pushes",
     schema: apnsKey,
   },
-  APNS_SANDBOX_KEY_ID: { doc: "Id of the key for sandbox devices", schema: apnsId },
+  APNS_SANDBOX_KEY_ID: { doc: "ID of the APNs key for sandbox devices", schema: apnsId },
   APNS_SANDBOX_KEY: {
-    doc: "That key: PEM text, or a file's path; without it sandbox devices get no push",
+    doc: "That key, as PEM text or a file path; when unset, sandbox devices get no pushes",
     schema: apnsKey,
   },
-  APNS_PRODUCTION_URL: { doc: "Push service for production; Apple's when unset", schema: apnsUrl },
-  APNS_SANDBOX_URL: { doc: "Push service for the sandbox; Apple's when unset", schema: apnsUrl },
+  APNS_PRODUCTION_URL: { doc: "APNs endpoint for production; Apple's when unset", schema: apnsUrl },
+  APNS_SANDBOX_URL: { doc: "APNs endpoint for the sandbox; Apple's when unset", schema: apnsUrl },
   APNS_CA_FILE: {
-    doc: "PEM file with the CA to trust instead, when the push service is a stand-in",
+    doc: "PEM file with the CA to trust when the endpoint is a stand-in for APNs",
     schema: z.string().min(1).optional(),
   },
   PUSH_CONTENT: {
-    doc: "`generic`: pushes carry no title, prompt or note; the app fetches them",
+    doc: "`generic` leaves titles, prompts and notes out of pushes; the app fetches them",
     schema: z.enum(["full", "generic"], "must be full or generic").default("full"),
   },
   LOG_LEVEL: {
-    doc: `Least severe level that is logged: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
+    doc: `Minimum level to log: ${LOG_LEVELS.map((level) => `\`${level}\``).join(", ")}`,
     schema: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
   },
 } as const;

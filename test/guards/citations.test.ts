@@ -49,6 +49,10 @@ test("the manifest names clauses that docs/interface.md has", () => {
 
 test("nothing outside the project is cited", () => {
   const outside = /(?<!docs\/)\binterface\.md|\bdecisions\.md|(?<![\w-])push\.md|§\d+ [A-Z]/;
-  const wrong = all.filter(([, line]) => outside.test(line.replace(/\[§7\.4\.2 [^\]]+\]/g, "")));
+  const wrong = all.filter(([where, line]) => {
+    // Documents link to each other: test/guards/docs.test.ts follows the links.
+    const rest = where.startsWith("docs/") ? line.replace(/\binterface\.md\b/g, "") : line;
+    return outside.test(rest.replace(/\[§7\.4\.2 [^\]]+\]/g, ""));
+  });
   expect(wrong.map(([where, line]) => `${where}: ${line.trim()}`)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Who may import whom (README, Architecture): scanned from the import lines. */
+/** Who may import whom (docs/architecture.md, Layers): scanned from the import lines. */
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";

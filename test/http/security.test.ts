@@ -1,4 +1,4 @@
-/** The security headers of every kind of answer (README, Web page). */
+/** The security headers of every kind of answer (docs/interface.md 1.2.10). */
 
 import { expect, test } from "bun:test";
 import { ADMIN, ADMIN_TOKEN } from "../support/admin.ts";

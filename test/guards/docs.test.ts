@@ -1,0 +1,114 @@
+/** The documents agree with each other and with the code: links, paths, commands, tables, terms. */
+
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { Glob } from "bun";
+import manifest from "../../package.json" with { type: "json" };
+import { CONFIG } from "../../src/config.ts";
+import { readText } from "../support/documents.ts";
+import { hasClause, readDocument } from "./document.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+const names = ["README.md", "CHANGELOG.md", ...new Glob("docs/*.md").scanSync(root)].sort();
+const documents = new Map<string, string>();
+for (const name of names) documents.set(name, await readText(name));
+const document = await readDocument();
+
+/** Lines of a document that are not code. */
+const prose = (text: string): string => text.replace(/^ *```.*?^ *```/gms, "");
+
+/** The addresses of a document's headings, as GitHub makes them. */
+const anchorsOf = (text: string): string[] =>
+  [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+const links = [...documents].flatMap(([from, text]) =>
+  [...prose(text).matchAll(/\[([^\]]*)\]\(([^)\s]+)\)/g)]
+    .map(([, shown, to]) => ({ from, shown: shown!, to: to! }))
+    .filter(({ to }) => !/^https?:/.test(to)),
+);
+
+test("every link leads to a file and a heading that exist", () => {
+  expect(links.length).toBeGreaterThan(100);
+  const wrong = links.filter(({ from, to }) => {
+    const [path = "", anchor] = to.split("#");
+    const file = path === "" ? from : normalize(join(dirname(from), path));
+    if (!existsSync(root + file)) return true;
+    return anchor !== undefined && !anchorsOf(documents.get(file) ?? "").includes(anchor);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("a link that shows a clause leads to the section of that clause", () => {
+  const shown = links.filter(
+    ({ shown, to }) => /^\d+(\.\d+)*$/.test(shown) && to.includes("interface.md#"),
+  );
+  expect(shown.length).toBeGreaterThan(20);
+  const titles = [...document.text.matchAll(/^#+ (\d+(?:\.\d+)*) /gm)].map(([, number]) => number!);
+  const wrong = shown.filter(({ shown, to }) => {
+    // The nearest heading: of the clause itself, or of the section it stands in.
+    const section = titles.filter((title) => `${shown}.`.startsWith(`${title}.`)).at(-1)!;
+    const anchor = to.split("#")[1]!;
+    const start = `${section.replaceAll(".", "")}-`;
+    return !hasClause(document, shown) || !anchor.startsWith(start);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("README leads to every document, and stays short", () => {
+  const readme = documents.get("README.md")!;
+  const linked = links.filter(({ from }) => from === "README.md").map(({ to }) => to.split("#")[0]);
+  expect(names.filter((name) => name !== "README.md" && !linked.includes(name))).toEqual([]);
+  expect(readme.split("\n").length).toBeLessThanOrEqual(220);
+});
+
+/** What a document says in backticks, outside of blocks of code. */
+const quoted = [...documents].flatMap(([from, text]) =>
+  from === "CHANGELOG.md"
+    ? []
+    : [...prose(text).matchAll(/`([^`\n]+)`/g)].map(([, words]) => ({ from, words: words! })),
+);
+
+test("every path that a document names exists", () => {
+  const paths = quoted.filter(({ words }) =>
+    /^(src|db|routers|test|bench|scripts|docs)\/[\w./-]+$/.test(words),
+  );
+  expect(paths.length).toBeGreaterThan(50);
+  expect(paths.filter(({ words }) => !existsSync(root + words))).toEqual([]);
+});
+
+test("every command that a document names is one of package.json", () => {
+  const commands = quoted.flatMap(({ from, words }) =>
+    [...words.matchAll(/\bbun run ([\w:]+)(?![\w:*])/g)].map(([, name]) => ({ from, name: name! })),
+  );
+  expect(commands.length).toBeGreaterThan(20);
+  const scripts = Object.keys(manifest.scripts);
+  // `bun run bench:*` stands for all of them.
+  const isKnown = (name: string) =>
+    scripts.some((script) => script === name || (name.endsWith(":") && script.startsWith(name)));
+  expect(commands.filter(({ name }) => !isKnown(name))).toEqual([]);
+});
+
+test("docs/configuration.md lists every variable with its default and description", () => {
+  const expected = Object.entries(CONFIG).map(([name, { doc, schema }]) => {
+    const standard = schema.parse(undefined);
+    return `| \`${name}\` | ${standard === undefined ? "" : `\`${standard}\` `}| ${doc} |`;
+  });
+  const rows = documents.get("docs/configuration.md")!.matchAll(/^\| `[A-Z_]+` \|.*$/gm);
+  expect([...rows].map(([row]) => row)).toEqual(expected);
+});
+
+test("docs/glossary.md has each term once, in order, with its meaning and its place", () => {
+  const rows = [...documents.get("docs/glossary.md")!.matchAll(/^\| (?!Term|---)(.*) \|$/gm)];
+  const entries = rows.map(([, row]) => row!.split(" | "));
+  expect(entries.length).toBeGreaterThan(60);
+  expect(entries.filter((cells) => cells.length !== 3 || cells.includes(""))).toEqual([]);
+  const terms = entries.map(([term]) => term!.toLowerCase());
+  const sorted = [...new Set(terms)].sort((a, b) => (a < b ? -1 : 1));
+  expect(terms).toEqual(sorted);
+});

@@ -1,0 +1,46 @@
+/** README and the pages of `docs/` as tests read them: sections, commands, links. */
+
+const root = new URL("../../", import.meta.url);
+
+/** The text of a document, by its path in the project. */
+export const readText = (path: string): Promise<string> => Bun.file(new URL(path, root)).text();
+
+/** The part of a document under this heading, up to the next one of the same or a higher level. */
+export function sectionOf(text: string, title: string): string {
+  const lines = text.split("\n");
+  const from = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, "") === title);
+  if (from < 0) throw new Error(`no section is called "${title}"`);
+  const depth = lines[from]!.indexOf(" ");
+  let in_code = false;
+  const end = lines.findIndex((line, i) => {
+    if (line.startsWith("```")) in_code = !in_code;
+    return i > from && !in_code && new RegExp(`^#{1,${depth}} `).test(line);
+  });
+  return lines.slice(from + 1, end < 0 ? undefined : end).join("\n");
+}
+
+/** The blocks of code in this language, in order. */
+export function codeIn(text: string, language: string): string[] {
+  const blocks = text.matchAll(/^ *```(\w+)\n(.*?)^ *```/gms);
+  return [...blocks].filter(([, name]) => name === language).map(([, , code]) => code!);
+}
+
+/** The address that the documents name. */
+export const ADDRESS = "http://127.0.0.1:3000";
+
+/** Runs shell commands as a document shows them, against this server; `output` is what they have printed so far. */
+export function runShell(commands: string, url: string) {
+  const script = commands.replaceAll(ADDRESS, url);
+  const shell = Bun.spawn(["bash", "-c", `set -e\n${script}`], { stdout: "pipe", stderr: "pipe" });
+  let text = "";
+  const printed = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of shell.stdout) text += decoder.decode(chunk, { stream: true });
+  })();
+  return {
+    output: (): string => text,
+    /** Its exit code, once all it printed has been read. */
+    ended: printed.then(() => shell.exited),
+    [Symbol.dispose]: (): void => shell.kill(),
+  };
+}
