@@ -6,15 +6,6 @@ import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
 
 const p = sql.placeholder;
 
-/** Placeholder `token_digest`: the account of a token, unless it is deleted. */
-export const accountByToken = select(
-  qb
-    .select({ id: accounts.id })
-    .from(accounts)
-    .where(and(eq(accounts.token_digest, p("token_digest")), isNull(accounts.deleted_at))),
-  { one: true },
-);
-
 /** Placeholder `id`. */
 export const accountById = select(
   qb
@@ -36,15 +27,17 @@ export const updateSettings = statement(
 );
 
 /**
- * Placeholders `token_digest`, `change_id`; guarded by `id`, the digest of the `old_token`, and that
- * no account has the new one, not even a deleted one.
+ * Stamps an account one of whose credentials, `old_digest`, is about to become `digest`. Guarded by
+ * `id`, and that nobody has the new one, not even a deleted account.
  */
-export const replaceToken = statement(
+export const stampTokenReplacement = statement(
   updateSet(
     accounts,
-    ["token_digest", "change_id"],
-    sql`id = ${p("id")} and token_digest = ${p("old_token")} and deleted_at is null
-      and not exists (select 1 from accounts where token_digest = ${p("token_digest")})`,
+    ["change_id"],
+    sql`id = ${p("id")} and deleted_at is null
+      and exists (select 1 from credentials where digest = ${p("old_digest")} and account_id = ${p("id")} and key_id is null)
+      and not exists (select 1 from credentials where digest = ${p("digest")})
+      and not exists (select 1 from accounts where token_digest = ${p("digest")})`,
   ),
 );
 

@@ -13,21 +13,6 @@ export function ofLiveKey(table: "tasks" | "questions" | "items") {
   return sql`exists (select 1 from keys where keys.id = ${sql.identifier(table)}.key_id and keys.deleted_at is null)`;
 }
 
-/** Placeholder `secret_digest`: the key of a secret, unless it or its account is deleted. */
-export const keyBySecret = select(
-  qb
-    .select({
-      id: keys.id,
-      account_id: keys.account_id,
-      last_used_at: keys.last_used_at,
-      last_host: keys.last_host,
-      last_client: keys.last_client,
-    })
-    .from(keys)
-    .where(and(eq(keys.secret_digest, p("secret_digest")), isNull(keys.deleted_at))),
-  { one: true },
-);
-
 const columns = {
   key: {
     id: keys.id,
@@ -89,16 +74,15 @@ export const updateHost = statement(updateSet(keys, ["last_host", "change_id"], 
 export const updateClient = statement(updateSet(keys, ["last_client", "change_id"], unchanged));
 
 /**
- * Unless it was touched between `not_after` and `not_before`; what is later was written by a clock
- * that was ahead. Placeholders `id`, `last_used_at`, `not_after`, `not_before` (timestamps).
+ * True in SQL unless the row was touched between the placeholders `not_after` and `not_before`
+ * (timestamps). A later one was written by a clock that was ahead.
  */
+export const isTouchDue = sql`(last_used_at is null or last_used_at <= ${sql.param(p("not_after"), keys.last_used_at)}
+  or last_used_at >= ${sql.param(p("not_before"), keys.last_used_at)})`;
+
+/** Placeholders `id`, `last_used_at`, and those of {@link isTouchDue}. */
 export const touchKey = statement(
-  updateSet(
-    keys,
-    ["last_used_at"],
-    sql`id = ${p("id")} and (last_used_at is null or last_used_at <= ${sql.param(p("not_after"), keys.last_used_at)}
-      or last_used_at >= ${sql.param(p("not_before"), keys.last_used_at)})`,
-  ),
+  updateSet(keys, ["last_used_at"], sql`id = ${p("id")} and ${isTouchDue}`),
 );
 
 /** Tombstone. Placeholders `id`, `account_id`, `deleted_at`, `change_id`. */

@@ -17,6 +17,8 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { PackedEntry } from "../src/model/activity.ts";
+import type { ClientInfo } from "../src/model/client.ts";
+import type { CredentialKind, CredentialMaker } from "../src/model/credential.ts";
 import type { Device } from "../src/model/device.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Environment, PushKind, PushRecord } from "../src/model/push.ts";
@@ -50,6 +52,45 @@ export const accounts = sqliteTable(
   (t) => [
     uniqueIndex("accounts_token").on(t.token_digest),
     index("accounts_deleted").on(t.deleted_at).where(sql`deleted_at is not null`),
+  ],
+);
+
+/**
+ * What a caller proves itself with, one row each: the sign-ins of an account and the secrets of a
+ * key (docs/interface.md 4.1). The table is WITHOUT ROWID, so that a request finds its row at once.
+ *
+ * Triggers (migration 0018) keep it true, whichever version writes. The tombstone of a key or an
+ * account deletes its credentials. A row that is inserted in `accounts` or `keys` gets a credential
+ * with its `token_digest` or `secret_digest`, which version 0.1.0 reads; a digest that is replaced
+ * on either side is replaced on the other, and one that ends here ends there.
+ */
+export const credentials = sqliteTable(
+  "credentials",
+  {
+    /** Of the token or the secret: see `digest` in src/ids.ts. */
+    digest: text().primaryKey(),
+    /** `ses_…` of an account, `crd_…` of a key; it stays when the digest is replaced. */
+    id: text().notNull(),
+    kind: text().$type<CredentialKind>().notNull(),
+    account_id: text().notNull(),
+    /** Null for a credential of the account itself. */
+    key_id: text(),
+    /** Null unless the client gave one. */
+    label: text(),
+    made_by: text().$type<CredentialMaker>().notNull(),
+    created_at: timestamp().notNull(),
+    /** Of a key's credential; written at most once a minute. */
+    last_used_at: timestamp(),
+    /** The key's, so that authenticating a request reads this row alone. */
+    last_host: text(),
+    last_client: text({ mode: "json" }).$type<ClientInfo>(),
+    /** From then on it is refused; null: never. */
+    expires_at: timestamp(),
+  },
+  (t) => [
+    uniqueIndex("credentials_id").on(t.id),
+    index("credentials_account").on(t.account_id, t.created_at, t.id),
+    index("credentials_key").on(t.key_id).where(sql`key_id is not null`),
   ],
 );
 

@@ -117,7 +117,7 @@ export async function startApp(app_deps: AppDeps) {
   const outbox = createOutbox(store);
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaiters({ feed, clock });
-  const auth = createAuth({ store });
+  const auth = createAuth({ store, clock });
   const sender = createSender({ config, services: push_services, store, clock, ids, log });
   const wakeSender = sender.wake;
   const deps: ServiceDeps = {

@@ -1,8 +1,8 @@
 /** From a bearer token to a caller; the store is asked each time, so a deletion works at once. */
 
-import { accountByToken } from "../../db/accounts.ts";
-import { keyBySecret } from "../../db/keys.ts";
+import { credentialOwner } from "../../db/credentials.ts";
 import type { Store } from "../../db/store.ts";
+import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
@@ -17,6 +17,7 @@ export interface Authenticated {
 
 export interface KeyUsage {
   readonly caller: KeyCaller;
+  /** When the credential was used, which is once a minute at the most (§2.3.2). */
   readonly last_used_at: number | null;
   readonly last_host: string | null;
   readonly last_client: ClientInfo | null;
@@ -26,36 +27,30 @@ const BEARER = /^bearer +(mc[ak]_[\w-]{1,200})$/i;
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/** The kind of a credential and its digest; null for a header that has not the shape of one. */
-function credentialOf(header: string | null): [Caller["kind"], string] | null {
+/** The digest of the credential in a header; null when the header does not have the shape of one. */
+function digestOf(header: string | null): string | null {
   const [, secret] = (header !== null && BEARER.exec(header)) || [];
-  return secret === undefined
-    ? null
-    : [secret.startsWith("mca_") ? "account" : "key", digest(secret)];
+  return secret === undefined ? null : digest(secret);
 }
 
-export function createAuth({ store }: { store: Pick<Store, "kind" | "read"> }) {
+interface AuthOptions {
+  readonly store: Pick<Store, "kind" | "read">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export function createAuth({ store, clock }: AuthOptions) {
   /** By digest, what the last look-up of each credential gave, while the store is a round trip away. */
   const remembered = store.kind === "server" ? new Map<string, Authenticated>() : null;
 
-  const find = async (kind: Caller["kind"], credential: string): Promise<Authenticated | null> => {
-    if (kind === "account") {
-      const [account] = await store.read(accountByToken({ token_digest: credential }));
-      if (!account) return null;
-      return { caller: { kind, account_id: account.id, credential }, usage: null };
+  const find = async (credential: string): Promise<Authenticated | null> => {
+    const [owner] = await store.read(credentialOwner({ digest: credential }));
+    if (!owner || (owner.expires_at !== null && owner.expires_at <= clock.now())) return null;
+    const { account_id, key_id, last_used_at, last_host, last_client } = owner;
+    if (key_id === null) {
+      return { caller: { kind: "account", account_id, credential }, usage: null };
     }
-    const [key] = await store.read(keyBySecret({ secret_digest: credential }));
-    if (!key) return null;
-    const caller = { kind, account_id: key.account_id, key_id: key.id, credential };
-    return {
-      caller,
-      usage: {
-        caller,
-        last_used_at: key.last_used_at,
-        last_host: key.last_host,
-        last_client: key.last_client,
-      },
-    };
+    const caller = { kind: "key", account_id, key_id, credential } as const;
+    return { caller, usage: { caller, last_used_at, last_host, last_client } };
   };
 
   return {
@@ -64,14 +59,13 @@ export function createAuth({ store }: { store: Pick<Store, "kind" | "read"> }) {
 
     /** Resolves an `Authorization` header; null when it holds no valid credential. */
     async authenticate(header: string | null): Promise<Authenticated | null> {
-      const credential = credentialOf(header);
-      if (!credential) return null;
-      const [kind, secret_digest] = credential;
-      const found = await find(kind, secret_digest);
+      const credential = digestOf(header);
+      if (credential === null) return null;
+      const found = await find(credential);
       if (!remembered) return found;
       if (remembered.size >= LIMITS.remembered_credentials) remembered.clear();
-      if (found) remembered.set(secret_digest, found);
-      else remembered.delete(secret_digest);
+      if (found) remembered.set(credential, found);
+      else remembered.delete(credential);
       return found;
     },
 
@@ -81,13 +75,13 @@ export function createAuth({ store }: { store: Pick<Store, "kind" | "read"> }) {
      */
     recall(header: string | null): Authenticated | null {
       if (!remembered) return null;
-      const credential = credentialOf(header);
-      return (credential && remembered.get(credential[1])) ?? null;
+      const credential = digestOf(header);
+      return (credential !== null && remembered.get(credential)) || null;
     },
 
     /** Throws `401 unauthorized` when the credential has ended since (§4.1.5). */
     async assertLive(caller: Caller): Promise<void> {
-      if (!(await find(caller.kind, caller.credential))) fail("unauthorized");
+      if (!(await find(caller.credential))) fail("unauthorized");
     },
   };
 }

@@ -4,7 +4,7 @@ import {
   accountById,
   deleteAccount,
   insertAccount,
-  replaceToken,
+  stampTokenReplacement,
   updateSettings,
 } from "../../db/accounts.ts";
 import {
@@ -13,6 +13,7 @@ import {
   insertCreation,
   type Lately,
 } from "../../db/creations.ts";
+import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
 import { fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
@@ -101,23 +102,20 @@ export function createAccounts(deps: AccountsDeps) {
     },
 
     /**
-     * Gives a new token and ends the old one, its waits and streams (docs/interface.md 5.2.4).
+     * Replaces the token that the caller sent; its waits and streams end (docs/interface.md 5.2.4).
      * The new one is `given`, where the client made it: `422 fields.token` when it is another
      * account's. Given the token that it has already, nothing changes.
      */
     async replaceToken(caller: AccountCaller, given?: string): Promise<{ token: string }> {
       const { account_id, credential } = caller;
       const token = given ?? ids.secret("mca");
-      if (digest(token) === credential) return { token };
+      const replacement = { digest: digest(token), old_digest: credential };
+      if (replacement.digest === credential) return { token };
       const change_id = ids.stamp();
       const happened = await commit({
         statements: [
-          replaceToken({
-            id: account_id,
-            token_digest: digest(token),
-            old_token: credential,
-            change_id,
-          }),
+          stampTokenReplacement({ id: account_id, ...replacement, change_id }),
+          replaceDigest({ ...replacement, stamp_id: account_id, stamp: change_id }),
         ],
         events: [
           {

@@ -15,11 +15,11 @@ interface KeyActivityOptions {
   readonly log: Log;
 }
 
-/** Keys whose last write is remembered, so that clocks that differ lead to no more of them. */
+/** Credentials whose last write is remembered, so that clocks that differ lead to no more of them. */
 const REMEMBERED = 10_000;
 
 export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
-  /** When this process wrote `last_used_at`, by {@link Clock.elapsed}. */
+  /** By credential: when this process wrote `last_used_at`, by {@link Clock.elapsed}. */
   const touched = new Map<string, number>();
 
   const quietly = (work: Promise<unknown>): Promise<void> =>
@@ -33,18 +33,18 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
       },
     );
   /** A stamp that is as far ahead as it may lag behind is of a clock that was wrong. */
-  const isDue = (key_id: string, last_used_at: number | null): boolean => {
+  const isDue = (credential: string, last_used_at: number | null): boolean => {
     const every = LIMITS.last_used_every;
     if (last_used_at !== null && Math.abs(clock.now() - last_used_at) < every) return false;
-    const at = touched.get(key_id);
+    const at = touched.get(credential);
     return at === undefined || clock.elapsed() - at >= every;
   };
 
   const touch = (caller: KeyCaller): Promise<void> => {
     if (touched.size >= REMEMBERED) touched.clear();
-    touched.set(caller.key_id, clock.elapsed());
+    touched.set(caller.credential, clock.elapsed());
     return keys.touch(caller).catch((error: unknown) => {
-      touched.delete(caller.key_id);
+      touched.delete(caller.credential);
       throw error;
     });
   };
@@ -61,7 +61,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
     /** Resolves when what is due now was written; undefined when nothing is. */
     record(usage: KeyUsage, host: string | null): Promise<void> | undefined {
       const { caller, last_used_at, last_host } = usage;
-      const used = isDue(caller.key_id, last_used_at);
+      const used = isDue(caller.credential, last_used_at);
       const moved = host !== null && (host !== last_host || hosts.has(caller.key_id));
       if (!used && !moved) return undefined;
       return quietly(Promise.all([used && touch(caller), moved && hosts.set(caller, host)]));

@@ -1,5 +1,6 @@
 /** API keys: create, list, label, delete, and what is known of their use (docs/interface.md 5.4). */
 
+import { touchCredential } from "../../db/credentials.ts";
 import {
   deleteKey,
   insertKey,
@@ -144,13 +145,10 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     async touch(caller: KeyCaller): Promise<void> {
       const now = clock.now();
       const every = LIMITS.last_used_every;
+      const use = { last_used_at: now, not_after: now - every, not_before: now + every };
       await store.write([
-        touchKey({
-          id: caller.key_id,
-          last_used_at: now,
-          not_after: now - every,
-          not_before: now + every,
-        }),
+        touchKey({ id: caller.key_id, ...use }),
+        touchCredential({ digest: caller.credential, ...use }),
       ]);
     },
 

@@ -67,6 +67,7 @@ const KEPT = {
   push_records: 0,
   items: 2,
   idempotency: 3,
+  credentials: 2,
   // The entries of its fifteen requests.
   activity_blocks: 1,
   accounts: 1,

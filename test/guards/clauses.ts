@@ -54,6 +54,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.2.1", "201 with account and token"),
   clause("§5.2.2", "the account"),
   clause("§5.2.3", "the settings"),
+  clause("§5.2.4", "a new token; the old one ends"),
   clause("§5.2.5", "204; the account and all of it"),
   clause("§5.3.2", "creates or replaces"),
   clause("§5.3.2(1)", "the response repeats the fields"),
@@ -169,4 +170,5 @@ export const CLAUSES: readonly Clause[] = [
   clause("§15.2", "names of requests"),
 
   clause("§17.1", "all routes are under /v1"),
+  clause("§17.4", "two successive versions serve one store"),
 ];

@@ -56,7 +56,7 @@ export async function openTaskService(url: string) {
       return gate ? gate.then(() => send(statements)) : send(statements);
     },
   };
-  const auth = createAuth({ store });
+  const auth = createAuth({ store, clock });
   const feed = createFeed({ source: { ...outbox, pollEvery: real.pollEvery }, clock, log });
   const deps = {
     store,

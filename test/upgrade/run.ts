@@ -95,6 +95,13 @@ async function send(relay: Relay, token: string | null, request: string, body?: 
   return text === "" ? null : JSON.parse(text);
 }
 
+async function statusOf(relay: Relay, token: string, path: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(relay.url + path, { headers });
+  await response.text();
+  return response.status;
+}
+
 /** The event stream of an account, as text. */
 async function watch(relay: Relay, token: string) {
   const response = await fetch(`${relay.url}/v1/events`, {
@@ -151,6 +158,28 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
     for (const one of seen) assert.deepEqual(one, seen[0]);
     return streams;
   };
+  /** A token and a secret that either version gave or replaced are good at both, or at neither. */
+  const shareCredentials = async (one: Relay, two: Relay) => {
+    const person = await send(one, null, "POST /v1/accounts");
+    const agent = await send(two, person.token, "POST /v1/keys", { label: "shared" });
+    await send(one, agent.secret, "GET /v1/tasks");
+    let current: string = person.token;
+    for (const [replacer, other] of [
+      [one, two],
+      [two, one],
+    ] as const) {
+      const { token } = await send(replacer, current, "POST /v1/account/token", {});
+      await send(other, token, "GET /v1/account");
+      for (const relay of [one, two]) {
+        assert.equal(await statusOf(relay, current, "/v1/account"), 401, "a replaced token");
+      }
+      current = token;
+    }
+    await send(one, current, `DELETE /v1/keys/${agent.key.id}`);
+    for (const relay of [one, two]) {
+      assert.equal(await statusOf(relay, agent.secret, "/v1/tasks"), 401, "a deleted key's secret");
+    }
+  };
   const say = (what: string) => process.stdout.write(`  ${what}\n`);
 
   await work([old]);
@@ -158,6 +187,8 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
   assert.notEqual(next.version, old.version, "two versions");
   await work([old, next]);
   await work([next, old]);
+  await shareCredentials(old, next);
+  await shareCredentials(next, old);
   say(`${old.version} and ${next.version} serve one store and see each other's events`);
   // A deletion at one of them ends the streams at both.
   const gone = await send(next, null, "POST /v1/accounts");

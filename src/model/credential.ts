@@ -1,0 +1,7 @@
+/** Credentials: what an account or a key proves itself with (docs/interface.md 4.1). */
+
+/** `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. */
+export type CredentialKind = "account_token" | "key_secret";
+
+/** How a credential came about: `account`, at the request of the account itself. */
+export type CredentialMaker = "account";
