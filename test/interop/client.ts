@@ -1,0 +1,61 @@
+/** What `bun run interop` tries Relay with: clients that other people wrote. */
+
+/** Columns of the table of each surface, in order. */
+export const CHECKS = {
+  rest: [
+    "generate",
+    "compile",
+    "account",
+    "task",
+    "ask",
+    "inbox",
+    "lists",
+    "events",
+    "error",
+    "timestamps",
+  ],
+  mcp: ["list", "call", "ask", "pending", "cancel", "error"],
+} as const;
+
+export type Surface = keyof typeof CHECKS;
+
+/** `ok`: works. `none`: not tried, or the client has no such thing. Else what went wrong, in a line. */
+export type Outcome = "ok" | "none" | { readonly fault: string };
+
+export interface Result {
+  /** Version of the client, as its users name it. */
+  readonly version: string;
+  /** By check of `CHECKS`; one that is absent counts as `none`. */
+  readonly checks: Readonly<Record<string, Outcome>>;
+}
+
+/** A client. A file of `rest/` or `mcp/` exports its clients as `clients`. */
+export interface Client {
+  /** The name that its users know; no other client has it. */
+  readonly name: string;
+  readonly surface: Surface;
+  /** Programs that must be on the PATH, such as `go`; the client is skipped without them. */
+  readonly needs: readonly string[];
+  /** Installs or generates the client in `context.dir` and tries it. What it throws is a fault. */
+  run(context: Context): Promise<Result>;
+}
+
+interface ExecOptions {
+  /** Relative to the folder of the client; default that folder. */
+  readonly cwd?: string;
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Until it is ended; default 600. */
+  readonly seconds?: number;
+}
+
+export interface Context {
+  /** Address of a running Relay without rate limits. */
+  readonly url: string;
+  /** An empty folder of the client's own, as a path; it goes when the run ends. */
+  readonly dir: string;
+  /** Runs a program to its end and gives its standard output; throws with the end of its output. */
+  exec(command: readonly string[], options?: ExecOptions): Promise<string>;
+  /** Writes a file of the folder, with the folders above it. */
+  write(path: string, content: string): Promise<void>;
+}
