@@ -1,4 +1,4 @@
-/** `bun run demo`: a person and an agent at work over HTTP, step by step, in one terminal. */
+/** `bun run demo`: a person and an agent use Relay over HTTP, step by step, in one terminal. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,22 +6,22 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs, styleText } from "node:util";
-import type { Account } from "../src/model/account.ts";
-import type { Key } from "../src/model/key.ts";
+import { type Client, createClient } from "../src/client/client.ts";
+import { RelayError } from "../src/client/error.ts";
+import type { StreamEvent } from "../src/model/event.ts";
 import type { Question } from "../src/model/question.ts";
-import type { Task } from "../src/model/task.ts";
 
 const HELP = `Usage: bun run demo [--url <address>] [--yes]
 
 A person and an agent exchange a task and a question through Relay.
 
-  --url <address>  a server that runs, such as http://127.0.0.1:3000; also RELAY_URL.
-                   Without it the demo starts one on a temporary store.
-  --yes            answers the question by itself
-  --help           shows this text
+  --url <address>  a running server, such as http://127.0.0.1:3000 (or set RELAY_URL);
+                   by default, the demo starts one with a temporary store
+  --yes            answer the question automatically
+  --help           show this text
 `;
 
-/** Ends the demo with one line for the person who runs it. */
+/** Ends the demo with a one-line message. */
 class DemoFault extends Error {}
 
 type Role = "person" | "agent" | "event";
@@ -33,12 +33,12 @@ function say(role: Role, text: string): void {
   process.stdout.write(`${coloured ? styleText(COLOUR[role], name) : name}${text}\n`);
 }
 
-/** What is to be undone at the end, however it comes; the last one first. */
+/** Clean-up steps, run at every kind of exit, the last one first. */
 const undo: (() => Promise<unknown>)[] = [];
 
 let ending = false;
 
-/** Undoes, then ends the process; only the first cause counts. */
+/** Cleans up, then exits; only the first call counts. */
 async function end(code: number, fault?: string): Promise<void> {
   if (ending) return;
   ending = true;
@@ -55,7 +55,7 @@ async function startServer(): Promise<string> {
   undo.push(async () => rmSync(folder, { recursive: true, force: true }));
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const server = Bun.spawn([process.execPath, main], {
-    // Nothing else of the environment: the demo must not touch the store that it may name.
+    // Nothing else of the environment: it may name a real store.
     env: {
       PATH: process.env.PATH ?? "",
       PORT: "0",
@@ -80,42 +80,8 @@ async function startServer(): Promise<string> {
   throw new DemoFault(`the server did not start: ${(await server.stderr.text()).trim()}`);
 }
 
-/** Requests with one credential. */
-function client(url: string, credential?: string) {
-  const open = async (request: `${string} /${string}`, body?: object): Promise<Response> => {
-    const [method, path] = request.split(" ") as [string, string];
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        ...(credential && { authorization: `Bearer ${credential}` }),
-        ...(body && { "content-type": "application/json" }),
-        "x-agent-host": "demo",
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    }).catch(() => {
-      throw new DemoFault(`no server answers at ${url}`);
-    });
-    if (response.ok) return response;
-    const problem = (await response.json().catch(() => null)) as { detail?: string } | null;
-    throw new DemoFault(`${request}: ${response.status} ${problem?.detail ?? "is not of Relay"}`);
-  };
-  const send = async <Body>(request: `${string} /${string}`, body?: object): Promise<Body> => {
-    const response = await open(request, body);
-    if (response.status === 204) return undefined as Body;
-    return (await response.json().catch(() => {
-      throw new DemoFault(`${request}: the answer is not of Relay`);
-    })) as Body;
-  };
-  return { open, send };
-}
-
-interface StreamEvent {
-  readonly name: string;
-  readonly data: { readonly task?: Task; readonly unread?: number; readonly question?: Question };
-}
-
-/** Prints each event of the account as it comes; `next` resolves to the first that matches. */
-function follow(stream: NonNullable<Response["body"]>) {
+/** Prints each event of the account; `next` resolves to the first that matches, past ones included. */
+function follow(person: Client) {
   const seen: StreamEvent[] = [];
   let changed = Promise.withResolvers<boolean>();
   const wake = (more: boolean) => {
@@ -123,46 +89,58 @@ function follow(stream: NonNullable<Response["body"]>) {
     if (more) changed = Promise.withResolvers();
   };
   const read = async () => {
-    let rest = "";
-    for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
-      const frames = (rest + chunk).split("\n\n");
-      rest = frames.pop()!;
-      for (const frame of frames) {
-        const [, name, data] = /^event: (\S+)\ndata: (.*)$/.exec(frame) ?? [];
-        if (!name || !data) continue;
-        const event = { name, data: JSON.parse(data) as StreamEvent["data"] };
-        say("event", [name, ...describe(event)].join("  "));
-        seen.push(event);
-        wake(true);
-      }
+    for await (const event of person.events()) {
+      say("event", [event.name, ...describe(event)].join("  "));
+      seen.push(event);
+      wake(true);
     }
   };
   void read()
     .catch(() => {})
     .then(() => wake(false));
-  return async (matches: (event: StreamEvent) => boolean): Promise<StreamEvent> => {
+  return async <Name extends StreamEvent["name"]>(
+    name: Name,
+    matches: (event: Extract<StreamEvent, { name: Name }>) => boolean = () => true,
+  ) => {
     for (;;) {
       const { promise } = changed;
-      const found = seen.find(matches);
+      const found = seen
+        .filter((event): event is Extract<StreamEvent, { name: Name }> => event.name === name)
+        .find(matches);
       if (found) return found;
       if (!(await promise)) throw new DemoFault("the event stream ended early");
     }
   };
 }
 
-function describe({ data: { task, question, unread } }: StreamEvent): string[] {
-  if (unread !== undefined) return [`${unread} unread`];
-  if (question) return [question.status, ...(question.answer ? [`"${question.answer}"`] : [])];
-  if (!task) return [];
-  const progress = task.progress === null ? [] : [`${task.progress} %`];
-  return [task.status, ...progress, ...(task.status_note ? [task.status_note] : [])];
+function describe({ name, data }: StreamEvent): string[] {
+  switch (name) {
+    case "inbox.updated":
+      return [`${data.unread} unread`];
+    case "question.created":
+    case "question.updated": {
+      const { status, answer } = data.question;
+      return [status, ...(answer === null ? [] : [`"${answer}"`])];
+    }
+    case "task.created":
+    case "task.updated": {
+      const { status, progress, status_note } = data.task;
+      return [
+        status,
+        ...(progress === null ? [] : [`${progress} %`]),
+        ...(status_note === null ? [] : [status_note]),
+      ];
+    }
+    default:
+      return [];
+  }
 }
 
 /** The option that the person types, by its number or its label. */
 async function typedAnswer({ options }: Question): Promise<string> {
   const lines = createInterface({ input: process.stdin });
   undo.push(async () => lines.close());
-  const prompt = `types the answer, 1 to ${options.length}, then Enter:`;
+  const prompt = `type the answer, 1 to ${options.length}, then Enter:`;
   say("person", prompt);
   for await (const line of lines) {
     const typed = line.trim().toLowerCase();
@@ -172,77 +150,62 @@ async function typedAnswer({ options }: Question): Promise<string> {
     if (chosen !== undefined) return chosen;
     say("person", prompt);
   }
-  throw new DemoFault("standard input ended without an answer; --yes answers by itself");
-}
-
-/** The agent asks and sleeps until the person has answered. */
-async function askAndWait(agent: ReturnType<typeof client>, body: object) {
-  let question = await agent.send<Question>("POST /v1/questions?wait=50", body);
-  while (question.status === "pending") {
-    say("agent", "still waits");
-    question = await agent.send<Question>(`GET /v1/questions/${question.id}?wait=50`);
-  }
-  return { question, at: performance.now() };
+  throw new DemoFault("standard input ended without an answer; use --yes to answer automatically");
 }
 
 async function play(url: string, unattended: boolean): Promise<void> {
   process.stdout.write(`A person and an agent at ${url}\n\n`);
+  const connect = (credential?: string) =>
+    createClient({ url, agent_host: "demo", ...(credential && { credential }) });
 
   say("person", "creates an account");
-  const { account, token } = await client(url).send<{ account: Account; token: string }>(
-    "POST /v1/accounts",
-    {},
-  );
-  const person = client(url, token);
-  // A server that goes on running keeps nothing of the demo.
-  undo.push(() => person.send("DELETE /v1/account"));
+  const { account, token } = await connect().accounts.create();
+  const person = connect(token);
+  // The demo leaves nothing behind on a server that keeps running.
+  undo.push(() => person.accounts.delete());
 
-  say("person", `creates a key for the agent of account ${account.id}`);
-  const { key, secret } = await person.send<{ key: Key; secret: string }>("POST /v1/keys", {
-    label: "Demo agent",
-  });
-  const agent = client(url, secret);
+  say("person", `creates a key for an agent in account ${account.id}`);
+  const { key, secret } = await person.keys.create({ label: "Demo agent" });
+  const agent = connect(secret);
 
   say("person", "opens the event stream");
-  const next = follow((await person.open("GET /v1/events")).body!);
-  await next(({ name }) => name === "ready");
+  const next = follow(person);
+  await next("ready");
 
   say("agent", `starts a task with the key ${key.prefix}…${key.last4}`);
-  const task = await agent.send<Task>("POST /v1/tasks", {
-    title: "Release version 2",
-    status: "in_progress",
-  });
-  const update = (patch: object) => agent.send<Task>(`PATCH /v1/tasks/${task.id}`, patch);
+  const task = await agent.tasks.create({ title: "Release version 2", status: "in_progress" });
   for (const [progress, status_note] of [
-    [20, "Builds the packages"],
-    [60, "Runs the tests"],
+    [20, "Building the packages"],
+    [60, "Running the tests"],
   ] as const) {
     await Bun.sleep(300);
     say("agent", `reports ${progress} %`);
-    await update({ progress, status_note });
+    await agent.tasks.update(task.id, { progress, status_note });
   }
 
-  const ask = {
-    prompt: "All tests pass. Where shall I release it?",
-    kind: "choice",
-    options: ["Staging", "Production", "Nowhere"],
-    task_id: task.id,
-  };
-  say("agent", `asks "${ask.prompt}" and waits`);
-  const waiting = askAndWait(agent, ask);
+  const prompt = "All tests pass. Where should I release it?";
+  say("agent", `asks "${prompt}" and waits`);
+  const waiting = agent.questions
+    .askAndWait({
+      prompt,
+      kind: "choice",
+      options: ["Staging", "Production", "Nowhere"],
+      task_id: task.id,
+    })
+    .then((question) => ({ question, at: performance.now() }));
   const replying = (async () => {
-    const { question } = (await next(({ name }) => name === "question.created")).data;
-    say("person", question!.options.map((label, i) => `${i + 1} ${label}`).join("   "));
-    const answer = unattended ? question!.options[0]! : await typedAnswer(question!);
-    // The agent is asleep by then.
+    const { question } = (await next("question.created")).data;
+    say("person", question.options.map((label, i) => `${i + 1} ${label}`).join("   "));
+    const answer = unattended ? question.options[0]! : await typedAnswer(question);
+    // By then the agent is waiting.
     if (unattended) await Bun.sleep(300);
     say("person", `answers "${answer}"`);
     const at = performance.now();
-    await person.send(`POST /v1/questions/${question!.id}/answer`, { answer });
+    await person.questions.answer(question.id, answer);
     return at;
   })();
   const [{ question, at: returned_at }, sent_at] = await Promise.all([
-    // A question that expires ends the demo though nobody has typed anything.
+    // A question that expires ends the demo even if nobody has typed anything.
     waiting.then((asked) => {
       if (asked.question.status === "answered") return asked;
       throw new DemoFault(`the question is ${asked.question.status}`);
@@ -250,16 +213,17 @@ async function play(url: string, unattended: boolean): Promise<void> {
     replying,
   ]);
   const took = (returned_at - sent_at).toFixed(1);
-  say("agent", `has the answer "${question.answer}", ${took} ms after it was sent`);
+  say("agent", `gets the answer "${question.answer}" ${took} ms after it was sent`);
 
   say("agent", "finishes the task");
-  await update({ status: "done", status_note: `Released to: ${question.answer}` });
-  await next(({ data }) => data.task?.status === "done");
+  const done = { status: "done", status_note: `Released to: ${question.answer}` } as const;
+  await agent.tasks.update(task.id, done);
+  await next("task.updated", ({ data }) => data.task.status === "done");
 
   say("person", "deletes the account");
   undo.pop();
-  await person.send("DELETE /v1/account");
-  await next(({ name }) => name === "account.deleted");
+  await person.accounts.delete();
+  await next("account.deleted");
 }
 
 function readOptions() {
@@ -282,9 +246,16 @@ function readOptions() {
   }
 }
 
-// Ctrl-C and a service manager's stop leave nothing behind either.
+// Ctrl-C and SIGTERM clean up too.
 process.on("SIGINT", () => void end(130));
 process.on("SIGTERM", () => void end(143));
+
+/** What an error means to the person at the terminal, in one line. */
+function messageOf(error: unknown): string {
+  if (error instanceof DemoFault) return error.message;
+  if (!(error instanceof RelayError)) return String(error).split("\n")[0]!;
+  return error.code === "no_response" ? "no response from the server" : error.message;
+}
 
 try {
   const { url, yes, help } = readOptions();
@@ -292,6 +263,5 @@ try {
   else await play(url ?? (await startServer()), yes);
   await end(0);
 } catch (error) {
-  const text = error instanceof DemoFault ? error.message : String(error);
-  await end(1, text.split("\n")[0]);
+  await end(1, messageOf(error));
 }

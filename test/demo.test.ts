@@ -1,4 +1,4 @@
-/** `bun run demo` as a real process: what it prints, how it ends, and that nothing stays behind. */
+/** `bun run demo` as a real process: its output, its exit, and its clean-up. */
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -14,9 +14,9 @@ const DEMO = fileURLToPath(new URL("../scripts/demo.ts", import.meta.url));
 interface Run {
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
-  /** Typed as soon as the demo asks for it. */
+  /** Lines typed once the demo asks for the answer. */
   readonly typed?: readonly string[];
-  /** Sent when the demo waits for the answer. */
+  /** Sent once the demo asks for the answer. */
   readonly signal?: NodeJS.Signals;
 }
 
@@ -35,7 +35,7 @@ async function runDemo({ args = [], env = {}, typed, signal }: Run) {
     for await (const chunk of child.stdout) out += decoder.decode(chunk, { stream: true });
   })();
   if (typed || signal) {
-    await until(() => out.includes("types the answer"));
+    await until(() => out.includes("type the answer"));
     if (signal) child.kill(signal);
     for (const line of typed ?? []) child.stdin!.write(`${line}\n`);
     child.stdin!.flush();
@@ -45,7 +45,7 @@ async function runDemo({ args = [], env = {}, typed, signal }: Run) {
   return { code, out, errors: await errors, left: readdirSync(temp) };
 }
 
-/** The lines of one role, which are in order; those of different roles mix as they come. */
+/** The lines of one role, in order; lines of different roles interleave freely. */
 function linesOf(role: string, out: string): string[] {
   return out
     .split("\n")
@@ -53,14 +53,14 @@ function linesOf(role: string, out: string): string[] {
     .map((line) => line.slice(8));
 }
 
-/** Every event of a run that ends with `answer`. */
+/** Every event of a run with this answer. */
 function eventsWith(answer: string): string[] {
   return [
     "ready",
     "task.created  in_progress",
     "key.updated",
-    "task.updated  in_progress  20 %  Builds the packages",
-    "task.updated  in_progress  60 %  Runs the tests",
+    "task.updated  in_progress  20 %  Building the packages",
+    "task.updated  in_progress  60 %  Running the tests",
     "question.created  pending",
     `question.updated  answered  "${answer}"`,
     "inbox.updated  1 unread",
@@ -69,19 +69,19 @@ function eventsWith(answer: string): string[] {
   ];
 }
 
-/** The account and the key go by other names in each run. */
+/** Ids and durations differ in each run. */
 function withoutIds(lines: readonly string[]): string[] {
   return lines.map((line) => line.replace(/(acc|mck)_\S+/, "$1_*").replace(/\d+\.\d ms/, "* ms"));
 }
 
-describe("the demo", () => {
-  test("plays by itself on a server of its own", async () => {
+describe("demo", () => {
+  test("--yes runs unattended on a server of its own", async () => {
     const { code, out, errors, left } = await runDemo({ args: ["--yes"] });
     expect({ code, errors, left }).toEqual({ code: 0, errors: "", left: [] });
     expect(out).toMatch(/^A person and an agent at http:\/\/127\.0\.0\.1:\d+\n/);
     expect(withoutIds(linesOf("person", out))).toEqual([
       "creates an account",
-      "creates a key for the agent of account acc_*",
+      "creates a key for an agent in account acc_*",
       "opens the event stream",
       "1 Staging   2 Production   3 Nowhere",
       'answers "Staging"',
@@ -91,27 +91,27 @@ describe("the demo", () => {
       "starts a task with the key mck_*",
       "reports 20 %",
       "reports 60 %",
-      'asks "All tests pass. Where shall I release it?" and waits',
-      'has the answer "Staging", * ms after it was sent',
+      'asks "All tests pass. Where should I release it?" and waits',
+      'gets the answer "Staging" * ms after it was sent',
       "finishes the task",
     ]);
     expect(linesOf("event", out).sort()).toEqual(eventsWith("Staging").sort());
   });
 
-  test("takes the answer from standard input, and asks again for one that is no option", async () => {
+  test("reads the answer from standard input and asks again after an invalid one", async () => {
     const { code, out, left } = await runDemo({ typed: ["4", "nowhere"] });
     expect({ code, left }).toEqual({ code: 0, left: [] });
     expect(linesOf("person", out).slice(-5)).toEqual([
       "1 Staging   2 Production   3 Nowhere",
-      "types the answer, 1 to 3, then Enter:",
-      "types the answer, 1 to 3, then Enter:",
+      "type the answer, 1 to 3, then Enter:",
+      "type the answer, 1 to 3, then Enter:",
       'answers "Nowhere"',
       "deletes the account",
     ]);
     expect(linesOf("event", out)).toContain('question.updated  answered  "Nowhere"');
   });
 
-  test("plays on a running server, named by flag or variable, and leaves no account on it", async () => {
+  test("uses the running server of --url or RELAY_URL and deletes its account there", async () => {
     const server = await startProcess({ DATABASE_URL: (await createTestStore()).url });
     for (const run of [
       { args: ["--yes", "--url", `${server.url}/`] },
@@ -124,7 +124,7 @@ describe("the demo", () => {
     }
   });
 
-  test("stops its server and removes its store when it is interrupted", async () => {
+  test("SIGINT and SIGTERM stop its server and remove its store", async () => {
     for (const [signal, expected] of [
       ["SIGINT", 130],
       ["SIGTERM", 143],
@@ -136,20 +136,20 @@ describe("the demo", () => {
     }
   });
 
-  test("ends with one line and exit code 1 when it cannot go on", async () => {
+  test("fails with one line and exit code 1", async () => {
     const free = `http://127.0.0.1:${freePort()}`;
     for (const [args, says] of [
-      [["--url", free], `no server answers at ${free}`],
+      [["--url", free], "no response from the server"],
       [["--url", "relay"], "--url must be an http(s) address"],
       [["--no"], "Unknown option '--no'; --help shows the options"],
-      [[], "standard input ended without an answer; --yes answers by itself"],
+      [[], "standard input ended without an answer; use --yes to answer automatically"],
     ] as const) {
       const { code, errors, left } = await runDemo({ args });
       expect({ code, errors, left }).toEqual({ code: 1, errors: `demo: ${says}\n`, left: [] });
     }
   });
 
-  test("explains itself", async () => {
+  test("--help lists the options", async () => {
     const { code, out, errors } = await runDemo({ args: ["--help"] });
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
     for (const flag of ["--url", "--yes", "--help"]) expect(out).toContain(flag);

@@ -22,6 +22,17 @@ interface EventData {
   "token.replaced": Record<string, never>;
 }
 
+/** Events that a stream sends, by name (docs/interface.md 7.2). */
+interface StreamData extends Omit<EventData, "token.replaced"> {
+  ready: { account_id: string };
+  "inbox.updated": { key_id: string; unread: number };
+}
+
+/** An event as a client of the stream reads it. */
+export type StreamEvent = {
+  [Name in keyof StreamData]: { readonly name: Name; readonly data: StreamData[Name] };
+}[keyof StreamData];
+
 /** A change as a service states it. */
 export type ServiceEvent = {
   [Name in keyof EventData]: {

@@ -1,5 +1,7 @@
 /** Time in the browser, as the server counts it. */
 
+import { systemTimers } from "../client/timers.ts";
+
 /** Seconds by which the server's clock is ahead of this machine's. */
 let ahead = 0;
 
@@ -9,8 +11,8 @@ const TOLERATED = 2;
 /** Epoch seconds. */
 export const now = (): number => Date.now() / 1000 + ahead;
 
-/** Seconds since the page was opened: for how long something took, as no clock is set meanwhile. */
-export const elapsed = (): number => performance.now() / 1000;
+/** Seconds since the page was opened, for durations: a change of the wall clock does not affect it. */
+export const { elapsed } = systemTimers;
 
 /** Takes the `Date` of an answer that just came. */
 export function noteServerTime(date: string | null): void {
@@ -28,16 +30,10 @@ export function recallServerTime(seconds: number): void {
 }
 
 /** Runs once after so many seconds; the result cancels it. */
-export function after(seconds: number, run: () => void): () => void {
-  const timer = setTimeout(run, seconds * 1000);
-  return () => clearTimeout(timer);
-}
+export const { after } = systemTimers;
 
 /** Runs every so many seconds until cancelled. */
 export function every(seconds: number, run: () => void): () => void {
   const timer = setInterval(run, seconds * 1000);
   return () => clearInterval(timer);
 }
-
-/** So many seconds, a quarter more or less, so that many who wait do not come back at once. */
-export const about = (seconds: number): number => seconds * (0.75 + Math.random() / 2);

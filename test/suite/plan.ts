@@ -12,6 +12,10 @@ const BROWSER = "test/web/browser.ts";
 
 /** Start a server, but are about what it does before a request reaches the store, or about its clients. */
 export const ON_ONE_STORE: readonly string[] = [
+  "test/client/errors.test.ts",
+  "test/client/events.test.ts",
+  "test/client/routes.test.ts",
+  "test/client/waits.test.ts",
   "test/demo.test.ts",
   "test/guards/readme.test.ts",
   "test/http/body-budget.test.ts",

@@ -2,8 +2,9 @@
 
 import { Check, Clock, ListTodo, X } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
+import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { elapsed } from "../clock.ts";
-import { type Fault, faultOf, once, type Question, randomText } from "../state/api.ts";
+import { type Fault, faultOf, once, type Question } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
@@ -51,7 +52,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     onAnswer({ answer: text, lost: false });
     try {
       const { current: last } = attempt;
-      attempt.current = last.answer === text ? last : { answer: text, key: randomText(16) };
+      attempt.current = last.answer === text ? last : { answer: text, key: createIdempotencyKey() };
       const given = { question_id: question.id, answer: text };
       const options = once(attempt.current.key);
       store.put("questions", await api.questions.answer.mutate(given, options));

@@ -59,13 +59,6 @@ const changesLink =
       }),
     );
 
-/** So many random bytes, in the letters of base64url. */
-export function randomText(bytes: number): string {
-  const random = crypto.getRandomValues(new Uint8Array(bytes));
-  const text = btoa(String.fromCharCode(...random));
-  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
 /** `fetch` that gives up after a while. */
 function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
   const late = AbortSignal.timeout(PATIENCE);

@@ -3,7 +3,7 @@
  * it. Each has a key to send it under, so that what the server may have done is not done twice.
  */
 
-import { randomText } from "./api.ts";
+import { createIdempotencyKey } from "../../client/idempotency.ts";
 import type { Store } from "./store.ts";
 
 const PREFIX = "relay.draft.";
@@ -49,7 +49,7 @@ export const isAsSent = (name: string, key: string): boolean => draftOf(name)?.s
 
 /** The key to send it under: the same again until it is changed or forgotten. */
 export function sendDraft<T>(name: string, value: T): string {
-  const key = draftOf<T>(name)?.sent_as ?? randomText(16);
+  const key = draftOf<T>(name)?.sent_as ?? createIdempotencyKey();
   keepDraft(name, value, key);
   return key;
 }

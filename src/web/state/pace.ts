@@ -1,7 +1,8 @@
 /** Paces the many calls of a load, so that the rate limit leaves something to the person meanwhile. */
 
 import { TRPCClientError } from "@trpc/client";
-import { after, elapsed } from "../clock.ts";
+import { pause, systemTimers } from "../../client/timers.ts";
+import { elapsed } from "../clock.ts";
 
 /** The part of the quota that a load leaves alone. */
 const RESERVE = 1 / 4;
@@ -27,13 +28,13 @@ export function createPace() {
     /** Makes the call once the limit has room for it, and again for as long as it is refused for that. */
     async call<Result>(signal: AbortSignal, run: () => Promise<Result>): Promise<Result> {
       for (;;) {
-        await pause(free_at - elapsed(), signal);
+        await pause(systemTimers, free_at - elapsed(), signal);
         try {
           return await run();
         } catch (error) {
           const seconds = refusedFor(error);
           if (seconds === null || signal.aborted) throw error;
-          await pause(seconds, signal);
+          await pause(systemTimers, seconds, signal);
         }
       }
     },
@@ -51,18 +52,4 @@ function refusedFor(error: unknown): number | null {
   if (!(error instanceof TRPCClientError) || error.data?.code_name !== "rate_limited") return null;
   const { response } = (error.meta ?? {}) as { readonly response?: Response };
   return Number(response?.headers.get("retry-after") ?? AGAIN) || AGAIN;
-}
-
-/** Passes at once when there is nothing to wait for; throws once `signal` is aborted. */
-async function pause(seconds: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  if (seconds <= 0) return;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const cancel = after(seconds, resolve);
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop);
-  await promise.finally(() => {
-    cancel();
-    signal.removeEventListener("abort", stop);
-  });
 }

@@ -1,6 +1,7 @@
 /** Who is signed in in this browser: the token, and all that hangs on it. */
 
-import { type Api, createApi, faultOf, randomText } from "./api.ts";
+import { randomText } from "../../client/idempotency.ts";
+import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetPointless, keepDraftsOf } from "./drafts.ts";
 import { forgetNewKeySecret } from "./new-key-secrets.ts";

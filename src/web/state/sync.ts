@@ -1,9 +1,12 @@
 /** Keeps the store true: the event stream, the lists after each connect, and connecting again. */
 
-import { about, after } from "../clock.ts";
-import { type Api, faultOf, type Key, type Question, type Task } from "./api.ts";
+import { RelayError } from "../../client/error.ts";
+import { backoff, systemTimers } from "../../client/timers.ts";
+import type { StreamEvent } from "../../model/event.ts";
+import { after } from "../clock.ts";
+import { type Api, faultOf, type Question, type Task } from "./api.ts";
 import type { Archive } from "./archive.ts";
-import { readEvents, StreamRefused } from "./events.ts";
+import { eventsOf } from "./events.ts";
 import type { Pace } from "./pace.ts";
 import type { Store } from "./store.ts";
 import { createStreamLeader } from "./stream-leader.ts";
@@ -23,8 +26,6 @@ const TASKS_HELD = 20_000;
 const PAGE = 500;
 /** Questions that are no longer pending, of which the page shows so many. */
 const SETTLED = 100;
-/** Seconds until the first and the later attempts to connect again. */
-const DELAYS = [0.5, 1, 2, 4, 8, 15];
 
 export type Sync = ReturnType<typeof startSync>;
 
@@ -96,8 +97,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
     store.listed("questions", pending);
   };
 
-  const take = (name: string, data: unknown, started: AbortController) => {
-    const { task, key, question, ...rest } = data as Told;
+  const apply = ({ name, data }: StreamEvent, started: AbortController) => {
     switch (name) {
       case "ready":
         load(started.signal).catch((error: unknown) => {
@@ -107,34 +107,32 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
         break;
       case "task.created":
       case "task.updated":
-        store.put("tasks", task);
+        store.put("tasks", data.task);
         break;
       case "task.deleted":
-        store.drop("tasks", rest.task_id);
+        store.drop("tasks", data.task_id);
         break;
       case "key.created":
       case "key.updated":
-        store.put("keys", key);
+        store.put("keys", data.key);
         break;
       case "key.deleted":
-        store.drop("keys", rest.key_id);
+        store.drop("keys", data.key_id);
         break;
       case "question.created":
       case "question.updated":
-        store.put("questions", question);
+        store.put("questions", data.question);
         break;
       case "inbox.updated":
-        store.setUnread(rest.key_id, rest.unread);
+        store.setUnread(data.key_id, data.unread);
         break;
       case "account.deleted":
         end("deleted");
+        break;
+      default:
+        // An event of the interface that has no case above does not compile.
+        name satisfies never;
     }
-  };
-
-  /** Whether it is the server that refuses the token, and not something on the way to it. */
-  const isRefused = async () => {
-    const fault = await api.accounts.get.query({}).then(() => null, faultOf);
-    return fault?.code === "unauthorized";
   };
 
   const end = (why: "deleted" | "refused") => {
@@ -171,10 +169,10 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
       attempt = started;
       let delay: number | null = null;
       try {
-        await readEvents(token, started.signal, (name, data) => take(name, data, started));
+        for await (const event of eventsOf(token, started.signal)) apply(event, started);
       } catch (error) {
-        if (error instanceof StreamRefused) {
-          if (error.status === 401 && (await isRefused())) end("refused");
+        if (error instanceof RelayError) {
+          if (error.code === "unauthorized") end("refused");
           delay = error.retry_after;
         }
       }
@@ -185,7 +183,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
       // An end that follows a good connection is most often a new start: then the first attempt is
       // quick, and the page says nothing yet.
       store.setLink(failures === 0 && navigator.onLine ? "connecting" : "offline");
-      delay ??= about(DELAYS[failures] ?? DELAYS.at(-1)!);
+      delay ??= backoff(systemTimers, failures);
       failures++;
       await pause(delay);
     }
@@ -215,14 +213,4 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
 
   void run();
   return { stop, hurry };
-}
-
-/** What the events carry, each its own part of it. */
-interface Told {
-  readonly task: Task;
-  readonly key: Key;
-  readonly question: Question;
-  readonly task_id: string;
-  readonly key_id: string;
-  readonly unread: number;
 }

@@ -1,0 +1,92 @@
+/** What an account does with itself: its settings, devices, keys and live activities. */
+
+import type { Account, AccountPatch } from "../model/account.ts";
+import type { Device, DeviceInput } from "../model/device.ts";
+import type { Key } from "../model/key.ts";
+import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
+import { type CallOptions, path, type Send } from "./send.ts";
+import type { ActivityPage, Challenge, ItemPage, NewAccount, NewKey, PageQuery } from "./types.ts";
+
+export const accountRoutes = (send: Send) => ({
+  attest: {
+    /** A challenge for app attestation, valid once and for 5 minutes; no credential (§5.2.6). */
+    challenge: (given?: CallOptions) =>
+      send<Challenge>("POST", "/v1/attest/challenge", { body: {} }, given),
+  },
+
+  accounts: {
+    /**
+     * Creates an account; no credential. Codes: `account_creation_off`, `attestation_required`,
+     * `attestation_invalid` (docs/interface.md §5.2.1).
+     */
+    create: (body: { readonly attestation?: string } = {}, given?: CallOptions) =>
+      send<NewAccount>("POST", "/v1/accounts", { body }, given),
+
+    /** The account (§5.2.2). */
+    get: (given?: CallOptions) => send<Account>("GET", "/v1/account", {}, given),
+
+    /** Changes the settings (§5.2.3). */
+    update: (body: AccountPatch, given?: CallOptions) =>
+      send<Account>("PATCH", "/v1/account", { body }, given),
+
+    /**
+     * Replaces the account token; the old one ends at once. Make the new one with `mca_` and 32 random bytes as base64url and
+     * store it first: then a lost response does not lose the account (docs/interface.md §5.2.4).
+     */
+    replaceToken: (body: { readonly token?: string } = {}, given?: CallOptions) =>
+      send<{ readonly token: string }>("POST", "/v1/account/token", { body }, given),
+
+    /** Deletes the account and everything that belongs to it (§5.2.5). */
+    delete: (given?: CallOptions) => send<void>("DELETE", "/v1/account", {}, given),
+  },
+
+  devices: {
+    /** Most recent registration first (§5.3.1). */
+    list: (given?: CallOptions) =>
+      send<{ readonly devices: readonly Device[] }>("GET", "/v1/devices", {}, given),
+
+    /** Registers or replaces a device; a push token that is missing becomes null (§5.3.2). */
+    put: (device_id: string, body: DeviceInput, given?: CallOptions) =>
+      send<Device>("PUT", path`/v1/devices/${device_id}`, { body }, given),
+
+    /** Removes a device. Codes: `not_found` (§5.3.3). */
+    delete: (device_id: string, given?: CallOptions) =>
+      send<void>("DELETE", path`/v1/devices/${device_id}`, {}, given),
+  },
+
+  keys: {
+    /** Newest first (§5.4.1). */
+    list: (given?: CallOptions) =>
+      send<{ readonly keys: readonly Key[] }>("GET", "/v1/keys", {}, given),
+
+    /** Creates a key; `label` has 1 to 80 characters. Codes: `too_many_keys` (§5.4.2). */
+    create: (body: { readonly label: string }, given?: CallOptions) =>
+      send<NewKey>("POST", "/v1/keys", { body }, given),
+
+    /** Renames a key. Codes: `not_found` (§5.4.3). */
+    update: (key_id: string, body: { readonly label: string }, given?: CallOptions) =>
+      send<Key>("PATCH", path`/v1/keys/${key_id}`, { body }, given),
+
+    /** Deletes a key with its tasks, questions, inbox and log. Codes: `not_found` (§5.4.4). */
+    delete: (key_id: string, given?: CallOptions) =>
+      send<void>("DELETE", path`/v1/keys/${key_id}`, {}, given),
+
+    /** The activity log of a key, newest first. Codes: `not_found` (§5.4.5). */
+    activity: (key_id: string, query: PageQuery = {}, given?: CallOptions) =>
+      send<ActivityPage>("GET", path`/v1/keys/${key_id}/activity`, { query: { ...query } }, given),
+
+    /** The inbox of a key, newest first; nothing becomes read. Codes: `not_found` (§5.9.4). */
+    inbox: (key_id: string, query: PageQuery = {}, given?: CallOptions) =>
+      send<ItemPage>("GET", path`/v1/keys/${key_id}/inbox`, { query: { ...query } }, given),
+  },
+
+  liveActivities: {
+    /** Registers the update token of a live activity. Codes: `not_found` (§5.6.1). */
+    put: ({ task_id, ...body }: LiveActivityInput, given?: CallOptions) =>
+      send<void>("PUT", path`/v1/tasks/${task_id}/live-activity`, { body }, given),
+
+    /** Unregisters the live activity of a device. Codes: `not_found` (§5.6.2). */
+    delete: ({ task_id, ...body }: LiveActivityName, given?: CallOptions) =>
+      send<void>("DELETE", path`/v1/tasks/${task_id}/live-activity`, { body }, given),
+  },
+});

@@ -1,0 +1,74 @@
+/** The error of every failed call. */
+
+import type { ErrorCode, FieldReasons, Problem } from "../errors.ts";
+
+/**
+ * Failures that are not answers of Relay. `no_response`: the connection failed or timed out, so a change
+ * may or may not have been made (docs/interface.md §11.1.2). `unexpected_response`: something else
+ * answered, such as a proxy.
+ */
+export type LocalCode = "no_response" | "unexpected_response";
+
+interface Details {
+  readonly status?: number;
+  readonly fields?: FieldReasons;
+  readonly retry_after?: number | null;
+  readonly cause?: unknown;
+}
+
+/** Thrown by every call of the client (docs/interface.md §9). */
+export class RelayError extends Error {
+  override readonly name = "RelayError";
+  /** What to act on. A server that is newer than this client may send further codes (§17.2). */
+  readonly code: ErrorCode | LocalCode;
+  /** HTTP status; null when nothing answered. */
+  readonly status: number | null;
+  /** Invalid fields and the reason of each; empty unless the code is `invalid_fields`. */
+  readonly fields: FieldReasons;
+  /** Seconds after which the request may be repeated; null when the server names none. */
+  readonly retry_after: number | null;
+
+  constructor(code: ErrorCode | LocalCode, message: string, details: Details = {}) {
+    super(message, { cause: details.cause });
+    this.code = code;
+    this.status = details.status ?? null;
+    this.fields = details.fields ?? {};
+    this.retry_after = details.retry_after ?? null;
+  }
+
+  /** Whether the same request may succeed later: no answer, or one that asks to try again. */
+  get is_transient(): boolean {
+    if (this.code === "unexpected_response") return this.status !== null && this.status >= 500;
+    return TRANSIENT.has(this.code);
+  }
+}
+
+const TRANSIENT: ReadonlySet<string> = new Set<ErrorCode | LocalCode>([
+  "no_response",
+  "rate_limited",
+  "store_unavailable",
+  "too_many_waits",
+]);
+
+/** The error of a response that is not a success; its body must not have been read. */
+export async function errorOf(response: Response): Promise<RelayError> {
+  const { status, headers } = response;
+  const after = Number(headers.get("retry-after") ?? Number.NaN);
+  const retry_after = Number.isNaN(after) ? null : after;
+  const problem = headers.get("content-type")?.startsWith("application/problem+json")
+    ? ((await response.json().catch(() => null)) as Partial<Problem> | null)
+    : null;
+  if (typeof problem?.code !== "string") {
+    return new RelayError("unexpected_response", `HTTP ${status} that is not from Relay`, {
+      status,
+      retry_after,
+    });
+  }
+  const { code, detail = code, fields = {} } = problem;
+  return new RelayError(code, detail, { status, fields, retry_after });
+}
+
+/** The error of a request that failed before its response arrived in full. */
+export function noResponse(cause: unknown): RelayError {
+  return new RelayError("no_response", "The server cannot be reached", { cause });
+}

@@ -1,0 +1,112 @@
+/** The event stream of an account, with reconnection (docs/interface.md §7). */
+
+import type { StreamEvent } from "../model/event.ts";
+import { errorOf, noResponse, RelayError } from "./error.ts";
+import type { CallOptions, Connection } from "./send.ts";
+import { backoff, pause } from "./timers.ts";
+
+/** Events that this client hands on; one that a newer server adds is ignored (§17.2). */
+const NAMES: Readonly<Record<StreamEvent["name"], true>> = {
+  ready: true,
+  "task.created": true,
+  "task.updated": true,
+  "task.deleted": true,
+  "key.created": true,
+  "key.updated": true,
+  "key.deleted": true,
+  "question.created": true,
+  "question.updated": true,
+  "inbox.updated": true,
+  "account.deleted": true,
+};
+
+/** Seconds that the server has to open the stream. */
+const OPEN_WITHIN = 10;
+/** Seconds without a byte after which the connection counts as lost: two pings are missing (§7.1.2). */
+const SILENCE = 45;
+/** Characters of one event; the server's largest is a task of some 100,000. */
+const FRAME = 1_000_000;
+
+interface ReadOptions extends CallOptions {
+  /** Called with the response, before its status is looked at. */
+  readonly onResponse?: (response: Response) => void;
+}
+
+/**
+ * The events of one connection, `ready` first, until the server ends it (docs/interface.md §7.4.2). Throws
+ * {@link RelayError} if the stream is refused (`unauthorized`, `forbidden`, `store_unavailable`,
+ * `rate_limited`) or the connection is lost (`no_response`), or the reason of an aborted signal.
+ */
+export async function* readEvents(
+  { url, headers, fetch, timers }: Connection,
+  { signal, onResponse }: ReadOptions = {},
+): AsyncGenerator<StreamEvent, void> {
+  signal?.throwIfAborted();
+  const ended = new AbortController();
+  const lose = () => ended.abort();
+  let cancel = timers.after(OPEN_WITHIN, lose);
+  try {
+    const response = await fetch(url("/v1/events"), {
+      headers: { ...headers, accept: "text/event-stream" },
+      signal: signal ? AbortSignal.any([signal, ended.signal]) : ended.signal,
+      cache: "no-store",
+    });
+    onResponse?.(response);
+    if (!response.ok || !response.body) throw await errorOf(response);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      cancel();
+      cancel = timers.after(SILENCE, lose);
+      const { done, value } = await reader.read();
+      cancel();
+      if (done) return;
+      const frames = (rest + value).split("\n\n");
+      rest = frames.pop() ?? "";
+      if (rest.length > FRAME) throw new RelayError("unexpected_response", "The event is too long");
+      for (const frame of frames) {
+        const event = eventOf(frame);
+        if (event) yield event;
+      }
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error instanceof RelayError ? error : noResponse(error);
+  } finally {
+    cancel();
+    ended.abort();
+  }
+}
+
+/** The event of a frame; null for a comment, and for an event that this client does not know. */
+function eventOf(frame: string): StreamEvent | null {
+  const [, name = "", data = ""] = /^event: (.*)\ndata: (.*)$/.exec(frame) ?? [];
+  return Object.hasOwn(NAMES, name) ? ({ name, data: JSON.parse(data) } as StreamEvent) : null;
+}
+
+/**
+ * The events of an account for as long as it exists: connects again whenever the stream ends or is lost.
+ * `ready` comes with every connection; after it, the lists must be read again, since the stream does not
+ * replay events (docs/interface.md §7.4.1). Ends after `account.deleted`. Throws {@link RelayError} if the
+ * credential is refused (`unauthorized`, `forbidden`), or the reason of an aborted signal.
+ */
+export async function* followEvents(
+  connection: Connection,
+  { signal }: CallOptions = {},
+): AsyncGenerator<StreamEvent, void> {
+  const { timers } = connection;
+  for (let failures = 0; ; failures++) {
+    let seconds: number | null = null;
+    try {
+      for await (const event of readEvents(connection, signal && { signal })) {
+        if (event.name === "ready") failures = 0;
+        yield event;
+        if (event.name === "account.deleted") return;
+      }
+    } catch (error) {
+      if (!(error instanceof RelayError) || !error.is_transient) throw error;
+      seconds = error.retry_after;
+    }
+    await pause(timers, seconds ?? backoff(timers, failures), signal);
+  }
+}

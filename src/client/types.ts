@@ -1,0 +1,102 @@
+/** What requests take and give beyond the resources themselves (docs/interface.md §5). */
+
+import type { Account } from "../model/account.ts";
+import type { ActivityEntry } from "../model/activity.ts";
+import type { Item } from "../model/item.ts";
+import type { Key } from "../model/key.ts";
+import type { Question, QuestionInput } from "../model/question.ts";
+import type { Task, TaskInput } from "../model/task.ts";
+
+/** A part of a list; pass `next_cursor` as `cursor` for the next one, until it is null (§1.5.2). */
+interface Page {
+  readonly next_cursor: string | null;
+}
+
+interface PageQuery {
+  /** Records at most; a page may be shorter (§1.5.3). */
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** `{account, token}`: the token is not returned again (§5.2.1). */
+export interface NewAccount {
+  readonly account: Account;
+  readonly token: string;
+}
+
+/** `{key, secret}`: the secret is not returned again (§5.4.2). */
+export interface NewKey {
+  readonly key: Key;
+  readonly secret: string;
+}
+
+/** `challenge` is base64url, `expires_at` epoch seconds (§5.2.6). */
+export interface Challenge {
+  readonly challenge: string;
+  readonly expires_at: number;
+}
+
+export interface TaskQuery extends PageQuery {
+  /** For an account only. */
+  readonly key_id?: string;
+  readonly status?: readonly Task["status"][];
+  readonly priority?: readonly Task["priority"][];
+}
+
+export interface TaskPage extends Page {
+  readonly tasks: readonly Task[];
+}
+
+/** `key_id` is required of an account and refused from a key (§5.5.3). */
+export interface NewTask extends TaskInput {
+  readonly key_id?: string;
+}
+
+export interface QuestionQuery extends PageQuery {
+  /** `pending` when absent. */
+  readonly status?: readonly Question["status"][];
+  /** For an account only. */
+  readonly key_id?: string;
+  readonly task_id?: string;
+}
+
+export interface QuestionPage extends Page {
+  readonly questions: readonly Question[];
+}
+
+export interface Ask extends QuestionInput {
+  /** Seconds to wait for the answer, 0 to 50; 0 when absent (§6.1). */
+  readonly wait?: number;
+}
+
+export interface InboxQuery {
+  /** Seconds to wait for the first unread item, 0 to 50; 0 when absent (§6.1). */
+  readonly wait?: number;
+  /** 1 to 100; 50 when absent. */
+  readonly limit?: number;
+  /** True: the items stay unread. */
+  readonly peek?: boolean;
+  /** Id of an item: it and all older ones become read first. */
+  readonly ack?: string;
+}
+
+/** `unread`: items that are unread after the request (§5.9.2). */
+export interface UnreadItems {
+  readonly items: readonly Item[];
+  readonly unread: number;
+}
+
+export type ItemPage = UnreadItems & Page;
+
+export interface ActivityPage extends Page {
+  readonly items: readonly ActivityEntry[];
+}
+
+export type { PageQuery };
+
+/** `status` is `ok` or `unavailable` (§5.12.1). */
+export interface Health {
+  readonly status: string;
+  readonly version: string;
+  readonly store: string;
+}

@@ -1,0 +1,140 @@
+/** Every method of the client against a server: what it sends, and what it gives. */
+
+import { expect, test } from "bun:test";
+import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
+import type { AppRouter } from "../../routers/index.ts";
+import { type Client, createClient } from "../../src/client/client.ts";
+import { startTestApp } from "../support/app.ts";
+import { DEVICE } from "../support/client.ts";
+import { nameOf, ROUTES } from "../support/routes.ts";
+
+const app = await startTestApp();
+/** Method and path of every request. */
+const sent = new Set<string>();
+const recording = (url: string, init: RequestInit) => {
+  sent.add(`${init.method ?? "GET"} ${new URL(url).pathname}`);
+  return fetch(url, init);
+};
+const connect = (credential?: string) =>
+  createClient({
+    url: `${app.url}/`,
+    fetch: recording,
+    agent_host: "studio",
+    ...(credential && { credential }),
+  });
+
+test("each route has a method, which gives what the route answers", async () => {
+  const nobody = connect();
+  expect(await nobody.health()).toMatchObject({ status: "ok", store: "ok" });
+  expect(await nobody.openapi()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
+  expect((await nobody.attest.challenge()).challenge).toHaveLength(43);
+
+  const { account, token } = await nobody.accounts.create();
+  const person = connect(token);
+  expect(await person.accounts.get()).toEqual(account);
+  const settings = { live_activities: false };
+  expect((await person.accounts.update({ settings })).settings).toEqual(settings);
+
+  const device_id = `dev_${crypto.randomUUID()}`;
+  const device = await person.devices.put(device_id, DEVICE);
+  expect(await person.devices.list()).toEqual({ devices: [device] });
+
+  const { key, secret } = await person.keys.create({ label: "agent" });
+  const other = await person.keys.create({ label: "other" });
+  const agent = connect(secret);
+  expect((await person.keys.update(other.key.id, { label: "renamed" })).label).toBe("renamed");
+  expect((await agent.agents.list()).agents.map(({ label }) => label)).toEqual([
+    "renamed",
+    "agent",
+  ]);
+
+  const task = await agent.tasks.create({ title: "Ship it", status: "in_progress" });
+  expect(task.host).toBe("studio");
+  const open = await agent.tasks.list({ status: ["todo", "in_progress"], limit: 1 });
+  expect(open).toEqual({ tasks: [task], next_cursor: null });
+  const changed = await agent.tasks.update(task.id, { progress: 50 });
+  expect(await person.tasks.get(task.id)).toEqual(changed);
+  const live = { task_id: task.id, device_id };
+  expect(await person.liveActivities.put({ ...live, push_token: "aa01" })).toBeUndefined();
+  expect(await person.liveActivities.delete(live)).toBeUndefined();
+
+  const question = await agent.questions.ask({ prompt: "Now?", task_id: task.id });
+  expect(await agent.questions.get(question.id)).toEqual(question);
+  const answered = await person.questions.answer(question.id, "Yes");
+  const list = await person.questions.list({ status: ["answered"], key_id: key.id });
+  expect(list).toEqual({ questions: [answered], next_cursor: null });
+  const withdrawn = await agent.questions.ask({ prompt: "Later?" });
+  await agent.questions.cancel(withdrawn.id);
+
+  const item = await person.messages.send({ key_id: key.id, text: "Well done" });
+  const unread = await agent.inbox.read({ peek: true, limit: 10 });
+  expect(unread.items.map(({ type }) => type)).toEqual(["question.answered", "message"]);
+  expect(await agent.inbox.read({ peek: true, ack: item.id })).toEqual({ items: [], unread: 0 });
+  expect((await person.keys.inbox(key.id, { limit: 1 })).items[0]).toMatchObject({ id: item.id });
+  expect((await person.keys.activity(key.id, { limit: 5 })).items).toBeArray();
+
+  await agent.tasks.delete(task.id);
+  await person.devices.delete(device_id);
+  await person.keys.delete(key.id);
+  expect((await person.keys.list()).keys.map(({ id }) => id)).toEqual([other.key.id]);
+  const replaced = connect((await person.accounts.replaceToken()).token);
+  for await (const { name } of replaced.events()) {
+    if (name === "ready") await replaced.accounts.delete();
+  }
+
+  const paths = [...sent].map((name) =>
+    name.replace(/(key|tsk|qst|dev)_[\w-]+/, (_, prefix: string) => PARAMETERS[prefix]!),
+  );
+  const others = ["GET /health", "GET /v1/events", "GET /v1/openapi.json"];
+  expect([...new Set(paths)].sort()).toEqual([...ROUTES.map(nameOf), ...others].sort());
+});
+
+const PARAMETERS: Readonly<Record<string, string>> = {
+  key: "{key_id}",
+  tsk: "{task_id}",
+  qst: "{question_id}",
+  dev: "{device_id}",
+};
+
+test("a parameter of the path cannot lead to another route", async () => {
+  const { token } = await connect().accounts.create();
+  const { tasks } = connect(token);
+  expect(await tasks.get("../account").catch(({ code }) => code)).toBe("not_found");
+});
+
+type Input = inferRouterInputs<AppRouter>;
+type Output = inferRouterOutputs<AppRouter>;
+type Mutable<T> = T extends object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;
+type Fits<A, B> = [Mutable<A>] extends [Mutable<B>] ? true : false;
+type Same<A, B> = Fits<A, B> & Fits<B, A>;
+
+type Method = (...given: never[]) => unknown;
+type Result<M extends Method> = Awaited<ReturnType<M>>;
+/** What a query or body may have, given as the first parameter: the procedure's fields, no more and no fewer. */
+type First<M extends Method> = NonNullable<Parameters<M>[0]>;
+type SameFields<A, B> = Same<keyof A, keyof B> & Fits<A, B>;
+
+/** Compiles only while the client's types are those of the procedures. */
+interface Types {
+  create_account: Same<Result<Client["accounts"]["create"]>, Output["accounts"]["create"]>;
+  account: Same<Result<Client["accounts"]["get"]>, Output["accounts"]["get"]>;
+  token: Same<Result<Client["accounts"]["replaceToken"]>, Output["accounts"]["replaceToken"]>;
+  challenge: Same<Result<Client["attest"]["challenge"]>, Output["attest"]["challenge"]>;
+  devices: Same<Result<Client["devices"]["list"]>, Output["devices"]["list"]>;
+  keys: Same<Result<Client["keys"]["list"]>, Output["keys"]["list"]>;
+  create_key: Same<Result<Client["keys"]["create"]>, Output["keys"]["create"]>;
+  activity: Same<Result<Client["keys"]["activity"]>, Output["keys"]["activity"]>;
+  inbox_of_key: Same<Result<Client["keys"]["inbox"]>, Output["inbox"]["ofKey"]>;
+  tasks: Same<Result<Client["tasks"]["list"]>, Output["tasks"]["list"]>;
+  task_query: SameFields<First<Client["tasks"]["list"]>, NonNullable<Input["tasks"]["list"]>>;
+  create_task: SameFields<First<Client["tasks"]["create"]>, Input["tasks"]["create"]>;
+  questions: Same<Result<Client["questions"]["list"]>, Output["questions"]["list"]>;
+  question_query: SameFields<First<Client["questions"]["list"]>, Input["questions"]["list"]>;
+  ask: SameFields<First<Client["questions"]["ask"]>, Input["questions"]["ask"]>;
+  inbox: Same<Result<Client["inbox"]["read"]>, Output["inbox"]["read"]>;
+  inbox_query: SameFields<First<Client["inbox"]["read"]>, Input["inbox"]["read"]>;
+  message: SameFields<First<Client["messages"]["send"]>, Input["messages"]["send"]>;
+  item: Same<Result<Client["messages"]["send"]>, Output["messages"]["send"]>;
+  agents: Same<Result<Client["agents"]["list"]>, Output["agents"]["list"]>;
+}
+null as unknown as Types satisfies Record<keyof Types, true>;
