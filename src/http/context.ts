@@ -41,7 +41,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
     const { method } = request;
     const head = method === "HEAD";
     const effects = !head && !(method === "GET" && isForeign(request));
-    const found = open ? null : await scope.authenticate({ recall });
+    const found = open ? null : ((recall ? scope.recall() : null) ?? (await scope.authenticate()));
     const host = hostOf(request.headers.get("x-agent-host"));
     return {
       services,

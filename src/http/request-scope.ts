@@ -30,14 +30,16 @@ export interface RequestScope extends Calls {
   readonly request: Request;
   /** When it came, on the clock that is never set ({@link Clock.elapsed}). */
   readonly started: number;
+  /** Looks up the credential that was sent. */
+  authenticate(): Promise<Authenticated | null>;
   /**
-   * Looks up the credential that was sent. `recall`: gives at once what this process remembers of it,
-   * if anything, while it is looked up; {@link confirm} then waits for that.
+   * What this process remembers of the credential; if anything, it is looked up meanwhile, and
+   * {@link confirm} waits for that.
    */
-  authenticate(options?: { readonly recall: boolean }): Promise<Authenticated | null>;
+  recall(): Authenticated | null;
   /**
-   * The outcome of a call, once the credential that {@link authenticate} recalled was found to be valid
-   * still: `401 unauthorized` otherwise, whatever the call gave.
+   * The outcome of a call, once the credential that was recalled was found to be valid still:
+   * `401 unauthorized` otherwise, whatever the call gave.
    */
   confirm<T>(work: Promise<T>): Promise<T>;
   /**
@@ -151,15 +153,17 @@ export function createRequestScopes({
     /** The look-up of a credential that was recalled. */
     let looked_up: Promise<Authenticated | null> | undefined;
 
-    const authenticate = async ({ recall } = { recall: false }): Promise<Authenticated | null> => {
-      const recalled = recall ? auth.recall(request.headers.get("authorization")) : null;
-      if (recalled) {
-        looked_up = authenticate();
-        // Its error counts once the call has ended.
-        looked_up.catch(() => null);
-        caller = recalled.caller;
-        return recalled;
-      }
+    const recallCaller = (): Authenticated | null => {
+      const recalled = auth.recall(request.headers.get("authorization"));
+      if (!recalled) return null;
+      looked_up = authenticate();
+      // Its error counts once the call has ended.
+      looked_up.catch(() => null);
+      caller = recalled.caller;
+      return recalled;
+    };
+
+    const authenticate = async () => {
       const found = await auth.authenticate(request.headers.get("authorization"));
       caller = found?.caller ?? null;
       return found;
@@ -212,15 +216,17 @@ export function createRequestScopes({
     return {
       request,
       started,
+      recall: recallCaller,
       sender,
       heavyTurn,
       authenticate,
       refusalNow,
 
-      async confirm(work) {
+      confirm(work) {
+        // The usual case has no promise more.
         if (!looked_up) return work;
-        await Promise.allSettled([work]);
-        return (await looked_up) ? work : fail("unauthorized");
+        const confirmed = async () => ((await looked_up) ? work : fail("unauthorized"));
+        return work.then(confirmed, confirmed);
       },
 
       refuseExhausted() {
