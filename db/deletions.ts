@@ -47,6 +47,8 @@ const OF_ACCOUNT = [
   // Those with a copy of the token tell the devices of the deletion.
   some("pushes", "account_id", sql`token is null`),
   some("idempotency", "account_id"),
+  // Before the devices, whose removal would take them along: a step stays within its limit.
+  some("push_targets", "account_id"),
   some("devices", "account_id"),
 ];
 
@@ -56,9 +58,10 @@ const dropKey = statement(sql`delete from keys where id = ${p("id")} and deleted
 const dropAccount = statement(
   sql`delete from accounts where id = ${p("owner")} and deleted_at is not null and not exists (
     ${sql.join(
-      ["keys", "pushes", "live_activities", "push_records", "idempotency", "devices"].map(
-        (table) => sql`select 1 from ${sql.raw(table)} where account_id = ${p("owner")}`,
-      ),
+      [
+        ...["keys", "pushes", "live_activities", "push_records", "idempotency"],
+        ...["push_targets", "devices"],
+      ].map((table) => sql`select 1 from ${sql.raw(table)} where account_id = ${p("owner")}`),
       sql` union all `,
     )})`,
 );

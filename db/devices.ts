@@ -1,6 +1,9 @@
-/** Queries on devices; a device is known by its account and id together. */
+/**
+ * Queries on devices; a device is known by its account and id together. Its tokens are addresses of
+ * the lane that is its `apns_environment`; triggers make them targets (db/notify/schema.ts).
+ */
 
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { accounts, devices } from "./schema.ts";
 import { insertWhere, qb, select, statement } from "./statement.ts";
@@ -28,11 +31,37 @@ export const devicesOfAccount = select(
     .orderBy(desc(devices.updated_at), desc(devices.id)),
 );
 
+/** The lane of a row `v` of `devices`. */
+export const laneOf = (v: SQL): SQL => sql`${v}.apns_environment`;
+
+const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
+/** A registration that is about to lose this `apns_token` to the device `id` of the account. */
+const losing = sql`apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")})`;
+
+/**
+ * Removes the live activities of the registrations that are about to lose this `apns_token`
+ * (docs/interface.md §5.3.2(6)): stands before {@link releaseTokens}.
+ */
+export const endActivitiesOfToken = statement(
+  sql`delete from live_activities where (account_id, device_id) in (select account_id, id from devices where ${losing})
+    and ${liveAccount}`,
+);
+
+/**
+ * Drops what is queued for these registrations; what tells of the deletion of an account is sent all
+ * the same. Stands before {@link releaseTokens}.
+ */
+export const dropOfToken = statement(
+  sql`delete from pushes where (account_id, device_id) in (
+      select v.account_id, v.id from (select * from devices where ${losing}) v
+      where exists (select 1 from accounts a where a.id = v.account_id and a.deleted_at is null))
+    and ${liveAccount}`,
+);
+
 /** Takes every token from another registration that holds this `apns_token` (§5.3.2(3)). */
 export const releaseTokens = statement(
   sql`update devices set apns_token = null, push_to_start_token = null, widget_push_token = null
-    where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")})
-      and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
+    where ${losing} and ${liveAccount}`,
 );
 
 const REPLACED = [
@@ -51,7 +80,7 @@ const REPLACED = [
  * registration is known also when clocks differ.
  */
 export const putDevice = statement(
-  sql`${insertWhere(devices, sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`)}
+  sql`${insertWhere(devices, liveAccount)}
     on conflict (account_id, id) do update set ${sql.raw(REPLACED.map((name) => `${name} = excluded.${name}`).join(", "))},
       updated_at = max(excluded.updated_at, devices.updated_at + 1)
     returning updated_at`,
@@ -68,4 +97,14 @@ export const trimDevices = statement(
 /** Placeholders `account_id`, `id`. */
 export const deleteDevice = statement(
   sql`delete from devices where account_id = ${p("account_id")} and id = ${p("id")}`,
+);
+
+/**
+ * Drops what is queued for devices that the account no longer has. What is queued for other targets
+ * stays. Placeholder `account_id`.
+ */
+export const dropOfMissingDevices = statement(
+  sql`delete from pushes where account_id = ${p("account_id")}
+    and device_id not in (select id from devices where account_id = ${p("account_id")})
+    and device_id not in (select recipient_id from push_targets where account_id = ${p("account_id")})`,
 );

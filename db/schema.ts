@@ -1,5 +1,6 @@
 /**
- * The tables. Column names are the names in the JSON, so rows need no mapper.
+ * The tables, but for those of notifications (db/notify/schema.ts). Column names are the names in
+ * the JSON, so rows need no mapper.
  *
  * There are no foreign keys: rows of a deleted key or account are removed in small steps, and until
  * then every query leaves them out by the tombstone `deleted_at` of their key. `change_id` is the
@@ -21,19 +22,18 @@ import type { ClientInfo } from "../src/model/client.ts";
 import type { CredentialKind, CredentialMaker } from "../src/model/credential.ts";
 import type { Device } from "../src/model/device.ts";
 import type { Item } from "../src/model/item.ts";
-import type { Environment, PushKind, PushRecord } from "../src/model/push.ts";
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
 
 /** Seconds in the code, whole milliseconds in the store, so that equality and order are exact. */
-const timestamp = customType<{ data: number; driverData: number }>({
+export const timestamp = customType<{ data: number; driverData: number }>({
   dataType: () => "integer",
   toDriver: (seconds) => Math.round(seconds * 1000),
   fromDriver: (ms) => ms / 1000,
 });
 
 /** A list of strings as JSON text. */
-const strings = customType<{ data: string[]; driverData: string }>({
+export const strings = customType<{ data: string[]; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => JSON.stringify(value),
   fromDriver: (value) => JSON.parse(value) as string[],
@@ -229,8 +229,8 @@ export const live_activities = sqliteTable(
     updated_at: timestamp().notNull(),
     /** Set once it is to end: the row goes when its `end` push was sent or has expired. */
     ended_at: timestamp(),
-    /** The last `timestamp` that a push of it carried: whole seconds that always grow. */
-    stamp: integer().notNull().default(0),
+    /** The last `timestamp` that a notification of it carried: whole seconds that always grow. */
+    push_timestamp: integer("stamp").notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.device_id, t.task_id] }),
@@ -309,82 +309,6 @@ export const events = sqliteTable("events", {
   data: text().notNull(),
   created_at: timestamp().notNull(),
 });
-
-/** A version 4 UUID made by the store, since one statement makes the rows of many devices. */
-export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))`;
-
-/**
- * Pushes that wait to be sent: at most one for each device, kind and subject, into which later
- * changes merge. A row holds ids, and no content: it is rendered from what the tables say then.
- */
-export const pushes = sqliteTable(
-  "pushes",
-  {
-    seq: integer().primaryKey({ autoIncrement: true }),
-    apns_id: text().notNull().default(UUID),
-    account_id: text().notNull(),
-    device_id: text().notNull(),
-    kind: text().$type<PushKind>().notNull(),
-    /** What it is about, and what later changes merge by; empty when it is about the account. */
-    subject: text().notNull(),
-    key_id: text(),
-    task_id: text(),
-    question_id: text(),
-    environment: text().$type<Environment>().notNull(),
-    /** A copy where the registration goes, else null: the token is then the registered one. */
-    token: text(),
-    /** For `silent` the ids to clear, otherwise the names of what changed. */
-    parts: strings().notNull(),
-    /** Parts that came while it was under way; null when none did. */
-    more: strings(),
-    /** What is claimed first: 0 questions, 1 what shows, 2 what does not. */
-    urgency: integer().notNull(),
-    /** When it may be sent; while it is leased, an estimate of when the lease ends (leases.ts). */
-    due_at: timestamp().notNull(),
-    expires_at: timestamp().notNull(),
-    created_at: timestamp().notNull(),
-    /** Who sends it now. */
-    lease: text(),
-    /** 1: a lease on it ran out, so it may have been sent. */
-    unclear: integer().notNull().default(0),
-    attempts: integer().notNull().default(0),
-    tried_at: timestamp(),
-  },
-  (t) => [
-    uniqueIndex("pushes_subject").on(t.account_id, t.device_id, t.kind, t.subject),
-    index("pushes_due").on(t.environment, t.urgency, t.due_at),
-    index("pushes_expiry").on(t.expires_at),
-    index("pushes_leased").on(t.environment, t.lease).where(sql`lease is not null`),
-    index("pushes_token").on(t.token).where(sql`token is not null`),
-  ],
-);
-
-/** What became of each push: no content and no token. The pace of later ones follows from it. */
-export const push_records = sqliteTable(
-  "push_records",
-  {
-    seq: integer().primaryKey({ autoIncrement: true }),
-    apns_id: text().notNull(),
-    account_id: text().notNull(),
-    device_id: text().notNull(),
-    key_id: text(),
-    kind: text().$type<PushRecord["kind"]>().notNull(),
-    /** Id of the question or task; empty when it is about the account. */
-    about: text().notNull(),
-    environment: text().$type<Environment>().notNull(),
-    outcome: text().$type<PushRecord["outcome"]>().notNull(),
-    reason: text(),
-    attempts: integer().notNull(),
-    created_at: timestamp().notNull(),
-    tried_at: timestamp(),
-    done_at: timestamp().notNull(),
-  },
-  (t) => [
-    index("push_records_pace").on(t.account_id, t.device_id, t.kind, t.about, t.tried_at),
-    index("push_records_key").on(t.key_id).where(sql`key_id is not null`),
-    index("push_records_old").on(t.done_at),
-  ],
-);
 
 /** Challenges of app attestation that are not used yet. */
 export const challenges = sqliteTable(

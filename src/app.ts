@@ -6,7 +6,7 @@ import { pruneCreations } from "../db/creations.ts";
 import { createSweeper } from "../db/deletions.ts";
 import { createFaultLog } from "../db/faults.ts";
 import { pruneIdempotency } from "../db/idempotency.ts";
-import { expirePushes, prunePushRecords } from "../db/notify/records.ts";
+import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
@@ -50,7 +50,7 @@ import { createRunner } from "./jobs/runner.ts";
 import { LIMITS, RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { createTools } from "./mcp/tools.ts";
-import { connectPushServices, createSender } from "./notify/sender.ts";
+import { connectLanes, createSender } from "./notify/sender.ts";
 import { createMonitor } from "./observability/monitor.ts";
 import { createServiceMetrics } from "./observability/service-metrics.ts";
 import { createAccounts } from "./services/accounts.ts";
@@ -97,7 +97,7 @@ export async function startApp(app_deps: AppDeps) {
   const { config, clock, ids, log, storeTime, endProcess } = app_deps;
   const tools = createTools(appRouter);
   const check = await loadAttestationCheck(config);
-  const push_services = await connectPushServices(config, clock);
+  const lanes = await connectLanes(config, clock);
   const faults = createFaultLog({ clock: systemClock, log });
   const store = await openStore(
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
@@ -118,12 +118,12 @@ export async function startApp(app_deps: AppDeps) {
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaiters({ feed, clock });
   const auth = createAuth({ store, clock });
-  const sender = createSender({ config, services: push_services, store, clock, ids, log });
+  const sender = createSender({ config, lanes, store, clock, ids, log });
   const wakeSender = sender.wake;
   const deps: ServiceDeps = {
     store,
     commit: createCommit({ store, feed, clock, wakeSender }),
-    pushPlans: createPushPlans({ environments: sender.environments, clock }),
+    pushPlans: createPushPlans({ lanesFor: sender.lanesFor, clock }),
     wakeSender,
     waits,
     clock,
@@ -167,8 +167,8 @@ export async function startApp(app_deps: AppDeps) {
       pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
       deleteStep: createSweeper(store, clock),
-      expirePushes: (now, limit) => expirePushes(store, now, limit),
-      prunePushRecords: (before, limit) => prunePushRecords(store, before, limit),
+      expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
+      pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),
       checkVersion: () =>
         assertCompatible(store).catch((error: unknown) => {
           if (!(error instanceof OutdatedError)) throw error;

@@ -243,11 +243,11 @@ export const PUSH = {
   clear_wait: 1.5,
   /** Until another process may send what this one claimed: longer than two time limits. */
   lease: 15,
-  /** Leases of one environment that are watched at once, each of up to `claim` rows. */
+  /** Leases of one lane that are watched at once, each of up to `claim` rows. */
   leases: 1_000,
   /** Until a request without an answer is given up. */
   time_limit: 5,
-  /** Requests under way at once, over all environments; Bun itself allows 256. */
+  /** Requests under way at once, over all lanes; Bun itself allows 256. */
   in_flight: 200,
   /** Rows claimed in one batch: few, so that requests get their turn between two. */
   claim: 50,
@@ -272,7 +272,7 @@ export const PUSH = {
   /** How long a stop waits for what is under way. */
   stop_wait: 10,
   record_days: 7,
-  /** Age at which a provider token is renewed, and the least time between two that Apple asks for. */
+  /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
 } as const;

@@ -1,29 +1,30 @@
-/** Ends live activities in the batch of the reason: marked, with an `end` push that copies the token. */
+/** Ends live activities in the batch of the reason: marked, with an `end` that copies the address. */
 
 import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
+import { laneOf } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { stamped } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
 import { statement } from "../statement.ts";
 import type { Statement } from "../store.ts";
-import { PACE } from "./plan.ts";
+import { type LanesByKind, PACE } from "./plan.ts";
+import { joinActivityTarget } from "./targets.ts";
 
 const p = sql.placeholder;
 const now = sql.param(p("now"), live_activities.updated_at);
 const ms = (seconds: number) => sql.raw(String(seconds * 1000));
-const configured = sql`in (select value from json_each(${p("environments")}))`;
+const configured = sql`in (select value from json_each(${p("lanes")}))`;
 
 const END_COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
 
 const ending = (reason: SQL) => [
   statement(
     sql`insert into pushes (${END_COLUMNS})
-      select account_id, device_id, 'end', task_id || ' ' || updated_at, key_id, task_id,
-        (select apns_environment from devices v where v.account_id = live_activities.account_id and v.id = device_id),
-        push_token, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
-      from live_activities where ended_at is null and ${reason}
-        and (select apns_environment from devices v where v.account_id = live_activities.account_id and v.id = device_id) ${configured}
+      select l.account_id, l.device_id, 'end', l.task_id || ' ' || l.updated_at, l.key_id, l.task_id,
+        t.lane, t.address, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
+      from (select * from live_activities where ended_at is null and ${reason}) l ${joinActivityTarget(sql`l`)}
+      where t.lane ${configured}
       on conflict do nothing`,
   ),
   statement(sql`update live_activities set ended_at = ${now} where ended_at is null and ${reason}`),
@@ -45,8 +46,10 @@ const ENDS_OF_SETTING = ending(
   sql`account_id = ${p("account_id")} and exists (select 1 from accounts where id = ${p("account_id")} and not live_activities)`,
 );
 
-/** The device of a registration has another environment than it is about to have. */
-const moving = sql`exists (select 1 from devices v where v.account_id = ${p("account_id")} and v.id = ${p("device_id")} and v.apns_environment <> ${p("apns_environment")})`;
+const ownDevice = sql`v.account_id = ${p("account_id")} and v.id = ${p("device_id")}`;
+
+/** The device of a registration has another lane than it is about to have. */
+const moving = sql`exists (select 1 from devices v where ${ownDevice} and ${laneOf(sql`v`)} <> ${p("lane")})`;
 const ofMoving = sql`account_id = ${p("account_id")} and device_id = ${p("device_id")} and ${moving}`;
 const ENDS_OF_MOVE = [
   statement(
@@ -59,47 +62,46 @@ const ENDS_OF_MOVE = [
 interface EndRow {
   readonly account_id: string;
   readonly now: number;
-  /** JSON list of the environments that are configured. */
-  readonly environments: string;
+  readonly lanes: LanesByKind;
 }
+
+const valuesOf = (row: EndRow) => ({ ...row, lanes: row.lanes.end });
 
 /** The live activities of a task, key or account that the same batch changed. */
 export function endActivities(
   table: keyof typeof ENDS,
   row: EndRow & { readonly stamp_id: string; readonly stamp: string },
 ): Statement[] {
-  return ENDS[table].map((end) => end({ ...row }));
+  return ENDS[table].map((end) => end(valuesOf(row)));
 }
 
 /** Those of an account whose setting is off. */
 export function endActivitiesOff(row: EndRow): Statement[] {
-  return ENDS_OF_SETTING.map((end) => end({ ...row }));
+  return ENDS_OF_SETTING.map((end) => end(valuesOf(row)));
 }
 
 /**
- * Those of a device that moves to another environment, where their tokens are not known: they end
- * in the old one. Stands before the statement that moves it.
+ * Those of a device that moves to another lane, where their addresses are not known: they end in
+ * the old one. Stands before the statement that moves it. `lane`: the new one.
  */
 export function endActivitiesOfMove(
-  row: EndRow & { readonly device_id: string; readonly apns_environment: string },
+  row: EndRow & { readonly device_id: string; readonly lane: string },
 ): Statement[] {
-  return ENDS_OF_MOVE.map((end) => end({ ...row }));
+  return ENDS_OF_MOVE.map((end) => end(valuesOf(row)));
 }
-
-const ownDevice = sql`v.account_id = ${p("account_id")} and v.id = ${p("device_id")}`;
 
 const standing = sql`(t.status = 'in_progress' and exists (select 1 from accounts where id = ${p("account_id")} and live_activities))`;
 
 /**
  * A token for an activity that may not stand: it is told to end (docs/interface.md 14.5).
- * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now`, `environments`.
+ * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now`, `lanes` (JSON list).
  */
 export const endUnwanted = statement(
   sql`insert into pushes (${END_COLUMNS})
-    select v.account_id, v.id, 'end', t.id || ' ' || ${now} || ' ' || ${p("push_token")}, t.key_id, t.id, v.apns_environment,
+    select v.account_id, v.id, 'end', t.id || ' ' || ${now} || ' ' || ${p("push_token")}, t.key_id, t.id, ${laneOf(sql`v`)},
       ${p("push_token")}, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
     from devices v join (select * from tasks where id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}) t
-    where ${ownDevice} and v.apns_environment ${configured} and not ${standing}
+    where ${ownDevice} and ${laneOf(sql`v`)} ${configured} and not ${standing}
       and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
       and not exists (select 1 from pushes where token = ${p("push_token")} and kind = 'end')
     on conflict do nothing`,
@@ -111,15 +113,15 @@ export const endUnwanted = statement(
  */
 export const updateLate = statement(
   sql`insert into pushes (${END_COLUMNS})
-    select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, v.apns_environment, null, '[]', 1, ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(PUSH.activity_life)}, ${now}
-    from live_activities d join devices v on v.account_id = d.account_id and v.id = d.device_id
-      join tasks t on t.id = d.task_id
+    select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, t.lane, null, '[]', 1, ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(PUSH.activity_life)}, ${now}
+    from live_activities d ${joinActivityTarget(sql`d`)}
+      join tasks k on k.id = d.task_id
       join (select max(at) as at from (
         select max(tried_at) as at from push_records where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and about = ${p("task_id")}
         union all select tried_at from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and kind = 'start' and subject = ${p("task_id")})) s
     where d.account_id = ${p("account_id")} and d.device_id = ${p("device_id")} and d.task_id = ${p("task_id")} and d.ended_at is null
-      and v.apns_environment ${configured}
-      and (t.updated_at > s.at or exists (select 1 from questions q where q.task_id = t.id
+      and t.lane ${configured}
+      and (k.updated_at > s.at or exists (select 1 from questions q where q.task_id = k.id
         and (q.created_at > s.at or q.answered_at > s.at or (q.status in ('expired', 'cancelled') and q.expires_at > s.at))))
     on conflict (account_id, device_id, kind, subject) do update set
       due_at = case when lease is not null or attempts > 0 then pushes.due_at else min(pushes.due_at, excluded.due_at) end,

@@ -73,13 +73,3 @@ export const endActivitiesOfMissingDevices = statement(
   sql`delete from live_activities where account_id = ${p("account_id")}
     and device_id not in (select id from devices where account_id = ${p("account_id")})`,
 );
-
-/**
- * Of the registrations that are about to lose this `apns_token` to the device `id` of the account
- * (docs/interface.md 5.3.2(6)): stands before the statement that takes it.
- */
-export const endActivitiesOfToken = statement(
-  sql`delete from live_activities where (account_id, device_id) in (
-      select account_id, id from devices where apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")}))
-    and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
-);

@@ -1,4 +1,4 @@
-/** How a later change joins the pending push of the same device, kind and subject (docs/interface.md 14.4). */
+/** How a later change joins the delivery that waits for the same recipient, kind and subject (docs/interface.md §14.4). */
 
 import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
@@ -26,7 +26,7 @@ const newest = (...lists: SQL[]) => {
 
 /**
  * True when `parts` tell something that a failure of what was tried before must not hold back: ids to
- * clear, a start of another spell, or what alerts.
+ * clear, a start of another activity period, or what alerts.
  */
 export const isNews = (kind: SQL, parts: SQL) =>
   sql`(${kind} = 'start' or (${kind} = 'silent' and ${parts} <> '[]')
@@ -42,8 +42,8 @@ const since = sql`case when pushes.expires_at > excluded.created_at then pushes.
 const CLEAR_LIFE = sql.raw(String(PUSH.clear_life * 1000));
 
 /**
- * One pending row for each device, kind and subject: a later change merges into it, and takes it to
- * the environment that the device has by now. While that row is under way, what comes is kept aside
+ * One row that waits for each recipient, kind and subject: a later change merges into it, and takes
+ * it to the lane that the target has by now. While that row is under way, what comes is kept aside
  * and goes next (see db/notify/queue.ts). News end a back-off; `attempts` stays, as a notification
  * that was tried may be shown. Silent pushes that nobody can send end, whatever joins them.
  */

@@ -1,36 +1,35 @@
-/** Plans pushes in the batch of a change: rows for the devices that are to get one (docs/interface.md 14.2). */
+/** Plans deliveries in the batch of a change: a row for each target that is to get one (docs/interface.md §14.2). */
 
 import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
-import type { PushKind } from "../../src/model/push.ts";
+import { type NotificationKind, PURPOSES } from "../../src/model/notification.ts";
 import { type Stamp, stamped } from "../outbox.ts";
-import { pushes } from "../schema.ts";
 import { statement } from "../statement.ts";
 import type { Statement } from "../store.ts";
 import { MERGED } from "./merge.ts";
+import { deliveries } from "./schema.ts";
+import { joinActivityTarget, targetsFor } from "./targets.ts";
 
 const p = sql.placeholder;
 const ms = (seconds: number) => sql.raw(String(seconds * 1000));
-const now = sql.param(p("now"), pushes.due_at);
+const now = sql.param(p("now"), deliveries.due_at);
 
-/** The kinds that a change plans for the devices of an account, each by its token. */
-export type DeviceKind = "question" | "visible" | "passive" | "silent" | "widget" | "start";
+/** What a change plans for the targets of an account. `visible` and `passive` are of kind `task`. */
+export type PlannedKind = "question" | "visible" | "passive" | "silent" | "widget" | "start";
 
 interface Shape {
-  readonly kind: PushKind;
+  readonly kind: NotificationKind;
   readonly urgency: number;
-  readonly token: string;
   readonly life: number;
 }
 
-const ALERT = { token: "apns_token", life: PUSH.alert_life };
-const SHAPES: Record<DeviceKind, Shape> = {
-  question: { ...ALERT, kind: "question", urgency: 0 },
-  visible: { ...ALERT, kind: "task", urgency: 1 },
-  passive: { ...ALERT, kind: "task", urgency: 2 },
-  silent: { kind: "silent", urgency: 2, token: "apns_token", life: PUSH.silent_life },
-  widget: { kind: "widget", urgency: 2, token: "widget_push_token", life: PUSH.widget_life },
-  start: { kind: "start", urgency: 1, token: "push_to_start_token", life: PUSH.activity_life },
+const SHAPES: Record<PlannedKind, Shape> = {
+  question: { kind: "question", urgency: 0, life: PUSH.alert_life },
+  visible: { kind: "task", urgency: 1, life: PUSH.alert_life },
+  passive: { kind: "task", urgency: 2, life: PUSH.alert_life },
+  silent: { kind: "silent", urgency: 2, life: PUSH.silent_life },
+  widget: { kind: "widget", urgency: 2, life: PUSH.widget_life },
+  start: { kind: "start", urgency: 1, life: PUSH.activity_life },
 };
 
 const tried = (kind: string, about: SQL) =>
@@ -39,8 +38,8 @@ const sinceLast = (kind: string, about: SQL, every: number) =>
   sql`max(${now}, coalesce((select max(tried_at) ${tried(kind, about)}), 0) + ${ms(every)})`;
 
 /**
- * When the next push of a device `d` (`account_id`, `device_id`) may go, in SQL, by the kinds that
- * are held back (docs/interface.md 14.4).
+ * When the next delivery to a recipient `d` (`account_id`, `device_id`) may go, in SQL, by the kinds
+ * that are held back (docs/interface.md §14.4).
  */
 export const PACE = {
   passive: (about: SQL) => sinceLast("task", about, PUSH.passive_every),
@@ -71,15 +70,10 @@ const shownOf = (owner: "key_id" | "account_id") => {
     union all select id from questions where ${own} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
 };
 
-const ofDevices = (token: string) =>
-  sql`from (select account_id, id as device_id, apns_environment, ${sql.identifier(token)} as token from devices
-    where account_id = ${p("account_id")} and ${sql.identifier(token)} is not null) d
-    where d.apns_environment in (select value from json_each(${p("environments")}))`;
-
 /** With the setting off none is planned; what else stands against it is looked at when it is sent. */
 const mayStart = sql`and exists (select 1 from accounts where id = ${p("account_id")} and live_activities)`;
 
-function paceOf(kind: DeviceKind): SQL {
+function paceOf(kind: PlannedKind): SQL {
   if (kind === "passive") return PACE.passive(sql`${p("subject")}`);
   if (kind === "widget") return PACE.widget();
   if (kind === "silent") {
@@ -88,19 +82,19 @@ function paceOf(kind: DeviceKind): SQL {
   return sql`${now}`;
 }
 
-const insert = (kind: DeviceKind, guard: SQL) => {
+const insert = (kind: PlannedKind, guard: SQL) => {
   const shape = SHAPES[kind];
   const due = paceOf(kind);
   // A question's own end is when its alert expires.
   const expires =
     kind === "question"
-      ? sql.param(p("expires_at"), pushes.expires_at)
+      ? sql.param(p("expires_at"), deliveries.expires_at)
       : sql`${due} + ${ms(shape.life)}`;
   return statement(
     sql`insert into pushes (${COLUMNS})
       select d.account_id, d.device_id, ${sql.raw(`'${shape.kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
-        d.apns_environment, null, ${p("parts")}, ${sql.raw(String(shape.urgency))}, ${due}, ${expires}, ${now}
-      ${ofDevices(shape.token)} ${kind === "start" ? mayStart : sql``} and ${guard} ${MERGED}`,
+        d.lane, null, ${p("parts")}, ${sql.raw(String(shape.urgency))}, ${due}, ${expires}, ${now}
+      ${targetsFor(PURPOSES[shape.kind])} ${kind === "start" ? mayStart : sql``} and ${guard} ${MERGED}`,
   );
 };
 
@@ -108,7 +102,7 @@ const insert = (kind: DeviceKind, guard: SQL) => {
 const settingDiffers = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null
   and live_activities <> ${p("live_activities")})`;
 
-const KINDS = Object.keys(SHAPES) as DeviceKind[];
+const KINDS = Object.keys(SHAPES) as PlannedKind[];
 const TABLES = ["tasks", "questions", "keys", "items"] as const;
 type PushTable = (typeof TABLES)[number];
 
@@ -117,15 +111,17 @@ const planned = Object.fromEntries(
     table,
     Object.fromEntries(KINDS.map((kind) => [kind, insert(kind, stamped(table))])),
   ]),
-) as Record<PushTable, Record<DeviceKind, ReturnType<typeof statement>>>;
+) as Record<PushTable, Record<PlannedKind, ReturnType<typeof statement>>>;
 
 const plannedBySetting = insert("silent", settingDiffers);
 
-/** What a row says besides its device. */
+/** By the kind of a notification, the lanes that are configured and take it, as a JSON list. */
+export type LanesByKind = Readonly<Record<NotificationKind, string>>;
+
+/** What a row says besides its target. */
 export interface Planned {
   readonly account_id: string;
-  /** JSON list of the environments that are configured. */
-  readonly environments: string;
+  readonly lanes: LanesByKind;
   readonly now: number;
   readonly subject?: string;
   readonly key_id?: string;
@@ -145,10 +141,10 @@ const NOTHING = {
   expires_at: null,
 };
 
-/** Plans a push for each device of the account, if the change of `stamp` took effect. */
-export function planPush(
-  kind: DeviceKind,
-  { parts = [], ...row }: Planned,
+/** Plans a delivery to each target of the account, if the change of `stamp` took effect. */
+export function planDelivery(
+  kind: PlannedKind,
+  { parts = [], lanes, ...row }: Planned,
   stamp: Stamp & { readonly table: PushTable },
 ): Statement {
   const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
@@ -156,15 +152,17 @@ export function planPush(
     ...NOTHING,
     ...row,
     ...guard,
+    lanes: lanes[SHAPES[kind].kind],
     parts: JSON.stringify(parts),
   });
 }
 
 /** Tells the other devices of a setting; stands before the statement that changes it. */
-export function planSettingPush(row: Planned, live_activities: boolean): Statement {
+export function planSetting({ lanes, ...row }: Planned, live_activities: boolean): Statement {
   return plannedBySetting({
     ...NOTHING,
     ...row,
+    lanes: lanes.silent,
     parts: "[]",
     live_activities: live_activities ? 1 : 0,
   });
@@ -173,46 +171,52 @@ export function planSettingPush(row: Planned, live_activities: boolean): Stateme
 const update = (table: "tasks" | "questions") =>
   statement(
     sql`insert into pushes (${COLUMNS})
-      select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, null, v.apns_environment, null, ${p("parts")}, 1,
+      select d.account_id, d.device_id, 'update', d.task_id, d.key_id, d.task_id, null, t.lane, null, ${p("parts")}, 1,
         ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(PUSH.activity_life)}, ${now}
-      from live_activities d join devices v on v.account_id = d.account_id and v.id = d.device_id
+      from live_activities d ${joinActivityTarget(sql`d`)}
       where d.task_id = ${p("task_id")} and d.ended_at is null
-        and v.apns_environment in (select value from json_each(${p("environments")})) and ${stamped(table)} ${MERGED}`,
+        and t.lane in (select value from json_each(${p("lanes")})) and ${stamped(table)} ${MERGED}`,
   );
 const planUpdates = { tasks: update("tasks"), questions: update("questions") };
 
-/** Plans an update of each live activity of the task. Placeholders as {@link planPush}. */
+/** Plans an update of each live activity of the task, as {@link planDelivery}. */
 export function planUpdate(
-  { parts = [], ...row }: Planned,
+  { parts = [], lanes, ...row }: Planned,
   stamp: Stamp & { readonly table: keyof typeof planUpdates },
 ): Statement {
   const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
-  return planUpdates[stamp.table]({ ...NOTHING, ...row, ...guard, parts: JSON.stringify(parts) });
+  return planUpdates[stamp.table]({
+    ...NOTHING,
+    ...row,
+    ...guard,
+    lanes: lanes.update,
+    parts: JSON.stringify(parts),
+  });
 }
 
-/** Devices with what each was shown; the limit keeps that from being looked up more than once. */
+/** Targets with what each was shown; the limit keeps that from being looked up more than once. */
 const shownTo = (table: "keys" | "accounts", owner: "key_id" | "account_id") =>
-  sql`from (select d.*, ${shownOf(owner)} as shown ${ofDevices("apns_token")} and ${stamped(table)} limit -1) d`;
+  sql`from (select d.*, ${shownOf(owner)} as shown ${targetsFor("alert")} and ${stamped(table)} limit -1) d`;
 
 // Without the key on it, the record that the pace follows from does not go with the key.
 const clear_or_silent = sql`case when d.shown = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
 const clearOfKey = statement(
   sql`insert into pushes (${COLUMNS})
-    select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("stamp_id")} end, null, null, d.apns_environment, null, d.shown, 2,
+    select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("stamp_id")} end, null, null, d.lane, null, d.shown, 2,
       ${clear_or_silent}, ${clear_or_silent} + ${ms(PUSH.silent_life)}, ${now}
     ${shownTo("keys", "key_id")} where true ${MERGED}`,
 );
 const widgetOfKey = statement(
   sql`insert into pushes (${COLUMNS})
-    select d.account_id, d.device_id, 'widget', '', ${p("stamp_id")}, null, null, d.apns_environment, null, '[]', 2,
+    select d.account_id, d.device_id, 'widget', '', ${p("stamp_id")}, null, null, d.lane, null, '[]', 2,
       ${PACE.widget()}, ${PACE.widget()} + ${ms(PUSH.widget_life)}, ${now}
-    ${ofDevices("widget_push_token")} and ${stamped("keys")}
+    ${targetsFor("widget")} and ${stamped("keys")}
       and exists (select 1 from keys where id = ${p("stamp_id")} and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled > 0) ${MERGED}`,
 );
 /** Only where there is something to clear: by now, or in a row that waits. */
 const clearOfAccount = statement(
   sql`insert into pushes (${COLUMNS})
-    select d.account_id, d.device_id, 'silent', '', null, null, null, d.apns_environment, d.token, d.shown, 2,
+    select d.account_id, d.device_id, 'silent', '', null, null, null, d.lane, d.address, d.shown, 2,
       ${PACE.clear()}, ${PACE.clear()} + ${ms(PUSH.silent_life)}, ${now}
     ${shownTo("accounts", "account_id")} where d.shown <> '[]' or exists (select 1 from pushes
       where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
@@ -225,34 +229,18 @@ const dropOfAccount = statement(
 );
 
 /**
- * Of a key or account that the batch deleted: clears what was shown, with copies of the tokens
- * where the devices go too, and drops what is queued. Stands after the ends of its activities.
+ * Of a key or account that the batch deleted: clears what was shown, with copies of the addresses
+ * where the targets go too, and drops what is queued. Stands after the ends of its activities.
  */
-export function planDeletion(row: Planned, stamp: Stamp): Statement[] {
-  const values = { ...NOTHING, ...row, stamp_id: stamp.id, stamp: stamp.change_id };
+export function planDeletion({ lanes, ...row }: Planned, stamp: Stamp): Statement[] {
+  const base = { ...NOTHING, ...row, stamp_id: stamp.id, stamp: stamp.change_id };
+  const values = { ...base, lanes: lanes.silent };
   return stamp.table === "accounts"
     ? [clearOfAccount(values), dropOfAccount(values)]
-    : [clearOfKey(values), widgetOfKey(values), dropOfKey(values)];
+    : [clearOfKey(values), widgetOfKey({ ...base, lanes: lanes.widget }), dropOfKey(values)];
 }
 
-/** Pushes of devices that the account no longer has. Placeholder `account_id`. */
-export const dropOfMissingDevices = statement(
-  sql`delete from pushes where account_id = ${p("account_id")}
-    and device_id not in (select id from devices where account_id = ${p("account_id")})`,
-);
-
-/**
- * Pushes of the registrations that are about to lose this `apns_token` (as endActivitiesOfToken);
- * what tells of the deletion of an account is sent all the same.
- */
-export const dropOfToken = statement(
-  sql`delete from pushes where (account_id, device_id) in (
-      select v.account_id, v.id from devices v where v.apns_token = ${p("apns_token")} and not (v.account_id = ${p("account_id")} and v.id = ${p("id")})
-        and exists (select 1 from accounts a where a.id = v.account_id and a.deleted_at is null))
-    and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`,
-);
-
-/** A live activity that the app ended by itself: nothing more of this spell. */
+/** A live activity that the app ended by itself: nothing more of this activity period. */
 export const dropOfActivity = statement(
   sql`delete from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}
     and kind in ('start', 'update', 'end')`,

@@ -1,21 +1,21 @@
-/** What became of each push, kept some days; and the end of those that nobody could send. */
+/** What became of each delivery, kept some days; and the end of those that nobody could send. */
 
 import { desc, sql } from "drizzle-orm";
-import type { PushRecord } from "../../src/model/push.ts";
-import { push_records, pushes } from "../schema.ts";
+import type { DeliveryRecord } from "../../src/model/notification.ts";
 import { qb, select, statement } from "../statement.ts";
 import type { Store } from "../store.ts";
+import { deliveries, deliveryRecords } from "./schema.ts";
 
 const p = sql.placeholder;
-const at = (name: string) => sql.param(p(name), pushes.due_at);
+const at = (name: string) => sql.param(p(name), deliveries.due_at);
 const now = at("now");
 
 const RECORD = sql`apns_id, account_id, device_id, key_id, kind, about, environment, outcome, reason, attempts, created_at, tried_at, done_at`;
 
-/** Keeps what became of a push, unless its account is gone. All columns are placeholders. */
+/** Keeps what became of a delivery, unless its account is gone. */
 export const addRecord = statement(
-  sql`insert into push_records (${RECORD}) select ${p("apns_id")}, ${p("account_id")}, ${p("device_id")}, ${p("key_id")}, ${p("kind")}, ${p("about")},
-    ${p("environment")}, ${p("outcome")}, ${p("reason")}, ${p("attempts")}, ${at("created_at")}, ${at("tried_at")}, ${at("done_at")}
+  sql`insert into push_records (${RECORD}) select ${p("delivery_id")}, ${p("account_id")}, ${p("recipient_id")}, ${p("key_id")}, ${p("kind")}, ${p("about")},
+    ${p("lane")}, ${p("outcome")}, ${p("reason")}, ${p("attempts")}, ${at("created_at")}, ${at("tried_at")}, ${at("done_at")}
     where exists (select 1 from accounts where id = ${p("account_id")})`,
 );
 
@@ -35,8 +35,8 @@ const expire = [
   statement(sql`delete from pushes where ${someExpired}`),
 ];
 
-/** Drops up to `limit` pushes that are expired at `now` (epoch seconds); gives their number. */
-export async function expirePushes(store: Store, now: number, limit: number): Promise<number> {
+/** Drops up to `limit` deliveries that are expired at `now` (epoch seconds); gives their number. */
+export async function expireDeliveries(store: Store, now: number, limit: number): Promise<number> {
   const results = await store.write(expire.map((step) => step({ now, limit })));
   return results.at(-1)!.changes;
 }
@@ -46,33 +46,33 @@ const prune = statement(
 );
 
 /** Deletes up to `limit` records from before `before` (epoch seconds); gives their number. */
-export async function prunePushRecords(store: Store, before: number, limit: number) {
+export async function pruneDeliveryRecords(store: Store, before: number, limit: number) {
   const [result] = await store.write([prune({ before, limit })]);
   return result!.changes;
 }
 
 /** The newest records. Placeholder `limit`. */
-export const newestRecords = select<PushRecord>(
+export const newestRecords = select<DeliveryRecord>(
   qb
     .select({
-      apns_id: push_records.apns_id,
-      environment: push_records.environment,
-      device_id: push_records.device_id,
-      kind: push_records.kind,
-      outcome: push_records.outcome,
-      reason: push_records.reason,
-      attempts: push_records.attempts,
-      created_at: push_records.created_at,
-      tried_at: push_records.tried_at,
-      done_at: push_records.done_at,
+      delivery_id: deliveryRecords.delivery_id,
+      lane: deliveryRecords.lane,
+      recipient_id: deliveryRecords.recipient_id,
+      kind: deliveryRecords.kind,
+      outcome: deliveryRecords.outcome,
+      reason: deliveryRecords.reason,
+      attempts: deliveryRecords.attempts,
+      created_at: deliveryRecords.created_at,
+      tried_at: deliveryRecords.tried_at,
+      done_at: deliveryRecords.done_at,
     })
-    .from(push_records)
-    .orderBy(desc(push_records.seq))
+    .from(deliveryRecords)
+    .orderBy(desc(deliveryRecords.seq))
     .limit(p("limit")),
 );
 
-/** By environment, how many of the oldest 10,000 wait, and since when the oldest does. */
-export const queuedPushes = statement(
+/** By lane, how many of the oldest 10,000 wait, and since when the oldest does. */
+export const queuedDeliveries = statement(
   // While nothing can be sent there may be very many.
   sql`select environment, count(*), min(created_at)
     from (select environment, created_at from pushes order by seq limit 10000)

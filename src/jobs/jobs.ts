@@ -24,9 +24,9 @@ interface JobDeps {
   readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
   readonly deleteStep: (limit: number) => Promise<boolean>;
-  /** Drops up to `limit` pushes that are expired at `now`; gives their number. */
-  readonly expirePushes: (now: number, limit: number) => Promise<number>;
-  readonly prunePushRecords: (before: number, limit: number) => Promise<number>;
+  /** Drops up to `limit` deliveries that are expired at `now`; gives their number. */
+  readonly expireDeliveries: (now: number, limit: number) => Promise<number>;
+  readonly pruneDeliveryRecords: (before: number, limit: number) => Promise<number>;
   /** Asks for the end of the process once the store permits newer versions only. */
   readonly checkVersion: () => Promise<void>;
 }
@@ -34,7 +34,7 @@ interface JobDeps {
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
-  const { expirePushes, prunePushRecords, checkVersion } = deps;
+  const { expireDeliveries, pruneDeliveryRecords, checkVersion } = deps;
   return [
     {
       // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
@@ -111,14 +111,15 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "expire pushes",
       every: 10,
       run: async ({ now, limit }) => ({
-        more: (await expirePushes(await now(), limit)) === limit,
+        more: (await expireDeliveries(await now(), limit)) === limit,
       }),
     },
     {
       name: "prune push records",
       every: 60,
       run: async ({ now, limit }) => ({
-        more: (await prunePushRecords((await now()) - PUSH.record_days * 86_400, limit)) === limit,
+        more:
+          (await pruneDeliveryRecords((await now()) - PUSH.record_days * 86_400, limit)) === limit,
       }),
     },
     {

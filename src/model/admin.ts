@@ -150,7 +150,14 @@ export const OutboxFigures = z.object({
 });
 export type OutboxFigures = z.infer<typeof OutboxFigures>;
 
-const Environment = z.enum(["production", "sandbox"]);
+/** Which part of which channel. */
+const LaneName = {
+  /** Null for a lane of another version. */
+  channel: z.string().nullable(),
+  lane: z.string(),
+  /** The lane, as it was named before there were other channels. */
+  environment: z.string(),
+};
 const Outcome = z.enum(["sent", "pointless", "expired", "invalid_token", "unclear", "refused"]);
 export type Outcome = z.infer<typeof Outcome>;
 
@@ -158,7 +165,7 @@ export const PushFigures = z.object({
   /** Of the process that answers; none while pushes are off. */
   lanes: z.array(
     z.object({
-      environment: Environment,
+      ...LaneName,
       state: z.enum(["open", "paused", "stopped"]),
       /** Why it is not open. */
       reason: z.string().nullable(),
@@ -169,16 +176,14 @@ export const PushFigures = z.object({
     }),
   ),
   /** What waits, of all processes: at most 10,000 are counted. Null while the store is away. */
-  queues: z
-    .array(z.object({ environment: Environment, rows: count, oldest_at: Timestamp }))
-    .nullable(),
+  queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
   /** What became of the last pushes of all processes, at most 500. */
   outcomes: z.record(Outcome, count).nullable(),
   /** The newest of them that reached nobody though they should have, at most 20. */
   failures: z
     .array(
       z.object({
-        environment: Environment,
+        ...LaneName,
         kind: z.enum(["question", "task", "silent", "clear", "widget", "start", "update", "end"]),
         outcome: Outcome,
         reason: z.string().nullable(),

@@ -70,3 +70,6 @@ export function toDevice(id: string, input: DeviceInput, updated_at: number): De
     updated_at,
   };
 }
+
+/** The lane that the device's tokens are addresses of. */
+export const laneOfDevice = ({ apns_environment }: Device): string => apns_environment;

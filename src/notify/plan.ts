@@ -1,4 +1,4 @@
-/** Which pushes a change of a task wants (docs/interface.md 14.2), pure. */
+/** Which notifications a change of a task wants (docs/interface.md §14.2), pure. */
 
 import type { Task } from "../model/task.ts";
 
@@ -13,9 +13,9 @@ export interface TaskChange {
   readonly by: "account" | "key" | "server";
 }
 
-interface TaskPushes {
+interface TaskNotifications {
   /** `visible` for the person; `passive` without a sound and in its own time. */
-  readonly device: "visible" | "passive" | "silent";
+  readonly alert: "visible" | "passive" | "silent";
   readonly widget: boolean;
   readonly activity: "start" | "update" | "end" | null;
 }
@@ -27,12 +27,12 @@ export function isAlerting(changes: readonly string[]): boolean {
   return changes.some((name) => ALERTING.includes(name));
 }
 
-export function planTask({ before, after, changes, by }: TaskChange): TaskPushes {
+export function planTask({ before, after, changes, by }: TaskChange): TaskNotifications {
   const was = before?.status === "in_progress";
   const is = after?.status === "in_progress";
   const visible = after !== null && by === "key" && after.notify;
   return {
-    device: visible ? (isAlerting(changes) ? "visible" : "passive") : "silent",
+    alert: visible ? (isAlerting(changes) ? "visible" : "passive") : "silent",
     // The numbers of tasks by status are what a widget shows.
     widget: before?.status !== after?.status,
     activity: is ? (was ? "update" : "start") : was ? "end" : null,

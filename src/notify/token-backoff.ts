@@ -1,7 +1,7 @@
-/** Tokens that the push service told to slow down, in the memory of this process. */
+/** Addresses that a service told to slow down, in the memory of this process. */
 
 import { PUSH } from "../limits.ts";
-import { type Delay, grown } from "./channels/apns/classify.ts";
+import { type Delay, grown } from "./channel.ts";
 
 interface Hold {
   readonly until: number;
@@ -16,8 +16,8 @@ export function createTokenBackoff(after: (delay: Delay) => number) {
   const holds = new Map<string, Hold>();
   let turn = 0;
   /** The hold that began after a request had been made, in `made`: its answer knows nothing of it. */
-  const newer = (token: string, made: number) => {
-    const held = holds.get(token);
+  const newer = (address: string, made: number) => {
+    const held = holds.get(address);
     return held && made < held.turn ? held : undefined;
   };
   return {
@@ -27,23 +27,23 @@ export function createTokenBackoff(after: (delay: Delay) => number) {
      * Holds it for `least` seconds and more each time; gives until when. Requests that were under
      * way together count once.
      */
-    hold(token: string, least: number, made: number): number {
-      const same = newer(token, made);
-      const times = same?.times ?? (holds.get(token)?.times ?? 0) + 1;
+    hold(address: string, least: number, made: number): number {
+      const same = newer(address, made);
+      const times = same?.times ?? (holds.get(address)?.times ?? 0) + 1;
       const until = same
         ? Math.max(same.until, after({ least, spread: 0 }))
         : after({ least, spread: grown(PUSH.token_backoff, times, PUSH.token_backoff_most) });
-      holds.delete(token);
-      // The oldest one goes: a token that is still refused is held anew.
+      holds.delete(address);
+      // The oldest one goes: an address that is still refused is held anew.
       if (holds.size >= PUSH.held_tokens) holds.delete(holds.keys().next().value!);
-      holds.set(token, { until, times, turn: same?.turn ?? ++turn });
+      holds.set(address, { until, times, turn: same?.turn ?? ++turn });
       return until;
     },
     /** Until when it is held; 0 when it is not. */
-    until: (token: string): number => holds.get(token)?.until ?? 0,
-    /** It takes pushes; a request from before the hold does not show that. */
-    release(token: string, made: number): void {
-      if (!newer(token, made)) holds.delete(token);
+    until: (address: string): number => holds.get(address)?.until ?? 0,
+    /** It takes notifications; a request from before the hold does not show that. */
+    release(address: string, made: number): void {
+      if (!newer(address, made)) holds.delete(address);
     },
   };
 }

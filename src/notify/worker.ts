@@ -1,12 +1,12 @@
 /**
- * Sends what is due in one environment: claims rows by lease, renders them from the state of the
- * moment, and does what each answer asks for (docs/interface.md 14.7).
+ * Sends what is due in one lane of a channel: claims rows by lease, renders them from the state of
+ * the moment, and does what each answer asks for (docs/interface.md §14.7).
  */
 
 import {
-  type ClaimedPush,
+  type ClaimedDelivery,
   claimDue,
-  claimedPushes,
+  claimedDeliveries,
   leasesOf,
   nextDue,
   pendingCounts,
@@ -17,17 +17,16 @@ import { type Cancel, type Clock, systemClock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { PUSH } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
-import type { Environment, LaneHealth } from "../model/push.ts";
-import { type Answer, classify, type Delay, grown } from "./channels/apns/classify.ts";
-import type { Apns, PushRequest } from "./channels/apns/client.ts";
+import type { LaneHealth, NotificationKind } from "../model/notification.ts";
+import { type Channel, type Connection, type Delay, grown, type Verdict } from "./channel.ts";
 import { createLeaseWatch } from "./leases.ts";
 import { prepareDelivery } from "./prepare.ts";
-import { drop, forgetToken, putOff, succeed } from "./settle.ts";
+import { drop, forget, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
 
-interface LaneOptions {
-  readonly environment: Environment;
-  readonly apns: Apns;
+interface WorkerOptions {
+  readonly channel: Channel;
+  readonly connection: Connection;
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -38,7 +37,7 @@ interface LaneOptions {
   readonly in_flight: number;
 }
 
-/** What the pushes of one claim have in common. */
+/** What the deliveries of one claim have in common. */
 interface Claim {
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;
@@ -46,13 +45,18 @@ interface Claim {
   readonly held_until: number;
 }
 
+/** Kinds that say how many questions of the task are pending. */
+const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
 /** Different reasons that are counted; what comes beyond is `other`. */
 const REASONS = 100;
 
-export function createLane(options: LaneOptions) {
-  const { environment, apns, store, clock, ids, log, full, in_flight } = options;
+export function createDeliveryWorker(options: WorkerOptions) {
+  const { channel, connection, store, clock, ids, log, full, in_flight } = options;
+  const { lane } = connection;
+  /** As log lines name it. */
+  const named = { channel: channel.name, lane };
   /** Claimed rows that are not settled. */
-  const flights = new Set<Promise<void>>();
+  const deliveries = new Set<Promise<void>>();
   let under_way = 0;
   let next_beat: PromiseWithResolvers<void> | undefined;
   const counts: Record<string, number> = Object.create(null);
@@ -79,11 +83,11 @@ export function createLane(options: LaneOptions) {
   };
 
   const secondsOf = ({ least, spread }: Delay) => least + ids.jitter() * spread;
-  /** The stamp at the end of a delay. */
+  /** The time at the end of a delay. */
   const after = (delay: Delay) => clock.now() + secondsOf(delay);
-  const holds = createTokenBackoff((delay) => clock.elapsed() + secondsOf(delay));
-  /** The stamp of a moment of {@link Clock.elapsed}. */
-  const stampOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
+  const tokenBackoff = createTokenBackoff((delay) => clock.elapsed() + secondsOf(delay));
+  /** The time of a moment of {@link Clock.elapsed}. */
+  const timeOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
 
   const leases = createLeaseWatch(clock);
   /** Leases that are over, as of the last look at them, and when the next look is due. */
@@ -94,14 +98,14 @@ export function createLane(options: LaneOptions) {
     if (state === "stopped") return;
     resume?.();
     become("stopped", why);
-    log.error("push lane stopped", { environment, reason: why });
+    log.error("push lane stopped", { ...named, reason: why });
   };
 
   const pauseLane = (why: string, least: number, base: number) => {
     if (state !== "open") return;
     const spread = base === 0 ? 0 : grown(base, ++pauses, base * PUSH.pause_growth);
     become("paused", why);
-    log.warn("push lane paused", { environment, reason: why });
+    log.warn("push lane paused", { ...named, reason: why });
     resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {
       become("open", null);
       run();
@@ -147,101 +151,99 @@ export function createLane(options: LaneOptions) {
     );
   };
 
-  const note = (event: string, { push }: ClaimedPush, why: string) => {
-    const { kind, device_id, apns_id } = push;
-    log.warn(event, { environment, kind, device_id, apns_id, reason: why });
+  const note = (event: string, { delivery }: ClaimedDelivery, why: string) => {
+    const { kind, recipient_id, delivery_id } = delivery;
+    log.warn(event, { ...named, kind, recipient_id, delivery_id, reason: why });
   };
 
-  /** What the answer asks for, as the statements that end this round. */
-  const obey = (
-    claimed: ClaimedPush,
-    { token, turn }: { token: string; turn: number },
-    answer: Answer,
+  /** What the verdict asks for, as the statements that end this round. */
+  const applyVerdict = (
+    claimed: ClaimedDelivery,
+    { address, turn }: { address: string; turn: number },
+    verdict: Verdict,
   ): Statement[] => {
-    const verdict = classify(answer, claimed.push);
-    const reason =
-      answer.kind === "ok" ? "ok" : answer.kind === "lost" ? answer.code : answer.reason;
-    const maybe = answer.kind === "lost" && answer.fate === "unclear" ? token : null;
+    const { reason } = verdict;
     const now = clock.now();
-    count(reason);
     switch (verdict.do) {
       case "finish":
         pauses = 0;
-        holds.release(token, turn);
-        return succeed({ claimed, now }, token);
-      case "forget_token":
-        return forgetToken(
+        tokenBackoff.release(address, turn);
+        return succeed({ claimed, now }, address);
+      case "forget_target":
+        return forget(
           { claimed, now },
-          { token, since: verdict.since, later: after(verdict.delay), reason },
+          { address, since: verdict.since, later: after(verdict.delay), reason },
         );
       case "drop":
         note(verdict.fault ? "push configuration at fault" : "push refused", claimed, reason);
         return drop({ claimed, now, outcome: "refused", reason });
       case "give_up":
         return drop({ claimed, now, outcome: "unclear", reason });
-      case "hold_token":
-        return putOff({
-          claimed,
-          now,
-          due_at: stampOf(holds.hold(token, verdict.least, turn)),
-        });
-      case "again":
-        return putOff({ claimed, now, due_at: after(verdict.delay), unclear: maybe });
+      case "hold_target": {
+        const until = tokenBackoff.hold(address, verdict.least, turn);
+        return putOff({ claimed, now, due_at: timeOf(until) });
+      }
+      case "again": {
+        const unclear = verdict.unclear ? address : null;
+        return putOff({ claimed, now, due_at: after(verdict.delay), unclear });
+      }
+      case "resend":
+        pauseLane(reason, 0, PUSH.lost_backoff);
+        return putOff({ claimed, now, due_at: now });
       case "pause_lane":
         pauseLane(reason, verdict.least, verdict.base);
         return putOff({ claimed, now, due_at: now });
       case "stop_lane":
         stopLane(reason);
         return putOff({ claimed, now, due_at: now });
-      case "renew":
-        // The newest token counts as expired too, and another one must wait.
-        pauseLane(reason, Math.max(1, apns.provider.renewableIn()), 0);
-        return putOff({ claimed, now, due_at: now });
     }
   };
 
-  const fly = async (claimed: ClaimedPush, { pending, held_until }: Claim) => {
+  const deliver = async (claimed: ClaimedDelivery, { pending, held_until }: Claim) => {
     const now = clock.now();
-    const assessment = prepareDelivery(claimed, { now, pending, full });
-    if (assessment.is === "elsewhere") {
-      const { environment } = assessment;
-      return settle(held_until, putOff({ claimed, now, due_at: now, tried: false, environment }));
+    const prepared = prepareDelivery(claimed, channel, { now, pending, full });
+    if (prepared.is === "elsewhere") {
+      const moved = { tried: false, lane: prepared.lane };
+      return settle(held_until, putOff({ claimed, now, due_at: now, ...moved }));
     }
-    if (assessment.is !== "ready") {
-      const { is: outcome } = assessment;
-      const tried = outcome === "unclear";
-      return settle(held_until, drop({ claimed, now, outcome, reason: null, tried }));
+    if (prepared.is === "obsolete") {
+      const ending = { outcome: "pointless", reason: null, tried: false } as const;
+      return settle(held_until, drop({ claimed, now, ...ending }));
     }
-    const { token, rendered } = assessment;
-    const held_for = holds.until(token) - clock.elapsed();
+    if (prepared.is === "unclear") {
+      return settle(held_until, drop({ claimed, now, outcome: "unclear", reason: null }));
+    }
+    const { address, request } = prepared;
+    const held_for = tokenBackoff.until(address) - clock.elapsed();
     if (held_for >= 0.001 || state !== "open") {
       const due_at = now + Math.max(0, held_for);
       return settle(held_until, putOff({ claimed, now, due_at, tried: false }));
     }
-    const request = { ...rendered, token, apns_id: claimed.push.apns_id };
-    const turn = holds.turn();
+    const turn = tokenBackoff.turn();
     under_way++;
-    const answer = await send(request, claimed).finally(() => under_way--);
-    return settle(held_until, obey(claimed, { token, turn }, answer));
+    const verdict = await send(request, claimed).finally(() => under_way--);
+    return settle(held_until, applyVerdict(claimed, { address, turn }, verdict));
   };
 
-  /** IdempotentRequest more with another provider token, where that one is said to be expired. */
-  const send = async (request: PushRequest, { push }: ClaimedPush): Promise<Answer> => {
-    const answer = await apns.send(request);
-    const verdict = classify(answer, push);
-    if (verdict.do !== "renew" || !apns.provider.renew(verdict.provider_token)) return answer;
-    count("ExpiredProviderToken");
-    return apns.send(request);
+  /** Once, or twice where the channel asks for it at once. */
+  const send = async (request: unknown, { delivery }: ClaimedDelivery): Promise<Verdict> => {
+    const attempt = async (resent: boolean) => {
+      const verdict = channel.classify(await connection.send(request), { ...delivery, resent });
+      count(verdict.reason);
+      return verdict;
+    };
+    const verdict = await attempt(false);
+    return verdict.do === "resend" ? attempt(true) : verdict;
   };
 
-  const launch = (claimed: ClaimedPush, claim: Claim) => {
-    const flight = fly(claimed, claim)
+  const launch = (claimed: ClaimedDelivery, claim: Claim) => {
+    const delivery = deliver(claimed, claim)
       .catch((error: unknown) => log.error("push failed", describeError(error)))
       .finally(() => {
-        flights.delete(flight);
+        deliveries.delete(delivery);
         run();
       });
-    flights.add(flight);
+    deliveries.add(delivery);
   };
 
   const claim = async (limit: number): Promise<number> => {
@@ -249,7 +251,7 @@ export function createLane(options: LaneOptions) {
     const now = clock.now();
     const from = clock.elapsed();
     const names = JSON.stringify(lapsed);
-    const values = { lease, environment, now, until: now + PUSH.lease, limit, lapsed: names };
+    const values = { lease, lane, now, until: now + PUSH.lease, limit, lapsed: names };
     // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows
     // whether they were claimed.
     let failure: unknown;
@@ -259,10 +261,10 @@ export function createLane(options: LaneOptions) {
     // So that the lease lasts for a request and its repetition.
     const held_until = from + PUSH.lease;
     const read_until = failure ? from : held_until - 2 * PUSH.time_limit;
-    const claimed = await patiently(() => store.read(claimedPushes(values)), read_until);
+    const claimed = await patiently(() => store.read(claimedDeliveries(values)), read_until);
     if (failure && claimed.length === 0) throw failure;
-    const shown = claimed.filter(({ push }) => ["start", "update", "end"].includes(push.kind));
-    const ids_shown = JSON.stringify(shown.map(({ push }) => push.task_id));
+    const shown = claimed.filter(({ delivery: { kind } }) => ACTIVITIES.includes(kind));
+    const ids_shown = JSON.stringify(shown.map(({ delivery }) => delivery.task_id));
     const count_pending = () => store.read(pendingCounts({ ids: ids_shown, now: clock.now() }));
     const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
     const pending = new Map(counted as [string, number][]);
@@ -277,7 +279,7 @@ export function createLane(options: LaneOptions) {
 
   /** What a process that was killed had claimed shows in nothing but its leases. */
   const lookAtLeases = async () => {
-    const rows = await store.read(leasesOf({ environment, now: clock.now(), limit: PUSH.leases }));
+    const rows = await store.read(leasesOf({ lane, now: clock.now(), limit: PUSH.leases }));
     // The moment after the read: a lease must not seem older than it is.
     next_look = clock.elapsed() + PUSH.poll_every;
     lapsed = leases.lapsed(rows.map(([lease]) => lease as string));
@@ -295,7 +297,7 @@ export function createLane(options: LaneOptions) {
       // What is under way calls again when it ends, and a pause when it is over.
       if (stopping || state !== "open" || room <= 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
-      const [row] = await store.read(nextDue({ environment }));
+      const [row] = await store.read(nextDue({ lane }));
       const due = row?.[0] === null || row === undefined ? null : (row[0] as number) / 1000;
       const now = clock.now();
       const nothing = (due === null || due > now) && lapsed.length === 0;
@@ -327,7 +329,7 @@ export function createLane(options: LaneOptions) {
 
     /** Resolves when nothing is under way. */
     async settled(): Promise<void> {
-      while (running || flights.size > 0) await Promise.all([running, ...flights]);
+      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
     },
 
     /** Finishes what is under way, for some seconds at most, and gives the leases back. */
@@ -336,13 +338,13 @@ export function createLane(options: LaneOptions) {
       timer?.();
       resume?.();
       strike();
-      const cut = systemClock.after(PUSH.stop_wait, apns.abort);
-      while (running || flights.size > 0) await Promise.all([running, ...flights]);
+      const cut = systemClock.after(PUSH.stop_wait, connection.abort);
+      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
       cut();
     },
 
     health: (): LaneHealth => ({
-      environment,
+      ...named,
       state,
       reason,
       since,

@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { LaneHealth } from "../model/push.ts";
+import type { LaneHealth } from "../model/notification.ts";
 import { createDescriptorWatch, descriptorSystem } from "./descriptors.ts";
 import type { Metric } from "./metrics.ts";
 import { createProcessStats } from "./process-stats.ts";

@@ -153,37 +153,42 @@ function ofOutbox(admin: Admin, { clock }: AdminDeps): readonly Metric[] {
 }
 
 function ofPushes(admin: Admin, { clock, pushLanes }: AdminDeps): readonly Metric[] {
+  /** `environment` is the lane, as these metrics named it before there were other channels. */
+  const labelsOf = ({ channel, lane }: { channel: string | null; lane: string }) => ({
+    channel: channel ?? "",
+    lane,
+    environment: lane,
+  });
   /** A lane for which nothing waits has its 0 too, so that an alarm can go by it. */
   const queues = async () => {
     const { queues } = await admin.pushes();
     if (queues === null) return [];
-    const filled = new Set(queues.map(({ environment }) => environment));
-    const empty = pushLanes().filter(({ environment }) => !filled.has(environment));
+    const filled = new Set(queues.map(({ lane }) => lane));
+    const empty = pushLanes().filter(({ lane }) => !filled.has(lane));
     return [
       ...queues,
-      ...empty.map(({ environment }) => ({ environment, rows: 0, oldest_at: null })),
+      ...empty.map(({ channel, lane }) => ({ channel, lane, rows: 0, oldest_at: null })),
     ];
   };
   return [
     gauge("relay_push_lane_open", "1 while the lane sends.", () =>
-      pushLanes().map(({ environment, state }) => [{ environment }, Number(state === "open")]),
+      pushLanes().map((lane) => [labelsOf(lane), Number(lane.state === "open")]),
     ),
     gauge("relay_push_in_flight", "Pushes under way.", () =>
-      pushLanes().map(({ environment, in_flight }) => [{ environment }, in_flight]),
+      pushLanes().map((lane) => [labelsOf(lane), lane.in_flight]),
     ),
     counter("relay_push_answers_total", "Answers of the push service, and faults.", () =>
-      pushLanes().flatMap(({ environment, counts }) =>
-        Object.entries(counts).map(([reason, count]) => [{ environment, reason }, count] as const),
+      pushLanes().flatMap((lane) =>
+        Object.entries(lane.counts).map(
+          ([reason, count]) => [{ ...labelsOf(lane), reason }, count] as const,
+        ),
       ),
     ),
     gauge("relay_push_queued", "Pushes that wait, 10,000 at most.", async () =>
-      (await queues()).map(({ environment, rows }) => [{ environment }, rows]),
+      (await queues()).map((queue) => [labelsOf(queue), queue.rows]),
     ),
     gauge("relay_push_oldest_seconds", "Age of the push that waits longest.", async () =>
-      (await queues()).map(({ environment, oldest_at }) => [
-        { environment },
-        ageOf(oldest_at, clock.now()),
-      ]),
+      (await queues()).map((queue) => [labelsOf(queue), ageOf(queue.oldest_at, clock.now())]),
     ),
   ];
 }

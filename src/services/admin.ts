@@ -17,6 +17,7 @@ import type {
   SeriesFigures,
   StoreFigures,
 } from "../model/admin.ts";
+import { channelOf } from "../notify/channels/registry.ts";
 import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { Looks, TimeSeries } from "../observability/time-series.ts";
@@ -192,11 +193,12 @@ export function createAdmin(deps: AdminDeps) {
     async pushes(): Promise<PushFigures> {
       const state = await pushes().catch(() => null);
       return {
-        lanes: [...deps.pushLanes()],
+        lanes: deps.pushLanes().map(named),
         queues:
-          state?.queues.map(({ oldest, ...queue }) => ({ ...queue, oldest_at: oldest })) ?? null,
+          state?.queues.map(({ oldest, ...queue }) => named({ ...queue, oldest_at: oldest })) ??
+          null,
         outcomes: state && outcomesOf(state.records),
-        failures: state?.records.filter(isFailure).slice(0, FAILURES) ?? null,
+        failures: state?.records.filter(isFailure).slice(0, FAILURES).map(named) ?? null,
       };
     },
 
@@ -209,6 +211,13 @@ export function createAdmin(deps: AdminDeps) {
     }),
   };
 }
+
+/** With the name of the channel, and the lane as `environment` too. */
+const named = <One extends { readonly lane: string }>(one: One) => ({
+  ...one,
+  channel: channelOf(one.lane),
+  environment: one.lane,
+});
 
 const isFailure = ({ outcome }: PushStatus["records"][number]) =>
   outcome !== "sent" && outcome !== "pointless";

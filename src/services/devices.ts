@@ -3,15 +3,14 @@
 import {
   deleteDevice,
   devicesOfAccount,
+  dropOfMissingDevices,
+  dropOfToken,
+  endActivitiesOfToken,
   putDevice,
   releaseTokens,
   trimDevices,
 } from "../../db/devices.ts";
-import {
-  endActivitiesOfMissingDevices,
-  endActivitiesOfToken,
-} from "../../db/notify/live-activities.ts";
-import { dropOfMissingDevices, dropOfToken } from "../../db/notify/plan.ts";
+import { endActivitiesOfMissingDevices } from "../../db/notify/live-activities.ts";
 import { fail } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Device, type DeviceInput, toDevice } from "../model/device.ts";
@@ -36,15 +35,16 @@ export function createDevices({
     async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
       const { account_id } = caller;
       const device = toDevice(id, input, clock.now());
+      const row = { ...device, account_id };
       const before = [
-        endActivitiesOfToken({ apns_token: device.apns_token, account_id, id }),
-        dropOfToken({ apns_token: device.apns_token, account_id, id }),
-        releaseTokens({ apns_token: device.apns_token, account_id, id }),
+        endActivitiesOfToken(row),
+        dropOfToken(row),
+        releaseTokens(row),
         ...pushPlans.beforeDevice(account_id, device),
       ];
       const results = await store.write([
         ...before,
-        putDevice({ ...device, account_id }),
+        putDevice(row),
         trimDevices({ account_id }),
         endActivitiesOfMissingDevices({ account_id }),
         dropOfMissingDevices({ account_id }),

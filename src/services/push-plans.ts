@@ -1,4 +1,4 @@
-/** Plans the pushes of a change, as statements of its batch (docs/interface.md 14.2). */
+/** Plans the notifications of a change, as statements of its batch (docs/interface.md §14.2). */
 
 import {
   endActivities,
@@ -13,12 +13,18 @@ import {
   endActivitiesOfTask,
   endActivitiesSwitchedOff,
 } from "../../db/notify/live-activities.ts";
-import { planDeletion, planPush, planSettingPush, planUpdate } from "../../db/notify/plan.ts";
+import {
+  type LanesByKind,
+  planDeletion,
+  planDelivery,
+  planSetting,
+  planUpdate,
+} from "../../db/notify/plan.ts";
 import type { Stamp } from "../../db/outbox.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
-import type { Device } from "../model/device.ts";
-import type { Environment } from "../model/push.ts";
+import { type Device, laneOfDevice } from "../model/device.ts";
+import { NOTIFICATION_KINDS, type NotificationKind } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import { planTask, type TaskChange } from "../notify/plan.ts";
 
@@ -27,15 +33,17 @@ export type PushPlans = ReturnType<typeof createPushPlans>;
 type StampOf<Table extends Stamp["table"]> = Stamp & { readonly table: Table };
 
 interface PushPlansOptions {
-  /** Those that have a sender; none: pushes are off, no row is made. */
-  readonly environments: readonly Environment[];
+  /** The lanes that have a worker and take such notifications; none at all: no row is made. */
+  readonly lanesFor: (kind: NotificationKind) => readonly string[];
   readonly clock: Clock;
 }
 
-export function createPushPlans({ environments, clock }: PushPlansOptions) {
-  const on = environments.length > 0;
-  const list = JSON.stringify(environments);
-  const of = (account_id: string) => ({ account_id, environments: list, now: clock.now() });
+export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
+  const on = NOTIFICATION_KINDS.some((kind) => lanesFor(kind).length > 0);
+  const lanes = Object.fromEntries(
+    NOTIFICATION_KINDS.map((kind) => [kind, JSON.stringify(lanesFor(kind))]),
+  ) as LanesByKind;
+  const of = (account_id: string) => ({ account_id, lanes, now: clock.now() });
   const stampOf = ({ id, change_id }: Stamp) => ({ stamp_id: id, stamp: change_id });
 
   return {
@@ -56,12 +64,12 @@ export function createPushPlans({ environments, clock }: PushPlansOptions) {
       const about = { ...base, subject: task_id, task_id, parts };
       const cleared = change.after === null ? [task_id, ...ended] : [];
       const statements = [
-        wants.device === "silent"
-          ? planPush("silent", { ...base, parts: cleared }, stamp)
-          : planPush(wants.device, about, stamp),
+        wants.alert === "silent"
+          ? planDelivery("silent", { ...base, parts: cleared }, stamp)
+          : planDelivery(wants.alert, about, stamp),
       ];
-      if (wants.widget) statements.push(planPush("widget", base, stamp));
-      if (wants.activity === "start") statements.push(planPush("start", about, stamp));
+      if (wants.widget) statements.push(planDelivery("widget", base, stamp));
+      if (wants.activity === "start") statements.push(planDelivery("start", about, stamp));
       if (wants.activity === "update") statements.push(planUpdate(about, stamp));
       if (wants.activity === "end") {
         statements.push(...endActivities("tasks", { ...base, ...stampOf(stamp) }));
@@ -77,8 +85,8 @@ export function createPushPlans({ environments, clock }: PushPlansOptions) {
       const asked = status === "pending";
       const statements = [
         asked
-          ? planPush("question", { ...base, subject: id, question_id: id, expires_at }, stamp)
-          : planPush("silent", { ...base, parts: [id] }, stamp),
+          ? planDelivery("question", { ...base, subject: id, question_id: id, expires_at }, stamp)
+          : planDelivery("silent", { ...base, parts: [id] }, stamp),
       ];
       if (task_id !== null) {
         statements.push(planUpdate({ ...base, task_id, parts: asked ? ["question"] : [] }, stamp));
@@ -88,12 +96,12 @@ export function createPushPlans({ environments, clock }: PushPlansOptions) {
 
     /** The account makes or changes something else: its devices look for themselves. */
     ofAccountChange(account_id: string, stamp: StampOf<"keys" | "items">): Statement[] {
-      return on ? [planPush("silent", of(account_id), stamp)] : [];
+      return on ? [planDelivery("silent", of(account_id), stamp)] : [];
     },
 
     /** Stands before the statement that changes the setting. */
     beforeSetting(account_id: string, live_activities: boolean): Statement[] {
-      return on ? [planSettingPush(of(account_id), live_activities)] : [];
+      return on ? [planSetting(of(account_id), live_activities)] : [];
     },
 
     /** Stands after it. */
@@ -102,8 +110,9 @@ export function createPushPlans({ environments, clock }: PushPlansOptions) {
     },
 
     /** Stands before the statement that registers a device; with pushes off, nothing is told. */
-    beforeDevice(account_id: string, { id, apns_environment }: Device): Statement[] {
-      return endActivitiesOfMove({ ...of(account_id), device_id: id, apns_environment });
+    beforeDevice(account_id: string, device: Device): Statement[] {
+      const lane = laneOfDevice(device);
+      return endActivitiesOfMove({ ...of(account_id), device_id: device.id, lane });
     },
 
     /** Stands after the tombstone of a key or account. */
@@ -129,7 +138,10 @@ export function createPushPlans({ environments, clock }: PushPlansOptions) {
     }): Statement[] {
       if (!on) return [];
       const values = { ...of(registered.account_id), ...registered };
-      return [endUnwanted(values), updateLate(values)];
+      return [
+        endUnwanted({ ...values, lanes: lanes.end }),
+        updateLate({ ...values, lanes: lanes.update }),
+      ];
     },
   };
 }

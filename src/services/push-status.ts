@@ -1,7 +1,7 @@
-/** How the pushes do, for whoever runs the service: no content, no token. */
+/** Operator figures of notifications: no content, no address. */
 
-import { newestRecords, queuedPushes } from "../../db/notify/records.ts";
-import type { Environment, LaneHealth, PushRecord } from "../model/push.ts";
+import { newestRecords, queuedDeliveries } from "../../db/notify/records.ts";
+import type { DeliveryRecord, LaneHealth } from "../model/notification.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 interface PushStatusDeps extends Pick<ServiceDeps, "store"> {
@@ -9,7 +9,7 @@ interface PushStatusDeps extends Pick<ServiceDeps, "store"> {
 }
 
 interface Queue {
-  readonly environment: Environment;
+  readonly lane: string;
   /** At most 10,000 are counted. */
   readonly rows: number;
   /** When the longest waiting one was planned. */
@@ -21,8 +21,8 @@ export interface PushStatus {
   readonly lanes: readonly LaneHealth[];
   /** What waits to be sent, of all processes. */
   readonly queues: readonly Queue[];
-  /** What became of the last pushes of all processes, newest first. */
-  readonly records: readonly PushRecord[];
+  /** What became of the last deliveries of all processes, newest first. */
+  readonly records: readonly DeliveryRecord[];
 }
 
 export function createPushStatus({ store, health }: PushStatusDeps) {
@@ -30,13 +30,13 @@ export function createPushStatus({ store, health }: PushStatusDeps) {
     /** With the newest `limit` outcome records of the last 7 days. */
     async read(limit: number): Promise<PushStatus> {
       const [queues, records] = await Promise.all([
-        store.read(queuedPushes({})),
+        store.read(queuedDeliveries({})),
         store.read(newestRecords({ limit })),
       ]);
       return {
         lanes: health(),
-        queues: queues.map(([environment, rows, oldest]) => ({
-          environment: environment as Environment,
+        queues: queues.map(([lane, rows, oldest]) => ({
+          lane: lane as string,
           rows: rows as number,
           oldest: (oldest as number) / 1000,
         })),

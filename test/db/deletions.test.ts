@@ -62,6 +62,7 @@ const KEPT = {
   tasks: 9,
   questions: 5,
   devices: 1,
+  push_targets: 1,
   live_activities: 0,
   pushes: 0,
   push_records: 0,
@@ -78,7 +79,8 @@ async function fill(url: string) {
   const { person, agent } = await createPair(url);
   const second = await createAgent(url, person);
   const device_id = `dev_${crypto.randomUUID()}`;
-  await person.send(`PUT /v1/devices/${device_id}`, DEVICE);
+  const apns_token = crypto.randomUUID().replaceAll("-", "");
+  await person.send(`PUT /v1/devices/${device_id}`, { ...DEVICE, apns_token });
   for (const { send, key } of [agent, second]) {
     await Promise.all(Array.from({ length: 9 }, () => createTask(send)));
     await Promise.all(Array.from({ length: 5 }, () => ask(send)));
@@ -287,8 +289,15 @@ test("what requests under way add to a deleted account goes with it", async () =
   expect((await rowsOf(store, id, [agent.key.id])).found).toEqual({});
 
   // After that not even one that has waited as long can leave anything.
-  const record = { apns_id: "y", account_id: id, device_id: "dev_x", key_id: null, kind: "task" };
-  const rest = { about: "t", environment: "sandbox", outcome: "sent", reason: null, attempts: 1 };
+  const record = { delivery_id: "y", account_id: id, recipient_id: "dev_x", key_id: null };
+  const rest = {
+    kind: "task",
+    about: "t",
+    lane: "sandbox",
+    outcome: "sent",
+    reason: null,
+    attempts: 1,
+  };
   const times = { created_at: 0, tried_at: 0, done_at: 0 };
   await store.write([
     addRecord({ ...record, ...rest, ...times }),

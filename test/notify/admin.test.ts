@@ -7,6 +7,8 @@ import { ask } from "../support/client.ts";
 import { sampleOf } from "../support/exposition.ts";
 import { createPushWorld } from "../support/push-world.ts";
 
+const NAMED = { channel: "apns", lane: "sandbox", environment: "sandbox" };
+
 test("lanes, what waits, and what became of the last ones", async () => {
   const world = await createPushWorld({ env: ADMIN });
   const { app, apple, clock } = world;
@@ -19,7 +21,7 @@ test("lanes, what waits, and what became of the last ones", async () => {
   const [told, { text, all }] = [await admin.pushes.query(), await metricsOf(app.url)];
   expect(told.lanes).toEqual([
     {
-      environment: "sandbox",
+      ...NAMED,
       state: "open",
       reason: null,
       since: expect.any(Number),
@@ -35,13 +37,12 @@ test("lanes, what waits, and what became of the last ones", async () => {
   const none = { pointless: 0, expired: 0, invalid_token: 0, unclear: 0, refused: 0 };
   expect(told.outcomes).toEqual({ sent: accepted, ...none });
   expect(told.failures).toEqual([]);
-  const sandbox = { environment: "sandbox" };
-  expect(sampleOf(all, "relay_push_lane_open", sandbox)).toBe(1);
-  expect(sampleOf(all, "relay_push_in_flight", sandbox)).toBe(0);
-  expect(sampleOf(all, "relay_push_answers_total", { ...sandbox, reason: "ok" })).toBe(accepted);
+  expect(sampleOf(all, "relay_push_lane_open", NAMED)).toBe(1);
+  expect(sampleOf(all, "relay_push_in_flight", NAMED)).toBe(0);
+  expect(sampleOf(all, "relay_push_answers_total", { ...NAMED, reason: "ok" })).toBe(accepted);
   // What is 0 is told too, so that an alarm can go by it.
-  expect(sampleOf(all, "relay_push_queued", sandbox)).toBe(0);
-  expect(sampleOf(all, "relay_push_oldest_seconds", sandbox)).toBe(0);
+  expect(sampleOf(all, "relay_push_queued", NAMED)).toBe(0);
+  expect(sampleOf(all, "relay_push_oldest_seconds", NAMED)).toBe(0);
   const [phone] = phones;
   for (const secret of ["zanzibar", phone!.id, phone!.apns_token]) {
     // As a word: the digits of a sum may happen to hold those of a token.
@@ -59,7 +60,7 @@ test("lanes, what waits, and what became of the last ones", async () => {
   expect(refused.outcomes).toMatchObject({ refused: 1 });
   expect(refused.failures).toEqual([
     {
-      environment: "sandbox",
+      ...NAMED,
       kind: "question",
       outcome: "refused",
       reason: "PayloadEmpty",
@@ -77,12 +78,12 @@ test("lanes, what waits, and what became of the last ones", async () => {
   const [[waiting]] = (await world.rows("select count(*) from pushes")) as [[number]];
   const stopped = await admin.pushes.query();
   expect(stopped.lanes[0]).toMatchObject({ state: "stopped", reason: "InvalidProviderToken" });
-  expect(stopped.queues).toEqual([{ environment: "sandbox", rows: waiting, oldest_at: asked_at }]);
+  expect(stopped.queues).toEqual([{ ...NAMED, rows: waiting, oldest_at: asked_at }]);
   const after = (await metricsOf(app.url)).all;
-  expect(sampleOf(after, "relay_push_lane_open", sandbox)).toBe(0);
-  expect(sampleOf(after, "relay_push_queued", sandbox)).toBe(waiting);
-  expect(sampleOf(after, "relay_push_oldest_seconds", sandbox)).toBeCloseTo(20, 5);
-  const refusal = { ...sandbox, reason: "InvalidProviderToken" };
+  expect(sampleOf(after, "relay_push_lane_open", NAMED)).toBe(0);
+  expect(sampleOf(after, "relay_push_queued", NAMED)).toBe(waiting);
+  expect(sampleOf(after, "relay_push_oldest_seconds", NAMED)).toBeCloseTo(20, 5);
+  const refusal = { ...NAMED, reason: "InvalidProviderToken" };
   expect(sampleOf(after, "relay_push_answers_total", refusal)).toBeGreaterThan(0);
   await world.advance(60);
   const minute = (await admin.series.query()).minutes.at(-1)!;

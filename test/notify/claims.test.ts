@@ -1,4 +1,4 @@
-/** Rows that a lane claimed: a start among them is sent once, or not at all. */
+/** Rows that a worker claimed: a start among them is sent once, or not at all. */
 
 import { afterAll, expect, test } from "bun:test";
 import type { Store } from "../../db/store.ts";
@@ -6,13 +6,13 @@ import { readConfig } from "../../src/config.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { connectPushServices } from "../../src/notify/sender.ts";
-import { createLane } from "../../src/notify/worker.ts";
+import { connectLanes } from "../../src/notify/sender.ts";
+import { createDeliveryWorker } from "../../src/notify/worker.ts";
 import { createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 import { until } from "../support/until.ts";
 
-/** Nothing is sent until a lane of the test does. */
+/** Nothing is sent until a worker of the test does. */
 async function quiet() {
   const world = await createPushWorld();
   const { agent } = await world.people("a");
@@ -28,38 +28,38 @@ async function quiet() {
 
 type Quiet = Awaited<ReturnType<typeof quiet>>["world"];
 
-/** A lane on a store that a test puts itself in front of. */
-async function laneOn({ apple, clock, store }: Quiet, faults: Partial<Store>) {
+/** A worker on a store that a test puts itself in front of. */
+async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) {
   const config = readConfig({ ...apple.env("SANDBOX") });
-  const [service] = await connectPushServices(config, clock);
+  const [connected] = await connectLanes(config, clock);
   const lines: string[] = [];
   const log = createLog("warn", (line) => lines.push(line));
   const ids = createIds(clock);
   const faulty = { ...store, ...faults };
   const rest = { store: faulty, clock, ids, log, full: true, in_flight: 10 };
-  const lane = createLane({ ...service!, ...rest });
-  afterAll(() => lane.stop());
+  const worker = createDeliveryWorker({ ...connected!, ...rest });
+  afterAll(() => worker.stop());
   /** How often it waited for the store. */
   const waits = () => lines.filter((line) => line.includes("wait for the store")).length;
-  return { lane, waits };
+  return { worker, waits };
 }
 
 test("a store that is away for a moment after a claim loses no start", async () => {
   const { world, starts, outcomes } = await quiet();
   let asked = 0;
-  const { lane, waits } = await laneOn(world, {
+  const { worker, waits } = await workerOn(world, {
     read: async (statement) => {
       const of_claim = /"lease"|count\(\*\) from questions/.test(statement.sql);
       if (of_claim && asked++ % 2 === 0) fail("store_unavailable");
       return world.store.read(statement);
     },
   });
-  lane.run();
+  worker.run();
   for (let waited = 1; waited <= 2; waited++) {
     await until(() => waits() === waited);
     await world.clock.advance(1);
   }
-  await lane.settled();
+  await worker.settled();
   expect(starts().length).toBe(1);
   expect(await outcomes()).toEqual(["sent"]);
 });
@@ -67,7 +67,7 @@ test("a store that is away for a moment after a claim loses no start", async () 
 test("a claim of which nobody knows whether it was written loses no start", async () => {
   const { world, starts, outcomes } = await quiet();
   let cut = false;
-  const { lane } = await laneOn(world, {
+  const { worker } = await workerOn(world, {
     write: async (statements) => {
       const results = await world.store.write(statements);
       if (!cut && statements[0]!.sql.startsWith("update pushes set unclear")) {
@@ -77,8 +77,8 @@ test("a claim of which nobody knows whether it was written loses no start", asyn
       return results;
     },
   });
-  lane.run();
-  await lane.settled();
+  worker.run();
+  await worker.settled();
   expect(cut).toBe(true);
   expect(starts().length).toBe(1);
   expect(await outcomes()).toEqual(["sent"]);

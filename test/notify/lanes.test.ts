@@ -88,12 +88,13 @@ test("another 403 stops the lane: rows wait until they expire, and health says w
   expect(apple.received.length).toBe(1);
   const status = await world.app.services.pushStatus.read(5);
   expect(status.lanes[0]).toMatchObject({
-    environment: "sandbox",
+    channel: "apns",
+    lane: "sandbox",
     state: "stopped",
     reason: "InvalidProviderToken",
   });
   expect(status.lanes[0]!.counts).toMatchObject({ InvalidProviderToken: 1 });
-  expect(status.queues).toMatchObject([{ environment: "sandbox", rows: 2 }]);
+  expect(status.queues).toMatchObject([{ lane: "sandbox", rows: 2 }]);
   const told = world.app.lines.filter((line) => line.includes("push lane stopped"));
   expect(told.length).toBe(1);
   await world.advance(35);

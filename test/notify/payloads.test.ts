@@ -4,13 +4,14 @@ import { expect, test } from "bun:test";
 import { PUSH } from "../../src/limits.ts";
 import { newQuestion, type Question } from "../../src/model/question.ts";
 import { newTask, type Task } from "../../src/model/task.ts";
+import { type ApnsRequest, render } from "../../src/notify/channels/apns/payloads.ts";
 import {
-  type Rendered,
-  renderActivity,
-  renderQuestion,
-  renderSilent,
-  renderTask,
-} from "../../src/notify/channels/apns/payloads.ts";
+  composeActivity,
+  composeQuestion,
+  composeSilent,
+  composeTask,
+} from "../../src/notify/compose.ts";
+import type { Notification } from "../../src/notify/notification.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 
@@ -34,8 +35,16 @@ const questionOf = (fields: Partial<Question> = {}): Question => ({
   ...newQuestion({ prompt: "Go?" }, { id: "qst_1", key_id: "key_1", now }),
   ...fields,
 });
-const bytesOf = ({ payload }: Rendered) => Buffer.byteLength(JSON.stringify(payload));
-const alertOf = ({ payload }: Rendered) =>
+const rendered = (notification: Notification) =>
+  render(notification, { address: "ab01", delivery_id: "x" });
+const renderQuestion = (...of: Parameters<typeof composeQuestion>) =>
+  rendered(composeQuestion(...of));
+const renderTask = (...of: Parameters<typeof composeTask>) => rendered(composeTask(...of));
+const renderSilent = (...of: Parameters<typeof composeSilent>) => rendered(composeSilent(...of));
+const renderActivity = (...of: Parameters<typeof composeActivity>) =>
+  rendered(composeActivity(...of));
+const bytesOf = ({ payload }: ApnsRequest) => Buffer.byteLength(JSON.stringify(payload));
+const alertOf = ({ payload }: ApnsRequest) =>
   payload.aps.alert as { title: string; subtitle: string; body: string };
 
 test("a title, who says it and on which host, and what there is to say", () => {
@@ -73,19 +82,19 @@ test("text is cut between characters, so that the whole is 4,096 bytes at most, 
     for (let length = 1; length <= 2_000; length += 37) {
       const prompt = [...letter.repeat(length)].slice(0, 2_000).join("");
       const question = questionOf({ prompt, kind: "choice", options: ["語".repeat(80), "b"] });
-      const rendered = renderQuestion(question, key, FULL);
-      expect(bytesOf(rendered)).toBeLessThanOrEqual(PUSH.payload_bytes);
-      const { body } = alertOf(rendered);
+      const request = renderQuestion(question, key, FULL);
+      expect(bytesOf(request)).toBeLessThanOrEqual(PUSH.payload_bytes);
+      const { body } = alertOf(request);
       if (body !== prompt) {
         // The beginning, in whole characters, and as much as there is room for.
         const kept = body.slice(0, -1);
         expect(body.at(-1)).toBe("…");
         expect(prompt.startsWith(kept)).toBe(true);
         expect(kept.length % letter.length).toBe(0);
-        const room = PUSH.payload_bytes - bytesOf(rendered);
+        const room = PUSH.payload_bytes - bytesOf(request);
         expect(room).toBeLessThan(Buffer.byteLength(JSON.stringify(letter)) - 2);
       }
-      expect(rendered.payload.relay.options).toEqual(question.options);
+      expect(request.payload.relay.options).toEqual(question.options);
     }
   }
 });
@@ -113,12 +122,13 @@ test("the longest texts of every kind fit", () => {
   const loud = { label: cut(80), last_host: "h".repeat(253) };
   const options = Array.from({ length: 4 }, () => cut(80));
   const question = questionOf({ prompt: cut(2_000), kind: "choice", options });
-  const activity = (event: "start" | "update" | "end") =>
+  const activity = (kind: "start" | "update" | "end") =>
     renderActivity(
       {
-        event,
+        kind,
         task,
-        ids: { task_id: "tsk_1", key_id: "key_1" },
+        task_id: "tsk_1",
+        key_id: "key_1",
         key: loud,
         pending_questions: 20,
         changes: [],
@@ -128,7 +138,7 @@ test("the longest texts of every kind fit", () => {
       FULL,
     );
   const clear = Array.from({ length: PUSH.clear_ids }, () => `tsk_${"0".repeat(32)}`);
-  for (const rendered of [
+  for (const request of [
     renderTask({ task, key: loud, changes: ["status_note"], expires_at: now }, FULL),
     renderQuestion(question, loud, FULL),
     activity("start"),
@@ -136,7 +146,7 @@ test("the longest texts of every kind fit", () => {
     activity("end"),
     renderSilent({ key_id: `key_${"0".repeat(32)}`, clear, expires_at: now, now }),
   ]) {
-    expect(bytesOf(rendered)).toBeLessThanOrEqual(4_096);
+    expect(bytesOf(request)).toBeLessThanOrEqual(4_096);
   }
   expect(activity("start").payload.aps["content-state"]).toMatchObject({ pending_questions: 20 });
 });
@@ -146,19 +156,19 @@ test("generic: no title, prompt or note; the app fetches them", () => {
   const task = taskOf({ title: secret, status_note: secret, status: "in_progress", progress: 40 });
   const question = questionOf({ prompt: secret, kind: "choice", options: [secret, "b"] });
   const ids = { task_id: "tsk_1", key_id: "key_1" };
-  const rendered = [
+  const requests = [
     renderTask({ task, key, changes: ["created", "status_note"], expires_at: now }, GENERIC),
     renderQuestion(question, key, GENERIC),
-    ...(["start", "update", "end"] as const).map((event) =>
+    ...(["start", "update", "end"] as const).map((kind) =>
       renderActivity(
-        { event, task, ids, key, pending_questions: 1, changes: [], timestamp: 1, now },
+        { kind, task, ...ids, key, pending_questions: 1, changes: [], timestamp: 1, now },
         GENERIC,
       ),
     ),
   ];
-  for (const { payload } of rendered) expect(JSON.stringify(payload)).not.toContain(secret);
-  expect(alertOf(rendered[1]!).body).toBe("A question is waiting");
-  expect(rendered[1]!.payload.relay).toMatchObject({ question_id: "qst_1", kind: "choice" });
+  for (const { payload } of requests) expect(JSON.stringify(payload)).not.toContain(secret);
+  expect(alertOf(requests[1]!).body).toBe("A question is waiting");
+  expect(requests[1]!.payload.relay).toMatchObject({ question_id: "qst_1", kind: "choice" });
 });
 
 test("over the wire: multi-byte text at exactly 4,096 bytes is taken, and generic is generic", async () => {

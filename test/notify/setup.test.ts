@@ -59,7 +59,7 @@ test("the key may be a file", async () => {
   const app = await startTestApp({
     env: { ...apple.env("PRODUCTION"), APNS_PRODUCTION_KEY: file },
   });
-  expect(app.sender.environments).toEqual(["production"]);
+  expect(app.sender.health().map(({ lane }) => lane)).toEqual(["production"]);
 });
 
 test("without configuration it says so once, makes no row and sends nothing", async () => {

@@ -17,9 +17,9 @@ test("outcome records: the newest first, for 7 days, and not after their key", a
   const { lanes, queues, records } = await world.app.services.pushStatus.read(2);
   expect(records).toEqual([
     {
-      apns_id: expect.any(String),
-      environment: "sandbox",
-      device_id: phones[0]!.id,
+      delivery_id: expect.any(String),
+      lane: "sandbox",
+      recipient_id: phones[0]!.id,
       kind: "question",
       outcome: "sent",
       reason: null,
@@ -33,7 +33,8 @@ test("outcome records: the newest first, for 7 days, and not after their key", a
   expect(queues).toEqual([]);
   expect(lanes).toEqual([
     {
-      environment: "sandbox",
+      channel: "apns",
+      lane: "sandbox",
       state: "open",
       reason: null,
       since: expect.any(Number),

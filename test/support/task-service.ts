@@ -61,7 +61,7 @@ export async function openTaskService(url: string) {
   const deps = {
     store,
     commit: createCommit({ store, feed, clock, wakeSender() {} }),
-    pushPlans: createPushPlans({ environments: [], clock }),
+    pushPlans: createPushPlans({ lanesFor: () => [], clock }),
     wakeSender() {},
     waits: createWaiters({ feed, clock }),
     clock,

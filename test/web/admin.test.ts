@@ -98,7 +98,7 @@ webTest(
     await page.goto(`${young.url}/admin`);
     await signIn(page);
     await untilLive(page);
-    await page.getByText("APNS_TEAM_ID is not set").waitFor();
+    await page.getByText("no channel is configured").waitFor();
     await page.getByText("None yet.", { exact: true }).last().waitFor();
     expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
     const memory = page.getByRole("figure").filter({ hasText: "Memory" });

@@ -144,15 +144,17 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
   return (
     <div className="space-y-6">
       {lanes.length === 0 ? (
-        <p className="text-soft">Pushes are off: APNS_TEAM_ID is not set.</p>
+        <p className="text-soft">Pushes are off: no channel is configured.</p>
       ) : (
         <ul className="space-y-4">
-          {lanes.map(({ environment, state, reason, since, in_flight, counts }) => {
-            const queue = queues?.find((one) => one.environment === environment);
+          {lanes.map(({ channel, lane, state, reason, since, in_flight, counts }) => {
+            const queue = queues?.find((one) => one.lane === lane);
             return (
-              <li key={environment}>
+              <li key={lane}>
                 <p className="mb-2 flex items-center gap-3">
-                  <span className="min-w-0 flex-1 font-medium">{environment}</span>
+                  <span className="min-w-0 flex-1 font-medium">
+                    {channel} {lane}
+                  </span>
                   <Badge tone={LANES[state]}>{state}</Badge>
                 </p>
                 <Facts

@@ -1,10 +1,9 @@
-/** What an answer of the push service means (docs/interface.md 14.7), pure. */
+/** What an answer of Apple's push service means (docs/interface.md §14.7), pure. */
 
 import { PUSH } from "../../../limits.ts";
-import type { PushKind } from "../../../model/push.ts";
+import { type Attempt, grown, type Verdict } from "../../channel.ts";
 
-/** What came of a request. */
-export type Answer =
+export type ApnsAnswer =
   | { readonly kind: "ok" }
   | {
       readonly kind: "error";
@@ -14,8 +13,10 @@ export type Answer =
       readonly timestamp: number | null;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** The provider token that was used. */
-      readonly provider_token: string;
+      /** There is another provider token by now than the one that was used. */
+      readonly renewed: boolean;
+      /** Seconds until another provider token may be made. */
+      readonly renewable_in: number;
     }
   /** No answer. `fate`: it found no service, was not taken by it, or may have been. */
   | {
@@ -23,24 +24,6 @@ export type Answer =
       readonly code: string;
       readonly fate: "unconnected" | "refused" | "unclear";
     };
-
-/** Seconds to wait: the least, and how much of chance comes on top. */
-export interface Delay {
-  readonly least: number;
-  readonly spread: number;
-}
-
-export type Verdict =
-  | { readonly do: "finish" }
-  | { readonly do: "forget_token"; readonly since: number | null; readonly delay: Delay }
-  /** `fault`: of the configuration, rather than of this push. */
-  | { readonly do: "drop"; readonly fault: boolean }
-  | { readonly do: "give_up" }
-  | { readonly do: "renew"; readonly provider_token: string }
-  | { readonly do: "stop_lane" }
-  | { readonly do: "pause_lane"; readonly least: number; readonly base: number }
-  | { readonly do: "hold_token"; readonly least: number }
-  | { readonly do: "again"; readonly delay: Delay };
 
 const FAULTS = [
   "DeviceTokenNotForTopic",
@@ -51,49 +34,47 @@ const FAULTS = [
   "Forbidden",
 ];
 
-/** `attempts` counts this one. */
-export function classify(
-  answer: Answer,
-  { kind, attempts }: { readonly kind: PushKind; readonly attempts: number },
-): Verdict {
+export const EXPIRED_PROVIDER_TOKEN = "ExpiredProviderToken";
+
+export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt): Verdict {
   const soon = { least: 0, spread: grown(PUSH.lost_backoff, attempts, PUSH.lost_backoff_most) };
-  if (answer.kind === "ok") return { do: "finish" };
+  if (answer.kind === "ok") return { do: "finish", reason: "ok" };
   if (answer.kind === "lost") {
-    if (answer.fate === "unconnected")
-      return { do: "pause_lane", least: 0, base: PUSH.lost_backoff };
+    const { code: reason, fate } = answer;
+    if (fate === "unconnected") {
+      return { do: "pause_lane", reason, least: 0, base: PUSH.lost_backoff };
+    }
     // A start that may have arrived is not repeated: a double would be seen.
-    if (kind === "start" && answer.fate === "unclear") return { do: "give_up" };
-    return { do: "again", delay: soon };
+    if (kind === "start" && fate === "unclear") return { do: "give_up", reason };
+    return { do: "again", reason, delay: soon, unclear: fate === "unclear" };
   }
-  const { status, reason, timestamp, retry_after, provider_token } = answer;
+  const { status, reason, timestamp, retry_after } = answer;
   const least = retry_after ?? 0;
   if (status === 410 || reason === "BadDeviceToken") {
-    return { do: "forget_token", since: timestamp, delay: soon };
+    return { do: "forget_target", reason, since: timestamp, delay: soon };
   }
-  if (FAULTS.includes(reason)) return { do: "drop", fault: true };
+  if (FAULTS.includes(reason)) return { do: "drop", reason, fault: true };
   if (status === 403) {
-    return reason === "ExpiredProviderToken"
-      ? { do: "renew", provider_token }
-      : { do: "stop_lane" };
+    if (reason !== EXPIRED_PROVIDER_TOKEN) return { do: "stop_lane", reason };
+    if (answer.renewed && !resent) return { do: "resend", reason };
+    // The newest one counts as expired too, and another one must wait.
+    return { do: "pause_lane", reason, least: Math.max(1, answer.renewable_in), base: 0 };
   }
   if (status === 429) {
     return reason === "TooManyProviderTokenUpdates"
-      ? { do: "pause_lane", least, base: PUSH.token_backoff }
-      : { do: "hold_token", least };
+      ? { do: "pause_lane", reason, least, base: PUSH.token_backoff }
+      : { do: "hold_target", reason, least };
   }
   if (status >= 500) {
     const sooner = kind === "question" && attempts <= PUSH.sooner_tries;
     return {
       do: "again",
+      reason,
       delay: sooner
         ? { least, spread: grown(PUSH.token_backoff, attempts, PUSH.server_backoff) }
         : { least: Math.max(least, PUSH.server_backoff), spread: PUSH.server_backoff },
+      unclear: false,
     };
   }
-  return { do: "drop", fault: false };
-}
-
-/** `base` at the first time, doubling, up to `most`. */
-export function grown(base: number, times: number, most: number): number {
-  return Math.min(most, base * 2 ** Math.min(times - 1, 30));
+  return { do: "drop", reason, fault: false };
 }

@@ -7,13 +7,8 @@ import { createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { ApnsClient, ApnsError, Notification, type NotificationOptions } from "apns2";
 import type { Clock } from "../../../clock.ts";
 import { PUSH } from "../../../limits.ts";
-import type { Answer } from "./classify.ts";
-import type { Rendered } from "./payloads.ts";
-
-export interface PushRequest extends Rendered {
-  readonly apns_id: string;
-  readonly token: string;
-}
+import { type ApnsAnswer, EXPIRED_PROVIDER_TOKEN } from "./classify.ts";
+import type { ApnsRequest } from "./payloads.ts";
 
 interface ApnsOptions {
   /** Origin of the service. */
@@ -40,10 +35,8 @@ const UNCONNECTED =
 /** The service says that it did not look at the request. */
 const REFUSED = /^HTTP2Refused/;
 
-export type Apns = ReturnType<typeof createApns>;
-
-/** Throws when the key is none. */
-export function createApns(options: ApnsOptions) {
+/** Of one environment. Throws when the key is none. */
+export function createApnsClient(options: ApnsOptions) {
   const { url, team_id, bundle_id, key_id, ca, clock } = options;
   const key = parseKey(options.key);
   const provider = createProviderToken({ team_id, key_id, key, clock });
@@ -79,15 +72,13 @@ export function createApns(options: ApnsOptions) {
   };
 
   return {
-    provider,
-
     /** Gives up what is under way. */
     abort(): void {
       for (const controller of under_way) controller.abort();
     },
 
     /** One request; never throws. */
-    async send(push: PushRequest): Promise<Answer> {
+    async send(push: ApnsRequest): Promise<ApnsAnswer> {
       const { token, type, topic, priority, expiration, collapse_id, payload, apns_id } = push;
       const provider_token = provider.current();
       const notification = new Notification(token, {
@@ -136,14 +127,20 @@ export function createApns(options: ApnsOptions) {
           return { kind: "lost", code, fate };
         }
         const { statusCode: status, response } = error;
-        const { reason, timestamp } = response as { reason?: unknown; timestamp?: unknown };
+        const told = response as { reason?: unknown; timestamp?: unknown };
+        const reason = typeof told.reason === "string" ? told.reason.slice(0, 60) : "UnknownError";
+        const { timestamp } = told;
+        // At once, so that all requests that were refused for the same one get the same new one.
+        const renewed =
+          status === 403 && reason === EXPIRED_PROVIDER_TOKEN && provider.renew(provider_token);
         return {
           kind: "error",
           status,
-          reason: typeof reason === "string" ? reason.slice(0, 60) : "UnknownError",
+          reason,
           timestamp: typeof timestamp === "number" ? timestamp / 1000 : null,
           retry_after,
-          provider_token,
+          renewed,
+          renewable_in: provider.renewableIn(),
         };
       } finally {
         under_way.delete(controller);

@@ -1,0 +1,118 @@
+/** The tables of notifications: targets, deliveries that wait, and what became of others. */
+
+import { sql } from "drizzle-orm";
+import {
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import type { DeliveryRecord, NotificationKind, Purpose } from "../../src/model/notification.ts";
+import { strings, timestamp } from "../schema.ts";
+
+/** A version 4 UUID made by the store, since one statement makes the rows of many devices. */
+export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))`;
+
+/**
+ * Where notifications can be sent: an address of a device for one purpose. Triggers keep it equal to
+ * the token columns of `devices` and to the live activities that have not ended, in both directions,
+ * since versions before 0.2.0 know only those: removing a target takes the token back there.
+ */
+export const pushTargets = sqliteTable(
+  "push_targets",
+  {
+    account_id: text().notNull(),
+    purpose: text().$type<Purpose>().notNull(),
+    /** Id of the device. */
+    recipient_id: text().notNull(),
+    /** Id of the task, for `activity`; otherwise empty. */
+    subject: text().notNull(),
+    /** Names the channel too (src/notify/channels/registry.ts). */
+    lane: text().notNull(),
+    /** In a form of the channel's own, such as a token. A secret. */
+    address: text().notNull(),
+    /** When it was last registered, also with the same address. */
+    updated_at: timestamp().notNull(),
+  },
+  (t) => [
+    // Planning reads all targets of an account that are for one purpose.
+    primaryKey({ columns: [t.account_id, t.purpose, t.recipient_id, t.subject] }),
+  ],
+);
+
+/**
+ * Notifications that wait to be sent: at most one for each recipient, kind and subject, into which
+ * later changes merge. A row holds ids, and no content: it is rendered from what the tables say
+ * then. db/notify/queue.ts has the states of a row. Columns are named as in 0.1.0.
+ */
+export const deliveries = sqliteTable(
+  "pushes",
+  {
+    seq: integer().primaryKey({ autoIncrement: true }),
+    /** The same in all attempts. */
+    delivery_id: text("apns_id").notNull().default(UUID),
+    account_id: text().notNull(),
+    recipient_id: text("device_id").notNull(),
+    kind: text().$type<NotificationKind>().notNull(),
+    /** What it is about, and what later changes merge by; empty when it is about the account. */
+    subject: text().notNull(),
+    key_id: text(),
+    task_id: text(),
+    question_id: text(),
+    lane: text("environment").notNull(),
+    /** A copy of the address where the target goes, else null: the target is looked up. */
+    address: text("token"),
+    /** For `silent` the ids to clear, otherwise the names of what changed. */
+    parts: strings().notNull(),
+    /** Parts that came while it was under way; null when none did. */
+    more: strings(),
+    /** What is claimed first: 0 questions, 1 what shows, 2 what does not. */
+    urgency: integer().notNull(),
+    /** When it may be sent; while it is leased, an estimate of when the lease ends (leases.ts). */
+    due_at: timestamp().notNull(),
+    expires_at: timestamp().notNull(),
+    created_at: timestamp().notNull(),
+    /** Who sends it now. */
+    lease: text(),
+    /** 1: a lease on it ran out, so it may have been sent. */
+    unclear: integer().notNull().default(0),
+    attempts: integer().notNull().default(0),
+    tried_at: timestamp(),
+  },
+  (t) => [
+    uniqueIndex("pushes_subject").on(t.account_id, t.recipient_id, t.kind, t.subject),
+    index("pushes_due").on(t.lane, t.urgency, t.due_at),
+    index("pushes_expiry").on(t.expires_at),
+    index("pushes_leased").on(t.lane, t.lease).where(sql`lease is not null`),
+    index("pushes_token").on(t.address).where(sql`token is not null`),
+  ],
+);
+
+/** What became of each delivery: no content and no address. The pace of later ones follows from it. */
+export const deliveryRecords = sqliteTable(
+  "push_records",
+  {
+    seq: integer().primaryKey({ autoIncrement: true }),
+    delivery_id: text("apns_id").notNull(),
+    account_id: text().notNull(),
+    recipient_id: text("device_id").notNull(),
+    key_id: text(),
+    kind: text().$type<DeliveryRecord["kind"]>().notNull(),
+    /** Id of the question or task; empty when it is about the account. */
+    about: text().notNull(),
+    lane: text("environment").notNull(),
+    outcome: text().$type<DeliveryRecord["outcome"]>().notNull(),
+    reason: text(),
+    attempts: integer().notNull(),
+    created_at: timestamp().notNull(),
+    tried_at: timestamp(),
+    done_at: timestamp().notNull(),
+  },
+  (t) => [
+    index("push_records_pace").on(t.account_id, t.recipient_id, t.kind, t.about, t.tried_at),
+    index("push_records_key").on(t.key_id).where(sql`key_id is not null`),
+    index("push_records_old").on(t.done_at),
+  ],
+);

@@ -1,0 +1,42 @@
+/** Targets in SQL: where a delivery goes, and what becomes of an address that is not known any more. */
+
+import { type SQL, sql } from "drizzle-orm";
+import { NOTIFICATION_KINDS, PURPOSES, type Purpose } from "../../src/model/notification.ts";
+import { statement } from "../statement.ts";
+import { pushTargets } from "./schema.ts";
+
+const p = sql.placeholder;
+
+const purposeOf = (kind: SQL) => {
+  const cases = NOTIFICATION_KINDS.map((name) =>
+    sql.raw(`when '${name}' then '${PURPOSES[name]}'`),
+  );
+  return sql`case ${kind} ${sql.join(cases, sql` `)} end`;
+};
+
+/** True for the row of `push_targets` that a row `q` of `pushes` goes to. */
+export const targetOf = (q: SQL) =>
+  sql`push_targets.account_id = ${q}.account_id and push_targets.purpose = ${purposeOf(sql`${q}.kind`)}
+    and push_targets.recipient_id = ${q}.device_id
+    and push_targets.subject = case when ${q}.kind in ('update', 'end') then ${q}.task_id else '' end`;
+
+/** The targets of an account for one purpose, in `lanes` (JSON list), named `d`. */
+export const targetsFor = (purpose: Purpose) =>
+  sql`from (select account_id, recipient_id as device_id, lane, address from push_targets
+    where account_id = ${p("account_id")} and purpose = ${sql.raw(`'${purpose}'`)}) d
+    where d.lane in (select value from json_each(${p("lanes")}))`;
+
+/** The target of a row `l` of `live_activities`, named `t`. */
+export const joinActivityTarget = (l: SQL) =>
+  sql`join push_targets t on t.account_id = ${l}.account_id and t.purpose = 'activity' and t.recipient_id = ${l}.device_id and t.subject = ${l}.task_id`;
+
+/**
+ * Removes the target of a delivery, unless it has another address or lane by now, or was registered
+ * again after `since` (a timestamp). Placeholders `account_id`, `purpose`, `recipient_id`, `subject`,
+ * `lane`, `address`, `since`.
+ */
+export const forgetTarget = statement(
+  sql`delete from push_targets where account_id = ${p("account_id")} and purpose = ${p("purpose")}
+    and recipient_id = ${p("recipient_id")} and subject = ${p("subject")} and lane = ${p("lane")}
+    and address = ${p("address")} and updated_at <= ${sql.param(p("since"), pushTargets.updated_at)}`,
+);

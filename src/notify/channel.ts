@@ -1,0 +1,87 @@
+/**
+ * The port of a channel: one way to reach a person, such as a push service. The rest of
+ * `src/notify` and `db/notify` knows no channel by name. To add one: a folder under `channels/`
+ * with an object of this type, and its line in `channels/registry.ts`.
+ */
+
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import type { NotificationKind } from "../model/notification.ts";
+import type { Notification } from "./notification.ts";
+
+/** `Request` and `Answer` are the channel's own: nobody else looks into them. */
+export interface Channel<Request = unknown, Answer = unknown> {
+  readonly name: string;
+  /**
+   * All lanes it may have, configured or not, with names that are unique over all channels: queued
+   * deliveries say their lane, and by it their channel. Each lane is sent, paused and stopped by
+   * itself.
+   */
+  readonly lanes: readonly string[];
+  /** False: none is planned, and `render` gives null. */
+  supports(kind: NotificationKind): boolean;
+  /** Null: this address is not to get it. Pure. The size of what it gives is bounded. */
+  render(notification: Notification, destination: Destination): Request | null;
+  /** Pure. */
+  classify(answer: Answer, attempt: Attempt): Verdict;
+  /** The lanes that are configured. Throws a ConfigError when a value cannot be used. */
+  connect(config: Config, clock: Clock): Promise<readonly Connection<Request, Answer>[]>;
+}
+
+export interface Connection<Request = unknown, Answer = unknown> {
+  readonly lane: string;
+  /** Makes one request. Never throws, and ends within `PUSH.time_limit`. */
+  send(request: Request): Promise<Answer>;
+  /** Gives up the requests under way: their answers come at once. */
+  abort(): void;
+}
+
+export interface Destination {
+  /** As it was registered; its form is the channel's own. A secret: never logged. */
+  readonly address: string;
+  /** UUID, the same in all attempts of a delivery. */
+  readonly delivery_id: string;
+}
+
+export interface Attempt {
+  readonly kind: NotificationKind;
+  /** This one included. */
+  readonly attempts: number;
+  /** The request was sent a second time, as an earlier verdict asked for. */
+  readonly resent: boolean;
+}
+
+/** Seconds to wait: the least, and how much of chance comes on top. */
+export interface Delay {
+  readonly least: number;
+  readonly spread: number;
+}
+
+/**
+ * What an answer asks for (docs/interface.md §14.7). `reason` is what is counted and recorded: a
+ * short word of the service or of the connection, without content; `ok` for what was accepted.
+ */
+export type Verdict = { readonly reason: string } & (
+  | { readonly do: "finish" }
+  /** The service knows the address no more; `since`: epoch seconds, null when it did not say. */
+  | { readonly do: "forget_target"; readonly since: number | null; readonly delay: Delay }
+  /** `fault`: of the configuration, rather than of this notification. */
+  | { readonly do: "drop"; readonly fault: boolean }
+  /** It may have arrived, and must not arrive twice. */
+  | { readonly do: "give_up" }
+  /** Once more at once, in the same attempt; asked for again, the lane pauses. */
+  | { readonly do: "resend" }
+  /** Until a restart. */
+  | { readonly do: "stop_lane" }
+  /** `base`: seconds of back-off that grow with each pause; 0: exactly `least`. */
+  | { readonly do: "pause_lane"; readonly least: number; readonly base: number }
+  /** The address is to get less. */
+  | { readonly do: "hold_target"; readonly least: number }
+  /** `unclear`: it may have arrived. */
+  | { readonly do: "again"; readonly delay: Delay; readonly unclear: boolean }
+);
+
+/** `base` at the first time, doubling, up to `most`. */
+export function grown(base: number, times: number, most: number): number {
+  return Math.min(most, base * 2 ** Math.min(times - 1, 30));
+}

@@ -1,0 +1,141 @@
+/** Makes notifications from the state of the moment, pure (docs/interface.md §14.3). */
+
+import { PUSH } from "../limits.ts";
+import type { Question } from "../model/question.ts";
+import type { Task } from "../model/task.ts";
+import type { Activity, Alert, Silent } from "./notification.ts";
+import { isAlerting } from "./plan.ts";
+
+interface Agent {
+  readonly label: string;
+  readonly last_host: string | null;
+}
+
+export interface ContentOptions {
+  /** False: no title, prompt, option or note (`PUSH_CONTENT=generic`). */
+  readonly full: boolean;
+}
+
+const HAPPENED = {
+  todo: "Back to do",
+  in_progress: "Started",
+  done: "Done",
+  cancelled: "Cancelled",
+};
+
+export function composeQuestion(question: Question, key: Agent, { full }: ContentOptions): Alert {
+  const { id, key_id, task_id, kind, options, expires_at } = question;
+  return {
+    kind: "question",
+    event: "question.created",
+    subject: id,
+    key_id,
+    task_id,
+    title: `Question from ${key.label}`,
+    subtitle: signature(key.label, key.last_host),
+    body: full ? question.prompt : "A question is waiting",
+    urgency: "urgent",
+    priority: "urgent",
+    actions: { kind, options: full ? options : [], expires_at },
+    expires_at,
+  };
+}
+
+interface TaskNews {
+  readonly task: Task;
+  readonly key: Agent;
+  /** Names of the fields that changed since the last notification. */
+  readonly changes: readonly string[];
+  readonly expires_at: number;
+}
+
+export function composeTask(
+  { task, key, changes, expires_at }: TaskNews,
+  { full }: ContentOptions,
+): Alert {
+  const active = isAlerting(changes);
+  return {
+    kind: "task",
+    event: changes.includes("created") ? "task.created" : "task.updated",
+    subject: task.id,
+    key_id: task.key_id,
+    task_id: task.id,
+    title: full ? task.title : "A task",
+    subtitle: signature(key.label, task.host ?? key.last_host),
+    body: newsOf(task, changes, full),
+    urgency: active ? (task.priority === "urgent" ? "urgent" : "active") : "passive",
+    priority: task.priority,
+    actions: null,
+    expires_at,
+  };
+}
+
+/** The note where it is what changed or says more, else what happened. */
+function newsOf(task: Task, changes: readonly string[], full: boolean): string {
+  const { status, status_note, progress } = task;
+  if (full && status_note !== null && changes.includes("status_note")) return status_note;
+  if (changes.includes("created") && status === "todo") return "New task";
+  if (isAlerting(changes)) return HAPPENED[status];
+  if (progress !== null && changes.includes("progress")) return `${progress} %`;
+  return full && status_note !== null ? status_note : "Changed";
+}
+
+const signature = (label: string, host: string | null): string =>
+  host === null ? label : `${label} · ${host}`;
+
+interface Change {
+  readonly key_id: string | null;
+  /** At most `PUSH.clear_ids`. */
+  readonly clear: readonly string[];
+  readonly expires_at: number;
+  readonly now: number;
+}
+
+/** A `clear` is retried for longer than each attempt of it may take to arrive. */
+export function composeSilent({ key_id, clear, expires_at, now }: Change): Silent {
+  return {
+    kind: "silent",
+    key_id,
+    clear,
+    expires_at: Math.min(expires_at, now + PUSH.silent_life),
+  };
+}
+
+interface ActivityNews {
+  readonly kind: Activity["kind"];
+  /** Null: it is gone, and what is shown of it goes at once. */
+  readonly task: Task | null;
+  readonly task_id: string;
+  readonly key_id: string | null;
+  readonly key: Agent | null;
+  readonly pending_questions: number;
+  readonly changes: readonly string[];
+  readonly timestamp: number;
+  readonly now: number;
+}
+
+export function composeActivity(news: ActivityNews, { full }: ContentOptions): Activity {
+  const { kind, task, task_id, key_id, key, changes, timestamp, now } = news;
+  const finished = task?.status === "done" || task?.status === "cancelled";
+  const active = kind !== "update" || changes.includes("status") || changes.includes("question");
+  return {
+    kind,
+    task_id,
+    key_id,
+    key_label: key?.label ?? "",
+    state: {
+      title: task ? (full ? task.title : "A task") : "",
+      status: task?.status ?? "cancelled",
+      priority: task?.priority ?? "low",
+      progress: task?.progress ?? null,
+      status_note: full ? (task?.status_note ?? null) : null,
+      pending_questions: news.pending_questions,
+      updated_at: task?.updated_at ?? now,
+    },
+    body: HAPPENED[task?.status ?? "cancelled"],
+    urgency: active ? "active" : "passive",
+    timestamp,
+    dismiss_at: kind === "end" ? Math.floor(now) + (finished ? PUSH.dismissal : -1) : null,
+    expires_at: Math.floor(now) + PUSH.activity_life,
+  };
+}
