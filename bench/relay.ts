@@ -6,11 +6,13 @@ import { systemClock } from "../src/clock.ts";
 import { readConfig } from "../src/config.ts";
 import { createIds } from "../src/ids.ts";
 import { createLog } from "../src/log.ts";
+import { CHANNELS } from "../src/notify/channels/registry.ts";
 
 const data = process.argv[2]!;
 const config = readConfig(process.env);
 const app = await startApp({
   config,
+  channels: CHANNELS,
   clock: systemClock,
   ids: createIds(systemClock),
   log: createLog("warn", (line) => process.stderr.write(line)),

@@ -50,6 +50,7 @@ import { createRunner } from "./jobs/runner.ts";
 import { LIMITS, RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { createTools } from "./mcp/tools.ts";
+import type { Channel } from "./notify/channel.ts";
 import { connectLanes, createSender } from "./notify/sender.ts";
 import { createMonitor } from "./observability/monitor.ts";
 import { createServiceMetrics } from "./observability/service-metrics.ts";
@@ -74,6 +75,8 @@ import { VERSION } from "./version.ts";
 
 interface AppDeps {
   readonly config: Config;
+  /** All that there are, configured or not. */
+  readonly channels: readonly Channel[];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -94,10 +97,10 @@ const DRAIN = 10;
 
 /** Opens and migrates the store, then listens. Throws when either cannot be done. */
 export async function startApp(app_deps: AppDeps) {
-  const { config, clock, ids, log, storeTime, endProcess } = app_deps;
+  const { config, channels, clock, ids, log, storeTime, endProcess } = app_deps;
   const tools = createTools(appRouter);
   const check = await loadAttestationCheck(config);
-  const lanes = await connectLanes(config, clock);
+  const lanes = await connectLanes(channels, config, clock);
   const faults = createFaultLog({ clock: systemClock, log });
   const store = await openStore(
     { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN },
@@ -249,6 +252,7 @@ export async function startApp(app_deps: AppDeps) {
     activityStats: activity_log.stats,
     jobStats: runner.stats,
     pushLanes: sender.health,
+    channelOf: (lane) => channels.find(({ lanes }) => lanes.includes(lane))?.name ?? null,
     pushStatus: services.pushStatus,
     storeFaults: faults.totals,
   };

@@ -6,6 +6,7 @@ import { keepAlive, systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
+import { CHANNELS } from "./notify/channels/registry.ts";
 import { VERSION } from "./version.ts";
 
 /** Seconds that a stop may take once the process has to end; then it is cut off. */
@@ -47,7 +48,15 @@ try {
       .then(finish, () => {});
   };
   const ids = createIds(systemClock);
-  const starting = startApp({ config, clock: systemClock, ids, log, storeTime, endProcess });
+  const starting = startApp({
+    config,
+    channels: CHANNELS,
+    clock: systemClock,
+    ids,
+    log,
+    storeTime,
+    endProcess,
+  });
   const app = await starting;
 
   if (!ending) {

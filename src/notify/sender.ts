@@ -8,7 +8,6 @@ import { PUSH } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import type { Channel, Connection } from "./channel.ts";
-import { CHANNELS } from "./channels/registry.ts";
 import { createDeliveryWorker } from "./worker.ts";
 
 interface Lane {
@@ -26,9 +25,13 @@ interface SenderOptions {
 }
 
 /** The lanes that are configured. Throws a ConfigError when a value cannot be used. */
-export async function connectLanes(config: Config, clock: Clock): Promise<readonly Lane[]> {
+export async function connectLanes(
+  channels: readonly Channel[],
+  config: Config,
+  clock: Clock,
+): Promise<readonly Lane[]> {
   const lanes: Lane[] = [];
-  for (const channel of CHANNELS) {
+  for (const channel of channels) {
     const connections = await channel.connect(config, clock);
     lanes.push(...connections.map((connection) => ({ channel, connection })));
   }

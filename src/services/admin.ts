@@ -17,7 +17,6 @@ import type {
   SeriesFigures,
   StoreFigures,
 } from "../model/admin.ts";
-import { channelOf } from "../notify/channels/registry.ts";
 import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { Looks, TimeSeries } from "../observability/time-series.ts";
@@ -38,6 +37,8 @@ export interface AdminDeps {
   readonly activityStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly pushLanes: () => PushStatus["lanes"];
+  /** Name of the channel that a lane belongs to; null for a lane of another version. */
+  readonly channelOf: (lane: string) => string | null;
   readonly pushStatus: { read(limit: number): Promise<PushStatus> };
   /** Faults of the store since the start, by kind. */
   readonly storeFaults: () => Readonly<Record<string, number>>;
@@ -116,6 +117,12 @@ export function createAdmin(deps: AdminDeps) {
   const storeState = keep(clock, readState);
   const events = keep(clock, () => eventFigures(store));
   const pushes = keep(clock, () => deps.pushStatus.read(OUTCOMES));
+  /** With the name of the channel, and the lane as `environment` too. */
+  const named = <One extends { readonly lane: string }>(one: One) => ({
+    ...one,
+    channel: deps.channelOf(one.lane),
+    environment: one.lane,
+  });
 
   return {
     /** What is in the store, over all processes. */
@@ -211,13 +218,6 @@ export function createAdmin(deps: AdminDeps) {
     }),
   };
 }
-
-/** With the name of the channel, and the lane as `environment` too. */
-const named = <One extends { readonly lane: string }>(one: One) => ({
-  ...one,
-  channel: channelOf(one.lane),
-  environment: one.lane,
-});
 
 const isFailure = ({ outcome }: PushStatus["records"][number]) =>
   outcome !== "sent" && outcome !== "pointless";

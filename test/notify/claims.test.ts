@@ -6,6 +6,7 @@ import { readConfig } from "../../src/config.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
+import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import { connectLanes } from "../../src/notify/sender.ts";
 import { createDeliveryWorker } from "../../src/notify/worker.ts";
 import { createTask } from "../support/client.ts";
@@ -31,7 +32,7 @@ type Quiet = Awaited<ReturnType<typeof quiet>>["world"];
 /** A worker on a store that a test puts itself in front of. */
 async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) {
   const config = readConfig({ ...apple.env("SANDBOX") });
-  const [connected] = await connectLanes(config, clock);
+  const [connected] = await connectLanes(CHANNELS, config, clock);
   const lines: string[] = [];
   const log = createLog("warn", (line) => lines.push(line));
   const ids = createIds(clock);

@@ -7,6 +7,8 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
+import type { Channel } from "../../src/notify/channel.ts";
+import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import { createTestStore } from "./store.ts";
 
 export interface TestApp extends App {
@@ -21,6 +23,8 @@ interface AppOptions {
   /** A new store when absent. */
   readonly database_url?: string;
   readonly env?: Record<string, string>;
+  /** Beside the real ones. */
+  readonly channels?: readonly Channel[];
   /** In the place of the one of chance, for exact back-off: at least 0 and below 1. */
   readonly jitter?: () => number;
   /** The time at the store; with a clock of the test's, that clock's when absent. */
@@ -29,7 +33,7 @@ interface AppOptions {
 
 /** Starts it. Called at the top of a file it stops with the file, inside a test with that test. */
 export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
-  const { clock = systemClock, database_url, env, jitter } = options;
+  const { clock = systemClock, database_url, env, jitter, channels = [] } = options;
   const lines: string[] = [];
   const endings: string[] = [];
   const config = readConfig({
@@ -43,6 +47,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   const ids = { ...createIds(clock), ...(jitter && { jitter }) };
   const app = await startApp({
     config,
+    channels: [...CHANNELS, ...channels],
     clock,
     ids,
     log,

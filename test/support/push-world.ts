@@ -6,6 +6,7 @@ import { openStore } from "../../db/open.ts";
 import { statement } from "../../db/statement.ts";
 import type { Cell } from "../../db/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
+import type { Channel } from "../../src/notify/channel.ts";
 import { startTestApp } from "./app.ts";
 import { type AppleOptions, startApple } from "./apple.ts";
 import type { Received } from "./apple-checks.ts";
@@ -16,6 +17,8 @@ import { createTestStore } from "./store.ts";
 interface Options {
   readonly apple?: AppleOptions;
   readonly env?: Record<string, string>;
+  /** Beside the real ones. */
+  readonly channels?: readonly Channel[];
   /** Back-off takes this part of its spread; all of it when absent. */
   readonly jitter?: () => number;
 }
@@ -56,6 +59,7 @@ export interface Phone {
 export async function createPushWorld({
   apple: apple_options,
   env,
+  channels = [],
   jitter = () => 1,
 }: Options = {}) {
   const clock = createTestClock();
@@ -63,7 +67,7 @@ export async function createPushWorld({
   const { url: database_url } = await createTestStore();
   const environment = { ...apple.env("SANDBOX"), ...env };
   const start = (env: Record<string, string> = environment, own_clock: Clock = clock) =>
-    startTestApp({ clock: own_clock, database_url, env, jitter });
+    startTestApp({ clock: own_clock, database_url, env, channels, jitter });
   const app = await start();
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   afterAll(() => store.close());

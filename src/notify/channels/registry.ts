@@ -7,8 +7,3 @@ export const CHANNELS: readonly Channel[] = [
   // One line for each.
   apns,
 ];
-
-/** Name of the channel that a lane belongs to; null for one of another version. */
-export function channelOf(lane: string): string | null {
-  return CHANNELS.find(({ lanes }) => lanes.includes(lane))?.name ?? null;
-}

@@ -1,0 +1,271 @@
+/** The contract of a channel (src/notify/channel.ts), on every one of the registry. */
+
+import { describe, expect, test } from "bun:test";
+import { readConfig } from "../../src/config.ts";
+import { PUSH } from "../../src/limits.ts";
+import { NOTIFICATION_KINDS } from "../../src/model/notification.ts";
+import { newQuestion } from "../../src/model/question.ts";
+import { newTask } from "../../src/model/task.ts";
+import type { Channel, Verdict } from "../../src/notify/channel.ts";
+import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import {
+  composeActivity,
+  composeQuestion,
+  composeSilent,
+  composeTask,
+} from "../../src/notify/compose.ts";
+import type { Notification } from "../../src/notify/notification.ts";
+import { startTestApp } from "../support/app.ts";
+import { FIXTURES, type Treatment } from "../support/channels.ts";
+import { ask, createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { until } from "../support/until.ts";
+
+/** Bytes of a request as JSON: a payload and what goes with it. */
+const REQUEST_BYTES = 2 * PUSH.payload_bytes;
+/** The longest wait that a verdict may ask for: as long as a service may say. */
+const WAIT = 1_000_000;
+
+/** Notifications of every kind, short and as long as they get, full and generic. */
+function notifications(): Notification[] {
+  const now = 1_800_000_000.25;
+  const ids = { id: `qst_${"0".repeat(32)}`, key_id: `key_${"0".repeat(32)}`, now };
+  const all: Notification[] = [];
+  for (const letter of ["x", "語", "👩‍👩‍👧", '"', "\u0001"]) {
+    for (const length of [1, 80, 2_000]) {
+      const text = (most: number) => [...letter.repeat(length)].slice(0, most).join("");
+      const key = { label: text(80), last_host: "h".repeat(Math.min(length, 253)) };
+      const task = {
+        ...newTask({ ...ids, title: text(200), source: "agent", host: null }),
+        status_note: text(200),
+        priority: "urgent" as const,
+      };
+      for (const full of [true, false]) {
+        const about = { task, key, expires_at: now + 60 };
+        all.push(
+          composeTask({ ...about, changes: ["created"] }, { full }),
+          composeTask({ ...about, changes: ["status_note"] }, { full }),
+          composeQuestion(newQuestion({ prompt: text(2_000) }, ids), key, { full }),
+        );
+        const options = ["a", "b", "c", "d"].map((end) => text(79) + end);
+        const choice = newQuestion({ prompt: text(2_000), kind: "choice", options }, ids);
+        all.push(composeQuestion(choice, key, { full }));
+        for (const kind of ["start", "update", "end"] as const) {
+          const news = { kind, task_id: task.id, key_id: ids.key_id, key, now };
+          const rest = { pending_questions: 20, changes: [], timestamp: 1_800_000_000 };
+          all.push(composeActivity({ ...news, ...rest, task }, { full }));
+          all.push(composeActivity({ ...news, ...rest, task: null, key: null }, { full }));
+        }
+      }
+    }
+  }
+  const clear = Array.from({ length: PUSH.clear_ids }, () => ids.id);
+  for (const ids_cleared of [[], clear]) {
+    const change = { key_id: null, clear: ids_cleared, expires_at: now + 60, now };
+    all.push(composeSilent(change));
+  }
+  all.push({ kind: "widget", key_id: null, expires_at: now });
+  return all;
+}
+
+function freeze<Value>(value: Value): Value {
+  if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).map(freeze);
+  return value;
+}
+
+function checkVerdict(verdict: Verdict) {
+  expect(verdict.reason).toMatch(/^[\w .-]{1,60}$/);
+  const waits =
+    "delay" in verdict
+      ? [verdict.delay.least, verdict.delay.spread]
+      : "least" in verdict
+        ? [verdict.least]
+        : [];
+  for (const seconds of waits) {
+    expect(seconds).toBeGreaterThanOrEqual(0);
+    expect(seconds).toBeLessThanOrEqual(WAIT);
+  }
+}
+
+/** A whole service with the channel's stand-in behind it, and one person with one address. */
+async function begin(channel: Channel) {
+  const fixture = await FIXTURES[channel.name]!();
+  const clock = createTestClock();
+  fixture.setNow(clock.now);
+  const app = await startTestApp({ clock, env: fixture.env, jitter: () => 1 });
+  const { person, agent } = await createPair(app.url);
+  await fixture.register(person);
+  await app.sender.settled();
+  const records = async () => (await app.services.pushStatus.read(100)).records;
+  return {
+    ...fixture,
+    person,
+    agent,
+    async advance(seconds: number) {
+      for (let i = 0; i < seconds; i++) {
+        await app.sender.settled();
+        await clock.advance(1);
+      }
+      await app.sender.settled();
+    },
+    settled: () => app.sender.settled(),
+    /** Outcome and attempts of the questions, the newest first. */
+    outcomes: async () =>
+      (await records())
+        .filter(({ kind }) => kind === "question")
+        .map(({ outcome, attempts }) => [outcome, attempts]),
+  };
+}
+
+for (const channel of CHANNELS) {
+  const fixture = FIXTURES[channel.name];
+
+  describe(`channel ${channel.name}`, () => {
+    test("render is pure and bounded, and gives nothing of a kind that is not supported", () => {
+      const destination = freeze({ address: "ab01", delivery_id: crypto.randomUUID() });
+      const kinds = new Set<string>();
+      for (const notification of notifications()) {
+        const request = channel.render(freeze(notification), destination);
+        expect(channel.render(notification, destination)).toEqual(request);
+        kinds.add(notification.kind);
+        if (!channel.supports(notification.kind)) expect(request).toBeNull();
+        const bytes = Buffer.byteLength(JSON.stringify(request));
+        expect(bytes).toBeLessThanOrEqual(REQUEST_BYTES);
+      }
+      expect([...kinds].sort()).toEqual([...NOTIFICATION_KINDS].sort());
+    });
+
+    test("classify gives a bounded verdict on each answer, and nothing is sent twice for ever", async () => {
+      const answers = (await fixture?.())?.answers ?? [];
+      for (const answer of answers) {
+        freeze(answer);
+        for (const kind of NOTIFICATION_KINDS) {
+          for (const attempts of [1, 2, 50, 10_000]) {
+            const attempt = freeze({ kind, attempts, resent: false });
+            const verdict = channel.classify(answer, attempt);
+            expect(channel.classify(answer, attempt)).toEqual(verdict);
+            checkVerdict(verdict);
+            const again = channel.classify(answer, { ...attempt, resent: true });
+            checkVerdict(again);
+            expect(again.do).not.toBe("resend");
+            // A start that may have arrived must not arrive twice.
+            if (kind === "start" && verdict.do === "again") expect(verdict.unclear).toBe(false);
+          }
+        }
+      }
+    });
+
+    test("send never throws, whatever the service does, and each answer has a verdict", async () => {
+      const clock = createTestClock();
+      const service = await fixture?.();
+      service?.setNow(clock.now);
+      const connections = await channel.connect(readConfig(service?.env ?? {}), clock);
+      // One that needs a service needs a stand-in for it.
+      expect(connections.length).toBeGreaterThan(0);
+      const [notification] = notifications();
+      for (const connection of connections) {
+        expect(channel.lanes).toContain(connection.lane);
+        const send = async (treatment?: Treatment) => {
+          const destination = { address: "ab01", delivery_id: crypto.randomUUID() };
+          const before = service?.received() ?? 0;
+          const request = channel.render(notification!, destination);
+          const sent = connection.send(request);
+          if (treatment === "silent") {
+            await until(() => service!.received() > before);
+            await clock.advance(PUSH.time_limit);
+          }
+          const attempt = { kind: notification!.kind, attempts: 1, resent: false };
+          const verdict = channel.classify(await sent, attempt);
+          checkVerdict(verdict);
+          return verdict.do;
+        };
+        if (!service) {
+          await send();
+          continue;
+        }
+        const done: Record<string, string> = {};
+        for (const how of ["ok", "gone", "busy", "refused", "silent", "lost", "junk"] as const) {
+          service.treat(how);
+          done[how] = await send(how);
+        }
+        await service.stop();
+        done.stopped = await send();
+        expect(done).toMatchObject({
+          ok: "finish",
+          gone: "forget_target",
+          busy: "hold_target",
+          refused: "drop",
+          silent: "again",
+          lost: "again",
+        });
+        expect(done.junk).not.toBe("finish");
+        expect(["again", "pause_lane"]).toContain(done.stopped!);
+      }
+      for (const { abort } of connections) abort();
+    });
+
+    if (!fixture) return;
+
+    test("without configuration it connects to nothing", async () => {
+      expect(await channel.connect(readConfig({}), createTestClock())).toEqual([]);
+    });
+
+    test("what is refused for now is sent again, once it is taken, and no more", async () => {
+      for (const how of ["busy", "broken", "lost"] as const) {
+        const world = await begin(channel);
+        world.treat(how);
+        const before = world.accepted();
+        await ask(world.agent.send, { prompt: "Go?", expires_in: 86_400 });
+        await world.settled();
+        expect(await world.outcomes()).toEqual([]);
+        world.treat("ok");
+        await world.advance(100);
+        expect((await world.outcomes()).map(([outcome]) => outcome)).toEqual(["sent"]);
+        expect(world.accepted() - before).toBe(1);
+      }
+    });
+
+    test("what is refused for good is dropped at once, and its target stays", async () => {
+      const world = await begin(channel);
+      world.treat("refused");
+      const before = world.received();
+      await ask(world.agent.send);
+      await world.advance(60);
+      expect(await world.outcomes()).toEqual([["refused", 1]]);
+      expect(world.received() - before).toBe(1);
+      world.treat("ok");
+      await ask(world.agent.send);
+      await world.settled();
+      expect(await world.outcomes()).toEqual([
+        ["sent", 1],
+        ["refused", 1],
+      ]);
+    });
+
+    test("a target that the service knows no more is forgotten, until it is registered again", async () => {
+      const world = await begin(channel);
+      world.treat("gone");
+      await ask(world.agent.send);
+      await world.settled();
+      expect(await world.outcomes()).toEqual([["invalid_token", 1]]);
+      world.treat("ok");
+      const before = world.received();
+      await ask(world.agent.send);
+      await world.advance(5);
+      expect(world.received()).toBe(before);
+      await world.register(world.person);
+      await ask(world.agent.send);
+      await world.settled();
+      expect(world.received()).toBe(before + 1);
+    });
+
+    test("what never gets through is given up when it expires", async () => {
+      const world = await begin(channel);
+      world.treat("broken");
+      await ask(world.agent.send, { prompt: "Go?", expires_in: 60 });
+      await world.advance(150);
+      const [[outcome] = []] = await world.outcomes();
+      expect(outcome).toBe("expired");
+    });
+  });
+}
