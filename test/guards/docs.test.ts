@@ -81,6 +81,8 @@ const COMING: readonly string[] = [
   "src/client",
   "src/client/events.ts",
   "src/core.ts",
+  "src/fair-queue.ts",
+  "src/heavy-work.ts",
   "src/notify/channel.ts",
   "src/notify/channels/registry.ts",
   "src/notify/notification.ts",
