@@ -76,13 +76,8 @@ const quoted = [...documents].flatMap(([from, text]) =>
 
 /** Paths that the documents name already; each goes from here once it is there. */
 const COMING: readonly string[] = [
-  "db/credentials.ts",
   "db/notify/targets.ts",
-  "src/client",
-  "src/client/events.ts",
   "src/core.ts",
-  "src/fair-queue.ts",
-  "src/heavy-work.ts",
   "src/notify/channel.ts",
   "src/notify/channels/registry.ts",
   "src/notify/notification.ts",

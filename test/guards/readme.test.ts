@@ -14,7 +14,7 @@ const clients = await readText("docs/clients.md");
 test.if(Bun.which("curl") !== null)(
   "the first question and the tour work without a browser",
   async () => {
-    // The person looks for questions more often than the rate limit permits.
+    // The test looks for questions more often than the rate limit permits.
     const app = await startTestApp({ env: { RATE_LIMITS: "off" } });
     const [ask = "", create = ""] = codeIn(sectionOf(readme, "Your first question"), "sh");
     const [tour = ""] = codeIn(sectionOf(readme, "A tour with curl"), "sh");
@@ -92,6 +92,26 @@ test("every MCP client of the documents reaches the endpoint with the key", asyn
     expect([url, answer.status]).toEqual([`${ADDRESS}/mcp`, 200]);
   }
 });
+
+test("the TypeScript programs of docs/clients.md ask, and find the task done", async () => {
+  const app = await startTestApp({ env: { RATE_LIMITS: "off" } });
+  const { person, agent } = await createPair(app.url);
+  const [rest = "", trpc = ""] = codeIn(sectionOf(clients, "Your own programs"), "ts");
+  const run = (code: string) =>
+    runShell(
+      `RELAY_KEY=${agent.secret} exec ${process.execPath} -e '${code.replaceAll("'", `'"'"'`)}'`,
+      app.url,
+    );
+  using asking = run(rest);
+  const { id } = await until(
+    async () => (await person.send("GET /v1/questions")).body.questions[0],
+  );
+  await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+  expect(await asking.ended).toBe(0);
+  using listing = run(trpc);
+  expect(await listing.ended).toBe(0);
+  expect(listing.output()).toContain("Ship version 2");
+}, 30_000);
 
 test("docs/clients.md names every client of README, and every tool", () => {
   const named = sectionOf(readme, "Connect an agent").matchAll(/^\| \[(.+?)\]/gm);

@@ -31,7 +31,11 @@ export const ADDRESS = "http://127.0.0.1:3000";
 /** Runs shell commands as a document shows them, against this server; `output` is what they have printed so far. */
 export function runShell(commands: string, url: string) {
   const script = commands.replaceAll(ADDRESS, url);
-  const shell = Bun.spawn(["bash", "-c", `set -e\n${script}`], { stdout: "pipe", stderr: "pipe" });
+  const shell = Bun.spawn(["bash", "-c", `set -e\n${script}`], {
+    cwd: root.pathname,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   let text = "";
   const printed = (async () => {
     const decoder = new TextDecoder();
