@@ -76,11 +76,7 @@ const quoted = [...documents].flatMap(([from, text]) =>
 
 /** Paths that the documents name already; each goes from here once it is there. */
 const COMING: readonly string[] = [
-  "db/notify/targets.ts",
   "src/core.ts",
-  "src/notify/channel.ts",
-  "src/notify/channels/registry.ts",
-  "src/notify/notification.ts",
   "src/rpc/execute.ts",
   "src/rpc/meta.ts",
   "src/rpc/trpc-internals.ts",
