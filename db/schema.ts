@@ -21,6 +21,7 @@ import type { PackedEntry } from "../src/model/activity.ts";
 import type { ClientInfo } from "../src/model/client.ts";
 import type { CredentialKind, CredentialMaker } from "../src/model/credential.ts";
 import type { Device } from "../src/model/device.ts";
+import type { StoredEvent } from "../src/model/event.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
@@ -305,7 +306,7 @@ export const events = sqliteTable("events", {
   seq: integer().primaryKey({ autoIncrement: true }),
   account_id: text().notNull(),
   subject: text().notNull(),
-  name: text().notNull(),
+  name: text().$type<StoredEvent["name"]>().notNull(),
   data: text().notNull(),
   created_at: timestamp().notNull(),
 });

@@ -57,7 +57,7 @@ export function createCommit({ store, feed, clock, wakeSender }: CommitOptions):
     if (inbox) {
       const [row] = results[statements.length + rows.length]!.rows;
       const { account_id, key_id } = inbox;
-      const event = { account_id, subject: inboxOf(key_id), name: "inbox.updated" };
+      const event = { account_id, subject: inboxOf(key_id), name: "inbox.updated" } as const;
       if (row) committed.push({ ...event, seq: row[0] as number, data: row[1] as string });
     }
     feed.committed(committed);
