@@ -1,12 +1,10 @@
 /** Queries on accounts and their tokens. */
 
-import { and, eq, isNull, sql } from "drizzle-orm";
 import { accounts } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
 
-const p = sql.placeholder;
-
-/** Placeholder `id`. */
+/** The account, unless it is deleted. */
 export const accountById = select(
   qb
     .select({
@@ -14,14 +12,13 @@ export const accountById = select(
       created_at: accounts.created_at,
       live_activities: accounts.live_activities,
     })
-    .from(accounts)
-    .where(and(eq(accounts.id, p("id")), isNull(accounts.deleted_at))),
+    .from(accounts),
+  sql`where id = ${p("id")} and deleted_at is null`,
   { one: true },
 );
 
 export const insertAccount = statement(insertWhere(accounts, sql`true`));
 
-/** Placeholders `id`, `live_activities`. */
 export const updateSettings = statement(
   updateSet(accounts, ["live_activities"], sql`id = ${p("id")} and deleted_at is null`),
 );
@@ -41,7 +38,7 @@ export const stampTokenReplacement = statement(
   ),
 );
 
-/** Tombstone. Placeholders `id`, `deleted_at`, `change_id`. */
+/** Tombstone. */
 export const deleteAccount = statement(
   updateSet(accounts, ["deleted_at", "change_id"], sql`id = ${p("id")} and deleted_at is null`),
 );

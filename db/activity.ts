@@ -1,14 +1,13 @@
 /** Queries on the activity log. */
 
-import { desc, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import type { PackedEntry } from "../src/model/activity.ts";
 import { activity_blocks } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { qb, select, statement } from "./statement.ts";
 import type { Statement } from "./store.ts";
 
-const p = sql.placeholder;
-const kept = sql.raw(String(LIMITS.activity_per_key));
+const kept = sql.raw(LIMITS.activity_per_key);
 
 /** Entries of one key that are stored together, at least one, oldest first. */
 export interface ActivityBlock {
@@ -18,20 +17,15 @@ export interface ActivityBlock {
 }
 
 /**
- * The newest blocks of a key, which hold at least as many of its newest entries: placeholders
- * `key_id`, `account_id`, `since`, `limit`. Nothing once the key is deleted.
+ * The newest blocks of a key, `limit` at most, which hold at least as many of its newest entries.
+ * Nothing once the key is deleted.
  */
 export const activityOfKey = select(
-  qb
-    .select({ id: activity_blocks.id, entries: activity_blocks.entries })
-    .from(activity_blocks)
-    .where(
-      sql`key_id = ${p("key_id")} and at >= ${sql.param(p("since"), activity_blocks.at)}
-        and exists (select 1 from keys where keys.id = ${p("key_id")}
-          and keys.account_id = ${p("account_id")} and keys.deleted_at is null)`,
-    )
-    .orderBy(desc(activity_blocks.at), desc(activity_blocks.id))
-    .limit(p("limit")),
+  qb.select({ id: activity_blocks.id, entries: activity_blocks.entries }).from(activity_blocks),
+  sql`where key_id = ${p("key_id")} and at >= ${p("since", activity_blocks.at)}
+      and exists (select 1 from keys where keys.id = ${p("key_id")}
+        and keys.account_id = ${p("account_id")} and keys.deleted_at is null)
+    order by at desc, id desc limit ${p("limit")}`,
 );
 
 const insert = statement(

@@ -1,22 +1,20 @@
 /** Challenges of app attestation: each is used once, by whichever process it comes back to. */
 
-import { sql } from "drizzle-orm";
 import { challenges } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { insertWhere, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 export const insertChallenge = statement(insertWhere(challenges, sql`true`));
 
 /** Takes the challenge away if it is there and not expired at `now` (a timestamp). */
 export const useChallenge = statement(
-  sql`delete from challenges where challenge = ${p("challenge")} and expires_at > ${sql.param(p("now"), challenges.expires_at)}`,
+  sql`delete from challenges where challenge = ${p("challenge")} and expires_at > ${p("now", challenges.expires_at)}`,
 );
 
 const prune = statement(
   sql`delete from challenges where challenge in (
-    select challenge from challenges where expires_at <= ${sql.param(p("now"), challenges.expires_at)} limit ${p("limit")})`,
+    select challenge from challenges where expires_at <= ${p("now", challenges.expires_at)} limit ${p("limit")})`,
 );
 
 /** Deletes up to `limit` challenges that are expired at `now` (epoch seconds); gives their number. */

@@ -3,12 +3,10 @@
  * (docs/interface.md 17.5).
  */
 
-import { sql } from "drizzle-orm";
 import { OLDEST_COMPATIBLE, VERSION } from "../src/version.ts";
+import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 const hasFacts = statement(
   sql`select 1 from sqlite_schema where type = 'table' and name = 'store_facts'`,

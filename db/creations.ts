@@ -1,12 +1,11 @@
 /** Accounts made of late by one address: counted in the store, so that a restart forgets nothing. */
 
-import { sql } from "drizzle-orm";
 import { accountCreations, accounts } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { insertWhere, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
-const p = sql.placeholder;
-const time = (name: string) => sql.param(p(name), accountCreations.created_at);
+const time = <Name extends string>(name: Name) => p(name, accountCreations.created_at);
 
 const lately = sql`origin = ${p("origin")}
   and created_at > ${time("since")} and created_at <= ${time("until")}`;

@@ -1,16 +1,14 @@
 /** Queries on credentials: which account or key a token or secret belongs to. */
 
-import { sql } from "drizzle-orm";
 import { isTouchDue } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { credentials } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { qb, select, statement, updateSet } from "./statement.ts";
-
-const p = sql.placeholder;
 
 /**
  * The owner of a credential, and what is known of its use. Every request makes this one search, of
- * one row. Placeholder `digest`. Nothing for a kind that is no bearer token of this version; the
+ * one row. Nothing for a kind that is no bearer token of this version; the
  * caller compares `expires_at` with its clock.
  */
 export const credentialOwner = select(
@@ -23,17 +21,16 @@ export const credentialOwner = select(
       last_client: credentials.last_client,
       expires_at: credentials.expires_at,
     })
-    .from(credentials)
-    .where(sql`digest = ${p("digest")} and kind in ('account_token', 'key_secret')`),
+    .from(credentials),
+  sql`where digest = ${p("digest")} and kind in ('account_token', 'key_secret')`,
   { one: true },
 );
 
-/** Placeholders `digest`, `old_digest`; if the account was stamped earlier in the same batch. */
+/** Replaces `old_digest` if the account was stamped earlier in the same batch. */
 export const replaceDigest = statement(
   updateSet(credentials, ["digest"], sql`digest = ${p("old_digest")} and ${stamped("accounts")}`),
 );
 
-/** Placeholders `digest`, `last_used_at`, and those of {@link isTouchDue}. */
 export const touchCredential = statement(
   updateSet(credentials, ["last_used_at"], sql`digest = ${p("digest")} and ${isTouchDue}`),
 );

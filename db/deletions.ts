@@ -1,12 +1,10 @@
 /** Removes the rows of deleted keys and accounts, a few at a time (docs/interface.md 5.4.6). */
 
-import { type SQL, sql } from "drizzle-orm";
 import type { Clock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
+import { p, type Sql, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 const deadKey = statement(
   sql`select id from keys where deleted_at is not null order by deleted_at, id limit 1`,
@@ -21,7 +19,7 @@ const deadAccounts = statement(
 );
 
 /** Up to `limit` rows of `owner` in a table that has an index on the owner. */
-const some = (table: string, owner: "key_id" | "account_id", which: SQL = sql`true`) =>
+const some = (table: string, owner: "key_id" | "account_id", which: Sql = sql`true`) =>
   statement(
     sql
       .raw(`delete from ${table} where rowid in (select rowid from ${table} where ${owner} = `)

@@ -1,13 +1,11 @@
 /** Queries on what each `Idempotency-Key` did (docs/interface.md 8). */
 
-import { type SQL, sql } from "drizzle-orm";
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import { type Stamp, stamped } from "./outbox.ts";
 import { idempotency } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { insertWhere, statement } from "./statement.ts";
 import type { Statement, Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 /** Placeholder `id`: the digest of the body, and the id of the resource that it gave. */
 export const idempotencyRecord = statement(
@@ -16,7 +14,7 @@ export const idempotencyRecord = statement(
 );
 
 /** True in SQL unless another request did `once_id` before; null is no request. */
-export function isFirstRequest(): SQL {
+export function isFirstRequest() {
   return sql`not exists (select 1 from idempotency where id = ${p("once_id")})`;
 }
 
@@ -43,7 +41,7 @@ export function remember(
 }
 
 const prune = statement(
-  sql`delete from idempotency where id in (select id from idempotency where created_at < ${sql.param(p("before"), idempotency.created_at)} limit ${p("limit")})`,
+  sql`delete from idempotency where id in (select id from idempotency where created_at < ${p("before", idempotency.created_at)} limit ${p("limit")})`,
 );
 
 /** Forgets up to `limit` requests from before `before` (epoch seconds); gives their number. */

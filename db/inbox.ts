@@ -1,6 +1,6 @@
 /** Queries on the inboxes of keys: their order is the order of the commits. */
 
-import { and, desc, eq, type SQL, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
@@ -10,11 +10,10 @@ import { ofLiveKey } from "./keys.ts";
 import { type Stamp, stamped } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
 import { items, questions, tasks } from "./schema.ts";
-import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import { p, sql } from "./sql.ts";
+import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
 import { type TaskRow, taskColumns } from "./tasks.ts";
-
-const p = sql.placeholder;
 
 type StoredItem = Omit<Item, "from" | "task" | "question"> & {
   readonly from_key_id: string | null;
@@ -58,41 +57,31 @@ const columns = {
   question: questionColumns,
 };
 
-const from = (where: SQL | undefined) =>
-  qb
-    .select(columns)
-    .from(items)
-    .leftJoin(tasks, eq(tasks.id, items.task_id))
-    .leftJoin(questions, eq(questions.id, items.question_id))
-    .where(and(where, ofLiveKey("items")));
+const all = qb
+  .select(columns)
+  .from(items)
+  .leftJoin(tasks, eq(tasks.id, items.task_id))
+  .leftJoin(questions, eq(questions.id, items.question_id)) as unknown as Query<ItemRow>;
 
-type Query = Parameters<typeof select<ItemRow>>[0];
-
-/** Unread items of `key_id` after the position `after`, oldest first. Placeholder `limit`. */
+/** Unread items of `key_id` after the position `after`, oldest first. */
 export const unreadItems = select(
-  from(
-    sql`${items.key_id} = ${p("key_id")} and ${items.read_at} is null and ${items.seq} > ${p("after")}`,
-  )
-    .orderBy(items.seq)
-    .limit(p("limit")) as unknown as Query,
+  all,
+  sql`where ${items.key_id} = ${p("key_id")} and ${items.read_at} is null and ${items.seq} > ${p("after")}
+    and ${ofLiveKey("items")} order by ${items.seq} limit ${p("limit")}`,
 );
 
 /** All items of `key_id`, if it is of `account_id`, before the position `before`, newest first. */
 export const itemPage = select(
-  from(
-    and(
-      eq(items.key_id, p("key_id")),
-      eq(items.account_id, p("account_id")),
-      sql`${items.seq} < ${p("before")}`,
-    ),
-  )
-    .orderBy(desc(items.seq))
-    .limit(p("limit")) as unknown as Query,
+  all,
+  sql`where ${items.key_id} = ${p("key_id")} and ${items.account_id} = ${p("account_id")}
+    and ${items.seq} < ${p("before")} and ${ofLiveKey("items")}
+    order by ${items.seq} desc limit ${p("limit")}`,
 );
 
 /** The item `id`, if it is of `account_id`. */
 export const itemById = select(
-  from(and(eq(items.id, p("id")), eq(items.account_id, p("account_id")))) as unknown as Query,
+  all,
+  sql`where ${items.id} = ${p("id")} and ${items.account_id} = ${p("account_id")} and ${ofLiveKey("items")}`,
   { one: true },
 );
 
@@ -164,7 +153,7 @@ export function addNotice(
   return insertNotice[stamp.table]({ ...BLANK, ...item, ...guard });
 }
 
-const isCrowded = sql`(select unread from keys where id = ${p("key_id")}) > ${sql.raw(String(LIMITS.unread_merge))}`;
+const isCrowded = sql`(select unread from keys where id = ${p("key_id")}) > ${sql.raw(LIMITS.unread_merge)}`;
 const older = sql`task_id = ${p("task_id")} and type = 'task.updated' and read_at is null and id <> ${p("id")}`;
 
 const uniteChanges = statement(
@@ -197,7 +186,7 @@ const insertItem = statement(
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)
       and (${p("from_key_id")} is null
         or exists (select 1 from keys where id = ${p("from_key_id")} and deleted_at is null)
-        and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(String(LIMITS.unread_messages))}) and ${isFirstRequest()}`,
+        and (select count(*) from items where key_id = ${p("key_id")} and from_key_id = ${p("from_key_id")} and read_at is null) < ${sql.raw(LIMITS.unread_messages)}) and ${isFirstRequest()}`,
   ),
 );
 
@@ -211,7 +200,7 @@ export function insertMessage(item: NewItem & { readonly once_id: string | null 
 
 /** Unread items made before `before` (a timestamp), oldest first. Placeholder `limit`. */
 export const oldUnread = statement(
-  sql`select key_id, account_id, id, seq from items where read_at is null and created_at < ${sql.param(p("before"), items.created_at)}
+  sql`select key_id, account_id, id, seq from items where read_at is null and created_at < ${p("before", items.created_at)}
     and ${ofLiveKey("items")} order by created_at, seq limit ${p("limit")}`,
   { gives: "rows" },
 );
@@ -223,5 +212,5 @@ export const deleteMarked = statement(
 
 /** Deletes up to `limit` items that were read before `before` (a timestamp). */
 export const deleteRead = statement(
-  sql`delete from items where seq in (select seq from items where read_at < ${sql.param(p("before"), items.read_at)} limit ${p("limit")})`,
+  sql`delete from items where seq in (select seq from items where read_at < ${p("before", items.read_at)} limit ${p("limit")})`,
 );

@@ -1,12 +1,10 @@
 /** Queries on API keys and their secrets. */
 
-import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { stamped } from "./outbox.ts";
 import { keys } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
-
-const p = sql.placeholder;
 
 /** True in SQL while the key of the row of `table` is not deleted. */
 export function ofLiveKey(table: "tasks" | "questions" | "items") {
@@ -33,24 +31,17 @@ const columns = {
   change_id: keys.change_id,
 };
 
-/** Placeholders `id`, `account_id`. */
+/** The key, if it is the account's. */
 export const keyById = select(
-  qb
-    .select(columns)
-    .from(keys)
-    .where(
-      and(eq(keys.id, p("id")), eq(keys.account_id, p("account_id")), isNull(keys.deleted_at)),
-    ),
+  qb.select(columns).from(keys),
+  sql`where id = ${p("id")} and account_id = ${p("account_id")} and deleted_at is null`,
   { one: true },
 );
 
-/** Placeholder `account_id`. Newest first. */
+/** Newest first. */
 export const keysOfAccount = select(
-  qb
-    .select(columns)
-    .from(keys)
-    .where(and(eq(keys.account_id, p("account_id")), isNull(keys.deleted_at)))
-    .orderBy(desc(keys.created_at), desc(keys.id)),
+  qb.select(columns).from(keys),
+  sql`where account_id = ${p("account_id")} and deleted_at is null order by created_at desc, id desc`,
 );
 
 /** Inserts unless the account is deleted or has its full number of keys. */
@@ -58,34 +49,28 @@ export const insertKey = statement(
   insertWhere(
     keys,
     sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
-      and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(String(LIMITS.keys_per_account))}`,
+      and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(LIMITS.keys_per_account)}`,
   ),
 );
 
+/** Guards a change by what it was decided on. */
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_change_id")} and deleted_at is null`;
 
-/** Placeholders `label`, `change_id`; guarded by `id`, `old_change_id`. */
-export const updateLabel = statement(updateSet(keys, ["label", "change_id"], unchanged));
-
-/** Placeholders `last_host`, `change_id`; guarded by `id`, `old_change_id`. */
-export const updateHost = statement(updateSet(keys, ["last_host", "change_id"], unchanged));
-
-/** Placeholders `last_client`, `change_id`; guarded by `id`, `old_change_id`. */
-export const updateClient = statement(updateSet(keys, ["last_client", "change_id"], unchanged));
+export const updateKey = statement(
+  updateSet(keys, ["label", "last_host", "last_client", "change_id"], unchanged),
+);
 
 /**
- * True in SQL unless the row was touched between the placeholders `not_after` and `not_before`
- * (timestamps). A later one was written by a clock that was ahead.
+ * True in SQL unless the row was touched between `not_after` and `not_before`. A later one was written by a clock that was ahead.
  */
-export const isTouchDue = sql`(last_used_at is null or last_used_at <= ${sql.param(p("not_after"), keys.last_used_at)}
-  or last_used_at >= ${sql.param(p("not_before"), keys.last_used_at)})`;
+export const isTouchDue = sql`(last_used_at is null or last_used_at <= ${p("not_after", keys.last_used_at)}
+  or last_used_at >= ${p("not_before", keys.last_used_at)})`;
 
-/** Placeholders `id`, `last_used_at`, and those of {@link isTouchDue}. */
 export const touchKey = statement(
   updateSet(keys, ["last_used_at"], sql`id = ${p("id")} and ${isTouchDue}`),
 );
 
-/** Tombstone. Placeholders `id`, `account_id`, `deleted_at`, `change_id`. */
+/** Tombstone. */
 export const deleteKey = statement(
   updateSet(
     keys,
@@ -94,7 +79,7 @@ export const deleteKey = statement(
   ),
 );
 
-/** Tombstones of all keys of a deleted account. Placeholders `id`, `deleted_at`, `stamp_id`, `stamp`. */
+/** Tombstones of all keys of a deleted account. */
 export const deleteKeysOfAccount = statement(
   updateSet(
     keys,

@@ -1,10 +1,10 @@
 /** Applies the migrations that drizzle-kit wrote, once each, also when two processes start at once. */
 
 import { fileURLToPath } from "node:url";
-import { sql } from "drizzle-orm";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Clock } from "../src/clock.ts";
 import { assertCompatible, hasVersionLine, raiseOldestVersion } from "./compatibility.ts";
+import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
@@ -15,7 +15,7 @@ const createTable = statement(
 );
 const applied = statement(sql`select hash from relay_migrations`, { gives: "rows" });
 const claim = statement(
-  sql`insert into relay_migrations (hash, applied_at) values (${sql.placeholder("hash")}, ${sql.placeholder("applied_at")})`,
+  sql`insert into relay_migrations (hash, applied_at) values (${p("hash")}, ${p("applied_at")})`,
 );
 
 /**

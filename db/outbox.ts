@@ -1,9 +1,9 @@
 /** The outbox of events: written in the batch of the change, read in the order of the commits. */
 
-import { type SQL, sql } from "drizzle-orm";
 import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event.ts";
 import { accounts, events, items, keys, questions, tasks } from "./schema.ts";
-import { insertWhere, qb, select, statement } from "./statement.ts";
+import { p, sql } from "./sql.ts";
+import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 import type { Cell, Statement, Store } from "./store.ts";
 
 /** The tables whose rows carry a `change_id`. */
@@ -17,17 +17,17 @@ export interface Stamp {
 }
 
 /** True in SQL once the change of the stamp took effect, earlier in the same batch. */
-export function stamped(table: keyof typeof STAMPED): SQL {
-  return sql`exists (select 1 from ${sql.identifier(table)} where id = ${sql.placeholder("stamp_id")} and change_id = ${sql.placeholder("stamp")})`;
+export function stamped(table: keyof typeof STAMPED) {
+  return sql`exists (select 1 from ${sql.identifier(table)} where id = ${p("stamp_id")} and change_id = ${p("stamp")})`;
 }
 
 /** One statement per table that can carry the stamp. */
-function perTable(build: (guard: SQL) => ReturnType<typeof statement>) {
+function perTable<S>(build: (guard: ReturnType<typeof stamped>) => S) {
   const entries = Object.keys(STAMPED).map((table) => [
     table,
     build(stamped(table as Stamp["table"])),
   ]);
-  return Object.fromEntries(entries) as Record<Stamp["table"], ReturnType<typeof statement>>;
+  return Object.fromEntries(entries) as Record<Stamp["table"], S>;
 }
 
 const insertEvent = perTable((guard) => statement(insertWhere(events, guard)));
@@ -35,8 +35,8 @@ const insertEvent = perTable((guard) => statement(insertWhere(events, guard)));
 const insertInboxEvent = perTable((guard) =>
   statement(
     sql`insert into events (account_id, subject, name, data, created_at)
-      select account_id, ${sql.placeholder("subject")}, 'inbox.updated', json_object('key_id', id, 'unread', unread), ${sql.param(sql.placeholder("created_at"), events.created_at)}
-      from keys where id = ${sql.placeholder("key_id")} and deleted_at is null and ${guard}
+      select account_id, ${p("subject")}, 'inbox.updated', json_object('key_id', id, 'unread', unread), ${p("created_at", events.created_at)}
+      from keys where id = ${p("key_id")} and deleted_at is null and ${guard}
       returning seq, data`,
     { gives: "rows" },
   ),
@@ -76,7 +76,7 @@ export function inboxEventStatement(key_id: string, stamp: Stamp, now: number): 
 
 // sqlite_sequence keeps the last number given even when the rows are pruned.
 const latest = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
-  gives: "row",
+  gives: rowOf<[seq: number]>(),
 });
 
 const after = select(
@@ -88,14 +88,12 @@ const after = select(
       name: events.name,
       data: events.data,
     })
-    .from(events)
-    .where(sql`${events.seq} > ${sql.placeholder("seq")}`)
-    .orderBy(events.seq)
-    .limit(sql.placeholder("limit")),
+    .from(events),
+  sql`where seq > ${p("seq")} order by seq limit ${p("limit")}`,
 );
 
 const prune = statement(
-  sql`delete from events where seq in (select seq from events where seq <= ${sql.placeholder("upto")} order by seq limit ${sql.placeholder("limit")})`,
+  sql`delete from events where seq in (select seq from events where seq <= ${p("upto")} order by seq limit ${p("limit")})`,
 );
 
 /** What the feed reads: the newest number given, and the events after a number. */
@@ -104,7 +102,7 @@ export function createOutbox(store: Store) {
     /** `within`: seconds until it is given up, as for {@link Store.read}. */
     async latest(within?: number): Promise<number> {
       const [row] = await store.read(latest({}), { within });
-      return row ? (row[0] as number) : 0;
+      return row ? row[0] : 0;
     },
     after: (seq: number, limit: number, within?: number): Promise<StoredEvent[]> =>
       store.read(after({ seq, limit }), { within }),

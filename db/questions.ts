@@ -1,6 +1,5 @@
 /** Queries on questions; every one takes its owner's scope in the WHERE. */
 
-import { and, eq, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
@@ -8,11 +7,10 @@ import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { questions } from "./schema.ts";
+import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
 import { END_OF_TIME } from "./tasks.ts";
-
-const p = sql.placeholder;
 
 export interface QuestionRow {
   readonly question: Question;
@@ -38,40 +36,34 @@ const columns = {
   account_id: questions.account_id,
 };
 
-const from = (where: SQL | undefined) =>
-  qb
-    .select(columns)
-    .from(questions)
-    .where(and(where, ofLiveKey("questions")));
+const all = qb.select(columns).from(questions);
 
-const byKind = {
-  key: select<QuestionRow>(from(and(eq(questions.id, p("id")), eq(questions.key_id, p("owner")))), {
-    one: true,
-  }),
-  account: select<QuestionRow>(
-    from(and(eq(questions.id, p("id")), eq(questions.account_id, p("owner")))),
+const owned = (owner: "key_id" | "account_id") =>
+  select(
+    all,
+    sql`where id = ${p("id")} and ${sql.identifier(owner)} = ${p("owner")} and ${ofLiveKey("questions")}`,
     { one: true },
-  ),
-};
+  );
+const byKind = { key: owned("key_id"), account: owned("account_id") };
 
 /** The question, if it is the caller's. */
 export function questionById(caller: Caller, id: string): Statement<QuestionRow> {
   return byKind[caller.kind]({ id, owner: callerId(caller) });
 }
 
-/** Placeholder `task_id`. */
-export const pendingOfTask = select<QuestionRow>(
-  from(sql`task_id = ${p("task_id")} and status = 'pending'`),
+export const pendingOfTask = select(
+  all,
+  sql`where task_id = ${p("task_id")} and status = 'pending' and ${ofLiveKey("questions")}`,
 );
 
-/** Pending questions past `now` (a timestamp), the most overdue first. Placeholder `limit`. */
-export const overdueQuestions = select<QuestionRow>(
-  from(sql`status = 'pending' and expires_at <= ${sql.param(p("now"), questions.expires_at)}`)
-    .orderBy(questions.expires_at)
-    .limit(p("limit")),
+/** Pending questions past `now`, the most overdue first. */
+export const overdueQuestions = select(
+  all,
+  sql`where status = 'pending' and expires_at <= ${p("now", questions.expires_at)} and ${ofLiveKey("questions")}
+    order by expires_at limit ${p("limit")}`,
 );
 
-const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${sql.param(p("created_at"), questions.created_at)})`;
+const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${p("created_at", questions.created_at)})`;
 
 /** The number of questions of `key_id` that are pending at `created_at`. */
 export const countPending = statement(sql`select ${pendingOfKey}`, { gives: "row" });
@@ -85,7 +77,7 @@ export const insertQuestion = statement(
     questions,
     sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
       and (${p("task_id")} is null or exists (select 1 from tasks where id = ${p("task_id")} and key_id = ${p("key_id")}))
-      and ${pendingOfKey} < ${sql.raw(String(LIMITS.pending_questions_per_key))} and ${isFirstRequest()}`,
+      and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)} and ${isFirstRequest()}`,
   ),
 );
 
@@ -97,7 +89,7 @@ export const finishQuestion = statement(
   updateSet(
     questions,
     finish,
-    sql`${stillPending} and expires_at > ${sql.param(p("now"), questions.expires_at)}`,
+    sql`${stillPending} and expires_at > ${p("now", questions.expires_at)}`,
   ),
 );
 
@@ -121,7 +113,17 @@ interface QuestionFilter {
   readonly limit: number;
 }
 
-const lists = new Map<string, (values: Record<string, unknown>) => Statement<QuestionRow>>();
+/** Parameters of a list; which of them it has depends on its filter. */
+interface ListValues {
+  readonly owner: string;
+  readonly task_id: string | null;
+  readonly now: number;
+  readonly after_at: number;
+  readonly after_id: string;
+  readonly limit: number;
+}
+
+const lists = new Map<string, (values: ListValues) => Statement<QuestionRow>>();
 
 /** The newest questions that match (docs/interface.md 5.7.1). */
 export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
@@ -149,27 +151,23 @@ function buildList(
 ) {
   const owner = sql.identifier(scope === "key" ? "key_id" : "account_id");
   const limit = p("limit");
-  const after_at = sql.param(p("after_at"), questions.created_at);
-  const conditions = [
+  const after_at = p("after_at", questions.created_at);
+  const conditions: Sql<ListValues>[] = [
     sql`${owner} = ${p("owner")}`,
     sql`(created_at, id) < (${after_at}, ${p("after_id")})`,
     ofLiveKey("questions"),
   ];
   if (of_task) conditions.push(sql`task_id = ${p("task_id")}`);
-  const range = (status: string) => {
-    const due = sql`expires_at > ${sql.param(p("now"), questions.expires_at)}`;
+  const range = (status: string): Sql<ListValues> => {
+    const due = sql`expires_at > ${p("now", questions.expires_at)}`;
     const all = [...conditions, sql`status = ${sql.raw(`'${status}'`)}`];
     if (status === "pending") all.push(due);
     return sql`select * from (select id, created_at from questions where ${sql.join(all, sql` and `)} order by created_at desc, id desc limit ${limit})`;
   };
   const ranges = sql.join(statuses.map(range), sql` union all `);
-  return select<QuestionRow>(
-    qb
-      .select(columns)
-      .from(questions)
-      .where(
-        sql`id in (select id from (${ranges}) order by created_at desc, id desc limit ${limit})`,
-      )
-      .orderBy(sql`created_at desc, id desc`),
+  return select(
+    all,
+    sql`where id in (select id from (${ranges}) order by created_at desc, id desc limit ${limit})
+      order by created_at desc, id desc`,
   );
 }

@@ -1,12 +1,10 @@
 /** Keeps what each key has within its number and age (docs/interface.md 10.5). */
 
-import { sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 const nextKeys = statement(
   sql`select id from keys where id > ${p("after")} and deleted_at is null order by id limit ${p("limit")}`,
@@ -44,7 +42,7 @@ const pruneActivity = statement(
   sql`delete from activity_blocks where rowid in (
     select old.rowid from keys, activity_blocks as old
     where keys.id > ${p("after")} and keys.id <= ${p("last")} and old.key_id = keys.id
-      and old.at < ${sql.param(p("before"), activity_blocks.at)}
+      and old.at < ${p("before", activity_blocks.at)}
     limit ${p("limit")})`,
 );
 

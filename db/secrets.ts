@@ -1,11 +1,9 @@
 /** Secrets of the service itself: made once, kept in the store (docs/interface.md 12.2.1). */
 
-import { sql } from "drizzle-orm";
 import { secrets } from "./schema.ts";
+import { p, sql } from "./sql.ts";
 import { insertWhere, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 const add = statement(sql`${insertWhere(secrets, sql`true`)} on conflict (name) do nothing`);
 const find = statement(sql`select value from secrets where name = ${p("name")}`, { gives: "row" });

@@ -2,16 +2,18 @@
 
 import {
   Column,
+  type GetColumnData,
   getTableColumns,
   getTableName,
   is,
   Param,
   Placeholder,
-  type SQL,
+  SQL,
   sql,
 } from "drizzle-orm";
 import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { drizzle } from "drizzle-orm/sqlite-proxy";
+import type { Sql } from "./sql.ts";
 import type { Cell, Statement } from "./store.ts";
 
 type Values = Record<string, unknown>;
@@ -37,19 +39,42 @@ interface SelectOptions {
   readonly one?: boolean;
 }
 
-/** A typed SELECT as a function of its placeholders' values. */
+/** A query of drizzle's builder. */
+export interface Query<Row> {
+  prepare(): { execute: (values?: Values) => Promise<Row[]> };
+}
+
+/**
+ * A SELECT as a function of its parameters: the columns and tables of `query`, and from WHERE on the
+ * text of `tail`. The types of its rows follow from the columns.
+ */
+export function select<Row, P>(
+  query: Query<Row>,
+  tail: Sql<P>,
+  options?: SelectOptions,
+): (values: P) => Statement<Row>;
+/** Untyped in its parameters. */
 export function select<Row>(
-  query: { prepare(): { execute: (values?: Values) => Promise<Row[]> } },
-  { one = false }: SelectOptions = {},
-): (values: Values) => Statement<Row> {
+  query: Query<Row>,
+  options?: SelectOptions,
+): (values: Values) => Statement<Row>;
+export function select(
+  query: Query<unknown>,
+  tail_or_options?: SQL | SelectOptions,
+  options?: SelectOptions,
+): (values: Values) => Statement {
+  const [tail, { one = false } = {}] = is(tail_or_options, SQL)
+    ? [dialect.sqlToQuery(tail_or_options), options]
+    : [null, tail_or_options];
   const prepared = query.prepare() as unknown as Prepared;
-  const compiled = prepared.getQuery();
-  const fill = filler(compiled.params);
+  const head = prepared.getQuery();
+  const text = tail ? `${head.sql} ${tail.sql}` : head.sql;
+  const fill = filler([...head.params, ...(tail?.params ?? [])]);
   const toRow = reader(prepared.fields);
-  const read = (rows: Cell[][]) => rows.map(toRow) as Row[];
+  const read = (rows: Cell[][]) => rows.map(toRow);
   const gives = one ? "row" : "rows";
   return (values) => ({
-    sql: compiled.sql,
+    sql: text,
     args: fill(values),
     gives,
     of: one ? undefined : ((values.owner ?? values.key_id) as string | undefined),
@@ -90,10 +115,32 @@ function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown
   };
 }
 
-/** A statement written as SQL, as a function of its placeholders' values. */
+declare const ROW: unique symbol;
+/** What a statement gives, with the type of its rows. */
+type Gives<Row> = Statement["gives"] & { readonly [ROW]?: Row };
+
+/** For {@link statement}: it gives rows, or at most one, of these cells. */
+export const rowsOf = <Row extends Cell[]>(): Gives<Row> => "rows";
+export const rowOf = <Row extends Cell[]>(): Gives<Row> => "row";
+
+interface StatementOptions<Row> {
+  readonly gives?: Gives<Row>;
+  readonly synced?: boolean;
+}
+
+/** A statement written as SQL, as a function of its parameters. */
+export function statement<P, Row extends Cell[] = Cell[]>(
+  query: Sql<P>,
+  options?: StatementOptions<Row>,
+): (values: P) => Statement<Row>;
+/** Untyped in its parameters. */
+export function statement<Row extends Cell[] = Cell[]>(
+  query: SQL,
+  options?: StatementOptions<Row>,
+): (values: Values) => Statement<Row>;
 export function statement(
   query: SQL,
-  { gives = "nothing", synced = true }: Partial<Pick<Statement, "gives" | "synced">> = {},
+  { gives = "nothing", synced = true }: StatementOptions<Cell[]> = {},
 ): (values: Values) => Statement<Cell[]> {
   const compiled = dialect.sqlToQuery(query);
   const fill = filler(compiled.params);
@@ -130,7 +177,29 @@ function filler(params: readonly unknown[]): (values: Values) => Cell[] {
     });
 }
 
-/** `INSERT … SELECT … WHERE guard`: one row from placeholders named as the columns, or none. */
+type Columns<T extends SQLiteTable> = T["_"]["columns"];
+
+/** Values by column. */
+type ColumnValues<T extends SQLiteTable, Name extends keyof Columns<T> = keyof Columns<T>> = {
+  readonly [N in Name]: GetColumnData<Columns<T>[N], "query"> extends infer Value
+    ? Value extends unknown[]
+      ? Readonly<Value>
+      : Value
+    : never;
+};
+
+/** The columns of an INSERT: those without a default. */
+type Inserted<T extends SQLiteTable> = {
+  [N in keyof Columns<T>]: Columns<T>[N]["_"]["hasDefault"] extends true ? never : N;
+}[keyof Columns<T>];
+
+/** `INSERT … SELECT … WHERE guard`: one row from parameters named as the columns, or none. */
+export function insertWhere<T extends SQLiteTable, P>(
+  table: T,
+  guard: Sql<P>,
+): Sql<ColumnValues<T, Inserted<T>> & P>;
+/** Untyped in its parameters. */
+export function insertWhere(table: SQLiteTable, guard: SQL): SQL;
 export function insertWhere(table: SQLiteTable, guard: SQL): SQL {
   const columns = Object.values(getTableColumns(table)).filter((column) => !column.hasDefault);
   const names = columns.map((column) => sql.identifier(column.name));
@@ -138,18 +207,36 @@ export function insertWhere(table: SQLiteTable, guard: SQL): SQL {
   return sql`insert into ${sql.identifier(getTableName(table))} (${sql.join(names, sql`, `)}) select ${sql.join(values, sql`, `)} where ${guard}`;
 }
 
-/** `UPDATE … SET column = :column, …` for the named columns, to be followed by its WHERE. */
+/** `UPDATE … SET column = :column, … WHERE` for the named columns. */
+export function updateSet<T extends SQLiteTable, Name extends keyof Columns<T> & string, P>(
+  table: T,
+  names: readonly Name[],
+  where: Sql<P>,
+): Sql<ColumnValues<T, Name> & P>;
+/** Untyped in its parameters. */
 export function updateSet<T extends SQLiteTable>(
   table: T,
-  names: readonly (keyof T["_"]["columns"] & string)[],
+  names: readonly (keyof Columns<T> & string)[],
   where: SQL,
-): SQL {
-  const columns = getTableColumns(table) as Record<
-    string,
-    ReturnType<typeof getTableColumns>[string]
-  >;
+): SQL;
+export function updateSet(table: SQLiteTable, names: readonly string[], where: SQL): SQL {
+  const columns = getTableColumns(table);
   const sets = names.map(
     (name) => sql`${sql.identifier(name)} = ${new Param(new Placeholder(name), columns[name]!)}`,
   );
   return sql`update ${sql.identifier(getTableName(table))} set ${sql.join(sets, sql`, `)} where ${where}`;
+}
+
+/** As {@link updateSet}, for every column but the `fixed` ones: a column that is added is written. */
+export function updateAllBut<T extends SQLiteTable, Fixed extends keyof Columns<T> & string, P>(
+  table: T,
+  fixed: readonly Fixed[],
+  where: Sql<P>,
+): Sql<ColumnValues<T, Exclude<keyof Columns<T>, Fixed>> & P> {
+  const names = Object.keys(getTableColumns(table)).filter(
+    (name) => !(fixed as readonly string[]).includes(name),
+  );
+  return updateSet(table, names as (Exclude<keyof Columns<T>, Fixed> & string)[], where) as Sql<
+    ColumnValues<T, Exclude<keyof Columns<T>, Fixed>> & P
+  >;
 }

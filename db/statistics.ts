@@ -1,11 +1,9 @@
 /** What whoever runs the service is told of the store: counts, sizes, ids and times. */
 
-import { sql } from "drizzle-orm";
 import type { AccountFigures, Counts } from "../src/model/admin.ts";
+import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Cell, Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 /** Rows that one read looks at: it takes half a millisecond, in which an embedded store does no other. */
 const STEP = 1_000;

@@ -1,6 +1,6 @@
 /** The time by the clock of the store, which all processes on a libSQL server share. */
 
-import { sql } from "drizzle-orm";
+import { sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 

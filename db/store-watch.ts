@@ -1,13 +1,11 @@
 /** Watches over the store while it is open: a file that was taken away, and writes that fail. */
 
-import { sql } from "drizzle-orm";
 import type { Cancel, Clock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
+import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
-
-const p = sql.placeholder;
 
 const probe = statement(
   sql`insert into store_facts (name, value) values ('write_probe', ${p("at")})

@@ -1,6 +1,6 @@
 /** Queries on tasks; every one takes its owner's scope in the WHERE. */
 
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { sql as drizzle } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { TASK_STATUSES, type Task } from "../src/model/task.ts";
@@ -8,10 +8,9 @@ import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
-import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import { p, type Sql, sql } from "./sql.ts";
+import { insertWhere, qb, select, statement, updateAllBut, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
-
-const p = sql.placeholder;
 
 /** What surrounds a task in the store: whose it is, and the stamp that guards its next change. */
 export interface TaskRow {
@@ -43,22 +42,15 @@ export const taskColumns = {
 };
 const columns = taskColumns;
 
-const byKind = {
-  key: select<TaskRow>(
-    qb
-      .select(columns)
-      .from(tasks)
-      .where(and(eq(tasks.id, p("id")), eq(tasks.key_id, p("owner")), ofLiveKey("tasks"))),
+const all = qb.select(columns).from(tasks);
+
+const owned = (owner: "key_id" | "account_id") =>
+  select(
+    all,
+    sql`where id = ${p("id")} and ${sql.identifier(owner)} = ${p("owner")} and ${ofLiveKey("tasks")}`,
     { one: true },
-  ),
-  account: select<TaskRow>(
-    qb
-      .select(columns)
-      .from(tasks)
-      .where(and(eq(tasks.id, p("id")), eq(tasks.account_id, p("owner")), ofLiveKey("tasks"))),
-    { one: true },
-  ),
-};
+  );
+const byKind = { key: owned("key_id"), account: owned("account_id") };
 
 /** The task, if it is the caller's. */
 export function taskById(caller: Caller, id: string): Statement<TaskRow> {
@@ -73,39 +65,26 @@ export const insertTask = statement(
   insertWhere(
     tasks,
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null
-      and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(String(LIMITS.tasks_per_key))}) and ${isFirstRequest()}`,
+      and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled < ${sql.raw(LIMITS.tasks_per_key)}) and ${isFirstRequest()}`,
   ),
 );
 
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_change_id")} and ${ofLiveKey("tasks")}`;
 
-/** Writes every field that can change; guarded by `id`, `old_change_id`. */
+/** Writes every column but those that never change; guarded by `id`, `old_change_id`. */
 export const updateTask = statement(
-  updateSet(
-    tasks,
-    [
-      "title",
-      "description",
-      "status",
-      "priority",
-      "notify",
-      "progress",
-      "status_note",
-      "updated_at",
-      "completed_at",
-      "seen_at",
-      "change_id",
-    ],
-    unchanged,
-  ),
+  updateAllBut(tasks, ["id", "key_id", "account_id", "source", "created_at", "host"], unchanged),
 );
 
-const claims = {
-  key: statement(updateSet(tasks, ["change_id"], sql`id = ${p("id")} and key_id = ${p("owner")}`)),
-  account: statement(
-    updateSet(tasks, ["change_id"], sql`id = ${p("id")} and account_id = ${p("owner")}`),
-  ),
-};
+const claim = (owner: "key_id" | "account_id") =>
+  statement(
+    updateSet(
+      tasks,
+      ["change_id"],
+      sql`id = ${p("id")} and ${sql.identifier(owner)} = ${p("owner")}`,
+    ),
+  );
+const claims = { key: claim("key_id"), account: claim("account_id") };
 
 /**
  * Stamps the task, if it is the caller's, and gives it: what another process decided on the task
@@ -131,22 +110,14 @@ export const stampTaskToDelete = statement(
   ),
 );
 
-/** Tasks that are done or cancelled and were last updated before `before`. Placeholder `limit`. */
-export const finishedTasks = select<TaskRow>(
-  qb
-    .select(columns)
-    .from(tasks)
-    .where(
-      and(
-        sql`${FINISHED} and updated_at < ${sql.param(p("before"), tasks.updated_at)}`,
-        ofLiveKey("tasks"),
-      ),
-    )
-    .orderBy(tasks.updated_at)
-    .limit(p("limit")),
+/** Tasks that are done or cancelled and were last updated before `before`. */
+export const finishedTasks = select(
+  all,
+  sql`where ${FINISHED as Sql} and updated_at < ${p("before", tasks.updated_at)} and ${ofLiveKey("tasks")}
+    order by updated_at limit ${p("limit")}`,
 );
 
-/** Deletes the task that {@link stampTaskToDelete} stamped. Placeholders `stamp_id`, `stamp`. */
+/** Deletes the task that {@link stampTaskToDelete} stamped. */
 export const deleteStampedTask = statement(
   sql`delete from tasks where id = ${p("stamp_id")} and ${stamped("tasks")}`,
 );
@@ -163,7 +134,7 @@ const pageColumns = {
   ...columns,
   task: {
     ...columns.task,
-    description: sql<
+    description: drizzle<
       string | number
     >`case when octet_length(description) <= ${p("inline_bytes")} then description else octet_length(description) end`.as(
       "description",
@@ -171,19 +142,13 @@ const pageColumns = {
   },
 };
 
-const whole = (owner: SQL) =>
-  select<TaskRow>(
-    qb
-      .select(columns)
-      .from(tasks)
-      .where(
-        and(
-          sql`id in (select value from json_each(${p("ids")})) and ${owner} = ${p("owner")}`,
-          ofLiveKey("tasks"),
-        ),
-      ),
+const whole = (owner: "key_id" | "account_id") =>
+  select(
+    all,
+    sql`where id in (select value from json_each(${p("ids")})) and ${sql.identifier(owner)} = ${p("owner")}
+      and ${ofLiveKey("tasks")}`,
   );
-const wholeByScope = { key: whole(sql`key_id`), account: whole(sql`account_id`) };
+const wholeByScope = { key: whole("key_id"), account: whole("account_id") };
 
 /** The tasks with these ids, in no order, of those that the owner has. */
 export function tasksByIds(
@@ -221,15 +186,11 @@ export function taskPage(
   { inline_bytes }: { readonly inline_bytes: number },
 ): Statement<TaskPageRow> {
   const merged = merge(filter);
-  return compiled(`page ${merged.key}`, () =>
-    select<TaskPageRow>(
-      qb
-        .select(pageColumns)
-        .from(tasks)
-        .where(
-          sql`id in (select id from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")})`,
-        )
-        .orderBy(sql`updated_at desc, id desc`),
+  return compiled(pages, merged.key, () =>
+    select(
+      qb.select(pageColumns).from(tasks),
+      sql`where id in (select id from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")})
+        order by updated_at desc, id desc`,
     ),
   )({ ...merged.values, inline_bytes });
 }
@@ -237,31 +198,38 @@ export function taskPage(
 /** The position `offset` tasks into the same list: where a page stops looking. */
 export function taskPosition(filter: TaskFilter, offset: number): Statement<TaskPosition> {
   const merged = merge({ ...filter, limit: offset + 1 });
-  return compiled(`position ${merged.key}`, () =>
-    select<TaskPosition>(
-      qb
-        .select({ updated_at: tasks.updated_at, id: tasks.id })
-        .from(tasks)
-        .where(
-          sql`id = (select id from (${merged.sql()}) order by updated_at desc, id desc limit 1 offset ${p("offset")})`,
-        ),
+  return compiled(positions, merged.key, () =>
+    select(
+      qb.select({ updated_at: tasks.updated_at, id: tasks.id }).from(tasks),
+      sql`where id = (select id from (${merged.sql()}) order by updated_at desc, id desc limit 1 offset ${p("offset")})`,
       { one: true },
     ),
   )({ ...merged.values, offset });
 }
 
-/** Statements by the shape of their filter: at most 120, so none is built twice. */
-const shapes = new Map<string, (values: Record<string, unknown>) => Statement<never>>();
+/** Parameters of a list; which of them it has depends on its filter. */
+interface ListValues {
+  readonly owner: string;
+  readonly limit: number;
+  readonly after_at: number;
+  readonly after_id: string;
+  readonly to_at: number;
+  readonly to_id: string;
+  readonly priorities: string;
+}
 
-function compiled<Row>(
+/** Statements by the shape of their filter: at most 60 of each, so none is built twice. */
+type Shapes<Values, Row> = Map<string, (values: Values) => Statement<Row>>;
+const pages: Shapes<ListValues & { readonly inline_bytes: number }, TaskPageRow> = new Map();
+const positions: Shapes<ListValues & { readonly offset: number }, TaskPosition> = new Map();
+
+function compiled<Values, Row>(
+  shapes: Shapes<Values, Row>,
   key: string,
-  build: () => (values: Record<string, unknown>) => Statement<Row>,
-): (values: Record<string, unknown>) => Statement<Row> {
-  let found = shapes.get(key);
-  if (!found) {
-    found = build() as (values: Record<string, unknown>) => Statement<never>;
-    shapes.set(key, found);
-  }
+  build: () => (values: Values) => Statement<Row>,
+): (values: Values) => Statement<Row> {
+  const found = shapes.get(key) ?? build();
+  shapes.set(key, found);
   return found;
 }
 
@@ -269,15 +237,17 @@ function merge(filter: TaskFilter) {
   const statuses = TASK_STATUSES.filter((status) => filter.statuses.includes(status));
   const bounded = filter.down_to !== null;
   const narrowed = filter.priorities !== null;
-  const stamp = (name: string) => sql.param(p(name), tasks.updated_at);
-  const conditions: SQL[] = [sql`(updated_at, id) < (${stamp("after_at")}, ${p("after_id")})`];
-  if (bounded) conditions.push(sql`(updated_at, id) >= (${stamp("to_at")}, ${p("to_id")})`);
+  const time = <Name extends string>(name: Name) => p(name, tasks.updated_at);
+  const conditions: Sql<ListValues>[] = [
+    sql`(updated_at, id) < (${time("after_at")}, ${p("after_id")})`,
+  ];
+  if (bounded) conditions.push(sql`(updated_at, id) >= (${time("to_at")}, ${p("to_id")})`);
   if (narrowed) {
     conditions.push(sql`priority in (select value from json_each(${p("priorities")}))`);
   }
   if (filter.scope === "account") conditions.push(ofLiveKey("tasks"));
   const owner = sql.identifier(filter.scope === "key" ? "key_id" : "account_id");
-  const range = (status: string) =>
+  const range = (status: string): Sql<ListValues> =>
     sql`select * from (select id, updated_at from tasks where ${owner} = ${p("owner")} and status = ${sql.raw(`'${status}'`)} and ${sql.join(conditions, sql` and `)} order by updated_at desc, id desc limit ${p("limit")})`;
   return {
     key: [filter.scope, bounded, narrowed, ...statuses].join(" "),
@@ -287,12 +257,12 @@ function merge(filter: TaskFilter) {
       limit: filter.limit,
       after_at: filter.after?.updated_at ?? END_OF_TIME,
       after_id: filter.after?.id ?? "",
-      to_at: filter.down_to?.updated_at,
-      to_id: filter.down_to?.id,
+      to_at: filter.down_to?.updated_at ?? 0,
+      to_id: filter.down_to?.id ?? "",
       priorities: JSON.stringify(filter.priorities ?? []),
     },
   };
 }
 
-/** Seconds; later than any stamp. */
+/** Seconds; later than any time of a change. */
 export const END_OF_TIME = 9_000_000_000_000;

@@ -7,9 +7,7 @@ import {
   keyById,
   keysOfAccount,
   touchKey,
-  updateClient,
-  updateHost,
-  updateLabel,
+  updateKey,
 } from "../../db/keys.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail } from "../errors.ts";
@@ -38,7 +36,6 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     caller: Caller,
     id: string,
     fields: Partial<Pick<Key, "label" | "last_host" | "last_client">>,
-    update: typeof updateLabel,
   ): Promise<Key> =>
     untilDecided(async () => {
       const row = await find(caller, id);
@@ -53,7 +50,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
       const change_id = ids.stamp();
       const stamp = { table: "keys", id, change_id } as const;
       const happened = await commit({
-        statements: [update({ id, ...fields, change_id, old_change_id: row.change_id })],
+        statements: [updateKey({ ...key, change_id, old_change_id: row.change_id })],
         pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, stamp) : [],
         events: [
           {
@@ -133,13 +130,13 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     },
 
     setLabel: (caller: AccountCaller, id: string, label: string): Promise<Key> =>
-      change(caller, id, { label }, updateLabel),
+      change(caller, id, { label }),
 
     setHost: (caller: KeyCaller, host: string): Promise<Key> =>
-      change(caller, caller.key_id, { last_host: host }, updateHost),
+      change(caller, caller.key_id, { last_host: host }),
 
     setClient: (caller: KeyCaller, client: ClientInfo): Promise<Key> =>
-      change(caller, caller.key_id, { last_client: client }, updateClient),
+      change(caller, caller.key_id, { last_client: client }),
 
     /** Moves `last_used_at`, at most once a minute (§2.3.2); no event. */
     async touch(caller: KeyCaller): Promise<void> {

@@ -87,7 +87,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const finish = (
     { account_id }: QuestionRow,
     next: Question,
-    update: typeof expireQuestion,
+    update: typeof finishQuestion,
     also: (stamp: QuestionStamp) => Statement[] = () => [],
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
