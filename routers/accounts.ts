@@ -12,6 +12,7 @@ export const accounts = router({
       openapi: {
         method: "POST",
         path: "/v1/accounts",
+        operationId: "createAccount",
         tags,
         summary: "Create an account",
         description: "The token is returned here and never again.",
@@ -22,27 +23,45 @@ export const accounts = router({
       errors: ["account_creation_off", "attestation_required", "attestation_invalid"],
     })
     .input(
-      z.strictObject({
-        attestation: z.string().exactOptional().meta({
-          description:
-            "base64url of the JSON `{challenge, key_id, object}`: the challenge as it came, the key's id and the App Attest attestation object, both base64. Ignored while the server requires no app attestation",
-        }),
-      }),
+      z
+        .strictObject({
+          attestation: z.string().exactOptional().meta({
+            description:
+              "base64url of the JSON `{challenge, key_id, object}`: the challenge as it came, the key's id and the App Attest attestation object, both base64. Ignored while the server requires no app attestation",
+          }),
+        })
+        .meta({ id: "AccountCreate" }),
     )
-    .output(z.object({ account: Account, token: z.string() }))
+    .output(z.object({ account: Account, token: z.string() }).meta({ id: "NewAccount" }))
     .mutation(({ ctx, input }) =>
       ctx.services.accounts.create(ctx.scope.address(), input.attestation),
     ),
 
   get: account
-    .meta({ openapi: { method: "GET", path: "/v1/account", tags, summary: "Read the account" } })
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/account",
+        operationId: "getAccount",
+        tags,
+        summary: "Read the account",
+        description: "The account of the token, with its settings.",
+      },
+    })
     .input(z.strictObject({}))
     .output(Account)
     .query(({ ctx }) => ctx.services.accounts.read(ctx.caller)),
 
   update: account
     .meta({
-      openapi: { method: "PATCH", path: "/v1/account", tags, summary: "Change the settings" },
+      openapi: {
+        method: "PATCH",
+        path: "/v1/account",
+        operationId: "updateAccount",
+        tags,
+        summary: "Change the settings",
+        description: "Changes the settings that the body names.",
+      },
     })
     .input(AccountPatch)
     .output(Account)
@@ -53,6 +72,7 @@ export const accounts = router({
       openapi: {
         method: "POST",
         path: "/v1/account/token",
+        operationId: "replaceToken",
         tags,
         summary: "Get a new token; the old one ends at once",
         description:
@@ -60,7 +80,7 @@ export const accounts = router({
       },
     })
     .input(TokenInput)
-    .output(z.object({ token: z.string() }))
+    .output(z.object({ token: z.string() }).meta({ id: "NewToken" }))
     .mutation(({ ctx, input }) => ctx.services.accounts.replaceToken(ctx.caller, input.token)),
 
   delete: account
@@ -68,8 +88,11 @@ export const accounts = router({
       openapi: {
         method: "DELETE",
         path: "/v1/account",
+        operationId: "deleteAccount",
         tags,
         summary: "Delete the account and all that is its own",
+        description:
+          "Its devices, keys, tasks, questions, inboxes and logs go with it. Every credential of the account is refused as soon as the response is sent.",
       },
       status: 204,
     })

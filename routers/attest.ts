@@ -12,6 +12,7 @@ export const attest = router({
       openapi: {
         method: "POST",
         path: "/v1/attest/challenge",
+        operationId: "createAttestationChallenge",
         tags,
         summary: "Get a challenge for app attestation",
         description:
@@ -20,7 +21,11 @@ export const attest = router({
       body_optional: true,
       limit: "challenges",
     })
-    .input(z.strictObject({}))
-    .output(z.object({ challenge: z.string(), expires_at: Timestamp }))
+    .input(z.strictObject({}).meta({ id: "AttestationChallengeCreate" }))
+    .output(
+      z
+        .object({ challenge: z.string(), expires_at: Timestamp })
+        .meta({ id: "AttestationChallenge" }),
+    )
     .mutation(({ ctx }) => ctx.services.attestations.challenge()),
 });

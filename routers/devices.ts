@@ -13,12 +13,14 @@ export const devices = router({
       openapi: {
         method: "GET",
         path: "/v1/devices",
+        operationId: "listDevices",
         tags,
         summary: "List the devices, the last registered first",
+        description: "At most 20.",
       },
     })
     .input(z.strictObject({}))
-    .output(z.object({ devices: z.array(Device) }))
+    .output(z.object({ devices: z.array(Device) }).meta({ id: "DeviceList" }))
     .query(async ({ ctx }) => ({ devices: await ctx.services.devices.list(ctx.caller) })),
 
   put: account
@@ -26,13 +28,14 @@ export const devices = router({
       openapi: {
         method: "PUT",
         path: "/v1/devices/{device_id}",
+        operationId: "registerDevice",
         tags,
         summary: "Create or replace a device",
         description:
           "Send all tokens the device has: one that is missing becomes null. A push token that another registration holds moves here.",
       },
     })
-    .input(DeviceInput.extend({ device_id: DeviceId }))
+    .input(DeviceInput.extend({ device_id: DeviceId }).meta({ id: "DeviceRegistration" }))
     .output(Device)
     .mutation(({ ctx, input: { device_id, ...device } }) =>
       ctx.services.devices.put(ctx.caller, device_id, device),
@@ -43,8 +46,10 @@ export const devices = router({
       openapi: {
         method: "DELETE",
         path: "/v1/devices/{device_id}",
+        operationId: "deleteDevice",
         tags,
         summary: "Remove a device",
+        description: "Its live activities and queued pushes go with it.",
       },
       status: 204,
       errors: ["not_found"],

@@ -40,6 +40,7 @@ export const inbox = router({
       openapi: {
         method: "GET",
         path: "/v1/inbox",
+        operationId: "readInbox",
         tags,
         summary: "Read the unread items, oldest first, and wait for the first if you like",
         description:
@@ -78,7 +79,7 @@ export const inbox = router({
         }).optional(),
       }),
     )
-    .output(z.object({ items: z.array(Item), unread: Unread }))
+    .output(z.object({ items: z.array(Item), unread: Unread }).meta({ id: "InboxPage" }))
     .query(({ ctx, input }) => {
       const { connection, effects, page_bytes } = ctx;
       const { signal } = connection;
@@ -90,6 +91,7 @@ export const inbox = router({
       openapi: {
         method: "GET",
         path: "/v1/keys/{key_id}/inbox",
+        operationId: "listKeyInbox",
         tags,
         summary: "See the inbox of a key, newest first; marks nothing read",
         description: PAGES,
@@ -107,7 +109,11 @@ export const inbox = router({
           .optional(),
       }),
     )
-    .output(z.object({ items: z.array(Item), unread: Unread, next_cursor: z.string().nullable() }))
+    .output(
+      z
+        .object({ items: z.array(Item), unread: Unread, next_cursor: z.string().nullable() })
+        .meta({ id: "KeyInboxPage" }),
+    )
     .query(({ ctx, input: { key_id, ...page } }) =>
       ctx.services.inbox.ofKey(ctx.caller, key_id, page, ctx),
     ),
@@ -119,8 +125,11 @@ export const messages = router({
       openapi: {
         method: "POST",
         path: "/v1/messages",
+        operationId: "sendMessage",
         tags,
         summary: "Write into the inbox of a key of the account",
+        description:
+          "The message becomes an item of the receiving inbox. At most 100 messages from one key to another may be unread.",
       },
       status: 201,
       accepts_idempotency_key: true,
@@ -148,8 +157,10 @@ export const agents = router({
       openapi: {
         method: "GET",
         path: "/v1/agents",
+        operationId: "listAgents",
         tags,
         summary: "List the agents of the account, newest first",
+        description: "All keys of the account, the caller included.",
       },
       mcp: {
         name: "list_agents",
@@ -160,6 +171,6 @@ export const agents = router({
       },
     })
     .input(z.strictObject({}))
-    .output(z.object({ agents: z.array(Agent) }))
+    .output(z.object({ agents: z.array(Agent) }).meta({ id: "AgentList" }))
     .query(async ({ ctx }) => ({ agents: await ctx.services.inbox.agents(ctx.caller) })),
 });

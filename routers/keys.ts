@@ -13,10 +13,17 @@ const tags = ["Keys"];
 export const keys = router({
   list: account
     .meta({
-      openapi: { method: "GET", path: "/v1/keys", tags, summary: "List keys, newest first" },
+      openapi: {
+        method: "GET",
+        path: "/v1/keys",
+        operationId: "listKeys",
+        tags,
+        summary: "List keys, newest first",
+        description: "At most 100, each with the number of its tasks in each status.",
+      },
     })
     .input(z.strictObject({}))
-    .output(z.object({ keys: z.array(Key) }))
+    .output(z.object({ keys: z.array(Key) }).meta({ id: "KeyList" }))
     .query(async ({ ctx }) => ({ keys: await ctx.services.keys.list(ctx.caller) })),
 
   create: account
@@ -24,6 +31,7 @@ export const keys = router({
       openapi: {
         method: "POST",
         path: "/v1/keys",
+        operationId: "createKey",
         tags,
         summary: "Create a key for an agent",
         description: "The secret is returned here and never again.",
@@ -31,16 +39,23 @@ export const keys = router({
       status: 201,
       errors: ["too_many_keys"],
     })
-    .input(z.strictObject({ label: Label }))
-    .output(z.object({ key: Key, secret: z.string() }))
+    .input(z.strictObject({ label: Label }).meta({ id: "KeyCreate" }))
+    .output(z.object({ key: Key, secret: z.string() }).meta({ id: "NewKey" }))
     .mutation(({ ctx, input }) => ctx.services.keys.create(ctx.caller, input.label)),
 
   update: account
     .meta({
-      openapi: { method: "PATCH", path: "/v1/keys/{key_id}", tags, summary: "Rename a key" },
+      openapi: {
+        method: "PATCH",
+        path: "/v1/keys/{key_id}",
+        operationId: "updateKey",
+        tags,
+        summary: "Rename a key",
+        description: "Changes the label that the person sees.",
+      },
       errors: ["not_found"],
     })
-    .input(z.strictObject({ key_id: Id, label: Label }))
+    .input(z.strictObject({ key_id: Id, label: Label }).meta({ id: "KeyUpdate" }))
     .output(Key)
     .mutation(({ ctx, input }) =>
       ctx.services.keys.setLabel(ctx.caller, input.key_id, input.label),
@@ -51,6 +66,7 @@ export const keys = router({
       openapi: {
         method: "GET",
         path: "/v1/keys/{key_id}/activity",
+        operationId: "listKeyActivity",
         tags,
         summary: "List the last requests of a key, newest first",
         description: `The newest 200 of the last 7 days. ${PAGES} An entry may be absent for a moment after its request.`,
@@ -73,7 +89,11 @@ export const keys = router({
           .optional(),
       }),
     )
-    .output(z.object({ items: z.array(ActivityEntry), next_cursor: z.string().nullable() }))
+    .output(
+      z
+        .object({ items: z.array(ActivityEntry), next_cursor: z.string().nullable() })
+        .meta({ id: "ActivityPage" }),
+    )
     .query(({ ctx, input: { key_id, ...page } }) =>
       ctx.services.activity.list(ctx.caller, key_id, page, ctx),
     ),
@@ -83,8 +103,11 @@ export const keys = router({
       openapi: {
         method: "DELETE",
         path: "/v1/keys/{key_id}",
+        operationId: "deleteKey",
         tags,
         summary: "Delete a key, its tasks and its questions",
+        description:
+          "Its inbox and activity log go too. The key is refused as soon as the response is sent.",
       },
       status: 204,
       errors: ["not_found"],

@@ -12,6 +12,7 @@ export const liveActivities = router({
       openapi: {
         method: "PUT",
         path: "/v1/tasks/{task_id}/live-activity",
+        operationId: "registerLiveActivity",
         tags,
         summary: "Register the live activity of a task on a device",
         description:
@@ -29,8 +30,10 @@ export const liveActivities = router({
       openapi: {
         method: "DELETE",
         path: "/v1/tasks/{task_id}/live-activity",
+        operationId: "removeLiveActivity",
         tags,
         summary: "Remove the live activity of a task on a device, if one is registered",
+        description: "The response is the same if none is registered.",
       },
       status: 204,
       errors: ["not_found"],

@@ -52,6 +52,7 @@ export const questions = router({
       openapi: {
         method: "GET",
         path: "/v1/questions",
+        operationId: "listQuestions",
         tags,
         summary: "List questions, newest first",
         description: PAGES,
@@ -91,7 +92,11 @@ export const questions = router({
           .optional(),
       }),
     )
-    .output(z.object({ questions: z.array(Question), next_cursor: z.string().nullable() }))
+    .output(
+      z
+        .object({ questions: z.array(Question), next_cursor: z.string().nullable() })
+        .meta({ id: "QuestionPage" }),
+    )
     .query(({ ctx, input }) => ctx.services.questions.list(ctx.caller, input, ctx)),
 
   ask: key
@@ -99,8 +104,11 @@ export const questions = router({
       openapi: {
         method: "POST",
         path: "/v1/questions",
+        operationId: "askQuestion",
         tags,
         summary: "Ask the person a question, and wait for the answer if you like",
+        description:
+          "With `wait`, the response comes when the question leaves `pending` or the wait ends, with the question as it then is. Read `status`; while it is `pending`, wait on with `GET /v1/questions/{question_id}`.",
       },
       status: 201,
       accepts_idempotency_key: true,
@@ -117,7 +125,7 @@ export const questions = router({
         rounds: true,
       },
     })
-    .input(QuestionInput.extend({ wait: Wait }))
+    .input(QuestionInput.extend({ wait: Wait }).meta({ id: "QuestionCreate" }))
     .output(Question)
     .mutation(({ ctx, input: { wait = 0, ...question } }) =>
       ctx.services.questions.ask(ctx.caller, question, {
@@ -132,6 +140,7 @@ export const questions = router({
       openapi: {
         method: "GET",
         path: "/v1/questions/{question_id}",
+        operationId: "getQuestion",
         tags,
         summary: "Read a question, and wait for its answer if you like",
         description: "Read `status`; when it is still `pending`, send the request again.",
@@ -161,20 +170,25 @@ export const questions = router({
       openapi: {
         method: "POST",
         path: "/v1/questions/{question_id}/answer",
+        operationId: "answerQuestion",
         tags,
         summary: "Answer a question",
+        description:
+          "One of the options of `confirm` and `choice`, or free text. Of two answers at the same time, one gets `200` and the other `409`.",
       },
       accepts_idempotency_key: true,
       errors: ["not_found", "question_not_pending"],
     })
     .input(
-      z.strictObject({
-        question_id: Id,
-        answer: z
-          .string()
-          .refine(isStorable, "must hold no NUL character and no lone surrogate")
-          .meta({ description: "One of the options, or the typed text" }),
-      }),
+      z
+        .strictObject({
+          question_id: Id,
+          answer: z
+            .string()
+            .refine(isStorable, "must hold no NUL character and no lone surrogate")
+            .meta({ description: "One of the options, or the typed text" }),
+        })
+        .meta({ id: "QuestionAnswer" }),
     )
     .output(Question)
     .mutation(({ ctx, input }) =>
@@ -186,8 +200,10 @@ export const questions = router({
       openapi: {
         method: "DELETE",
         path: "/v1/questions/{question_id}",
+        operationId: "cancelQuestion",
         tags,
         summary: "Cancel a question",
+        description: "`204` also for a question that is already cancelled.",
       },
       status: 204,
       errors: ["not_found", "question_not_pending"],

@@ -25,6 +25,7 @@ export const tasks = router({
       openapi: {
         method: "GET",
         path: "/v1/tasks",
+        operationId: "listTasks",
         tags,
         summary: "List tasks, the last updated first",
         description: `${PAGES} With \`priority\` it may hold none and still carry a \`next_cursor\`.`,
@@ -60,12 +61,24 @@ export const tasks = router({
           .optional(),
       }),
     )
-    .output(z.object({ tasks: z.array(Task), next_cursor: z.string().nullable() }))
+    .output(
+      z
+        .object({ tasks: z.array(Task), next_cursor: z.string().nullable() })
+        .meta({ id: "TaskPage" }),
+    )
     .query(({ ctx, input }) => ctx.services.tasks.list(ctx.caller, input, ctx)),
 
   create: anyone
     .meta({
-      openapi: { method: "POST", path: "/v1/tasks", tags, summary: "Create a task" },
+      openapi: {
+        method: "POST",
+        path: "/v1/tasks",
+        operationId: "createTask",
+        tags,
+        summary: "Create a task",
+        description:
+          "An account names the key that the task is for; a key creates a task of its own.",
+      },
       status: 201,
       accepts_idempotency_key: true,
       rules: keyIdRule({ required: true }),
@@ -84,14 +97,21 @@ export const tasks = router({
         key_id: Id.exactOptional().meta({
           description: "The key to create it for: required of an account, refused from a key",
         }),
-      }),
+      }).meta({ id: "TaskCreate" }),
     )
     .output(Task)
     .mutation(({ ctx, input }) => ctx.services.tasks.create(ctx.caller, input, ctx)),
 
   get: anyone
     .meta({
-      openapi: { method: "GET", path: "/v1/tasks/{task_id}", tags, summary: "Read a task" },
+      openapi: {
+        method: "GET",
+        path: "/v1/tasks/{task_id}",
+        operationId: "getTask",
+        tags,
+        summary: "Read a task",
+        description: "A task that the account created counts as seen once its agent has read it.",
+      },
       errors: ["not_found"],
       mcp: {
         name: "get_task",
@@ -110,6 +130,7 @@ export const tasks = router({
       openapi: {
         method: "PATCH",
         path: "/v1/tasks/{task_id}",
+        operationId: "updateTask",
         tags,
         summary: "Change a task",
         description: "Fields that are absent do not change.",
@@ -124,7 +145,7 @@ export const tasks = router({
         annotations: hints({ accepts_idempotency_key: true }),
       },
     })
-    .input(TaskPatch.extend({ task_id: Id }))
+    .input(TaskPatch.extend({ task_id: Id }).meta({ id: "TaskUpdate" }))
     .output(Task)
     .mutation(({ ctx, input: { task_id, ...patch } }) =>
       ctx.services.tasks.update(ctx.caller, task_id, patch),
@@ -135,8 +156,10 @@ export const tasks = router({
       openapi: {
         method: "DELETE",
         path: "/v1/tasks/{task_id}",
+        operationId: "deleteTask",
         tags,
         summary: "Delete a task; its pending questions are cancelled",
+        description: "A finished task is better kept with the status `done` or `cancelled`.",
       },
       status: 204,
       errors: ["not_found"],

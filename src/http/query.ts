@@ -2,8 +2,15 @@
 
 import { z } from "zod";
 
-/** Text to the native value; text that is none stays as it is, for the schema to refuse. */
-export type Decoder = (text: string) => unknown;
+/** Decodes the values of one query field. */
+export interface Decoder {
+  /** Text to the native value; text that is none stays as it is, for the schema to refuse. */
+  readonly decode: (text: string) => unknown;
+  /** True: a list, whose parameter may be repeated; its values are joined (docs/interface.md 1.5.1). */
+  readonly repeats: boolean;
+}
+
+const one = (decode: Decoder["decode"]): Decoder => ({ decode, repeats: false });
 
 /** The decoder for a query field: decimal integer, `true`/`false`, comma list, or plain text. */
 export function decoderOf(schema: z.ZodType): Decoder {
@@ -16,17 +23,17 @@ export function decoderOf(schema: z.ZodType): Decoder {
     inner = inner.unwrap();
   }
   if (inner instanceof z.ZodNumber) {
-    return (text) => (/^-?[0-9]{1,15}$/.test(text) ? Number(text) : text);
+    return one((text) => (/^-?[0-9]{1,15}$/.test(text) ? Number(text) : text));
   }
   if (inner instanceof z.ZodBoolean) {
-    return (text) => (text === "true" ? true : text === "false" ? false : text);
+    return one((text) => (text === "true" ? true : text === "false" ? false : text));
   }
-  if (inner instanceof z.ZodArray) return (text) => text.split(",");
-  if (inner instanceof z.ZodString) return (text) => text;
+  if (inner instanceof z.ZodArray) return { decode: (text) => text.split(","), repeats: true };
+  if (inner instanceof z.ZodString) return one((text) => text);
   throw new Error("a query field must be a string, an integer, a boolean or a list");
 }
 
-/** Puts the known parameters into `data`; one given twice goes into `rejected`. */
+/** Puts the known parameters into `data`; one that takes one value and is given twice goes into `rejected`. */
 export function readQuery(
   url: string,
   decoders: ReadonlyMap<string, Decoder>,
@@ -36,9 +43,11 @@ export function readQuery(
   const at = url.indexOf("?");
   if (at < 0) return;
   for (const [name, text] of new URLSearchParams(url.slice(at + 1).replace(/#.*$/, ""))) {
-    const decode = decoders.get(name);
-    if (!decode) continue;
-    if (Object.hasOwn(data, name)) rejected[name] = "is given more than once";
-    else data[name] = decode(text);
+    const decoder = decoders.get(name);
+    if (!decoder) continue;
+    const value = decoder.decode(text);
+    if (!Object.hasOwn(data, name)) data[name] = value;
+    else if (decoder.repeats) (data[name] as unknown[]).push(...(value as unknown[]));
+    else rejected[name] = "is given more than once";
   }
 }

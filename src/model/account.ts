@@ -3,9 +3,11 @@
 import { z } from "zod";
 import { Timestamp } from "./text.ts";
 
-const Settings = z.object({
+const SETTINGS = {
   live_activities: z.boolean().meta({ description: "Whether tasks show as live activities" }),
-});
+};
+const Settings = z.object(SETTINGS).meta({ id: "AccountSettings" });
+const SettingsUpdate = z.strictObject(SETTINGS).meta({ id: "AccountSettingsUpdate" });
 
 export const Account = z
   .object({ id: z.string(), created_at: Timestamp, settings: Settings })
@@ -25,13 +27,17 @@ const AccountToken = z
  * Body of `POST /v1/account/token` (docs/interface.md 5.2.4). `token` is an addition to it: a client
  * that made the new token itself has it even when the answer is lost.
  */
-export const TokenInput = z.strictObject({
-  token: AccountToken.exactOptional().meta({
-    description:
-      "The new token, from 256 random bits of the client's own; the server makes one when it is absent. Keep it before you send it: should the answer be lost, one of the two tokens is good, and the request may be sent again with it",
-  }),
-});
+export const TokenInput = z
+  .strictObject({
+    token: AccountToken.exactOptional().meta({
+      description:
+        "The new token, from 256 random bits of the client's own; the server makes one when it is absent. Keep it before you send it: should the answer be lost, one of the two tokens is good, and the request may be sent again with it",
+    }),
+  })
+  .meta({ id: "TokenReplacement" });
 
 /** Body of `PATCH /v1/account`. */
-export const AccountPatch = z.strictObject({ settings: Settings.strict() });
+export const AccountPatch = z
+  .strictObject({ settings: SettingsUpdate })
+  .meta({ id: "AccountUpdate" });
 export type AccountPatch = z.infer<typeof AccountPatch>;

@@ -3,19 +3,19 @@
 import { z } from "zod";
 import type { ServiceError } from "../errors.ts";
 import type { KeyCaller } from "./caller.ts";
+import { Client } from "./client.ts";
 import { Timestamp } from "./text.ts";
 
-const SURFACES = ["mcp", "rest"] as const;
-
-const Client = z.object({ name: z.string(), version: z.string() });
+const Surface = z.enum(["mcp", "rest"]).meta({ id: "ActivitySurface" });
+const Status = z.enum(["ok", "error"]).meta({ id: "ActivityStatus" });
 
 export const ActivityEntry = z
   .object({
     id: z.string(),
     at: Timestamp.meta({ description: "When the request came" }),
-    surface: z.enum(SURFACES),
+    surface: Surface,
     action: z.string().meta({ description: "Method and route, or the name of a tool" }),
-    status: z.enum(["ok", "error"]),
+    status: Status,
     code: z.string().nullable().meta({ description: "Null for `ok`" }),
     message: z.string().nullable(),
     duration_ms: z.int().min(0).meta({ description: "Milliseconds, any wait included" }),

@@ -1,6 +1,11 @@
 /** The program that speaks MCP for an agent (docs/interface.md 2.3.3). */
 
+import { z } from "zod";
 import { LIMITS } from "../limits.ts";
+
+export const Client = z
+  .object({ name: z.string(), version: z.string() })
+  .meta({ id: "ClientInfo" });
 
 /** `clientInfo` as far as the interface keeps it. */
 export interface ClientInfo {

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { Timestamp, text } from "./text.ts";
 
-const PLATFORMS = ["ios", "ipados", "watchos"] as const;
-const APNS_ENVIRONMENTS = ["production", "sandbox"] as const;
+const Platform = z.enum(["ios", "ipados", "watchos"]).meta({ id: "DevicePlatform" });
+const ApnsEnvironment = z.enum(["production", "sandbox"]).meta({ id: "ApnsEnvironment" });
 
 /** `dev_` + lowercase UUID, made by the client (§1.4.2). */
 export const DeviceId = z
@@ -31,11 +31,11 @@ const DeviceToken = PushToken.nullable();
 
 /** Body of `PUT /v1/devices/{device_id}`: it replaces what is stored; a missing token is null. */
 export const DeviceInput = z.strictObject({
-  platform: z.enum(PLATFORMS),
+  platform: Platform,
   model: Text,
   os_version: Text,
   app_version: Text,
-  apns_environment: z.enum(APNS_ENVIRONMENTS),
+  apns_environment: ApnsEnvironment,
   apns_token: DeviceToken.exactOptional(),
   push_to_start_token: DeviceToken.exactOptional(),
   widget_push_token: DeviceToken.exactOptional(),
@@ -45,11 +45,11 @@ export type DeviceInput = z.infer<typeof DeviceInput>;
 export const Device = z
   .object({
     id: z.string(),
-    platform: z.enum(PLATFORMS),
+    platform: Platform,
     model: z.string(),
     os_version: z.string(),
     app_version: z.string(),
-    apns_environment: z.enum(APNS_ENVIRONMENTS),
+    apns_environment: ApnsEnvironment,
     apns_token: z.string().nullable(),
     push_to_start_token: z.string().nullable(),
     widget_push_token: z.string().nullable(),

@@ -1,23 +1,38 @@
-/** The events of the stream, in the order of docs/interface.md 7. */
+/** The events of the stream, in the order of docs/interface.md 7.2. */
 
-import type { Key } from "./key.ts";
-import type { Question } from "./question.ts";
-import type { Task } from "./task.ts";
+import { z } from "zod";
+import { Key } from "./key.ts";
+import { Question } from "./question.ts";
+import { Task } from "./task.ts";
+
+const TaskData = z.object({ task: Task }).meta({ id: "TaskEventData" });
+const KeyData = z.object({ key: Key }).meta({ id: "KeyEventData" });
+const QuestionData = z.object({ question: Question }).meta({ id: "QuestionEventData" });
+
+/**
+ * Event name -> schema of its data (docs/interface.md 7.2). `ready` is made by the stream itself, and
+ * `inbox.updated` in the write batch, which alone knows the number of unread items.
+ */
+export const EVENTS = {
+  ready: z.object({ account_id: z.string() }).meta({ id: "ReadyEventData" }),
+  "task.created": TaskData,
+  "task.updated": TaskData,
+  "task.deleted": z
+    .object({ task_id: z.string(), key_id: z.string() })
+    .meta({ id: "TaskDeletedEventData" }),
+  "key.created": KeyData,
+  "key.updated": KeyData,
+  "key.deleted": z.object({ key_id: z.string() }).meta({ id: "KeyDeletedEventData" }),
+  "question.created": QuestionData,
+  "question.updated": QuestionData,
+  "inbox.updated": z
+    .object({ key_id: z.string(), unread: z.int().min(0) })
+    .meta({ id: "InboxEventData" }),
+  "account.deleted": z.object({}).meta({ id: "AccountDeletedEventData" }),
+} as const;
 
 /** Events that a stream sends (docs/interface.md 7.2): name -> data. */
-export interface StreamData {
-  ready: { account_id: string };
-  "task.created": { task: Task };
-  "task.updated": { task: Task };
-  "task.deleted": { task_id: string; key_id: string };
-  "key.created": { key: Key };
-  "key.updated": { key: Key };
-  "key.deleted": { key_id: string };
-  "question.created": { question: Question };
-  "question.updated": { question: Question };
-  "inbox.updated": { key_id: string; unread: number };
-  "account.deleted": Record<string, never>;
-}
+export type StreamData = { [Name in keyof typeof EVENTS]: z.infer<(typeof EVENTS)[Name]> };
 
 /** Events from process to process that no stream sends: name -> data. */
 interface InternalData {

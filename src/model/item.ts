@@ -6,23 +6,31 @@ import { Question } from "./question.ts";
 import { Task } from "./task.ts";
 import { Id, Timestamp, text } from "./text.ts";
 
-const ITEM_TYPES = [
-  "task.created",
-  "task.updated",
-  "task.deleted",
-  "question.answered",
-  "message",
-] as const;
+const ItemType = z
+  .enum(["task.created", "task.updated", "task.deleted", "question.answered", "message"])
+  .meta({ id: "ItemType" });
+
+/**
+ * Who caused an item (docs/interface.md 2.6). One object rather than a union of two: generated
+ * clients of several languages cannot read a union whose members have no names.
+ */
+const Sender = z
+  .object({
+    kind: z.enum(["account", "key"]).meta({ id: "SenderKind" }),
+    key_id: z.string().exactOptional().meta({ description: "Only for `key`" }),
+    label: z
+      .string()
+      .exactOptional()
+      .meta({ description: "Only for `key`: its label at the time of sending" }),
+  })
+  .meta({ id: "Sender" });
 
 export const Item = z
   .object({
     id: z.string(),
     key_id: z.string().meta({ description: "Whose inbox" }),
-    type: z.enum(ITEM_TYPES),
-    from: z.discriminatedUnion("kind", [
-      z.object({ kind: z.literal("account") }),
-      z.object({ kind: z.literal("key"), key_id: z.string(), label: z.string() }),
-    ]),
+    type: ItemType,
+    from: Sender,
     task_id: z.string().nullable(),
     question_id: z.string().nullable(),
     task: Task.nullable().meta({
@@ -39,10 +47,12 @@ export const Item = z
 export type Item = z.infer<typeof Item>;
 
 /** Body of `POST /v1/messages`. */
-export const MessageInput = z.strictObject({
-  key_id: Id.meta({ description: "The receiving key, of the same account" }),
-  text: text({ max: LIMITS.message }),
-});
+export const MessageInput = z
+  .strictObject({
+    key_id: Id.meta({ description: "The receiving key, of the same account" }),
+    text: text({ max: LIMITS.message }),
+  })
+  .meta({ id: "MessageCreate" });
 export type MessageInput = z.infer<typeof MessageInput>;
 
 /** Why a key cannot write to its own inbox. */

@@ -2,10 +2,11 @@
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
+import { Client } from "./client.ts";
 import { TASK_STATUSES } from "./task.ts";
 import { Timestamp, text } from "./text.ts";
 
-const count = z.int().min(0);
+const count = z.int().min(0).meta({ format: "int32" });
 
 export const Key = z
   .object({
@@ -15,11 +16,11 @@ export const Key = z
     last4: z.string().meta({ description: "The last 4 characters of the secret" }),
     created_at: Timestamp,
     last_used_at: Timestamp.nullable(),
-    last_client: z.object({ name: z.string(), version: z.string() }).nullable(),
+    last_client: Client.nullable(),
     last_host: z.string().nullable(),
     counts: z
       .object(Object.fromEntries(TASK_STATUSES.map((s) => [s, count])) as KeyCountsShape)
-      .meta({ description: "The key's tasks by status" }),
+      .meta({ id: "TaskCounts", description: "The key's tasks by status" }),
   })
   .meta({ id: "Key" });
 export type Key = z.infer<typeof Key>;

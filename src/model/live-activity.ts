@@ -5,9 +5,13 @@ import { PushToken } from "./device.ts";
 import { Id } from "./text.ts";
 
 /** Names the registration; what is not the account's is `404`. */
-export const LiveActivityName = z.strictObject({ task_id: Id, device_id: Id });
+export const LiveActivityName = z
+  .strictObject({ task_id: Id, device_id: Id })
+  .meta({ id: "LiveActivityRemoval" });
 export type LiveActivityName = z.infer<typeof LiveActivityName>;
 
 /** The token is stored lowercase. */
-export const LiveActivityInput = LiveActivityName.extend({ push_token: PushToken });
+export const LiveActivityInput = LiveActivityName.extend({ push_token: PushToken }).meta({
+  id: "LiveActivityRegistration",
+});
 export type LiveActivityInput = z.infer<typeof LiveActivityInput>;

@@ -6,10 +6,9 @@ import { LIMITS } from "../limits.ts";
 import { fits, Id, isBlank, Timestamp, text } from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
-const QUESTION_KINDS = ["confirm", "choice", "text"] as const;
 
-export const QuestionStatus = z.enum(QUESTION_STATUSES);
-const QuestionKind = z.enum(QUESTION_KINDS);
+export const QuestionStatus = z.enum(QUESTION_STATUSES).meta({ id: "QuestionStatus" });
+const QuestionKind = z.enum(["confirm", "choice", "text"]).meta({ id: "QuestionKind" });
 
 export const Question = z
   .object({

@@ -5,10 +5,13 @@ import { LIMITS } from "../limits.ts";
 import { Timestamp, text } from "./text.ts";
 
 export const TASK_STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
-const TASK_PRIORITIES = ["low", "medium", "high", "urgent"] as const;
 
-export const TaskStatus = z.enum(TASK_STATUSES);
-export const TaskPriority = z.enum(TASK_PRIORITIES);
+// Swift, C# and others have types of their own that are called Task, TaskStatus and TaskPriority.
+export const TaskStatus = z.enum(TASK_STATUSES).meta({ id: "RelayTaskStatus" });
+export const TaskPriority = z
+  .enum(["low", "medium", "high", "urgent"])
+  .meta({ id: "RelayTaskPriority" });
+const TaskSource = z.enum(["agent", "app"]).meta({ id: "TaskSource" });
 
 const Title = text({ max: LIMITS.title });
 const Description = text({ max: LIMITS.description, blank: true });
@@ -24,16 +27,16 @@ export const Task = z
     status: TaskStatus,
     priority: TaskPriority,
     notify: z.boolean().meta({ description: "Whether an agent's change notifies visibly" }),
-    progress: z.int().nullable(),
+    progress: z.int().meta({ format: "int32" }).nullable(),
     status_note: z.string().nullable(),
-    source: z.enum(["agent", "app"]),
+    source: TaskSource,
     created_at: Timestamp,
     updated_at: Timestamp,
     completed_at: Timestamp.nullable(),
     seen_at: Timestamp.nullable().meta({ description: "When the agent first got the task" }),
     host: z.string().nullable(),
   })
-  .meta({ id: "Task" });
+  .meta({ id: "RelayTask" });
 export type Task = z.infer<typeof Task>;
 
 /** The part of the create body that both credential kinds may send. */

@@ -15,6 +15,7 @@ const clause = (id: string, demands: string): Clause => ({ id, demands });
 export const CLAUSES: readonly Clause[] = [
   clause("§1.4.1", "ids have their prefix and sort by time"),
   clause("§1.4.3", "what is not there, or not the caller's"),
+  clause("§1.5.1", "a list: commas, repeated parameters, or both"),
   clause("§1.5.2", "the next page"),
 
   clause("§2.1", "fields of an account"),

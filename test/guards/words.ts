@@ -32,13 +32,12 @@ const list = (values: readonly unknown[]) => values.map((value) => `\`${value}\`
 
 /** A schema as the document writes its type; `name` is that of the field. */
 export function typeOf(schema: Schema, name = ""): string {
-  if (schema.$ref) return schema.$ref.replace(/^.*\//, "");
+  if (schema.$ref) return schema.$ref.replace(/^.*\/(Relay(?=Task$))?/, "");
   const options: readonly Schema[] | undefined = schema.anyOf;
   if (options) {
     const kinds = options.map((option) => (option.type === "null" ? "null" : typeOf(option, name)));
     return kinds.join(" or ");
   }
-  if (schema.oneOf) return "object";
   if (schema.enum) return `one of ${list(schema.enum)}`;
   if (schema.const !== undefined) return `one of ${list([schema.const])}`;
   if (schema.type === "array") {
@@ -54,23 +53,14 @@ const wordsOf = (type: string | readonly string[]): string => [type].flat().join
 
 /** The fields of a named resource with their types. */
 export function resourceOf(schema: z.ZodType): [name: string, type: string][] {
-  const { $ref, $defs } = jsonOf(schema, "output") as Schema;
-  return fieldsOf($defs[typeOf({ $ref })]);
+  const { $ref, $defs } = jsonOf(schema, "output");
+  return fieldsOf($defs[$ref.replace(/^.*\//, "")]);
 }
 
 /** The fields of an object with their types; those of an object in it follow, with a dot. */
 function fieldsOf(schema: Schema, prefix = ""): [name: string, type: string][] {
   const shown = schema.anyOf?.find((option: Schema) => option.type !== "null") ?? schema;
-  const objects: readonly Schema[] = shown.oneOf ?? [shown];
-  const merged = new Map<string, Schema>();
-  for (const { properties = {} } of objects) {
-    for (const [name, field] of Object.entries<Schema>(properties)) {
-      const before = merged.get(name);
-      const both = before?.const !== undefined && { enum: [before.const, field.const] };
-      merged.set(name, both || field);
-    }
-  }
-  return [...merged].flatMap(([name, field]) => [
+  return Object.entries<Schema>(shown.properties ?? {}).flatMap(([name, field]) => [
     [prefix + name, typeOf(field, name)] as [string, string],
     ...fieldsOf(field, `${prefix}${name}.`),
   ]);
@@ -86,4 +76,21 @@ export function responseOf(schema: Schema): string {
   return `{${members.map(([name, one]) => `${name}: ${responseOf(one)}`).join(", ")}}`;
 }
 
-export const jsonOf = (schema: z.ZodType, io: "input" | "output") => z.toJSONSchema(schema, { io });
+/** Names of the resources of section 2 in schemas; all other named schemas stand in their place. */
+const RESOURCES = ["Account", "Device", "Key", "RelayTask", "Question", "Item", "Agent"];
+RESOURCES.push("ActivityEntry");
+
+/** A JSON schema in which only resources are references. */
+export function jsonOf(schema: z.ZodType, io: "input" | "output"): Schema {
+  const { $defs = {}, ...root } = z.toJSONSchema(schema, { io }) as Schema;
+  const inlined = (node: unknown): unknown => {
+    if (typeof node !== "object" || node === null) return node;
+    if (Array.isArray(node)) return node.map(inlined);
+    const { $ref, ...rest } = node as Schema;
+    const name = $ref?.replace(/^.*\//, "");
+    if (name !== undefined && !RESOURCES.includes(name))
+      return inlined({ ...$defs[name], ...rest });
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inlined(value)]));
+  };
+  return { ...(inlined(root) as Schema), $defs: inlined($defs) };
+}

@@ -125,12 +125,15 @@ test("a parameter outside its range or form is 422, never clamped [§9.2.1 422]"
   expect(faults).toEqual([]);
 });
 
-test("a parameter given twice is 422, also when both are the same [§9.2.1 422]", async () => {
+/** Parameters that take several values. */
+const LISTS = ["status", "priority"];
+
+test("a parameter of one value given twice is 422, also when both are the same [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();
   await forEachCall(
     (route) => route.in_query.length > 0,
     async ({ route, label, send }) => {
-      for (const name of route.in_query) {
+      for (const name of route.in_query.filter((one) => !LISTS.includes(one))) {
         const [value = "x"] = PARAMETERS[`${route.procedure} ${name}`]!.good;
         const path = world.pathOf(route);
         const one = `${name}=${value}`;
@@ -141,6 +144,48 @@ test("a parameter given twice is 422, also when both are the same [§9.2.1 422]"
     },
   );
   expect(faults).toEqual([]);
+});
+
+test("a list takes its values separated by commas, repeated, or both [§1.5.1]", async () => {
+  const faults: string[] = [];
+  const { faults: refused, add } = createCollector();
+  let lists = 0;
+  await forEachCall(
+    (route) => route.in_query.some((name) => LISTS.includes(name)),
+    async ({ route, label, send }) => {
+      const path = world.pathOf(route);
+      for (const name of route.in_query.filter((one) => LISTS.includes(one))) {
+        lists++;
+        const values = PARAMETERS[`${route.procedure} ${name}`]!.good[1]!.split(",");
+        const [first = "", second = "", ...rest] = values;
+        const expected = (await send(`${path}?${name}=${values}`)).text;
+        const of = (...texts: string[]) => texts.map((text) => `${name}=${text}`).join("&");
+        const forms = [
+          of(...values),
+          of(...values.toReversed()),
+          of(`${first},${second}`, ...rest),
+          of(first, [second, ...rest].join("%2C")),
+          of(first, ...values, first),
+          `${of(first)}&x=1&${of(second, ...rest)}`,
+        ];
+        for (const form of forms) {
+          const answer = await send(`${path}?${form}`);
+          if (answer.status !== 200 || answer.text !== expected) faults.push(`${label} ${form}`);
+        }
+        if ((await send(`${path}?${of(first)}`)).status !== 200) faults.push(`${label} ${first}`);
+        for (const bad of [
+          of(first, ""),
+          of("", first),
+          of(first, MARK),
+          of(first, `${second},`),
+        ]) {
+          add(`${label} ${bad}`, await send(`${path}?${bad}`), "invalid_fields", [name]);
+        }
+      }
+    },
+  );
+  // Tasks by status and priority, questions by status, each for a key and an account.
+  expect([lists, faults, refused]).toEqual([6, [], []]);
 });
 
 test("the ends of each range are taken, and unknown parameters are ignored [§5.5.2 limit] [§17.1]", async () => {

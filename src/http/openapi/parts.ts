@@ -1,4 +1,4 @@
-/** What of the OpenAPI document stands fixed: headers, error bodies, and routes that are no procedures. */
+/** Fixed parts of the OpenAPI document: headers, errors, tags, and routes that are not procedures. */
 
 import { ERRORS, type ErrorCode } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
@@ -21,13 +21,13 @@ export function errorResponses(codes: Iterable<ErrorCode>): Json {
         ...(some.some((code) => "retry_after" in ERRORS[code]) && {
           headers: {
             "Retry-After": {
-              description: "Seconds to wait",
-              schema: { type: "integer", minimum: 0 },
+              description: "Seconds to wait before the next attempt",
+              schema: { type: "integer", format: "int32" },
             },
           },
         }),
         ...(status === ERRORS.unauthorized.status && {
-          headers: { "WWW-Authenticate": { schema: { type: "string", enum: ["Bearer"] } } },
+          headers: { "WWW-Authenticate": { schema: { type: "string" }, example: "Bearer" } },
         }),
         content: {
           "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
@@ -42,7 +42,7 @@ export const IDEMPOTENCY_KEY: Json = {
   in: "header",
   name: "Idempotency-Key",
   description:
-    "Any text that names this request: sent again with the same key and body within 24 hours, it is not done again",
+    "Names this request. A request with the same key and body within 24 hours changes nothing and gets the same result",
   schema: { type: "string", minLength: 1, maxLength: LIMITS.idempotency_key },
 };
 
@@ -50,93 +50,101 @@ export const IDEMPOTENCY_KEY: Json = {
 export const AGENT_HOST: Json = {
   in: "header",
   name: "X-Agent-Host",
-  description:
-    "From an agent: the name of its machine, shown to the person; a longer one is cut to 253 characters",
+  description: "Name of the agent's machine, shown to the person; at most 253 characters are kept",
   schema: { type: "string" },
 };
 
-/** `GET /v1/events` is no procedure, so the generator does not know it (docs/interface.md 7). */
-export function eventStream(): Json {
-  return {
-    operationId: "events",
-    tags: ["Events"],
-    summary: "Stream every change of the account",
-    description:
-      "Server-sent events: first `ready`, then each change in the order of the commits. Nothing is replayed: after `ready`, get the lists again.",
-    security: [{ account: [] }],
-    responses: {
-      200: { description: "OK", content: { "text/event-stream": { schema: { type: "string" } } } },
-      ...errorResponses([
-        "unauthorized",
-        "forbidden",
-        "rate_limited",
-        "internal",
-        "store_unavailable",
-      ]),
-    },
-  };
-}
-
-/** This document. */
+/** `GET /v1/openapi.json` is not a procedure, so the generator does not know it. */
 export function itself(): Json {
   return {
-    operationId: "openapi",
-    tags: ["Health"],
-    summary: "This document",
+    operationId: "getOpenApi",
+    tags: ["Service"],
+    summary: "Read this document",
+    description: "The OpenAPI document of the server that answers, with its address and version.",
     security: [],
     responses: {
-      200: { description: "OK", content: { "application/json": { schema: { type: "object" } } } },
+      200: {
+        description: "OK",
+        content: {
+          "application/json": { schema: { type: "object", additionalProperties: true } },
+        },
+      },
+      ...errorResponses(["invalid_json"]),
     },
   };
 }
 
-/** `GET /health` is no procedure either. */
+/** `GET /health` is not a procedure either (docs/interface.md 5.12.1). */
 export function health(version: string): Json {
-  const response = (description: string, status: string, store: string): Json => ({
+  const response = (description: string, state: string): Json => ({
     description,
     content: {
       "application/json": {
-        schema: {
-          type: "object",
-          properties: {
-            status: { type: "string", enum: [status] },
-            version: { type: "string" },
-            store: { type: "string", enum: [store] },
-          },
-          required: ["status", "version", "store"],
-        },
-        example: { status, version, store },
+        schema: { $ref: "#/components/schemas/Health" },
+        example: { status: state, version, store: state },
       },
     },
   });
   return {
-    operationId: "health",
-    tags: ["Health"],
-    summary: "Tell whether the service and its store can be used",
+    operationId: "getHealth",
+    tags: ["Service"],
+    summary: "Check whether the service works",
+    description: "Answers within 2 seconds, needs no credential and counts toward no limit.",
     security: [],
     responses: {
-      200: response("OK", "ok", "ok"),
-      503: response("The store is unavailable", "unavailable", "unavailable"),
+      200: response("The store can be read and written", "ok"),
+      503: response("The store is unavailable", "unavailable"),
+      ...errorResponses(["invalid_json"]),
     },
   };
 }
 
-export function problemSchema(): Json {
-  return {
+/** Schemas of what no procedure gives. */
+export const FIXED_SCHEMAS: Json = {
+  ErrorCode: {
+    type: "string",
+    description: "What went wrong; a client acts on it. Codes may be added",
+    // No `enum`: a client that was generated before a code existed could not read the error.
+    "x-extensible-enum": Object.keys(ERRORS),
+  },
+  Health: {
     type: "object",
-    description: "RFC 9457 problem details",
     properties: {
-      type: { type: "string" },
+      status: { $ref: "#/components/schemas/HealthStatus" },
+      version: { type: "string" },
+      store: { $ref: "#/components/schemas/HealthStatus" },
+    },
+    required: ["status", "version", "store"],
+  },
+  HealthStatus: { type: "string", enum: ["ok", "unavailable"] },
+  Problem: {
+    type: "object",
+    description: "Problem details (RFC 9457)",
+    properties: {
+      type: { type: "string", description: "Address of a page about the code" },
       title: { type: "string" },
-      status: { type: "integer" },
-      code: { type: "string", enum: Object.keys(ERRORS) },
-      detail: { type: "string" },
+      status: { type: "integer", format: "int32" },
+      code: { $ref: "#/components/schemas/ErrorCode" },
+      detail: { type: "string", description: "Text for people" },
       fields: {
         type: "object",
-        description: "Field name to a short reason",
+        description: "Name of a field or parameter to a short reason",
         additionalProperties: { type: "string" },
       },
     },
     required: ["type", "title", "status", "code", "detail"],
-  };
-}
+  },
+};
+
+/** Groups of operations, in the order in which documentation shows them. */
+export const TAGS: readonly Json[] = [
+  { name: "Accounts", description: "The person's account, its settings and its token" },
+  { name: "Devices", description: "Devices that receive pushes" },
+  { name: "Keys", description: "API keys, one for each agent, and what they were used for" },
+  { name: "Tasks", description: "Work that an agent does or is to do" },
+  { name: "Live activities", description: "Tasks in progress on the lock screen of a device" },
+  { name: "Questions", description: "Questions of agents, and the person's answers" },
+  { name: "Inbox", description: "What happened to an agent's tasks and questions, and messages" },
+  { name: "Events", description: "Changes of an account as server-sent events" },
+  { name: "Service", description: "The state of the service, and this document" },
+];

@@ -1,0 +1,80 @@
+/** Brings the schemas of the OpenAPI document into the forms that every client generator reads. */
+
+import type { Json } from "./parts.ts";
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/** Calls `visit` for `node` and every object in it, the innermost first. */
+function walk(node: unknown, visit: (schema: Json) => void): void {
+  if (typeof node !== "object" || node === null) return;
+  for (const child of Object.values(node)) walk(child, visit);
+  if (!Array.isArray(node)) visit(node as Json);
+}
+
+const typesOf = ({ type }: Json): readonly unknown[] => [type].flat();
+
+/**
+ * Gives every number its format: without one, some generators take a timestamp for a 32-bit float,
+ * which cannot hold its seconds. Bounds that only mean "any integer" go.
+ */
+function setFormats(schema: Json): void {
+  if (typesOf(schema).includes("number")) schema.format ??= "double";
+  if (!typesOf(schema).includes("integer")) return;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  schema.format ??= schema.maximum <= INT32_MAX ? "int32" : "int64";
+}
+
+/** Writes `T or null` as a list of types: some generators make a class of an `anyOf`. */
+function mergeNull(schema: Json): void {
+  const [value, nothing, ...more]: Json[] = schema.anyOf ?? [];
+  if (more.length > 0 || nothing?.type !== "null" || typeof value?.type !== "string") return;
+  const { anyOf: _, ...outer } = schema;
+  delete schema.anyOf;
+  Object.assign(schema, value, outer, { type: [value.type, "null"] });
+}
+
+/** Formats of all numbers, and one form of all nullable values. Call it before there are examples. */
+export function normalizeSchemas(document: Json): void {
+  walk(document, (schema) => {
+    setFormats(schema);
+    mergeNull(schema);
+  });
+}
+
+/** Names of the components that `node` refers to, directly or not. */
+function reach(document: Json, node: unknown, found = new Set<string>()): Set<string> {
+  walk(node, ({ $ref }) => {
+    const [, name] = /^#\/components\/schemas\/(.+)$/.exec($ref ?? "") ?? [];
+    if (name === undefined || found.has(name)) return;
+    found.add(name);
+    reach(document, document.components.schemas[name], found);
+  });
+  return found;
+}
+
+/**
+ * States that responses and events may get further members (docs/interface.md 1.3.9): generators
+ * differ in what they take the absence of `additionalProperties` for.
+ */
+export function openAnswers(document: Json): void {
+  const { schemas } = document.components;
+  const answers = Object.values<Json>(document.paths).flatMap((path) =>
+    Object.values<Json>(path).map(({ responses }) => responses),
+  );
+  for (const name of reach(document, answers)) {
+    walk(schemas[name], (schema) => {
+      const is_map = typeof schema.additionalProperties === "object";
+      if (schema.type === "object" && !is_map) schema.additionalProperties = true;
+    });
+  }
+}
+
+/** Moves the schema of a request body to the components, under this name. */
+export function nameBody(document: Json, operation: Json, name: string): void {
+  const { schemas } = document.components;
+  const media = operation.requestBody.content["application/json"];
+  if (schemas[name]) throw new Error(`two schemas are called ${name}`);
+  schemas[name] = media.schema;
+  media.schema = { $ref: `#/components/schemas/${name}` };
+}
