@@ -6,7 +6,7 @@ import { Client } from "./client.ts";
 import { TASK_STATUSES } from "./task.ts";
 import { Timestamp, text } from "./text.ts";
 
-const count = z.int().min(0).meta({ format: "int32" });
+const count = z.int().min(0);
 
 export const Key = z
   .object({

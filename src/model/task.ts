@@ -27,7 +27,7 @@ export const Task = z
     status: TaskStatus,
     priority: TaskPriority,
     notify: z.boolean().meta({ description: "Whether an agent's change notifies visibly" }),
-    progress: z.int().meta({ format: "int32" }).nullable(),
+    progress: z.int().nullable(),
     status_note: z.string().nullable(),
     source: TaskSource,
     created_at: Timestamp,

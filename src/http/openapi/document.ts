@@ -20,6 +20,7 @@ import {
   IDEMPOTENCY_KEY,
   itself,
   type Json,
+  PARAMETERS,
   TAGS,
 } from "./parts.ts";
 import { nameBody, normalizeSchemas, openAnswers } from "./schemas.ts";
@@ -120,6 +121,8 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     parameters.push({ in: "query", name: field, schema, ...(description && { description }) });
   }
   for (const parameter of parameters) {
+    const { description = PARAMETERS[parameter.name], ...schema } = parameter.schema;
+    Object.assign(parameter, { description: parameter.description ?? description, schema });
     // Commas are taken too (docs/interface.md 1.5.1), but generators send what stands here.
     if (parameter.schema?.type === "array")
       Object.assign(parameter, { style: "form", explode: true });

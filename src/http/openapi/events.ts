@@ -55,6 +55,8 @@ export const EVENT_SCHEMAS: Json = {
   StreamEventData: {
     description: "The JSON in the `data` line of a frame; `StreamEvent` says which event has which",
     anyOf: [...new Set(BY_SIZE.map(idOf))].map(refTo),
+    contentMediaType: "text/event-stream",
+    contentSchema: refTo("StreamEvent"),
   },
 };
 
@@ -71,10 +73,7 @@ export function eventStream(): Json {
       200: {
         description: "OK",
         content: {
-          "text/event-stream": {
-            schema: refTo("StreamEventData"),
-            "x-itemSchema": refTo("StreamEvent"),
-          },
+          "text/event-stream": { schema: refTo("StreamEventData") },
         },
       },
       ...errorResponses([

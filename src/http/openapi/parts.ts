@@ -136,6 +136,16 @@ export const FIXED_SCHEMAS: Json = {
   },
 };
 
+/** Descriptions of parameters whose schemas have none. */
+export const PARAMETERS: Readonly<Record<string, string>> = {
+  device_id: "Id of the device: `dev_` and a lowercase UUID, made by the client",
+  key_id: "Id of the key",
+  task_id: "Id of the task",
+  question_id: "Id of the question",
+  status: "Only these statuses",
+  priority: "Only these priorities",
+};
+
 /** Groups of operations, in the order in which documentation shows them. */
 export const TAGS: readonly Json[] = [
   { name: "Accounts", description: "The person's account, its settings and its token" },

@@ -1,8 +1,12 @@
 /** Brings the schemas of the OpenAPI document into the forms that every client generator reads. */
 
+import { TASK_STATUSES } from "../../model/task.ts";
 import type { Json } from "./parts.ts";
 
 const INT32_MAX = 2 ** 31 - 1;
+
+/** Integers of responses that are small, though the schemas that check responses give no bounds. */
+const SMALL: readonly string[] = ["progress", ...TASK_STATUSES];
 
 /** Calls `visit` for `node` and every object in it, the innermost first. */
 function walk(node: unknown, visit: (schema: Json) => void): void {
@@ -39,6 +43,9 @@ export function normalizeSchemas(document: Json): void {
   walk(document, (schema) => {
     setFormats(schema);
     mergeNull(schema);
+    for (const [name, field] of Object.entries<Json>(schema.properties ?? {})) {
+      if (SMALL.includes(name) && typesOf(field).includes("integer")) field.format = "int32";
+    }
   });
 }
 

@@ -1,0 +1,191 @@
+/** What generated clients need of the OpenAPI document: names, formats, open answers, events, no lint. */
+
+import { expect, test } from "bun:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { Spectral } from "@stoplight/spectral-core";
+import { oas } from "@stoplight/spectral-rulesets";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { appRouter } from "../../routers/index.ts";
+import { createDocument } from "../../src/http/openapi/document.ts";
+import { EVENTS } from "../../src/model/event.ts";
+
+const base_url = "https://relay.test";
+const document: any = createDocument({ router: appRouter, version: "1.0.0", base_url });
+const { schemas } = document.components;
+const operations: any[] = Object.values<object>(document.paths).flatMap((path) =>
+  Object.values(path),
+);
+
+/** Every object of the document but its examples, with the place where it stands. */
+function* nodesOf(node: any, place: readonly string[] = []): Generator<[string[], any]> {
+  if (typeof node !== "object" || node === null) return;
+  if (!Array.isArray(node)) yield [[...place], node];
+  for (const [name, child] of Object.entries(node)) {
+    if (name !== "example") yield* nodesOf(child, [...place, name]);
+  }
+}
+
+const nodes = [...nodesOf(document)];
+const isComponent = (place: readonly string[]) =>
+  place.length === 3 && place[0] === "components" && place[1] === "schemas";
+const where = (found: typeof nodes) => found.map(([place]) => place.join("."));
+
+/** Names of the components that a node refers to, directly or not. */
+function reach(node: unknown, found = new Set<string>()): Set<string> {
+  for (const [, { $ref }] of nodesOf(node)) {
+    const name = $ref?.replace("#/components/schemas/", "");
+    if (!(name in schemas) || found.has(name)) continue;
+    found.add(name);
+    reach(schemas[name], found);
+  }
+  return found;
+}
+
+const requests = operations.map(({ requestBody }) => requestBody);
+const answers = operations.map(({ responses }) => responses);
+
+test("Spectral has nothing to say about the document", async () => {
+  const spectral = new Spectral();
+  spectral.setRuleset({ extends: [oas], rules: { "oas3-parameter-description": "warn" } } as never);
+  expect(await spectral.run(structuredClone(document))).toEqual([]);
+}, 30_000);
+
+test("Redocly has nothing to say about the document", async () => {
+  const config = await createConfig({ extends: ["recommended-strict"] });
+  const source = JSON.stringify(document);
+  const found = await lintFromString({ source, absoluteRef: "openapi.json", config });
+  expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+}, 30_000);
+
+test("every number has a format that holds its values", () => {
+  const numbers = nodes.filter(([, { type }]) => [type].flat().includes("number"));
+  const integers = nodes.filter(([, { type }]) => [type].flat().includes("integer"));
+  expect(where(numbers.filter(([, { format }]) => format !== "double"))).toEqual([]);
+  // Every number is a timestamp, and every field of that name is one.
+  const names = new Set(numbers.map(([place]) => place.at(-1)!));
+  expect([...names].filter((name) => !/(^|_)at$/.test(name))).toEqual([]);
+  expect(numbers.length).toBeGreaterThan(15);
+  const format_of = new Map<string, string>();
+  for (const [place, { format, minimum = 0, maximum = 0 }] of integers) {
+    const name = place.at(-1) === "schema" ? document_at(place.slice(0, -1)).name : place.at(-1);
+    format_of.set(name ?? place.at(-2), format);
+    expect([minimum, maximum].filter((bound) => Math.abs(bound) >= 2 ** 31)).toEqual([]);
+  }
+  // Beyond 32 bits: what nothing bounds.
+  const wide = ["unread", "duration_ms"];
+  expect(Object.fromEntries(format_of)).toEqual(
+    Object.fromEntries([...format_of.keys()].map((n) => [n, wide.includes(n) ? "int64" : "int32"])),
+  );
+  expect([...format_of.keys()]).toEqual(
+    expect.arrayContaining([...wide, "progress", "limit", "wait", "expires_in", "in_progress"]),
+  );
+});
+
+const document_at = (place: readonly string[]) =>
+  place.reduce((node: any, step) => node[step], document);
+
+test("every object and every list of values is a component, and each list stands once", () => {
+  const objects = nodes.filter(([place, { type, properties }]) => {
+    return type === "object" && properties && !isComponent(place);
+  });
+  expect(where(objects)).toEqual([]);
+  // The name of an event is a member of its own component.
+  const lists = nodes.filter(([, node]) => Array.isArray(node.enum) && node.enum.length > 1);
+  expect(where(lists.filter(([place]) => !isComponent(place)))).toEqual([]);
+  const values = lists.map(([, node]) => [...node.enum].sort().join());
+  expect(new Set(values).size).toBe(values.length);
+  expect(nodes.filter(([, node]) => "const" in node)).toEqual([]);
+  // A union but `or null` has names too.
+  const unions = nodes.filter(([place, { anyOf, oneOf }]) => {
+    const options: any[] = anyOf ?? oneOf ?? [];
+    const is_nullable = options.length === 2 && options[1].type === "null" && options[0].$ref;
+    return (
+      options.length > 0 && !is_nullable && !place.join().startsWith("components,schemas,Stream")
+    );
+  });
+  expect(where(unions)).toEqual([]);
+  const names = Object.keys(schemas);
+  expect(names.filter((name) => !/^[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
+  expect(names.filter((name) => !reach([answers, requests, document.paths]).has(name))).toEqual([]);
+});
+
+/**
+ * Types that a program of the language has without an import, as far as a schema could be called so:
+ * Swift with its concurrency and Foundation, Kotlin, Java, C# with the usual namespaces, TypeScript.
+ */
+const TAKEN: Readonly<Record<string, string>> = {
+  swift:
+    "Task TaskGroup TaskLocal TaskPriority TaskExecutor Actor Clock Duration Instant Executor Job Error Result Error Identifiable Character Set Array Dictionary Data Date URL UUID Locale Calendar Notification Operation Process Progress Stream Thread Timer Host Port Bundle Scanner Measurement Unit Dimension Decimal Predicate",
+  kotlin:
+    "Any Unit Nothing Pair Triple Result Lazy Annotation Comparable Throwable Error Exception",
+  java: "Object Class Record Module Package Process Thread Runtime System Void Number Character Error Exception Iterable Override",
+  csharp:
+    "Task TaskStatus TaskFactory TaskScheduler Action Activator Attribute Buffer Console Environment Event EventArgs Exception Guid Index Lazy Object Progress Random Range Timer Type Version Thread Monitor Stream Path File Directory Enumerable List Dictionary Queue Stack Assembly",
+  typescript:
+    "Animation Attr Blob Cache Client Comment Document Element Event EventSource File Headers History Lock Message Node Notification Option Plugin Range Request Response Selection Storage Text Touch Worker Error Map Set Date Record Partial Pick Promise Symbol Proxy",
+  python: "Exception Warning Any Optional Union Literal",
+  go: "Client Request Response Error",
+};
+
+test("no schema has the name of a type that a language brings along", () => {
+  const taken = new Set(Object.values(TAKEN).flatMap((names) => names.split(" ")));
+  expect(
+    ["Task", "TaskPriority", "TaskStatus", "Event"].filter((name) => !taken.has(name)),
+  ).toEqual([]);
+  expect(Object.keys(schemas).filter((name) => taken.has(name))).toEqual([]);
+});
+
+test("operation ids are a verb and a noun, each once and none like a schema", () => {
+  const ids = operations.map(({ operationId }) => operationId as string);
+  const verbs =
+    /^(create|get|list|update|delete|replace|register|remove|ask|answer|cancel|read|send|stream)[A-Z][A-Za-z]+$/;
+  expect(ids.filter((id) => !verbs.test(id))).toEqual([]);
+  expect(new Set(ids).size).toBe(operations.length);
+  // What generators make of an operation: its parameters, body and response.
+  const made = ids.flatMap((id) => {
+    const name = id[0]!.toUpperCase() + id.slice(1);
+    const ends = ["Request", "Response", "Params", "Body", "Data", "Error", "Errors", "Headers"];
+    return ["", ...ends].map((end) => name + end);
+  });
+  expect(made.filter((name) => name in schemas)).toEqual([]);
+});
+
+test("operations and tags have descriptions; contact and licence are named", () => {
+  const bare = operations.filter(({ summary, description }) => !summary || !description);
+  expect(bare.map(({ operationId }) => operationId)).toEqual([]);
+  expect(document.tags.filter((tag: any) => !tag.description)).toEqual([]);
+  const { contact, license, description } = document.info;
+  expect(contact).toEqual({ name: "Relay", url: `${base_url}/docs` });
+  expect([license.identifier, typeof description]).toEqual(["MIT", "string"]);
+});
+
+test("answers are open and requests are closed [§1.3.9]", () => {
+  const kinds = (roots: unknown) =>
+    [...reach(roots)]
+      .filter((name) => schemas[name].type === "object")
+      .map((name) => [name, schemas[name].additionalProperties]);
+  const open = kinds(answers);
+  const closed = kinds(requests);
+  expect(open.filter(([, more]) => more !== true)).toEqual([]);
+  expect(closed.filter(([, more]) => more !== false)).toEqual([]);
+  expect([open.length > 30, closed.length > 12]).toEqual([true, true]);
+});
+
+test("every event is a component, and the stream their union by name [§7.1.2]", () => {
+  const { content } = document.paths["/v1/events"].get.responses[200];
+  expect(Object.keys(content)).toEqual(["text/event-stream"]);
+  const { oneOf, discriminator } = schemas.StreamEvent;
+  const refs = oneOf.map(({ $ref }: any) => $ref);
+  expect(Object.keys(discriminator.mapping)).toEqual(Object.keys(EVENTS));
+  expect(Object.values(discriminator.mapping)).toEqual(refs);
+  expect(discriminator.propertyName).toBe("event");
+  const ajv = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false });
+  ajv.addSchema(document, "doc");
+  const fits = (name: string, value: unknown) =>
+    ajv.compile({ $ref: `doc#/components/schemas/${name}` })(value);
+  const task = document.paths["/v1/tasks"].post.responses[201].content["application/json"].example;
+  expect(fits("StreamEvent", { event: "task.updated", data: { task } })).toBe(true);
+  expect(fits("StreamEvent", { event: "key.updated", data: { task } })).toBe(false);
+  expect(fits("StreamEvent", { event: "task.gone", data: { task } })).toBe(false);
+  expect(fits("StreamEventData", { task })).toBe(true);
+});
