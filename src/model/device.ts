@@ -5,7 +5,7 @@ import { LIMITS } from "../limits.ts";
 import { Timestamp, text } from "./text.ts";
 
 const Platform = z.enum(["ios", "ipados", "watchos"]).meta({ id: "DevicePlatform" });
-const ApnsEnvironment = z.enum(["production", "sandbox"]).meta({ id: "ApnsEnvironment" });
+const PushEnvironment = z.enum(["production", "sandbox"]).meta({ id: "PushEnvironment" });
 
 /** `dev_` + lowercase UUID, made by the client (§1.4.2). */
 export const DeviceId = z
@@ -35,7 +35,7 @@ export const DeviceInput = z.strictObject({
   model: Text,
   os_version: Text,
   app_version: Text,
-  apns_environment: ApnsEnvironment,
+  apns_environment: PushEnvironment,
   apns_token: DeviceToken.exactOptional(),
   push_to_start_token: DeviceToken.exactOptional(),
   widget_push_token: DeviceToken.exactOptional(),
@@ -49,7 +49,7 @@ export const Device = z
     model: z.string(),
     os_version: z.string(),
     app_version: z.string(),
-    apns_environment: ApnsEnvironment,
+    apns_environment: PushEnvironment,
     apns_token: z.string().nullable(),
     push_to_start_token: z.string().nullable(),
     widget_push_token: z.string().nullable(),
