@@ -1,4 +1,3 @@
--- WITHOUT ROWID: planning reads the targets of an account and purpose in one go.
 CREATE TABLE `push_targets` (
 	`account_id` text NOT NULL,
 	`purpose` text NOT NULL,
@@ -8,7 +7,7 @@ CREATE TABLE `push_targets` (
 	`address` text NOT NULL,
 	`updated_at` integer NOT NULL,
 	PRIMARY KEY(`account_id`, `purpose`, `recipient_id`, `subject`)
-) WITHOUT ROWID;
+);
 --> statement-breakpoint
 -- Those that version 0.1.0 knows as tokens.
 INSERT INTO `push_targets` (`account_id`, `purpose`, `recipient_id`, `subject`, `lane`, `address`, `updated_at`)

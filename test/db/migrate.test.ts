@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { is, sql } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
+import * as notifySchema from "../../db/notify/schema.ts";
 import { openStore } from "../../db/open.ts";
 import * as schema from "../../db/schema.ts";
 import { statement } from "../../db/statement.ts";
@@ -221,9 +222,9 @@ test("db/migrations holds what db/schema.ts says", async () => {
   expect(files().length).toBeGreaterThan(before.length);
 }, 60_000);
 
-test("a migrated store has exactly the tables, columns and indexes of db/schema.ts", async () => {
+test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
   const { url } = await createTestStore();
-  const expected = Object.values(schema).flatMap((table) => {
+  const expected = Object.values({ ...schema, ...notifySchema }).flatMap((table) => {
     if (!is(table, SQLiteTable)) return [];
     const { name, columns, indexes, primaryKeys } = getTableConfig(table);
     // A column's place in a primary key of several.

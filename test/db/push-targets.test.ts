@@ -62,7 +62,7 @@ test(
       // What this version does where a service knows an address no more.
       () =>
         run(
-          `delete from push_targets where rowid = (select rowid from push_targets order by updated_at % 7 limit 1)`,
+          `delete from push_targets where address = (select address from push_targets order by updated_at % 7 limit 1)`,
         ),
     ];
     let most = 0;
