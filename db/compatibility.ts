@@ -5,15 +5,15 @@
 
 import { OLDEST_COMPATIBLE, VERSION } from "../src/version.ts";
 import { p, sql } from "./sql.ts";
-import { statement } from "./statement.ts";
+import { rowOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 const hasFacts = statement(
   sql`select 1 from sqlite_schema where type = 'table' and name = 'store_facts'`,
-  { gives: "row" },
+  { gives: rowOf<[1]>() },
 );
 const line = statement(sql`select value from store_facts where name = 'oldest_version'`, {
-  gives: "row",
+  gives: rowOf<[oldest: string]>(),
 });
 /** Inserts the line, or moves it from `seen`; changes nothing when another process moved it. */
 const moveLine = statement(
@@ -31,7 +31,7 @@ const isOlder = (version: string, than: string) => Bun.semver.order(version, tha
 /** Throws {@link OutdatedError} when `version` may not use the store any more. Reads one row. */
 export async function assertCompatible(store: Store, version = VERSION): Promise<void> {
   const [row] = await store.read(line({}));
-  const oldest = row?.[0] as string | undefined;
+  const oldest = row?.[0];
   if (oldest === undefined || !isOlder(version, oldest)) return;
   throw new OutdatedError(`the store needs version ${oldest} or later, and this is ${version}`);
 }
@@ -45,7 +45,7 @@ export async function hasVersionLine(store: Store): Promise<boolean> {
 export async function raiseOldestVersion(store: Store, oldest = OLDEST_COMPATIBLE): Promise<void> {
   for (;;) {
     const [row] = await store.read(line({}));
-    const seen = row?.[0] as string | undefined;
+    const seen = row?.[0];
     if (seen !== undefined && !isOlder(seen, oldest)) return;
     await store.write([moveLine({ next: oldest, seen: seen ?? "" })]);
   }

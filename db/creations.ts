@@ -2,7 +2,7 @@
 
 import { accountCreations, accounts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, statement } from "./statement.ts";
+import { insertWhere, rowOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 const time = <Name extends string>(name: Name) => p(name, accountCreations.created_at);
@@ -12,7 +12,7 @@ const lately = sql`origin = ${p("origin")}
 
 const creations = statement(
   sql`select count(*), min(created_at), max(created_at) from account_creations where ${lately}`,
-  { gives: "row" },
+  { gives: rowOf<[count: number, first_ms: number | null, last_ms: number | null]>() },
 );
 
 /** The accounts of an address, by its keyed digest, and the moments between which they count. */
@@ -25,9 +25,9 @@ export interface Lately {
 /** How many there are, and when the first and the last was made; 0 when there is none. */
 export async function countCreations(store: Store, window: Lately) {
   const [row] = await store.read(creations({ ...window }));
-  const [count, first_ms, last_ms] = row as (number | null)[];
+  const [count, first_ms, last_ms] = row!;
   return {
-    count: count ?? 0,
+    count,
     first_at: (first_ms ?? 0) / 1000,
     last_at: (last_ms ?? 0) / 1000,
   };

@@ -3,27 +3,26 @@
 import type { Clock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
 import { p, type Sql, sql } from "./sql.ts";
-import { statement } from "./statement.ts";
+import { rowOf, rowsOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 const deadKey = statement(
   sql`select id from keys where deleted_at is not null order by deleted_at, id limit 1`,
-  { gives: "row" },
+  { gives: rowOf<[id: string]>() },
 );
 
-/** The next deleted accounts after one. Placeholders `after_ms`, `after_id`, `limit`. */
+/** The next deleted accounts after one. */
 const deadAccounts = statement(
   sql`select deleted_at, id from accounts where deleted_at is not null
     and (deleted_at, id) > (${p("after_ms")}, ${p("after_id")}) order by deleted_at, id limit ${p("limit")}`,
-  { gives: "rows" },
+  { gives: rowsOf<[deleted_ms: number, id: string]>() },
 );
 
 /** Up to `limit` rows of `owner` in a table that has an index on the owner. */
 const some = (table: string, owner: "key_id" | "account_id", which: Sql = sql`true`) =>
   statement(
-    sql
-      .raw(`delete from ${table} where rowid in (select rowid from ${table} where ${owner} = `)
-      .append(sql`${p("owner")} and ${which} limit ${p("limit")})`),
+    sql`delete from ${sql.raw(table)} where rowid in (
+      select rowid from ${sql.raw(table)} where ${sql.raw(owner)} = ${p("owner")} and ${which} limit ${p("limit")})`,
   );
 
 /** A registration goes once its `end` push was sent or has expired (docs/interface.md 5.6.2(2)). */
@@ -64,12 +63,14 @@ const dropAccount = statement(
     )})`,
 );
 const accountIsLeft = statement(sql`select 1 from accounts where id = ${p("id")}`, {
-  gives: "row",
+  gives: rowOf<[1]>(),
 });
 
-const firstEvent = statement(sql`select min(seq) from events`, { gives: "row" });
+const firstEvent = statement(sql`select min(seq) from events`, {
+  gives: rowOf<[seq: number | null]>(),
+});
 const lastEvent = statement(sql`select seq from sqlite_sequence where name = 'events'`, {
-  gives: "row",
+  gives: rowOf<[seq: number]>(),
 });
 /**
  * Events of some accounts (`ids`, JSON list) between two numbers. There is no index on the account,
@@ -77,7 +78,7 @@ const lastEvent = statement(sql`select seq from sqlite_sequence where name = 'ev
  */
 const theirs = sql`select seq from events where seq > ${p("from")} and seq <= ${p("to")}
   and account_id in (select value from json_each(${p("ids")})) limit ${p("limit")}`;
-const findEvents = statement(theirs, { gives: "rows" });
+const findEvents = statement(theirs, { gives: rowsOf<[seq: number]>() });
 const dropEvents = statement(sql`delete from events where seq in (${theirs})`);
 
 /** Deleted accounts that one read takes, and that share one walk through the events. */
@@ -135,7 +136,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
   const sweepKey = async (limit: number): Promise<boolean> => {
     const [key] = await store.read(deadKey({}));
     if (key === undefined) return false;
-    const owner = key[0] as string;
+    const owner = key[0];
     const removed = await removeSome(OF_KEY, owner, limit);
     if (!removed) await store.write([dropKey({ id: owner })]);
     return true;
@@ -145,14 +146,14 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
   const sweepAccounts = async (limit: number): Promise<boolean> => {
     if (after === BEGINNING && clock.elapsed() < next_look) return false;
     const rows = await store.read(deadAccounts({ ...after, limit: PAGE }));
-    for (const [deleted_ms, id] of rows as [number, string][]) {
+    for (const [deleted_ms, id] of rows) {
       if (!waiting.has(id)) {
         if (waiting.size >= LIMITS.deleted_accounts) break;
         if (await removeSome(OF_ACCOUNT, id, limit)) return true;
         const [row] = await store.read(lastEvent({}));
         // The moment after the read: no event must seem older than it is.
         const due = clock.elapsed() + LIMITS.deleted_events_kept;
-        waiting.set(id, { seq: (row?.[0] as number | undefined) ?? 0, due, silent: false });
+        waiting.set(id, { seq: row?.[0] ?? 0, due, silent: false });
       }
       after = { after_ms: deleted_ms, after_id: id };
     }
@@ -171,7 +172,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     if (due.length === 0) return;
     const [row] = await store.read(firstEvent({}));
     const to = Math.max(...due.map(([, { seq }]) => seq));
-    const first = (row?.[0] as number | null | undefined) ?? to + 1;
+    const first = row?.[0] ?? to + 1;
     walk = { ids: due.map(([id]) => id), from: first - 1, to };
   };
 

@@ -4,13 +4,13 @@ import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import { type Stamp, stamped } from "./outbox.ts";
 import { idempotency } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, statement } from "./statement.ts";
+import { insertWhere, rowOf, statement } from "./statement.ts";
 import type { Statement, Store } from "./store.ts";
 
 /** Placeholder `id`: the digest of the body, and the id of the resource that it gave. */
 export const idempotencyRecord = statement(
   sql`select body, resource_id from idempotency where id = ${p("id")}`,
-  { gives: "row" },
+  { gives: rowOf<[body: string, resource_id: string]>() },
 );
 
 /** True in SQL unless another request did `once_id` before; null is no request. */

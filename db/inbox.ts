@@ -11,7 +11,16 @@ import { type Stamp, stamped } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
 import { items, questions, tasks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
+import {
+  insertWhere,
+  type Query,
+  qb,
+  rowOf,
+  rowsOf,
+  select,
+  statement,
+  updateSet,
+} from "./statement.ts";
 import type { Statement } from "./store.ts";
 import { type TaskRow, taskColumns } from "./tasks.ts";
 
@@ -88,18 +97,18 @@ export const itemById = select(
 /** The position of the item `id` in the inbox of `key_id`. */
 export const itemPosition = statement(
   sql`select seq from items where id = ${p("id")} and key_id = ${p("key_id")}`,
-  { gives: "row" },
+  { gives: rowOf<[seq: number]>() },
 );
 
 /** The id of the oldest unread item of `key_id`, if it is not after the position `last`. */
 export const oldestUnread = statement(
   sql`select id from items where key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} order by seq limit 1`,
-  { gives: "row" },
+  { gives: rowOf<[id: string]>() },
 );
 
 /** The number of unread items of `key_id`. */
 export const countUnread = statement(sql`select unread from keys where id = ${p("key_id")}`, {
-  gives: "row",
+  gives: rowOf<[unread: number]>(),
 });
 
 /**
@@ -202,7 +211,7 @@ export function insertMessage(item: NewItem & { readonly once_id: string | null 
 export const oldUnread = statement(
   sql`select key_id, account_id, id, seq from items where read_at is null and created_at < ${p("before", items.created_at)}
     and ${ofLiveKey("items")} order by created_at, seq limit ${p("limit")}`,
-  { gives: "rows" },
+  { gives: rowsOf<[key_id: string, account_id: string, id: string, seq: number]>() },
 );
 
 /** Deletes the items of `key_id` that a batch marked with the stamp `change_id`, up to `last`. */

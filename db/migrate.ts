@@ -5,7 +5,7 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Clock } from "../src/clock.ts";
 import { assertCompatible, hasVersionLine, raiseOldestVersion } from "./compatibility.ts";
 import { p, sql } from "./sql.ts";
-import { statement } from "./statement.ts";
+import { rowsOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 const FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
@@ -13,7 +13,9 @@ const FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
 const createTable = statement(
   sql`create table if not exists relay_migrations (hash text primary key, applied_at integer not null)`,
 );
-const applied = statement(sql`select hash from relay_migrations`, { gives: "rows" });
+const applied = statement(sql`select hash from relay_migrations`, {
+  gives: rowsOf<[hash: string]>(),
+});
 const claim = statement(
   sql`insert into relay_migrations (hash, applied_at) values (${p("hash")}, ${p("applied_at")})`,
 );

@@ -8,7 +8,7 @@ import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { questions } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
-import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
 import { END_OF_TIME } from "./tasks.ts";
 
@@ -66,7 +66,9 @@ export const overdueQuestions = select(
 const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${p("created_at", questions.created_at)})`;
 
 /** The number of questions of `key_id` that are pending at `created_at`. */
-export const countPending = statement(sql`select ${pendingOfKey}`, { gives: "row" });
+export const countPending = statement(sql`select ${pendingOfKey}`, {
+  gives: rowOf<[count: number]>(),
+});
 
 /**
  * Inserts unless the key is deleted, the task is not the key's, the key has its full number of

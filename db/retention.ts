@@ -3,12 +3,12 @@
 import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { statement } from "./statement.ts";
+import { rowsOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 const nextKeys = statement(
   sql`select id from keys where id > ${p("after")} and deleted_at is null order by id limit ${p("limit")}`,
-  { gives: "rows" },
+  { gives: rowsOf<[id: string]>() },
 );
 
 /** Rows that one statement removes, so that none takes long; what is left goes in the next round. */
@@ -28,7 +28,7 @@ const prune = statement(
 export function createQuestionPruner(store: Store) {
   let after = "";
   return async (limit: number): Promise<boolean> => {
-    const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id as string);
+    const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id);
     for (const key_id of keys) {
       while ((await store.write([prune({ key_id })]))[0]!.changes === BITE);
     }
@@ -53,7 +53,7 @@ const pruneActivity = statement(
 export function createActivityPruner(store: Store) {
   let after = "";
   return async (before: number, limit: number): Promise<boolean> => {
-    const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id as string);
+    const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id);
     const last = keys.at(-1);
     if (last === undefined) {
       after = "";

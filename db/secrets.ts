@@ -2,17 +2,19 @@
 
 import { secrets } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, statement } from "./statement.ts";
+import { insertWhere, rowOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 const add = statement(sql`${insertWhere(secrets, sql`true`)} on conflict (name) do nothing`);
-const find = statement(sql`select value from secrets where name = ${p("name")}`, { gives: "row" });
+const find = statement(sql`select value from secrets where name = ${p("name")}`, {
+  gives: rowOf<[value: string]>(),
+});
 
 /** The secret of this name; the first process to ask stores `fresh`, and all of them get that. */
 export async function sharedSecret(store: Store, name: string, fresh: string): Promise<string> {
   const [known] = await store.read(find({ name }));
-  if (known) return known[0] as string;
+  if (known) return known[0];
   await store.write([add({ name, value: fresh })]);
   const [row] = await store.read(find({ name }));
-  return row![0] as string;
+  return row![0];
 }

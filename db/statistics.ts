@@ -2,8 +2,8 @@
 
 import type { AccountFigures, Counts } from "../src/model/admin.ts";
 import { p, sql } from "./sql.ts";
-import { statement } from "./statement.ts";
-import type { Cell, Store } from "./store.ts";
+import { rowOf, rowsOf, statement } from "./statement.ts";
+import type { Store } from "./store.ts";
 
 /** Rows that one read looks at: it takes half a millisecond, in which an embedded store does no other. */
 const STEP = 1_000;
@@ -11,12 +11,10 @@ const STEP = 1_000;
 /** Sums over the next rows of a table, behind the number of the last one. */
 const step = (table: string, columns: string, sums: string) =>
   statement(
-    sql
-      .raw(
-        `select max(nr), ${sums} from (select rowid as nr, ${columns} from ${table} where rowid > `,
-      )
-      .append(sql`${p("after")} order by rowid limit ${p("limit")})`),
-    { gives: "row" },
+    sql`select max(nr), ${sql.raw(sums)} from (
+      select rowid as nr, ${sql.raw(columns)} from ${sql.raw(table)} where rowid > ${p("after")}
+      order by rowid limit ${p("limit")})`,
+    { gives: rowOf<[last: number | null, ...sums: (number | null)[]]>() },
   );
 
 const LIVE = "deleted_at is null as live";
@@ -43,12 +41,12 @@ async function walk(store: Store, next: typeof accounts, pause: () => Promise<vo
   let after = 0;
   for (;;) {
     const [row] = await store.read(next({ after, limit: STEP }));
-    const [last, ...sums] = row as Cell[];
+    const [last, ...sums] = row!;
     sums.forEach((sum, i) => {
-      totals[i] = (totals[i] ?? 0) + Number(sum ?? 0);
+      totals[i] = (totals[i] ?? 0) + (sum ?? 0);
     });
     if (last === null) return totals;
-    after = last as number;
+    after = last;
     await pause();
   }
 }
@@ -91,7 +89,23 @@ const page = statement(
       order by id desc limit ${p("limit")}) as a
     left join keys as k on k.account_id = a.id and k.deleted_at is null
     group by a.id order by a.id desc`,
-  { gives: "rows" },
+  {
+    gives:
+      rowsOf<
+        [
+          id: string,
+          created_at: number,
+          keys: number,
+          todo: number,
+          in_progress: number,
+          done: number,
+          cancelled: number,
+          last_used_at: number | null,
+          devices: number,
+          pending: number,
+        ]
+      >(),
+  },
 );
 
 /** After every id. */
@@ -104,30 +118,39 @@ export async function accountFigures(
   limit: number,
 ): Promise<AccountFigures[]> {
   const rows = await store.read(page({ before: before ?? LAST, limit }));
-  return rows.map(([id, created_at, ...more]) => {
-    const [key_count, todo, in_progress, done, cancelled, last_used_at, device_count, pending] =
-      more as number[];
-    return {
-      id: id as string,
-      created_at: (created_at as number) / 1000,
-      keys: key_count!,
-      devices: device_count!,
-      tasks: { todo: todo!, in_progress: in_progress!, done: done!, cancelled: cancelled! },
-      pending_questions: pending!,
-      last_used_at: typeof last_used_at === "number" ? last_used_at / 1000 : null,
-    };
-  });
+  return rows.map(
+    ([
+      id,
+      created_at,
+      keys,
+      todo,
+      in_progress,
+      done,
+      cancelled,
+      last_used_at,
+      devices,
+      pending,
+    ]) => ({
+      id,
+      created_at: created_at / 1000,
+      keys,
+      devices,
+      tasks: { todo, in_progress, done, cancelled },
+      pending_questions: pending,
+      last_used_at: last_used_at === null ? null : last_used_at / 1000,
+    }),
+  );
 }
 
 const size = statement(
   sql`select page_count * page_size from pragma_page_count(), pragma_page_size()`,
-  { gives: "row" },
+  { gives: rowOf<[bytes: number]>() },
 );
 
 /** Bytes of the store, without the log that is beside a file. */
 export async function storeBytes(store: Store): Promise<number> {
   const [row] = await store.read(size({}));
-  return row![0] as number;
+  return row![0];
 }
 
 // Events go from the oldest on and their numbers have no gaps, so the ends tell how many there are.
@@ -135,13 +158,18 @@ const ends = statement(
   sql`select (select min(seq) from events), (select max(seq) from events),
     (select created_at from events order by seq limit 1),
     (select seq from sqlite_sequence where name = 'events')`,
-  { gives: "row" },
+  {
+    gives:
+      rowOf<
+        [first: number | null, last: number | null, oldest_at: number | null, latest: number | null]
+      >(),
+  },
 );
 
 /** The events that are kept; `latest` is the newest number that was given. */
 export async function eventFigures(store: Store) {
   const [row] = await store.read(ends({}));
-  const [first, last, oldest_at, latest] = row as (number | null)[];
+  const [first, last, oldest_at, latest] = row!;
   return {
     rows: first == null || last == null ? 0 : last - first + 1,
     oldest_at: oldest_at == null ? null : oldest_at / 1000,

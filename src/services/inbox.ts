@@ -80,7 +80,7 @@ export function createInbox(deps: InboxDeps) {
 
   const unreadOf = async (key_id: string): Promise<number> => {
     const [row] = await store.read(countUnread({ key_id }));
-    return row ? (row[0] as number) : 0;
+    return row?.[0] ?? 0;
   };
 
   /** Marks the unread items from `first` to `last` as read; false when another one took `first`. */
@@ -101,7 +101,7 @@ export function createInbox(deps: InboxDeps) {
   /** Position of an item of this inbox; 0, before all of them, when it holds no such item. */
   const positionOf = async (id: string | undefined, key_id: string): Promise<number> => {
     const [row] = id === undefined ? [] : await store.read(itemPosition({ id, key_id }));
-    return row ? (row[0] as number) : 0;
+    return row?.[0] ?? 0;
   };
 
   /**
@@ -139,7 +139,7 @@ export function createInbox(deps: InboxDeps) {
       );
       const last = peek || rows.length === 0 ? acked : rows.at(-1)!.seq;
       const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
-      const first = (oldest?.[0] as string | undefined) ?? (peek ? undefined : rows[0]?.item.id);
+      const first = oldest?.[0] ?? (peek ? undefined : rows[0]?.item.id);
       // Another reader took it: what is left is looked at anew.
       const read_at = clock.now();
       if (first !== undefined && !(await mark(caller, { first, last }, { read_at }))) {
@@ -295,7 +295,7 @@ export function createInbox(deps: InboxDeps) {
       ]);
       const unread = await store.read(oldUnread({ before: days(LIMITS.unread_item_days), limit }));
       const of_key = new Map<string, { account_id: string; first: string; last: number }>();
-      for (const [key_id, account_id, id, seq] of unread as [string, string, string, number][]) {
+      for (const [key_id, account_id, id, seq] of unread) {
         const { first } = of_key.get(key_id) ?? { first: id };
         const last = Math.max(seq, of_key.get(key_id)?.last ?? 0);
         of_key.set(key_id, { account_id, first, last });

@@ -195,7 +195,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         await assertLive(caller);
         if (question.task_id !== null) await assertOwnTask(caller, question.task_id);
         const [row] = await store.read(countPending({ key_id, created_at: now }));
-        if ((row![0] as number) >= LIMITS.pending_questions_per_key) {
+        if (row![0] >= LIMITS.pending_questions_per_key) {
           fail("too_many_pending_questions");
         }
       };
