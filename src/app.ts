@@ -34,6 +34,7 @@ import { createMcp } from "./http/mcp.ts";
 import { createDocs } from "./http/openapi/docs.ts";
 import { createDocument } from "./http/openapi/document.ts";
 import { createPages } from "./http/pages/pages.ts";
+import { createProblemPages } from "./http/pages/problems.ts";
 import { createFormCheck } from "./http/request-form.ts";
 import { createRequestScopes } from "./http/request-scope.ts";
 import { JSON_HEADERS } from "./http/respond.ts";
@@ -300,6 +301,7 @@ export async function startApp(app_deps: AppDeps) {
             GET: (request, scope) => streams.open(scope, () => server.timeout(request, 1)),
           },
           ...createDocs(),
+          ...createProblemPages(),
           ...createPages({
             public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
             admin: config.ADMIN_TOKEN !== undefined,

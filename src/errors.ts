@@ -7,79 +7,147 @@ interface ErrorKind {
   readonly status: number;
   readonly trpc: TRPC_ERROR_CODE_KEY;
   readonly title: string;
+  /** What it means and what to do, in a few sentences: the text of `/problems/<code>`. */
+  readonly help: string;
   /** Seconds for `Retry-After` where the thrower gives none. */
   readonly retry_after?: number;
 }
 
 /** Code -> HTTP status, tRPC key and title (docs/interface.md 9.2). */
 export const ERRORS = {
-  invalid_json: { status: 400, trpc: "PARSE_ERROR", title: "The body is not JSON" },
-  unauthorized: { status: 401, trpc: "UNAUTHORIZED", title: "No valid credential" },
-  forbidden: { status: 403, trpc: "FORBIDDEN", title: "Not allowed with this credential" },
+  invalid_json: {
+    status: 400,
+    trpc: "PARSE_ERROR",
+    title: "The body is not JSON",
+    help: "The body of the request is not valid JSON, ended early or did not arrive in time. Send one JSON object in UTF-8. The code also stands for a request with two Host headers or an unreadable Content-Length.",
+  },
+  unauthorized: {
+    status: 401,
+    trpc: "UNAUTHORIZED",
+    title: "No valid credential",
+    help: "The Authorization header is missing, or its credential is malformed, unknown or no longer valid. Send Authorization: Bearer with an account token or an API key. A deleted key or a replaced token does not come back: create a new key or use the new token.",
+  },
+  forbidden: {
+    status: 403,
+    trpc: "FORBIDDEN",
+    title: "Not allowed with this credential",
+    help: "The credential is valid but of the wrong kind: some routes are for the account token only, others for API keys only. The documentation names the kind for each route. A web page of a foreign origin gets the same code when it tries to change something.",
+  },
   attestation_required: {
     status: 403,
     trpc: "FORBIDDEN",
     title: "App attestation is required",
+    help: "This server creates accounts only for genuine copies of its app. Send an App Attest attestation with the request.",
   },
   attestation_invalid: {
     status: 403,
     trpc: "FORBIDDEN",
     title: "The app attestation is not valid",
+    help: "The App Attest attestation did not pass. Get a new challenge, which can be used once and within five minutes, and attest again.",
   },
-  account_creation_off: { status: 403, trpc: "FORBIDDEN", title: "Account creation is off" },
-  not_found: { status: 404, trpc: "NOT_FOUND", title: "Not found" },
-  unknown_path: { status: 404, trpc: "NOT_FOUND", title: "No such route" },
+  account_creation_off: {
+    status: 403,
+    trpc: "FORBIDDEN",
+    title: "Account creation is off",
+    help: "The operator of this server has turned account creation off. Ask the operator, or use an account that exists.",
+  },
+  not_found: {
+    status: 404,
+    trpc: "NOT_FOUND",
+    title: "Not found",
+    help: "A resource that the request names does not exist, or belongs to someone else; the two cannot be told apart. The member fields names the parameter. Check the id: the resource may have been deleted.",
+  },
+  unknown_path: {
+    status: 404,
+    trpc: "NOT_FOUND",
+    title: "No such route",
+    help: "The server has no route with this path. Paths match exactly: check the spelling, the case and that there is no slash at the end.",
+  },
   method_not_allowed: {
     status: 405,
     trpc: "METHOD_NOT_SUPPORTED",
     title: "The route has no such method",
+    help: "The path exists, but not with this method. The header Allow lists the methods that it has.",
   },
   question_not_pending: {
     status: 409,
     trpc: "CONFLICT",
     title: "The question is no longer pending",
+    help: "The question was answered, has expired or was cancelled in the meantime. Read it to see how it ended. To ask again, ask a new question.",
   },
   too_many_pending_questions: {
     status: 409,
     trpc: "CONFLICT",
     title: "The key has too many pending questions",
+    help: "The key has as many unanswered questions as it may have. Wait for answers, or cancel questions that are no longer needed.",
   },
-  too_many_keys: { status: 409, trpc: "CONFLICT", title: "The account has too many keys" },
-  too_many_tasks: { status: 409, trpc: "CONFLICT", title: "The key has too many tasks" },
+  too_many_keys: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The account has too many keys",
+    help: "The account has as many keys as it may have. Delete a key that is no longer used.",
+  },
+  too_many_tasks: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The key has too many tasks",
+    help: "The key has as many tasks as it may have. Delete tasks that are no longer needed; finished ones are deleted by themselves after a time.",
+  },
   inbox_full: {
     status: 409,
     trpc: "CONFLICT",
     title: "The inbox has too many unread messages from this key",
+    help: "The receiving inbox holds as many unread messages from this key as it may. Wait until the other agent has read some of them.",
   },
-  body_too_large: { status: 413, trpc: "PAYLOAD_TOO_LARGE", title: "The body is too large" },
+  body_too_large: {
+    status: 413,
+    trpc: "PAYLOAD_TOO_LARGE",
+    title: "The body is too large",
+    help: "The body of the request is larger than 256 KiB. Send less.",
+  },
   unsupported_media_type: {
     status: 415,
     trpc: "UNSUPPORTED_MEDIA_TYPE",
     title: "The body must be application/json",
+    help: "The request has a body of another media type. Send JSON with Content-Type: application/json.",
   },
-  invalid_fields: { status: 422, trpc: "UNPROCESSABLE_CONTENT", title: "Invalid fields" },
+  invalid_fields: {
+    status: 422,
+    trpc: "UNPROCESSABLE_CONTENT",
+    title: "Invalid fields",
+    help: "One or more fields or parameters are missing, unknown, of the wrong type or out of range. The member fields has the reason for each. Correct them; the same request fails again.",
+  },
   idempotency_mismatch: {
     status: 422,
     trpc: "UNPROCESSABLE_CONTENT",
     title: "The Idempotency-Key was used with another body",
+    help: "This Idempotency-Key was used within the last 24 hours for a request with another body. Use a new key for a new request, and the same body for a repeated one.",
   },
   rate_limited: {
     status: 429,
     trpc: "TOO_MANY_REQUESTS",
     title: "Too many requests",
+    help: "More requests were sent than the limit allows, or the server has to protect itself from overload. Wait for the seconds in the header Retry-After. The headers RateLimit and RateLimit-Policy show the limit before it is reached.",
     retry_after: 1,
   },
   too_many_waits: {
     status: 429,
     trpc: "TOO_MANY_REQUESTS",
     title: "Too many requests are waiting",
+    help: "This key or account has as many requests waiting as it may have. Wait for the seconds in the header Retry-After, or end a wait: a client that disconnects frees its place at once.",
     retry_after: 1,
   },
-  internal: { status: 500, trpc: "INTERNAL_SERVER_ERROR", title: "Internal error" },
+  internal: {
+    status: 500,
+    trpc: "INTERNAL_SERVER_ERROR",
+    title: "Internal error",
+    help: "Something went wrong in the server, which has logged it. Try again later; if it goes on, tell the operator what you sent and when.",
+  },
   store_unavailable: {
     status: 503,
     trpc: "SERVICE_UNAVAILABLE",
     title: "The store is unavailable",
+    help: "The server cannot reach its data at the moment. Wait for the seconds in the header Retry-After and send the request again, with an Idempotency-Key where the route takes one.",
     retry_after: 1,
   },
 } as const satisfies Record<string, ErrorKind>;
@@ -92,6 +160,9 @@ export type FieldReasons = Readonly<Record<string, string>>;
 
 /** The reason of a field that the route does not have. */
 export const UNKNOWN_FIELD = "is not a field of this request";
+
+/** The reason of a parameter that names no resource of the caller's. */
+export const NOT_FOUND_REASON = "does not exist or is not yours";
 
 interface ErrorOptions {
   /** What a person may read about this case; never a value that was sent. */
@@ -128,7 +199,10 @@ export class ServiceError extends Error {
     super(options.detail ?? `${kind.title}.`, { cause: options.cause });
     this.status = kind.status;
     this.fields = options.fields;
-    this.summary = options.fields ? listFields(options.fields, true) : `${kind.title}.`;
+    this.summary =
+      code === "invalid_fields" && options.fields
+        ? listFields(options.fields, true)
+        : `${kind.title}.`;
     this.retry_after = options.retry_after ?? kind.retry_after;
     this.close = options.close ?? false;
   }
@@ -137,6 +211,14 @@ export class ServiceError extends Error {
 /** Throws the error of this code. */
 export function fail(code: ErrorCode, options?: ErrorOptions): never {
   throw new ServiceError(code, options);
+}
+
+/**
+ * Throws `404 not_found` for what this parameter or field names. Whether the resource is missing or not the
+ * caller's cannot be told from it (docs/interface.md §1.4.3).
+ */
+export function failNotFound(name: string): never {
+  throw new ServiceError("not_found", { fields: { [name]: NOT_FOUND_REASON } });
 }
 
 /** Throws `422 invalid_fields`, naming each field and why (docs/interface.md 9.1.4). */

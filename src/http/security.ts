@@ -38,6 +38,11 @@ export const DOCS_SECURITY = pageSecurity(
   `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; ${NOTHING_ELSE}`,
 );
 
+/** Of `/problems/<code>`, which has no script. */
+export const PROBLEM_SECURITY = pageSecurity(
+  `default-src 'none'; style-src 'self'; img-src 'self' data:; ${NOTHING_ELSE}`,
+);
+
 /** Seconds that a browser remembers to come by https alone. */
 const HSTS_AGE = 31_536_000;
 

@@ -2,7 +2,7 @@
 
 import type { Context } from "../../routers/context.ts";
 import { toServiceError } from "../../routers/trpc.ts";
-import { fail, invalidFields } from "../errors.ts";
+import { fail, failNotFound, invalidFields } from "../errors.ts";
 import type { Tools } from "./tools.ts";
 
 const mimeType = "application/json";
@@ -73,8 +73,12 @@ export async function readResource(tools: Tools, ctx: Context, uri: string): Pro
       .get(tool)!
       .call(ctx, { [field]: id })
       .catch((error: unknown) => {
-        const { fields } = toServiceError(error);
-        throw fields && field in fields ? invalidFields({ uri: fields[field]! }) : error;
+        const { code, fields } = toServiceError(error);
+        const reason = fields?.[field];
+        if (reason === undefined) throw error;
+        // The client named a URI, and no such parameter.
+        if (code === "not_found") failNotFound("uri");
+        throw invalidFields({ uri: reason });
       });
     return JSON.stringify(found);
   }

@@ -11,7 +11,7 @@ import {
   trimDevices,
 } from "../../db/devices.ts";
 import { endActivitiesOfMissingDevices } from "../../db/notify/live-activities.ts";
-import { fail } from "../errors.ts";
+import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Device, type DeviceInput, toDevice } from "../model/device.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -65,7 +65,7 @@ export function createDevices({
       ]);
       if (result!.changes > 0) return;
       await assertLive(caller);
-      fail("not_found");
+      failNotFound("device_id");
     },
   };
 }

@@ -17,7 +17,7 @@ import {
 } from "../../db/inbox.ts";
 import type { Statement } from "../../db/store.ts";
 import type { TaskRow } from "../../db/tasks.ts";
-import { fail, failFields } from "../errors.ts";
+import { fail, failFields, failNotFound } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { inboxOf } from "../model/event.ts";
@@ -257,7 +257,8 @@ export function createInbox(deps: InboxDeps) {
         const meanwhile = await replay();
         if (meanwhile) return meanwhile;
         await keys.find(caller, key_id);
-        fail(caller.kind === "key" ? "inbox_full" : "not_found");
+        if (caller.kind === "key") fail("inbox_full");
+        failNotFound("key_id");
       }
       const blank = { task_id: null, question_id: null, changes: [], last_task: null };
       return toItem(

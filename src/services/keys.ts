@@ -10,7 +10,7 @@ import {
   updateKey,
 } from "../../db/keys.ts";
 import type { Statement } from "../../db/store.ts";
-import { fail } from "../errors.ts";
+import { fail, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
@@ -28,7 +28,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     const [row] = await store.read(keyById({ id, account_id: caller.account_id }));
     if (row) return row;
     await assertLive(caller);
-    return fail("not_found");
+    return failNotFound("key_id");
   };
 
   /** Changes fields of a key, guarded by what was read; `key.updated` follows (§7.2). */
@@ -166,7 +166,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
       });
       if (!happened) {
         await assertLive(caller);
-        fail("not_found");
+        failNotFound("key_id");
       }
     },
   };

@@ -2,7 +2,7 @@
 
 import { activityGrounds, deleteActivity, putActivity } from "../../db/notify/live-activities.ts";
 import { dropOfActivity } from "../../db/notify/plan.ts";
-import { fail } from "../errors.ts";
+import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
 import { untilDecided } from "./commit.ts";
@@ -21,7 +21,8 @@ export function createLiveActivities({ store, clock, pushPlans, wakeSender }: Li
     const [row] = await store.read(activityGrounds({ account_id, task_id, device_id }));
     if (!row) fail("unauthorized");
     const [setting, status, has_device] = row;
-    if (status === null || !has_device) fail("not_found");
+    if (status === null) failNotFound("task_id");
+    if (!has_device) failNotFound("device_id");
     return status === "in_progress" && setting === 1;
   };
 

@@ -13,7 +13,7 @@ import {
 } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
 import { taskById } from "../../db/tasks.ts";
-import { fail, failFields } from "../errors.ts";
+import { fail, failFields, failNotFound } from "../errors.ts";
 import type { Place } from "../events/waiters.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
@@ -73,14 +73,14 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     const [row] = await store.read(questionById(caller, id));
     if (row) return row;
     await assertLive(caller);
-    return fail("not_found");
+    return failNotFound("question_id");
   };
 
   const assertOwnTask = async (caller: Caller, id: string): Promise<void> => {
     const [task] = await store.read(taskById(caller, id));
     if (task) return;
     await assertLive(caller);
-    fail("not_found");
+    failNotFound("task_id");
   };
 
   /** Moves a pending question on; gives whether this call did it. An answer goes to the inbox. */

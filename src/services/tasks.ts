@@ -2,7 +2,7 @@
 
 import { pendingOfTask } from "../../db/questions.ts";
 import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
-import { fail, failFields, ServiceError } from "../errors.ts";
+import { fail, failFields, failNotFound, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -48,7 +48,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     const [row] = await store.read(taskById(caller, id));
     if (row) return row;
     await assertLive(caller);
-    return fail("not_found");
+    return failNotFound("task_id");
   };
 
   /** How the caller gets at the row of a task that it changes. */

@@ -139,6 +139,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§7.4.3", "503 with Retry-After while the store is away"),
 
   clause("§9.1.3", "an error carries a code"),
+  clause("§9.1.5", "a page for each code"),
   clause("§9.2.1 409", "pending questions, answer and cancel of what is not pending"),
   clause("§9.2.1 422", "fields are named"),
   clause("§9.2.1 429", "waits; Retry-After"),

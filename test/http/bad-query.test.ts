@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createTask } from "../support/client.ts";
-import { PARAMETERS } from "../support/fields.ts";
+import { LISTS, PARAMETERS } from "../support/fields.ts";
 import { nameOf, ROUTES, type Route } from "../support/routes.ts";
 import { MARK } from "../support/wire.ts";
 import { bodyOf, createCollector, createWorld, type Kind, kindsOf } from "../support/world.ts";
@@ -90,7 +90,7 @@ test("an id that is no id of the caller's is 404, whatever its shape [§1.4.3]",
           const what = `${label} ${id.slice(0, 40)}`;
           // The client makes the ids of devices: one of another shape cannot be put.
           if (route.procedure === "devices.put") add(what, answer, "invalid_fields", [name]);
-          else add(what, answer, "not_found");
+          else add(what, answer, "not_found", [name]);
         }
         for (const id of ["%00", `${own}%00`, `${MARK}%00`]) {
           const answer = await send(world.pathOf(route, { [name]: id }));
@@ -124,9 +124,6 @@ test("a parameter outside its range or form is 422, never clamped [§9.2.1 422]"
   );
   expect(faults).toEqual([]);
 });
-
-/** Parameters that take several values. */
-const LISTS = ["status", "priority"];
 
 test("a parameter of one value given twice is 422, also when both are the same [§9.2.1 422]", async () => {
   const { faults, add } = createCollector();

@@ -30,6 +30,11 @@ const PERSON = page(
   "connect-src 'self'; img-src 'self' data:; font-src 'self'; manifest-src 'self'; worker-src 'self'",
 );
 const DOCS = page("img-src 'self' data:; connect-src 'self'");
+const PROBLEM = {
+  ...DOCS,
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+};
 const WORKER = {
   ...API,
   "content-security-policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
@@ -83,6 +88,8 @@ for (const [name, url, more] of [
       [200, "GET", "/manifest.webmanifest", {}, API],
       ...assets,
       [404, "GET", "/assets/nothing.js", {}, API],
+      [200, "GET", "/problems/not_found", {}, PROBLEM],
+      [404, "GET", "/problems/nothing", {}, API],
       [200, "GET", "/health", {}, API],
       [200, "GET", "/v1/openapi.json", {}, API],
       [200, "GET", "/v1/tasks", { credential }, API],

@@ -152,7 +152,7 @@ test("only success is kept", async () => {
   const refused = await call("tasks.create", agent.secret, { title: "" });
   expect(faultOf(refused)).toEqual([422, "invalid_fields", "title"]);
   const none = await call("questions.ask", agent.secret, { prompt: "p", task_id: "tsk_x" });
-  expect(faultOf(none)).toEqual([404, "not_found"]);
+  expect(faultOf(none)).toEqual([404, "not_found", "task_id"]);
   const task = await createTask(agent.send);
   const made = await call("tasks.create", agent.secret, { title: "t" });
   const asked = await call("questions.ask", agent.secret, { prompt: "p", task_id: task.id });

@@ -84,7 +84,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
     })) as CallToolResult;
     expect([missing.isError, (missing.content[0] as any).text]).toEqual([
       true,
-      "not_found: Not found.",
+      "not_found: Not found.\ntask_id does not exist or is not yours.",
     ]);
     expect(client.callTool({ name: "nope", arguments: {} })).rejects.toThrow("name");
     const { resources } = await client.listResources();

@@ -242,7 +242,8 @@ test("every error has the same code, text and fields over MCP and REST [§9.1.3]
       .query(({ input }) => fail(input.code as ErrorCode, { detail: `Why ${input.code}.` })),
   });
   const nothing = () => {};
-  const scope = { charge: nothing, ended: nothing, quota: () => null };
+  const confirm = (work: unknown) => work;
+  const scope = { charge: nothing, ended: nothing, quota: () => null, confirm };
   const ctx = { caller: { kind: "key" }, rejected: null, scope } as unknown as Context;
   const routes = createRestRoutes({
     router: boom,

@@ -28,6 +28,7 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/http/pages.test.ts",
   "test/http/paths.test.ts",
   "test/http/pipelining.test.ts",
+  "test/http/problems.test.ts",
   "test/http/request-form.test.ts",
   "test/http/security.test.ts",
   "test/http/trpc-client.test.ts",

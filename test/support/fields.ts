@@ -190,6 +190,9 @@ const FLAG: Row = {
   good: ["true", "false"],
 };
 
+/** Parameters that take several values, and so may be repeated. */
+export const LISTS: readonly string[] = ["status", "priority"];
+
 /** By procedure and parameter, from docs/interface.md 5. */
 export const PARAMETERS: Readonly<Record<string, Row>> = {
   "tasks.list status": listText("todo", "in_progress", "done", "cancelled"),

@@ -76,7 +76,7 @@ const INSIDES = /node_modules|\.ts\b|\bat \w+.*:\d+|sqlite|\bselect .+ from\b|"s
 
 /**
  * What is wrong with an answer that should be this error; empty when nothing is. `fields` are the
- * names it must give for `invalid_fields`, in any order.
+ * names it must give for `invalid_fields`, in any order, and for `not_found`, if the test says which.
  */
 export function faultsOf(
   answer: Pick<WireAnswer, "status" | "headers" | "text">,
@@ -103,6 +103,14 @@ export function faultsOf(
       "no reasons",
     );
     want(/^Invalid fields: \w+(, \w+)*\.$/.test(String(body.detail)), "detail has another form");
+  }
+  if (code === "not_found") {
+    const named = Object.keys((body.fields as object) ?? {});
+    const [reason, ...more] = Object.values((body.fields as object) ?? {});
+    keys.push("fields");
+    want(fields.length === 0 || named.join() === fields.join(), `fields: ${named}, not ${fields}`);
+    // The same for what is missing and for what is another's.
+    want(reason === "does not exist or is not yours" && more.length === 0, `reason: ${reason}`);
   }
   want(headers.get("content-type") === "application/problem+json", "content type");
   want(headers.get("cache-control") === "no-store", "may be stored by a cache");

@@ -133,5 +133,6 @@ export function faultOf(error: unknown): Fault {
   const code: string = data?.code_name ?? unanswered.get(Object(error)) ?? "offline";
   const fields: Fault["fields"] = data?.fields ?? {};
   const [first] = Object.values(fields).map((reason) => `This ${reason}.`);
-  return { code, message: first ?? MESSAGES[code] ?? (error as Error).message, fields };
+  const reason = code === "invalid_fields" ? first : undefined;
+  return { code, message: reason ?? MESSAGES[code] ?? (error as Error).message, fields };
 }

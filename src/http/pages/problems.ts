@@ -1,0 +1,87 @@
+/**
+ * `/problems/<code>`: a page about each error code, made of the table of errors. It is where the `type`
+ * of an error body leads (docs/interface.md §9.1.5).
+ */
+
+import { createHash } from "node:crypto";
+import { ERRORS, type ErrorCode, fail } from "../../errors.ts";
+import type { Handler } from "../rest.ts";
+import { PROBLEM_SECURITY } from "../security.ts";
+import { type Asset, serveAsset, serveCompressed } from "./asset.ts";
+
+/** The colours of the other pages (src/web/styles.css). */
+const CSS = `:root{color-scheme:light dark;--bg:#faf9f7;--ink:#1d1e1b;--soft:#55564f;--line:#e5e2dc;--accent:#17564d}
+@media (prefers-color-scheme:dark){:root{--bg:#141513;--ink:#eceee8;--soft:#b7bab0;--line:#33362f;--accent:#7ccbbc}}
+body{margin:0;padding:2rem 1rem;background:var(--bg);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
+main{max-width:38rem;margin:0 auto}
+h1{font-size:1.5rem;line-height:1.3;margin:0 0 1rem}
+dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:0 0 1rem;padding:.75rem 0;border:solid var(--line);border-width:1px 0}
+dt{color:var(--soft)}
+dd{margin:0;overflow-wrap:anywhere}
+code{font-family:ui-monospace,monospace}
+a{color:var(--accent)}
+`;
+
+const STYLE: Asset = {
+  name: `style-${createHash("sha256").update(CSS).digest("hex").slice(0, 12)}.css`,
+  type: "text/css; charset=utf-8",
+  content: CSS,
+};
+
+const escaped = (text: string): string =>
+  text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+// Relative addresses, so that it also works behind a proxy that adds a path.
+function documentOf(code: ErrorCode): string {
+  const { title, status, help, ...rest } = ERRORS[code];
+  const retry = "retry_after" in rest ? "yes, after the seconds in <code>Retry-After</code>" : "no";
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${code}: ${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${STYLE.name}">
+</head>
+<body>
+<main>
+<h1>${escaped(title)}</h1>
+<dl>
+<dt>Code</dt><dd><code>${code}</code></dd>
+<dt>HTTP status</dt><dd>${status}</dd>
+<dt>Sent with a time to retry</dt><dd>${retry}</dd>
+</dl>
+<p>${escaped(help)}</p>
+<p><a href="../docs">Documentation of the interface</a></p>
+</main>
+</body>
+</html>
+`;
+}
+
+/** The routes of the pages and of their style. A code that is not in the table is `404 unknown_path`. */
+export function createProblemPages(): Record<string, { GET: Handler }> {
+  const headers = {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-cache",
+    ...PROBLEM_SECURITY,
+  };
+  const pages = new Map<string, Handler>(
+    (Object.keys(ERRORS) as ErrorCode[]).map((code) => [
+      code,
+      serveCompressed(documentOf(code), headers),
+    ]),
+  );
+  return {
+    [`/problems/${STYLE.name}`]: { GET: serveAsset(STYLE) },
+    "/problems/{code}": {
+      GET: async (request, scope) => {
+        const { code = "" } = request.params as { code?: string };
+        const serve = pages.get(code) ?? fail("unknown_path");
+        return serve(request, scope);
+      },
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** `/problems/<code>` in a browser: axe finds nothing, light and dark, also on the narrowest screen. */
+
+import { expect } from "bun:test";
+import { ERRORS } from "../../src/errors.ts";
+import { startTestApp } from "../support/app.ts";
+import { browserTests, openPage } from "./browser.ts";
+import { fits, violations } from "./look.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+const SIZE = { width: 320, height: 600 };
+const BACKGROUND = { light: "rgb(250, 249, 247)", dark: "rgb(20, 21, 19)" };
+
+for (const scheme of ["light", "dark"] as const) {
+  webTest(
+    `the page of every error code, ${scheme} [§9.1.5]`,
+    async () => {
+      const page = await openPage(app.url, { size: SIZE, scheme, at: "problems/not_found" });
+      const found: Record<string, string[]> = {};
+      for (const [code, { title }] of Object.entries(ERRORS)) {
+        await page.goto(`${app.url}/problems/${code}`);
+        expect(await page.locator("h1").textContent()).toBe(title);
+        found[code] = await violations(page);
+        await fits(page);
+      }
+      expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
+      const style = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      expect(style).toBe(BACKGROUND[scheme]);
+      await page.getByRole("link").click();
+      expect(page.url()).toBe(`${app.url}/docs`);
+    },
+    60_000,
+  );
+}
