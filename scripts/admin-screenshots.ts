@@ -1,17 +1,17 @@
 /**
- * The pictures of the admin page that `bun run screenshots` makes for the documents. It runs as a test, since
- * a server that has been at work for three hours is made of what tests are made of.
+ * Screenshots of the admin page for the documents, part of `bun run screenshots`. It runs as a test, since test
+ * helpers simulate its three hours of traffic.
  */
 
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { createAdminPage, signIn, untilLive } from "../test/web/admin-page.ts";
 import { browserTests, DESK, PHONE } from "../test/web/browser.ts";
-import { settled } from "../test/web/look.ts";
+import { untilSettled } from "../test/web/page-checks.ts";
 
 const FOLDER = fileURLToPath(new URL("../docs/screenshots/", import.meta.url));
 
-/** Which part stands at the top of each, and in which light. */
+/** The region at the top of each, and the colour scheme. */
 const PICTURES = [
   ["admin", null, "light"],
   ["admin", null, "dark"],
@@ -29,7 +29,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await signIn(page);
       await untilLive(page);
       await page.getByRole("table").waitFor();
-      await settled(page);
+      await untilSettled(page);
       if (region !== null) {
         const top = page.getByRole("region", { name: region, exact: true });
         await top.evaluate((one) => scrollBy(0, one.getBoundingClientRect().top - 20));

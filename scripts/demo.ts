@@ -127,7 +127,7 @@ function describe({ name, data }: StreamEvent): string[] {
       const { status, progress, status_note } = data.task;
       return [
         status,
-        ...(progress === null ? [] : [`${progress} %`]),
+        ...(progress === null ? [] : [`${progress}%`]),
         ...(status_note === null ? [] : [status_note]),
       ];
     }
@@ -179,7 +179,7 @@ async function play(url: string, unattended: boolean): Promise<void> {
     [60, "Running the tests"],
   ] as const) {
     await Bun.sleep(300);
-    say("agent", `reports ${progress} %`);
+    say("agent", `reports ${progress}%`);
     await agent.tasks.update(task.id, { progress, status_note });
   }
 

@@ -1,4 +1,4 @@
-/** `bun run screenshots`: pictures of the page's main views for the documents, made by a real browser. */
+/** `bun run screenshots`: screenshots of the page's main views for the documents, in a real browser. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -16,7 +16,7 @@ const SIZES = {
   desk: { viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1 },
 } as const;
 
-/** Which views are made, and in which light. */
+/** The views, and the colour scheme of each. */
 const PICTURES = [
   ["questions", "light"],
   ["questions", "dark"],

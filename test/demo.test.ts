@@ -59,12 +59,12 @@ function eventsWith(answer: string): string[] {
     "ready",
     "task.created  in_progress",
     "key.updated",
-    "task.updated  in_progress  20 %  Building the packages",
-    "task.updated  in_progress  60 %  Running the tests",
+    "task.updated  in_progress  20%  Building the packages",
+    "task.updated  in_progress  60%  Running the tests",
     "question.created  pending",
     `question.updated  answered  "${answer}"`,
     "inbox.updated  1 unread",
-    `task.updated  done  100 %  Released to: ${answer}`,
+    `task.updated  done  100%  Released to: ${answer}`,
     "account.deleted",
   ];
 }
@@ -89,8 +89,8 @@ describe("demo", () => {
     ]);
     expect(withoutIds(linesOf("agent", out))).toEqual([
       "starts a task with the key mck_*",
-      "reports 20 %",
-      "reports 60 %",
+      "reports 20%",
+      "reports 60%",
       'asks "All tests pass. Where should I release it?" and waits',
       'gets the answer "Staging" * ms after it was sent',
       "finishes the task",

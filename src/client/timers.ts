@@ -19,11 +19,15 @@ export const systemTimers: Timers = {
 export async function pause(timers: Timers, seconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   if (seconds <= 0) return;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const cancel = timers.after(seconds, resolve);
-  const stop = () => reject(signal?.reason);
-  signal?.addEventListener("abort", stop);
-  await promise.finally(() => {
+  let cancel = () => {};
+  let stop = () => {};
+  // Node.js 20 has no Promise.withResolvers.
+  const passed = new Promise<void>((resolve, reject) => {
+    cancel = timers.after(seconds, resolve);
+    stop = () => reject(signal?.reason);
+    signal?.addEventListener("abort", stop);
+  });
+  await passed.finally(() => {
     cancel();
     signal?.removeEventListener("abort", stop);
   });

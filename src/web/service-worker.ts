@@ -1,9 +1,9 @@
-/** Keeps the page's own files, so that it opens while the server is away. Data is none of its business. */
+/** Caches the page's own files, so that it opens without the server. It never caches data. */
 
-// Makes it a module, so that its names are its own.
+// Makes this file a module, so that its names are local.
 export {};
 
-/** What to keep, put in front of this script: its content changes with any of the files. */
+/** Files to cache. The server puts the list in front of this script, so a changed file changes the script. */
 declare const SHELL: readonly string[];
 
 interface WorkerEvent extends Event {
@@ -45,11 +45,11 @@ interface Worker {
 const worker = globalThis as unknown as Worker;
 const home = worker.registration.scope;
 const files = new Set(SHELL.map((path) => new URL(path, home).href));
-/** Of these files alone. */
+/** One cache for each version of the files. */
 const CACHE = `relay ${SHELL.join(" ")}`;
 
-/** Milliseconds that the server has to answer, before the page opens as it was kept. */
-const PATIENCE = 4_000;
+/** Milliseconds until the page opens from the cache if the server does not respond. */
+const TIMEOUT = 4_000;
 
 worker.addEventListener("install", (event) => {
   event.waitUntil(
@@ -80,10 +80,10 @@ async function file(request: Request): Promise<Response> {
   return (await caches.match(request)) ?? fetch(request);
 }
 
-/** From the server, so that a new version comes at once; as kept when it does not answer. */
+/** From the server, so that a new version loads at once; from the cache if it does not respond. */
 async function page(request: Request): Promise<Response> {
   try {
-    return await fetch(request, { signal: AbortSignal.timeout(PATIENCE) });
+    return await fetch(request, { signal: AbortSignal.timeout(TIMEOUT) });
   } catch (error) {
     const kept = await caches.match(home);
     if (kept) return kept;
@@ -91,13 +91,13 @@ async function page(request: Request): Promise<Response> {
   }
 }
 
-/** The open pages of the person, the one that was looked at last first; not `/docs` or `/admin`. */
+/** Open windows of the person's page, most recently focused first; not `/docs` or `/admin`. */
 async function pages(): Promise<readonly Window[]> {
   const windows = await worker.clients.matchAll({ type: "window" });
   return windows.filter(({ url }) => withoutQuery(url).href === home);
 }
 
-// A page asks for a notification; none is needed while the person looks at another one.
+// Shows a notification for a page, unless one of its windows has the focus.
 worker.addEventListener("message", (event) => {
   const { title, ...options } = event.data;
   const show = async () => {

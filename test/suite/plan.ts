@@ -14,6 +14,7 @@ const BROWSER = "test/web/browser.ts";
 export const ON_ONE_STORE: readonly string[] = [
   "test/client/errors.test.ts",
   "test/client/events.test.ts",
+  "test/client/node.test.ts",
   "test/client/routes.test.ts",
   "test/client/waits.test.ts",
   "test/demo.test.ts",

@@ -1,4 +1,4 @@
-/** The account in the page: settings, token, devices, signing out, and the end. */
+/** The account view: settings, token, devices, signing out and deletion. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -9,7 +9,7 @@ import { browserTests, expectComplaints, openPage, openProfile, untilLive } from
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("settings and devices are changed at the server", async () => {
+webTest("changes of settings and devices are saved on the server", async () => {
   const person = await createPerson(app.url);
   for (const [model, apns_token] of [
     ["iPhone18,1", "aa01"],
@@ -28,8 +28,10 @@ webTest("settings and devices are changed at the server", async () => {
     return body.settings.live_activities === false;
   });
   await until(async () => !(await live.isChecked()));
-  await page.locator("li", { hasText: "iPhone18,1" }).getByText("Pushes").waitFor();
-  expect(await page.locator("li", { hasText: "iPad17,3" }).getByText("Pushes").count()).toBe(0);
+  await page.locator("li", { hasText: "iPhone18,1" }).getByText("Notifications on").waitFor();
+  expect(
+    await page.locator("li", { hasText: "iPad17,3" }).getByText("Notifications on").count(),
+  ).toBe(0);
   await page.getByRole("button", { name: "Remove iPhone18,1" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Remove device" }).click();
   await page.locator("li", { hasText: "iPhone18,1" }).waitFor({ state: "detached" });
@@ -37,33 +39,36 @@ webTest("settings and devices are changed at the server", async () => {
   expect(body.devices.map(({ model }: { model: string }) => model)).toEqual(["iPad17,3"]);
 });
 
-webTest("the token is hidden, copied, and replaced, which ends the other browsers", async () => {
-  expectComplaints(/401/);
-  const person = await createPerson(app.url);
-  const context = await openProfile(app.url, { as: person });
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  const page = await context.newPage();
-  await page.goto(`${app.url}/#/account`);
-  const other = await openPage(app.url, { as: person });
-  await page.getByRole("heading", { name: "Token" }).waitFor();
-  expect(await page.content()).not.toContain(person.token);
-  await page.getByRole("button", { name: "Copy account token" }).click();
-  await page.getByText("Copied").waitFor();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(person.token);
-  await page.getByRole("button", { name: "Show account token" }).click();
-  await page.getByText(person.token).waitFor();
+webTest(
+  "the token is hidden and can be copied; replacing it signs other browsers out",
+  async () => {
+    expectComplaints(/401/);
+    const person = await createPerson(app.url);
+    const context = await openProfile(app.url, { as: person });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const page = await context.newPage();
+    await page.goto(`${app.url}/#/account`);
+    const other = await openPage(app.url, { as: person });
+    await page.getByRole("heading", { name: "Token" }).waitFor();
+    expect(await page.content()).not.toContain(person.token);
+    await page.getByRole("button", { name: "Copy account token" }).click();
+    await page.getByText("Copied").waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(person.token);
+    await page.getByRole("button", { name: "Show account token" }).click();
+    await page.getByText(person.token).waitFor();
 
-  await page.getByRole("button", { name: "Replace the token" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Replace token" }).click();
-  await other.getByText("is not valid any more").waitFor();
-  await untilLive(page);
-  const token = await page.evaluate(() => localStorage.getItem("relay.token"));
-  expect(token).toMatch(/^mca_/);
-  expect(token).not.toBe(person.token);
-  expect((await person.send("GET /v1/account")).status).toBe(401);
-});
+    await page.getByRole("button", { name: "Replace token" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Replace" }).click();
+    await other.getByText("no longer valid").waitFor();
+    await untilLive(page);
+    const token = await page.evaluate(() => localStorage.getItem("relay.token"));
+    expect(token).toMatch(/^mca_/);
+    expect(token).not.toBe(person.token);
+    expect((await person.send("GET /v1/account")).status).toBe(401);
+  },
+);
 
-webTest("signing out clears the browser, in its other tabs too", async () => {
+webTest("signing out clears the browser's data, in other tabs too", async () => {
   const { person, agent } = await createPair(app.url);
   await agent.send("POST /v1/tasks", { title: "Private words" });
   const page = await openPage(app.url, { as: person, at: "#/account" });
@@ -71,11 +76,11 @@ webTest("signing out clears the browser, in its other tabs too", async () => {
   await tab.goto(`${app.url}/#/tasks`);
   await untilLive(tab);
   await tab.getByText("Private words").waitFor();
-  // Until the page has been kept for later.
+  // Wait until the service worker has cached the page.
   await until(() => page.evaluate(async () => (await caches.keys()).length > 0));
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
-  for (const one of [page, tab]) await one.getByText("You are signed out").waitFor();
+  for (const one of [page, tab]) await one.getByText("You're signed out").waitFor();
   const left = () =>
     page.evaluate(async () => [
       localStorage.length,
@@ -84,7 +89,7 @@ webTest("signing out clears the browser, in its other tabs too", async () => {
       document.cookie,
     ]);
   await until(async () => JSON.stringify(await left()) === JSON.stringify([0, 0, 0, ""]));
-  // What is kept of the page for later is the same for everybody.
+  // The cache of the page's files is the same for everybody, so it may stay.
   const files = await page.evaluate(async () => {
     const [name] = await caches.keys();
     return (await (await caches.open(name!)).keys()).map(({ url }) => new URL(url).pathname);
@@ -93,7 +98,7 @@ webTest("signing out clears the browser, in its other tabs too", async () => {
   expect((await person.send("GET /v1/account")).status).toBe(200);
 });
 
-webTest("deleting the account asks first, and ends it everywhere", async () => {
+webTest("deleting the account needs a confirmation and signs out every browser", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/account" });
   const other = await openPage(app.url, { as: person });
@@ -102,17 +107,18 @@ webTest("deleting the account asks first, and ends it everywhere", async () => {
   expect((await person.send("GET /v1/account")).status).toBe(200);
   await page.getByRole("button", { name: "Delete account" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Delete everything" }).click();
-  for (const one of [page, other]) await one.getByText("The account is deleted").waitFor();
+  for (const one of [page, other])
+    await one.getByText("Your account and all its data were deleted").waitFor();
   expect((await agent.send("GET /v1/tasks")).status).toBe(401);
 });
 
-webTest("a tab that hears late of a sign-out leaves alone who signed in meanwhile", async () => {
+webTest("a late sign-out event does not end a newer session of another tab", async () => {
   const first = await createPerson(app.url);
   const { person: second, agent } = await createPair(app.url);
   await agent.send("POST /v1/tasks", { title: "Of the second" });
   const page = await openPage(app.url, { as: first, at: "#/account" });
   const tab = await page.context().newPage();
-  // What it would hear is held back: the first to listen is the first to be told.
+  // Its storage event is held back: this listener comes first.
   await tab.addInitScript(() => {
     window.addEventListener("storage", (event) => {
       if (event.isTrusted) event.stopImmediatePropagation();
@@ -122,7 +128,7 @@ webTest("a tab that hears late of a sign-out leaves alone who signed in meanwhil
   await untilLive(tab);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
-  await page.getByLabel("I have a token").fill(second.token);
+  await page.getByLabel("Account token").fill(second.token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await untilLive(page);
   const reloaded = tab.waitForEvent("load");
@@ -141,14 +147,14 @@ webTest("a tab that hears late of a sign-out leaves alone who signed in meanwhil
   expect(names).toEqual(["relay"]);
 });
 
-webTest("after signing out and in again in one tab the page opens without the server", async () => {
+webTest("after signing out and in again, the page opens without the server", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const { person } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/account" });
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
-  await page.getByLabel("I have a token").fill(person.token);
+  await page.getByLabel("Account token").fill(person.token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await untilLive(page);
   await page.context().setOffline(true);

@@ -1,11 +1,11 @@
-/** The admin page in a browser: a server with a story, and the ways in. */
+/** Opens the admin page of a server that has a history. */
 
 import type { Page } from "playwright-core";
 import { ADMIN_TOKEN } from "../support/admin.ts";
 import { createAdminScene } from "./admin-scene.ts";
 import { openProfile, type PHONE } from "./browser.ts";
 
-/** Charts over time of a server that sends pushes. */
+/** Charts shown when pushes are on. */
 export const CHARTS = 8;
 
 interface Options {
@@ -13,14 +13,14 @@ interface Options {
   readonly scheme?: "light" | "dark";
 }
 
-/** Called once at the top of a file. */
+/** Called once at the top of a test file. */
 export async function createAdminPage() {
-  const { app, told } = await createAdminScene();
+  const { app, simulated } = await createAdminScene();
   return {
     app,
-    /** The page of a new profile, before anybody signed in. */
+    /** Opens the page in a new profile, before sign-in. */
     async openAdmin(options: Options = {}): Promise<Page> {
-      await told();
+      await simulated();
       const page = await (await openProfile(app.url, options)).newPage();
       await page.goto(`${app.url}/admin`);
       await page.getByLabel("Admin token").waitFor();
@@ -36,6 +36,6 @@ export async function signIn(page: Page, token = ADMIN_TOKEN): Promise<void> {
 
 export const untilLive = (page: Page) => page.locator("[data-live=true]").waitFor();
 
-/** As when the tab is looked at again: figures are asked for at once. */
+/** Acts as if the tab became visible: the page polls at once. */
 export const lookAgain = (page: Page) =>
   page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));

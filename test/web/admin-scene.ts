@@ -1,4 +1,4 @@
-/** A server that has been at work for three hours, for looking at the admin page. */
+/** A server with three hours of simulated traffic, for the admin page. */
 
 import { systemClock } from "../../src/clock.ts";
 import { ADMIN } from "../support/admin.ts";
@@ -10,25 +10,29 @@ import { type EventStream, openStream } from "../support/stream.ts";
 
 const HOURS = 3;
 
-/** A server with an admin, and a story for it, which is told once somebody waits for it. */
+/** Starts the server; the traffic is simulated on first use. */
 export async function createAdminScene() {
-  // Durations are the real ones.
+  // Durations are real.
   const clock = { ...createTestClock(), elapsed: systemClock.elapsed };
   await clock.advance(-HOURS * 3_600);
   const apple = await startApple({ now: clock.now });
   const env = { ...ADMIN, ...apple.env("SANDBOX") };
   const app = await startTestApp({ clock, env, jitter: () => 1 });
-  let told: Promise<void> | undefined;
+  let simulated: Promise<void> | undefined;
   return {
     app,
-    /** Time has come to the real one when this resolves, so that the browser's is the same. */
-    told: (): Promise<void> => (told ??= tell(app, clock, apple)),
+    /** Resolves once the traffic is simulated; the clock then shows the real time, as the browser does. */
+    simulated: (): Promise<void> => (simulated ??= simulate(app, clock, apple)),
   };
 }
 
 type Apple = Awaited<ReturnType<typeof startApple>>;
 
-async function tell({ url, jobs, sender }: TestApp, clock: TestClock, apple: Apple): Promise<void> {
+async function simulate(
+  { url, jobs, sender }: TestApp,
+  clock: TestClock,
+  apple: Apple,
+): Promise<void> {
   const people = [];
   for (let i = 0; i < 4; i++) people.push(await createPerson(url));
   const agents = [];

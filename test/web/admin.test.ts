@@ -1,4 +1,4 @@
-/** The admin page: the way in, what it shows, and when. */
+/** The admin page: signing in, figures and polling. */
 
 import { expect } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -15,16 +15,16 @@ const webTest = browserTests();
 
 const { app, openAdmin } = await createAdminPage();
 
-/** The number under this name at the top. */
+/** The summary tile of this name. */
 const tile = (page: Page, name: string) =>
-  page.getByRole("list", { name: "At a glance" }).getByRole("listitem").filter({ hasText: name });
+  page.getByRole("list", { name: "Summary" }).getByRole("listitem").filter({ hasText: name });
 
-webTest("without ADMIN_TOKEN there is no such page", async () => {
+webTest("the admin page does not exist without ADMIN_TOKEN", async () => {
   const other = await startTestApp();
   expectProblem(await exchange(other.url, "GET", "/admin"), "unknown_path");
 });
 
-webTest("what it loads is there in every process that has an admin, and in no other", async () => {
+webTest("its assets exist in every process with ADMIN_TOKEN, and in no other", async () => {
   const html = await (await fetch(`${app.url}/admin`)).text();
   const files = [...html.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, path]) => `/${path}`);
   expect(files.length).toBe(4);
@@ -37,14 +37,14 @@ webTest("what it loads is there in every process that has an admin, and in no ot
 });
 
 webTest(
-  "the token alone opens it, is kept by the tab alone, and is in no address or log",
+  "only the token opens it; it is kept in the tab, and never in addresses or logs",
   async () => {
     expectComplaints(/401/);
     const page = await openAdmin();
     await signIn(page, "not a token");
-    await page.getByText("This is no token").waitFor();
+    await page.getByText("This isn't a valid token").waitFor();
     await signIn(page, (await createPerson(app.url)).token);
-    await page.getByRole("alert").getByText("not valid").waitFor();
+    await page.getByRole("alert").getByText("isn't valid").waitFor();
     await signIn(page, ` ${ADMIN_TOKEN} `);
     await untilLive(page);
     await page.reload();
@@ -63,13 +63,13 @@ webTest(
   },
 );
 
-webTest("it shows what the server tells, and what changes meanwhile", async () => {
+webTest("it shows the server's figures and their changes", async () => {
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
   const { counts } = await adminClient(app.url).overview.query();
   await tile(page, "Keys").getByText(String(counts!.keys), { exact: true }).waitFor();
-  await tile(page, "Store").getByText("up").waitFor();
+  await tile(page, "Store").getByText("Up").waitFor();
   for (const name of ["Store", "Event outbox", "Pushes", "Jobs", "Process", "Accounts"]) {
     await page.getByRole("region", { name, exact: true }).waitFor();
   }
@@ -77,50 +77,45 @@ webTest("it shows what the server tells, and what changes meanwhile", async () =
   const { lanes, outcomes, failures } = await adminClient(app.url).pushes.query();
   await pushes.getByText(`ok ${lanes[0]!.counts.ok}`).waitFor();
   await pushes.getByRole("listitem").getByText(`sent${outcomes!.sent}`).waitFor();
-  const told = pushes.getByRole("list", { name: "Last failures" }).getByRole("listitem");
-  expect(await told.count()).toBe(Math.min(5, failures!.length));
-  expect(await told.first().textContent()).toStartWith("task: refused, PayloadEmpty");
+  const shown = pushes.getByRole("list", { name: "Recent failures" }).getByRole("listitem");
+  expect(await shown.count()).toBe(Math.min(5, failures!.length));
+  expect(await shown.first().textContent()).toStartWith("task: refused, PayloadEmpty");
   await page.getByRole("region", { name: "Jobs" }).getByText("expire questions").waitFor();
   const rows = page.getByRole("table").locator("tbody tr");
   expect(await rows.count()).toBe(counts!.accounts);
-  // The newest stands first, and comes with the next look.
+  // The newest account comes first after a refresh.
   const { account } = await createPerson(app.url);
   await page.getByRole("button", { name: "Refresh" }).click();
   await rows.first().getByText(account.id).waitFor();
-  expect(await page.getByRole("table").locator("tbody").textContent()).toContain("never");
+  expect(await page.getByRole("table").locator("tbody").textContent()).toContain("Never");
 });
 
-webTest(
-  "of a server that just started each first value is a dot, and what is off is said",
-  async () => {
-    const young = await startTestApp({ env: ADMIN });
-    const page = await (await openProfile(young.url)).newPage();
-    await page.goto(`${young.url}/admin`);
-    await signIn(page);
-    await untilLive(page);
-    await page.getByText("no channel is configured").waitFor();
-    await page.getByText("None yet.", { exact: true }).last().waitFor();
-    expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
-    const memory = page.getByRole("figure").filter({ hasText: "Memory" });
-    const [line, dot] = await memory
-      .locator("path.stroke-accent")
-      .evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect()));
-    expect([line!.width, dot!.width >= 0]).toEqual([0, true]);
-    expect(await memory.locator("path.stroke-accent").last().getAttribute("d")).toMatch(
-      /^M[^M]+h0/,
-    );
-  },
-);
+webTest("a new server's first values are dots, and features that are off are named", async () => {
+  const young = await startTestApp({ env: ADMIN });
+  const page = await (await openProfile(young.url)).newPage();
+  await page.goto(`${young.url}/admin`);
+  await signIn(page);
+  await untilLive(page);
+  await page.getByText("no channel is configured").waitFor();
+  await page.getByText("No accounts yet.", { exact: true }).last().waitFor();
+  expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
+  const memory = page.getByRole("figure").filter({ hasText: "Memory" });
+  const [line, dot] = await memory
+    .locator("path.stroke-accent")
+    .evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect()));
+  expect([line!.width, dot!.width >= 0]).toEqual([0, true]);
+  expect(await memory.locator("path.stroke-accent").last().getAttribute("d")).toMatch(/^M[^M]+h0/);
+});
 
-webTest("what was told stays when the server goes away, and is live when it is back", async () => {
+webTest("figures stay while the server is down and are live again afterwards", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
   await page.route("**/admin/trpc/**", (route) => route.abort());
   await lookAgain(page);
-  await page.getByRole("alert").getByText("cannot be reached").waitFor();
-  await page.getByText("As it was").waitFor();
+  await page.getByRole("alert").getByText("Can't reach the server").waitFor();
+  await page.getByText("Last updated").waitFor();
   expect(await page.getByRole("slider").count()).toBe(CHARTS);
   await page.unroute("**/admin/trpc/**");
   await lookAgain(page);
@@ -128,7 +123,7 @@ webTest("what was told stays when the server goes away, and is live when it is b
   expect(await page.getByRole("alert").count()).toBe(0);
 });
 
-webTest("a server that answers nothing is not called live for long", async () => {
+webTest("an unresponsive server is soon no longer shown as live", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const context = await openProfile(app.url);
   const page = await context.newPage();
@@ -141,14 +136,14 @@ webTest("a server that answers nothing is not called live for long", async () =>
   await page.clock.fastForward(7_000);
   expect(await page.getByRole("alert").count()).toBe(0);
   await page.clock.fastForward(1_500);
-  await page.getByRole("alert").getByText("cannot be reached").waitFor();
-  await page.getByText("As it was").waitFor();
+  await page.getByRole("alert").getByText("Can't reach the server").waitFor();
+  await page.getByText("Last updated").waitFor();
   await page.unroute("**/admin/trpc/**");
   await lookAgain(page);
   await untilLive(page);
 });
 
-webTest("a token that is refused later signs the tab out", async () => {
+webTest("a token that becomes invalid signs the tab out", async () => {
   expectComplaints(/401/);
   const page = await openAdmin();
   await signIn(page);
@@ -157,68 +152,62 @@ webTest("a token that is refused later signs the tab out", async () => {
     route.continue({ headers: { ...route.request().headers(), authorization: "Bearer other" } }),
   );
   await lookAgain(page);
-  await page.getByText("does not take this tab's token any more").waitFor();
+  await page.getByText("Your token is no longer valid").waitFor();
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 });
 
-webTest(
-  "it says when several processes answer in turn, and a server that starts again is none",
-  async () => {
-    const page = await openAdmin();
-    await signIn(page);
-    await untilLive(page);
-    let answering = "";
-    let looks = 0;
-    await page.route("**/admin/trpc/**", async (route) => {
-      const response = await route.fetch();
-      // In containers all have the same number.
-      const body = (await response.text())
-        .replace(/"started_at":/, `$&1${answering}`)
-        .replace(/"version":"[^"]+","bun"/, `"version":"0.0.${looks}","bun"`);
-      await route.fulfill({ response, body });
-    });
-    const look = async (who: string) => {
-      answering = who;
-      looks++;
-      await lookAgain(page);
-      await page.getByText(`0.0.${looks}, Bun`).waitFor();
-    };
-    const notice = page.getByText("processes in turn");
-    for (const who of ["1", "2", "2", "3"]) await look(who);
-    expect(await notice.count()).toBe(0);
-    await look("2");
-    expect(await notice.textContent()).toStartWith("The answers come from 2 processes");
-    // A minute after the last change there is one again.
-    for (let i = 0; i < 12; i++) await look("2");
-    await notice.waitFor({ state: "detached" });
-  },
-);
+webTest("it warns when several processes respond in turn, and not after a restart", async () => {
+  const page = await openAdmin();
+  await signIn(page);
+  await untilLive(page);
+  let answering = "";
+  let polls = 0;
+  await page.route("**/admin/trpc/**", async (route) => {
+    const response = await route.fetch();
+    // In containers every process may have pid 1.
+    const body = (await response.text())
+      .replace(/"started_at":/, `$&1${answering}`)
+      .replace(/"version":"[^"]+","bun"/, `"version":"0.0.${polls}","bun"`);
+    await route.fulfill({ response, body });
+  });
+  const pollFrom = async (who: string) => {
+    answering = who;
+    polls++;
+    await lookAgain(page);
+    await page.getByText(`0.0.${polls}, Bun`).waitFor();
+  };
+  const notice = page.getByText("processes in turn");
+  for (const who of ["1", "2", "2", "3"]) await pollFrom(who);
+  expect(await notice.count()).toBe(0);
+  await pollFrom("2");
+  expect(await notice.textContent()).toStartWith("Responses come from 2 processes");
+  // A minute after the last change a single process is left.
+  for (let i = 0; i < 12; i++) await pollFrom("2");
+  await notice.waitFor({ state: "detached" });
+});
 
-webTest(
-  "the first load takes at most 100 KB of compressed script, all from this server",
-  async () => {
-    const context = await openProfile(app.url);
-    const requests: string[] = [];
-    const scripts: Promise<Buffer>[] = [];
-    context.on("request", (request) => requests.push(request.url()));
-    context.on("response", (response) => {
-      if (response.headers()["content-type"]?.startsWith("text/javascript")) {
-        scripts.push(response.body());
-      }
-    });
-    const page = await context.newPage();
-    await page.goto(`${app.url}/admin`);
-    await signIn(page);
-    await untilLive(page);
-    let total = 0;
-    for (const body of scripts) total += gzipSync(await body).length;
-    expect(total).toBeGreaterThan(30_000);
-    expect(total).toBeLessThan(100 * 1024);
-    expect(requests.filter((url) => !url.startsWith(`${app.url}/`))).toEqual([]);
-  },
-);
+webTest("the first load is at most 100 KB of compressed script, all from this server", async () => {
+  const context = await openProfile(app.url);
+  const requests: string[] = [];
+  const scripts: Promise<Buffer>[] = [];
+  context.on("request", (request) => requests.push(request.url()));
+  context.on("response", (response) => {
+    if (response.headers()["content-type"]?.startsWith("text/javascript")) {
+      scripts.push(response.body());
+    }
+  });
+  const page = await context.newPage();
+  await page.goto(`${app.url}/admin`);
+  await signIn(page);
+  await untilLive(page);
+  let total = 0;
+  for (const body of scripts) total += gzipSync(await body).length;
+  expect(total).toBeGreaterThan(30_000);
+  expect(total).toBeLessThan(100 * 1024);
+  expect(requests.filter((url) => !url.startsWith(`${app.url}/`))).toEqual([]);
+});
 
-webTest("the focus is never lost: signing in, signing out, the last page of accounts", async () => {
+webTest("signing in, signing out and the last page of accounts never lose the focus", async () => {
   const crowd = await startTestApp({ env: ADMIN });
   for (let i = 0; i < 30; i++) await createPerson(crowd.url);
   const page = await (await openProfile(crowd.url)).newPage();
@@ -235,13 +224,13 @@ webTest("the focus is never lost: signing in, signing out, the last page of acco
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
   expect(await page.getByRole("table").locator("tbody tr").count()).toBe(30);
-  expect(await focused()).toBe("SECTION Table of accounts");
+  expect(await focused()).toBe("SECTION Accounts table");
   await page.getByRole("button", { name: "Sign out" }).press("Enter");
   await page.getByLabel("Admin token").waitFor();
   expect(await focused()).toBe("H1 Relay admin");
 });
 
-webTest("it asks no more while nobody looks at it", async () => {
+webTest("it does not poll while it is hidden", async () => {
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);

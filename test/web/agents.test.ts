@@ -1,4 +1,4 @@
-/** Agents in the page: keys, what they did, their inboxes. */
+/** The views of agents: keys, activity and inboxes. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -16,7 +16,7 @@ const webTest = browserTests();
 const app = await startTestApp();
 
 webTest(
-  "a new agent's secret is shown once, to copy, as a QR code and in set-up lines",
+  "a new agent's key is shown once: to copy, as a QR code and in setup instructions",
   async () => {
     const person = await createPerson(app.url);
     const context = await openProfile(app.url, { as: person });
@@ -26,17 +26,17 @@ webTest(
     await page.getByText("No agents yet").waitFor();
     await page.getByRole("link", { name: "New agent" }).click();
     await page.getByLabel("Name").fill("Laptop");
-    await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByText("It is shown this once").waitFor();
+    await page.getByRole("button", { name: "Create agent" }).click();
+    await page.getByText("It's shown only once").waitFor();
     const secret = (await page.locator("code").first().textContent())!;
     expect(secret).toMatch(/^mck_[\w-]{43}$/);
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await page.getByRole("button", { name: "Copy key" }).click();
     await page.getByText("Copied").waitFor();
     expect(await copied()).toBe(secret);
-    // A QR code of so much text has 33 modules a side, and 2 of quiet on each.
+    // A QR code of this length has 29 modules per side, plus a quiet zone of 2 on each side.
     await page.getByRole("button", { name: "Show QR code" }).click();
-    const code = page.getByRole("img", { name: "QR code of key" });
+    const code = page.getByRole("img", { name: "QR code for key" });
     expect(await code.getAttribute("viewBox")).toBe("0 0 33 33");
     const url = `${app.url}/mcp`;
     const lines = {
@@ -50,7 +50,7 @@ webTest(
     };
     for (const [name, wanted] of Object.entries(lines)) {
       await page.getByLabel("Client").selectOption(name);
-      await page.getByRole("button", { name: `Copy set-up of ${name}` }).click();
+      await page.getByRole("button", { name: `Copy ${name} setup` }).click();
       await page.waitForFunction(
         async (from) => (await navigator.clipboard.readText()) !== from,
         secret,
@@ -67,77 +67,70 @@ webTest(
   },
 );
 
-webTest(
-  "the set-up lines name PUBLIC_URL, also where the page is opened by another address",
-  async () => {
-    const behind = await startTestApp({ env: { PUBLIC_URL: "https://relay.example/at" } });
-    const person = await createPerson(behind.local_url);
-    const page = await openPage(behind.local_url, { as: person, at: "#/agents/new" });
-    await page.getByLabel("Name").fill("x");
-    await page.getByRole("button", { name: "Create key" }).click();
-    await page.getByText("relay https://relay.example/at/mcp --header").waitFor();
-  },
-);
+webTest("setup instructions use PUBLIC_URL even if the page has another address", async () => {
+  const behind = await startTestApp({ env: { PUBLIC_URL: "https://relay.example/at" } });
+  const person = await createPerson(behind.local_url);
+  const page = await openPage(behind.local_url, { as: person, at: "#/agents/new" });
+  await page.getByLabel("Name").fill("x");
+  await page.getByRole("button", { name: "Create agent" }).click();
+  await page.getByText("relay https://relay.example/at/mcp --header").waitFor();
+});
 
-webTest(
-  "agents show their counts, client, host, and are renamed and deleted with confirmation",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const page = await openPage(app.url, { as: person, at: "#/agents" });
-    const other = await openPage(app.url, { as: person, at: "#/agents", size: PHONE });
-    const counts = () =>
-      page.locator("li", { hasText: "In progress" }).locator("dd").allInnerTexts();
-    expect(await counts()).toEqual(["0", "0", "0", "0"]);
-    const host = { headers: { "x-agent-host": "studio.local" } };
-    await agent.send("POST /v1/tasks", { title: "t", status: "in_progress" }, host);
-    await createTask(agent.send, { title: "u", status: "done" });
-    await ask(agent.send, { prompt: "Shall I?" });
-    await page.getByText("studio.local").waitFor();
-    await page.waitForFunction(
-      () => [...document.querySelectorAll("dd")].map((one) => one.textContent).join() === "1,0,1,0",
-    );
+webTest("agents show counts, client and host, and can be renamed and deleted", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/agents" });
+  const other = await openPage(app.url, { as: person, at: "#/agents", size: PHONE });
+  const counts = () => page.locator("li", { hasText: "In progress" }).locator("dd").allInnerTexts();
+  expect(await counts()).toEqual(["0", "0", "0", "0"]);
+  const host = { headers: { "x-agent-host": "studio.local" } };
+  await agent.send("POST /v1/tasks", { title: "t", status: "in_progress" }, host);
+  await createTask(agent.send, { title: "u", status: "done" });
+  await ask(agent.send, { prompt: "Shall I?" });
+  await page.getByText("studio.local").waitFor();
+  await page.waitForFunction(
+    () => [...document.querySelectorAll("dd")].map((one) => one.textContent).join() === "1,0,1,0",
+  );
 
-    await page.getByRole("link", { name: "In progress" }).click();
-    await page.getByText(`${agent.key.prefix}…${agent.key.last4}`).waitFor();
-    await page.getByRole("button", { name: "Rename" }).click();
-    await page.getByLabel("Name").fill("Renamed");
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Renamed" }).waitFor();
-    await other.getByText("Renamed").waitFor();
+  await page.getByRole("link", { name: "In progress" }).click();
+  await page.getByText(`${agent.key.prefix}…${agent.key.last4}`).waitFor();
+  await page.getByRole("button", { name: "Rename" }).click();
+  await page.getByLabel("Name").fill("Renamed");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Renamed" }).waitFor();
+  await other.getByText("Renamed").waitFor();
 
-    await page.getByRole("link", { name: "Show its tasks" }).click();
-    await page.getByText("t", { exact: true }).waitFor();
-    await page.goBack();
-    await page.getByRole("button", { name: "Delete agent" }).click();
-    const dialog = page.getByRole("alertdialog");
-    await dialog.getByText("Delete Renamed?").waitFor();
-    await dialog.getByRole("button", { name: "Keep" }).click();
-    await dialog.waitFor({ state: "detached" });
-    expect((await agent.send("GET /v1/tasks")).status).toBe(200);
-    await page.getByRole("button", { name: "Delete agent" }).click();
-    await dialog.getByRole("button", { name: "Delete agent" }).click();
-    await page.getByText("No agents yet").waitFor();
-    await other.getByText("No agents yet").waitFor();
-    // No event tells of its tasks and questions (docs/interface.md 7), and they are gone all the same.
-    for (const one of [page, other]) {
-      await go(one, "tasks");
-      await one.getByText("No tasks yet").waitFor();
-      await go(one, "questions");
-      await one.getByText("Nothing waits for you").waitFor();
-      expect(await one.title()).toBe("Questions · Relay");
-    }
-    expect((await agent.send("GET /v1/tasks")).status).toBe(401);
-  },
-);
+  await page.getByRole("link", { name: "View tasks" }).click();
+  await page.getByText("t", { exact: true }).waitFor();
+  await page.goBack();
+  await page.getByRole("button", { name: "Delete agent" }).click();
+  const dialog = page.getByRole("alertdialog");
+  await dialog.getByText("Delete Renamed?").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect((await agent.send("GET /v1/tasks")).status).toBe(200);
+  await page.getByRole("button", { name: "Delete agent" }).click();
+  await dialog.getByRole("button", { name: "Delete agent" }).click();
+  await page.getByText("No agents yet").waitFor();
+  await other.getByText("No agents yet").waitFor();
+  // No events follow for its tasks and questions (docs/interface.md 7.3.1), but they disappear too.
+  for (const one of [page, other]) {
+    await go(one, "tasks");
+    await one.getByText("No tasks yet").waitFor();
+    await go(one, "questions");
+    await one.getByText("All caught up").waitFor();
+    expect(await one.title()).toBe("Questions · Relay");
+  }
+  expect((await agent.send("GET /v1/tasks")).status).toBe(401);
+});
 
-webTest("the activity of an agent, page by page", async () => {
+webTest("the activity log loads page by page", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 70; i++) await agent.send("GET /v1/tasks");
   await agent.send("GET /v1/tasks/x", undefined, { headers: { "x-agent-host": "ci-7" } });
   const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/activity` });
   const lines = page.getByRole("region", { name: "Activity" }).locator("li");
   const failed = lines.filter({ hasText: "GET /v1/tasks/{task_id}" });
-  // It is written a moment after the request.
+  // The entry is written shortly after the request.
   while ((await failed.count()) === 0) await page.getByRole("button", { name: "Refresh" }).click();
   for (const part of ["not_found", "ci-7", "REST"]) {
     expect(await failed.textContent()).toContain(part);
@@ -148,18 +141,18 @@ webTest("the activity of an agent, page by page", async () => {
   expect(await lines.count()).toBe(71);
 });
 
-webTest("the inbox shows what the agent has, and takes messages, live", async () => {
+webTest("the inbox shows items and sends messages, live", async () => {
   const { person, agent } = await createPair(app.url);
   const second = await createAgent(app.url, person, "Second");
   const at = `#/agents/${agent.key.id}/inbox`;
   const page = await openPage(app.url, { as: person, at });
-  await page.getByText("The inbox is empty").waitFor();
-  await page.getByLabel("Message to the agent").fill("Hold on\nfor a day");
+  await page.getByText("Inbox is empty").waitFor();
+  await page.getByLabel("Message to agent").fill("Hold on\nfor a day");
   await page.getByRole("button", { name: "Send message" }).click();
   const items = page.getByRole("list", { name: "Inbox" }).locator("li");
   await items.filter({ hasText: "Hold on" }).getByText("Unread").waitFor();
-  expect(await page.getByLabel("Message to the agent").inputValue()).toBe("");
-  // From another agent, and from the person elsewhere.
+  expect(await page.getByLabel("Message to agent").inputValue()).toBe("");
+  // From another agent, and from the person in another client.
   await second.send("POST /v1/messages", { key_id: agent.key.id, text: "From next door" });
   await items.filter({ hasText: "Message from Second" }).getByText("From next door").waitFor();
   await createTask(person.send, { title: "A gift", key_id: agent.key.id });
@@ -175,7 +168,7 @@ webTest("the inbox shows what the agent has, and takes messages, live", async ()
   await untilLive(page);
 });
 
-webTest("what waits unread shows after a reload too, and after the stream was away", async () => {
+webTest("unread counts are current after a reload and after a lost stream", async () => {
   const { person, agent } = await createPair(app.url);
   const body = { key_id: agent.key.id, text: "Hello" };
   await person.send("POST /v1/messages", body);

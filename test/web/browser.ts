@@ -1,4 +1,4 @@
-/** A real browser for the tests of the pages: one for each file, a new profile for each person. */
+/** A real browser for tests of the pages: one per test file, with a new profile for each person. */
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import {
@@ -11,7 +11,7 @@ import {
 import type { Person } from "../support/client.ts";
 import { until } from "../support/until.ts";
 
-/** Of the system: apt-get install chromium. */
+/** The system's browser: apt-get install chromium. */
 const path = Bun.which("chromium");
 
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
@@ -27,27 +27,27 @@ function launch(): Promise<Browser> {
 }
 
 interface OpenOptions {
-  /** Who is signed in; nobody when absent. */
+  /** The person who is signed in; nobody when absent. */
   readonly as?: Pick<Person, "token">;
   readonly size?: typeof PHONE;
   readonly scheme?: "light" | "dark";
   readonly at?: string;
-  /** A screen that is touched. */
+  /** A touch screen. */
   readonly touch?: true;
 }
 
 const contexts: BrowserContext[] = [];
 const complaints: string[] = [];
 
-/** What the browser says that a test brings about itself. */
+/** Console messages that the test expects. */
 let expected: RegExp | null = null;
 export function expectComplaints(pattern: RegExp): void {
   expected = pattern;
 }
 
 /**
- * Called once at the top of a file, it gives the file's `test` and a browser of its own. After each
- * test whatever the browser complained of fails it; a breach of the policy is told on the console too.
+ * Called once at the top of a test file; gives its `test` function and a browser of its own. A test
+ * fails on any unexpected console message, violations of the content security policy included.
  */
 export function browserTests() {
   afterEach(async () => {
@@ -64,7 +64,7 @@ export function browserTests() {
   return test.if(path !== null);
 }
 
-/** A new profile at the page of this server. */
+/** A new profile for the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
   const { as, size = DESK, scheme = "light", touch = false } = options;
   const context = await (await launch()).newContext({
@@ -89,7 +89,7 @@ export async function openProfile(url: string, options: OpenOptions = {}): Promi
   return context;
 }
 
-/** A page of a new profile; of a person it is live when this returns. */
+/** Opens the page in a new profile; with `as`, it is live when this resolves. */
 export async function openPage(url: string, options: OpenOptions = {}): Promise<Page> {
   const context = await openProfile(url, options);
   const page = await context.newPage();
@@ -98,7 +98,7 @@ export async function openPage(url: string, options: OpenOptions = {}): Promise<
   return page;
 }
 
-/** A page of this profile that has the focus only while it is in front; the others of a test always do. */
+/** Opens a tab that has the focus only while it is in front; by default every tab has it. */
 export async function openTab(context: BrowserContext, at: string): Promise<Page> {
   const page = await context.newPage();
   await page.goto(at);
@@ -121,7 +121,7 @@ export async function untilLive(page: Page): Promise<void> {
   await page.locator("[data-link=live]").waitFor({ state: "attached" });
 }
 
-/** What the page has kept of this kind for when the server is away. */
+/** What the page has saved in IndexedDB. */
 export function keptIn(page: Page, table: "about" | "tasks" | "questions") {
   return page.evaluate(
     (name) =>
@@ -136,41 +136,41 @@ export function keptIn(page: Page, table: "about" | "tasks" | "questions") {
   );
 }
 
-/** The names of what this tab keeps because it was not sent. */
+/** Names of the drafts in this tab. */
 export function draftsIn(page: Page): Promise<string[]> {
   return page.evaluate(() => Object.keys(sessionStorage).filter((name) => /draft\./.test(name)));
 }
 
-/** Goes to another place of the page, as a link would. */
-export async function go(page: Page, place: string): Promise<void> {
+/** Navigates within the page, as a link does. */
+export async function go(page: Page, to: string): Promise<void> {
   await page.evaluate((hash) => {
     location.hash = hash;
-  }, `/${place}`);
+  }, `/${to}`);
 }
 
-/** Waits until it has been in its place for long enough that a press on it counts. */
+/** Resolves once the element has kept its position for long enough that a click counts. */
 export async function untilSteady(what: Locator): Promise<void> {
   await what.evaluate(
     (element) =>
       new Promise<void>((resolve) => {
-        let place = "";
+        let position = "";
         let since = 0;
-        const look = () => {
+        const check = () => {
           const { top, height } = element.getBoundingClientRect();
           const now = performance.now();
-          if (`${top} ${height}` !== place) {
-            place = `${top} ${height}`;
+          if (`${top} ${height}` !== position) {
+            position = `${top} ${height}`;
             since = now;
           }
           if (now - since > 600) resolve();
-          else requestAnimationFrame(look);
+          else requestAnimationFrame(check);
         };
-        look();
+        check();
       }),
   );
 }
 
-/** Presses a button of a question or a task, as a person does who has seen it. */
+/** Clicks a button once {@link untilSteady} resolves. */
 export async function press(button: Locator): Promise<void> {
   await untilSteady(button);
   await button.click();

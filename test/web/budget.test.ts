@@ -1,4 +1,4 @@
-/** What the page is made of: how much, from where, and under which policy. */
+/** Size, origin and security policy of what the page loads. */
 
 import { expect } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -12,39 +12,36 @@ const app = await startTestApp();
 /** Bytes of compressed script that the first load may take. */
 const SCRIPT = 150 * 1024;
 
-webTest(
-  "the first load takes at most 150 KB of compressed script, all from this server",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const context = await openProfile(app.url, { as: person });
-    const requests: string[] = [];
-    const scripts = new Map<string, Promise<Buffer>>();
-    context.on("request", (request) => requests.push(request.url()));
-    context.on("response", (response) => {
-      const type = response.headers()["content-type"] ?? "";
-      // The worker gets the same files again, out of the browser's cache.
-      if (type.startsWith("text/javascript") && !scripts.has(response.url())) {
-        scripts.set(response.url(), response.body());
-      }
-    });
-    const page = await context.newPage();
-    await page.goto(app.url);
-    await untilLive(page);
-    await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
-    let total = 0;
-    for (const body of scripts.values()) total += gzipSync(await body).length;
-    expect(total).toBeGreaterThan(50_000);
-    expect(total).toBeLessThan(SCRIPT);
-    for (const place of ["tasks", `agents/${agent.key.id}`, "account"]) await go(page, place);
-    await page.getByRole("button", { name: "Show QR code" }).click();
-    await page.getByRole("img", { name: "QR code" }).waitFor();
-    expect(requests.filter((url) => new URL(url).origin !== app.url)).toEqual([]);
-    expect(requests.filter((url) => url.includes(person.token))).toEqual([]);
-  },
-);
+webTest("the first load is at most 150 KB of compressed script, all from this server", async () => {
+  const { person, agent } = await createPair(app.url);
+  const context = await openProfile(app.url, { as: person });
+  const requests: string[] = [];
+  const scripts = new Map<string, Promise<Buffer>>();
+  context.on("request", (request) => requests.push(request.url()));
+  context.on("response", (response) => {
+    const type = response.headers()["content-type"] ?? "";
+    // The service worker gets the same files from the browser's cache.
+    if (type.startsWith("text/javascript") && !scripts.has(response.url())) {
+      scripts.set(response.url(), response.body());
+    }
+  });
+  const page = await context.newPage();
+  await page.goto(app.url);
+  await untilLive(page);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
+  let total = 0;
+  for (const body of scripts.values()) total += gzipSync(await body).length;
+  expect(total).toBeGreaterThan(50_000);
+  expect(total).toBeLessThan(SCRIPT);
+  for (const view of ["tasks", `agents/${agent.key.id}`, "account"]) await go(page, view);
+  await page.getByRole("button", { name: "Show QR code" }).click();
+  await page.getByRole("img", { name: "QR code" }).waitFor();
+  expect(requests.filter((url) => new URL(url).origin !== app.url)).toEqual([]);
+  expect(requests.filter((url) => url.includes(person.token))).toEqual([]);
+});
 
-webTest("the policy lets no script in that is not the server's own", async () => {
-  // Each breach is told on the console.
+webTest("the content security policy blocks foreign scripts", async () => {
+  // Each violation is logged on the console.
   expectComplaints(/Content Security Policy/);
   const { person } = await createPair(app.url);
   const page = await openPage(app.url, { as: person });
@@ -73,7 +70,7 @@ webTest("the policy lets no script in that is not the server's own", async () =>
 });
 
 webTest(
-  "a page of an origin in CORS_ORIGINS may read answers, and none may embed them",
+  "a page of an origin in CORS_ORIGINS may read responses, and none may embed them",
   async () => {
     expectComplaints(/CORS|ERR_|Content Security Policy/);
     const elsewhere = Bun.serve({

@@ -1,4 +1,4 @@
-/** What was typed and not sent, and what is shown once, are not lost by a wrong key. */
+/** Drafts and new secrets survive reloads and navigation. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -9,12 +9,12 @@ import { browserTests, draftsIn, go, openPage, untilLive } from "./browser.ts";
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("an answer, a message and a task that were begun are there after a reload", async () => {
+webTest("drafts of an answer, a message and a task survive a reload", async () => {
   const { person, agent } = await createPair(app.url);
   await ask(agent.send, { prompt: "How much?", kind: "text" });
   const page = await openPage(app.url, { as: person });
   const answer = page.getByRole("textbox", { name: "Your answer" });
-  const message = page.getByLabel("Message to the agent");
+  const message = page.getByLabel("Message to agent");
   const title = page.getByLabel("Title");
   const inbox = `agents/${agent.key.id}/inbox`;
   await answer.fill("Twelve, or");
@@ -32,7 +32,7 @@ webTest("an answer, a message and a task that were begun are there after a reloa
   await go(page, "questions");
   expect(await answer.inputValue()).toBe("Twelve, or");
 
-  // What was sent is no draft any more.
+  // What was sent is no longer a draft.
   await answer.press("End");
   await answer.pressSequentially(" so");
   await answer.press("Enter");
@@ -42,11 +42,11 @@ webTest("an answer, a message and a task that were begun are there after a reloa
   await page.getByText("Message sent").waitFor();
   await go(page, "tasks/new");
   await page.getByRole("button", { name: "Create task" }).click();
-  await page.getByRole("dialog").getByText("Made by").waitFor();
+  await page.getByRole("dialog").getByText("Created by").waitFor();
   await until(async () => (await draftsIn(page)).length === 0);
 });
 
-webTest("a task that is being changed keeps what others change, and says so", async () => {
+webTest("the form of a task shows changes made elsewhere and keeps them", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Old", description: "Old words" });
   const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
@@ -54,26 +54,26 @@ webTest("a task that is being changed keeps what others change, and says so", as
   await sheet.getByRole("button", { name: "Edit" }).click();
   await sheet.getByLabel("Title").fill("Mine");
   await agent.send(`PATCH /v1/tasks/${id}`, { title: "Theirs", description: "New words" });
-  await sheet.getByText("Changed meanwhile to: Theirs").waitFor();
+  await sheet.getByText("Changed elsewhere to: Theirs").waitFor();
   expect(await sheet.getByLabel("Description").inputValue()).toBe("New words");
-  // Closed by mistake, it goes on where it was.
+  // Closed by mistake: reopening continues the draft.
   await page.keyboard.press("Escape");
   await sheet.waitFor({ state: "detached" });
   await go(page, `tasks/${id}`);
-  await sheet.getByRole("button", { name: "Go on editing" }).click();
+  await sheet.getByRole("button", { name: "Resume editing" }).click();
   expect(await sheet.getByLabel("Title").inputValue()).toBe("Mine");
-  await sheet.getByText("Changed meanwhile to: Theirs").waitFor();
+  await sheet.getByText("Changed elsewhere to: Theirs").waitFor();
   await sheet.getByRole("button", { name: "Save" }).click();
   await sheet.getByRole("button", { name: "Edit", exact: true }).waitFor();
   const { body } = await agent.send(`GET /v1/tasks/${id}`);
   expect([body.title, body.description]).toEqual(["Mine", "New words"]);
 });
 
-webTest("a secret that is shown once waits until the person has it", async () => {
+webTest("a new key stays available until the person confirms it", async () => {
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person, at: "#/agents/new" });
   await page.getByLabel("Name").fill("Laptop");
-  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("button", { name: "Create agent" }).click();
   const secret = (await page.locator("code").first().textContent())!;
   await page.getByRole("link", { name: "Account" }).click();
   await page.getByRole("heading", { name: "Token" }).waitFor();
@@ -92,7 +92,7 @@ webTest("a secret that is shown once waits until the person has it", async () =>
   await page.getByLabel("Name").waitFor();
 });
 
-webTest("an account that was made just now is not lost by a reload", async () => {
+webTest("the token of a new account survives a reload", async () => {
   const page = await openPage(app.url);
   await page.getByRole("button", { name: "Create account" }).click();
   const token = await page.locator("code").textContent();
@@ -101,7 +101,7 @@ webTest("an account that was made just now is not lost by a reload", async () =>
   expect(await page.evaluate(() => localStorage.getItem("relay.token"))).toBe(token);
 });
 
-webTest("a task goes to the agent that was chosen, whatever becomes of the others", async () => {
+webTest("a new task keeps its chosen agent when other agents change", async () => {
   const { person } = await createPair(app.url);
   const second = await createAgent(app.url, person, "Second");
   const page = await openPage(app.url, { as: person, at: "#/tasks/new" });
@@ -116,14 +116,14 @@ webTest("a task goes to the agent that was chosen, whatever becomes of the other
   await untilLive(page);
   expect(await chosen.textContent()).toBe("Second");
   await person.send(`DELETE /v1/keys/${second.key.id}`);
-  await sheet.getByText("This agent is gone: choose another one.").waitFor();
+  await sheet.getByText("This agent no longer exists: choose another one.").waitFor();
   await sheet.getByRole("button", { name: "Create task" }).click();
   await sheet.getByLabel("Agent").selectOption({ label: "Third" });
   await sheet.getByRole("button", { name: "Create task" }).click();
   await sheet.getByRole("link", { name: "Third" }).waitFor();
 });
 
-webTest("what one account typed is not shown to the next one in the same tab", async () => {
+webTest("drafts of one account are not shown to the next one in the same tab", async () => {
   const first = await createPair(app.url);
   const { person: second } = await createPair(app.url);
   const tab = await openPage(app.url, { as: first.person, at: "#/tasks/new" });
@@ -133,7 +133,7 @@ webTest("what one account typed is not shown to the next one in the same tab", a
   await other.goto(`${app.url}/#/account`);
   await other.getByRole("button", { name: "Sign out" }).click();
   await other.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
-  await other.getByLabel("I have a token").fill(second.token);
+  await other.getByLabel("Account token").fill(second.token);
   await other.getByRole("button", { name: "Sign in" }).click();
   await untilLive(other);
   await tab.goto(`${app.url}/#/tasks/new`);

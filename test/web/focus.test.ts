@@ -1,4 +1,4 @@
-/** Where the focus is after what had it went away: never at the start of the page. */
+/** The focus never returns to the start of the page when its element is removed. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -10,7 +10,7 @@ import { act, untilFocused } from "./keys.ts";
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("the focus goes on where the person was, whatever goes away under it", async () => {
+webTest("the focus moves to a neighbour when the focused element is removed", async () => {
   const { person, agent } = await createPair(app.url);
   for (const title of ["One", "Two", "Three"]) {
     await createTask(agent.send, { title, status: "in_progress" });
@@ -22,12 +22,12 @@ webTest("the focus goes on where the person was, whatever goes away under it", a
   await page.keyboard.press("Enter");
   await untilFocused(page, /^h1: Questions/);
 
-  // A row that goes gives it to the one that comes to its place, to open it and not to finish it.
+  // A removed row passes the focus to the next row's link, not to its Finish button.
   await go(page, "tasks");
   await act(page, "button", "Finish: Two");
   await untilFocused(page, /^a: One/);
 
-  // A sheet that was opened by its address has nothing to give the focus back to.
+  // A sheet opened by address has no element to return the focus to.
   const { id } = await createTask(agent.send, { title: "Four" });
   await page.goto("about:blank");
   await page.goto(`${app.url}/#/tasks/${id}`);
@@ -41,10 +41,10 @@ webTest("the focus goes on where the person was, whatever goes away under it", a
   await untilFocused(page, /^(h1: New agent|input: )/);
   await page.getByLabel("Name").fill("Laptop");
   await page.keyboard.press("Enter");
-  await untilFocused(page, /^h1: The key of Laptop/);
+  await untilFocused(page, /^h1: Key for Laptop/);
   await act(page, "link", "Done");
   await untilFocused(page, /^h1: Laptop/);
-  for (const button of ["Save", "Discard"]) {
+  for (const button of ["Save", "Cancel"]) {
     await act(page, "button", "Rename");
     await untilFocused(page, /^input: /);
     await act(page, "button", button);
@@ -55,16 +55,16 @@ webTest("the focus goes on where the person was, whatever goes away under it", a
   await page.keyboard.press("Escape");
   await untilFocused(page, /^h1: Laptop/);
   await act(page, "button", "Delete agent");
-  await untilFocused(page, /^button: Keep/);
+  await untilFocused(page, /^button: Cancel/);
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await untilFocused(page, /^h1: Agents/);
 
-  const doomed = await createAgent(app.url, person, "Doomed");
-  await go(page, `agents/${doomed.key.id}`);
+  const deleted = await createAgent(app.url, person, "Doomed");
+  await go(page, `agents/${deleted.key.id}`);
   await page.getByRole("button", { name: "Delete agent" }).focus();
-  await person.send(`DELETE /v1/keys/${doomed.key.id}`);
-  await untilFocused(page, /^main: No such agent/);
+  await person.send(`DELETE /v1/keys/${deleted.key.id}`);
+  await untilFocused(page, /^main: Agent not found/);
 
   await go(page, "account");
   await act(page, "button", "Sign out");
@@ -77,7 +77,7 @@ webTest("the focus goes on where the person was, whatever goes away under it", a
   await untilFocused(page, /^h1: Questions/);
 });
 
-webTest("a task that is closed leaves no step, and the list where it was", async () => {
+webTest("closing a task leaves no history entry and keeps the list's position", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 30; i++) await createTask(agent.send, { title: `No. ${i}` });
   const page = await openPage(app.url, { as: person, size: PHONE, at: "#/account" });
@@ -97,7 +97,7 @@ webTest("a task that is closed leaves no step, and the list where it was", async
   await page.goBack();
   await page.getByRole("heading", { name: "Token" }).waitFor();
 
-  // Opened from elsewhere, it goes back there.
+  // Opened from another view: closing returns there.
   await ask(agent.send, {
     prompt: "About it?",
     task_id: (await agent.send("GET /v1/tasks?limit=1")).body.tasks[0].id,

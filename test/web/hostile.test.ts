@@ -1,4 +1,4 @@
-/** Text made to break pages is shown as text, and breaks none. */
+/** Text made to break pages is shown as plain text. */
 
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
@@ -6,12 +6,12 @@ import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, DESK, openPage, PHONE } from "./browser.ts";
-import { fits } from "./look.ts";
+import { expectNoOverflow } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
 
-/** Where to put pictures to look at; nowhere when unset. */
+/** Folder for screenshots to look at; none when unset. */
 const PICTURES = process.env.RELAY_TEST_PICTURES;
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   webTest(
-    `titles, prompts, labels and messages of every kind, ${name}`,
+    `hostile titles, prompts, labels and messages neither break the page nor run: ${name}`,
     async () => {
       const person = await createPerson(app.url);
       const agents = [];
@@ -74,13 +74,13 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
         inbox: `#/agents/${first!.key.id}/inbox`,
         activity: `#/agents/${first!.key.id}/activity`,
       };
-      for (const [view, place] of Object.entries(views)) {
-        await page.goto(`${app.url}/${place}`);
+      for (const [view, address] of Object.entries(views)) {
+        await page.goto(`${app.url}/${address}`);
         await page.locator("h1, [role=dialog] h2").last().waitFor();
         await until(async () => (await page.getByLabel(/^Loading/).count()) === 0);
-        await fits(page);
+        await expectNoOverflow(page);
         if (view === "task") {
-          // What was written is what is there.
+          // The text is shown as it was written.
           expect(await page.getByRole("dialog").getByRole("heading").first().textContent()).toBe(
             task.title,
           );
@@ -95,10 +95,10 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       }
       await page.goto(`${app.url}/#/questions`);
       await page.getByText(TEXTS.html!).first().waitFor();
-      // Nothing of it became an element, or ran.
+      // Nothing in it became an element or ran.
       expect(await page.locator("main b, main i, main img, main script").count()).toBe(0);
       expect(await page.evaluate(() => "hit" in window)).toBe(false);
-      // A prompt's own direction ends with it: the name of the agent beside it stays as it was.
+      // The direction of a prompt is isolated: the agent's name beside it stays in place.
       const wrapped = await page.evaluate(() =>
         [...document.querySelectorAll("article p[dir=auto]")].every(
           (one) => getComputedStyle(one).unicodeBidi === "isolate",

@@ -1,4 +1,4 @@
-/** Where the focus is after what had it cannot be pressed any more, or went out of sight. */
+/** The focus when its element becomes disabled or scrolls out of view. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -10,13 +10,13 @@ import { act, focused, untilFocused } from "./keys.ts";
 const webTest = browserTests();
 const app = await startTestApp();
 
-/** Two frames, after which whatever moves the focus has done so. */
+/** Two frames: by then any change of the focus has happened. */
 const drawn = (page: Page) =>
   page.evaluate(
     () => new Promise<void>((go) => requestAnimationFrame(() => requestAnimationFrame(() => go()))),
   );
 
-webTest("a button that cannot be pressed any more keeps the focus, and does nothing", async () => {
+webTest("a button that becomes disabled keeps the focus and does nothing", async () => {
   expectComplaints(/ERR_FAILED/);
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/inbox` });
@@ -24,20 +24,20 @@ webTest("a button that cannot be pressed any more keeps the focus, and does noth
   page.on("request", (request) => {
     if (request.url().includes("messages.send")) sent++;
   });
-  await page.getByLabel("Message to the agent").fill("Hello");
+  await page.getByLabel("Message to agent").fill("Hello");
   await act(page, "button", "Send message");
   await page.getByText("Message sent").waitFor();
   await drawn(page);
   expect(await focused(page)).toBe("button: Send message");
   expect(await page.getByRole("button", { name: "Send message" }).isDisabled()).toBe(true);
-  await page.getByLabel("Message to the agent").fill("  ");
+  await page.getByLabel("Message to agent").fill("  ");
   await page.getByRole("button", { name: "Send message" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Send message" }).dispatchEvent("click");
   await drawn(page);
   expect(sent).toBe(1);
 
-  // One that is busy for a while gets it back.
+  // A button that is briefly disabled gets the focus back.
   await createTask(agent.send, { title: "One", status: "in_progress" });
   await go(page, "tasks");
   await page.route("**/trpc/tasks.update", (route) => setTimeout(() => route.abort(), 200), {
@@ -47,18 +47,18 @@ webTest("a button that cannot be pressed any more keeps the focus, and does noth
   await page.getByRole("status").getByText("Try again").waitFor();
   await untilFocused(page, /^button: Finish: One/);
 
-  // A form whose task is deleted.
+  // The form of a deleted task.
   const { id } = await createTask(agent.send, { title: "Two" });
   await go(page, `tasks/${id}`);
   await act(page, "button", "Edit");
   await page.getByRole("button", { name: "Save" }).focus();
   await agent.send(`DELETE /v1/tasks/${id}`);
-  await page.getByText("The task was deleted meanwhile.").waitFor();
+  await page.getByText("This task was deleted.").waitFor();
   await drawn(page);
   expect(await focused(page)).toBe("button: Save");
 });
 
-webTest("a question whose time runs out keeps the focus, and takes no answer", async () => {
+webTest("a question that expires keeps the focus and takes no answer", async () => {
   const { person, agent } = await createPair(app.url);
   await ask(agent.send, { prompt: "Yes or no?", expires_in: 100 });
   await ask(agent.send, { prompt: "What?", kind: "text", expires_in: 200 });
@@ -74,14 +74,14 @@ webTest("a question whose time runs out keeps the focus, and takes no answer", a
   await words.fill("Half");
   await page.getByRole("button", { name: "Yes" }).focus();
   await page.clock.fastForward(120_000);
-  await page.getByText("Time is up").first().waitFor();
+  await page.getByText("Expired").first().waitFor();
   await drawn(page);
   expect(await focused(page)).toMatch(/^button: Yes/);
   await page.keyboard.press("Enter");
   await page.keyboard.press("y");
   await words.focus();
   await page.clock.fastForward(120_000);
-  await page.getByText("Time is up").nth(1).waitFor();
+  await page.getByText("Expired").nth(1).waitFor();
   await drawn(page);
   expect(await focused(page)).toBe("textarea: Your answer");
   await page.keyboard.type("more");
@@ -91,7 +91,7 @@ webTest("a question whose time runs out keeps the focus, and takes no answer", a
   expect(calls).toBe(0);
 });
 
-webTest("more of a list is read from its first new item on", async () => {
+webTest("loading more of a list moves the focus to its first new item", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 15; i++) {
     const { id } = await ask(agent.send, { prompt: `No. ${i}` });
@@ -102,7 +102,7 @@ webTest("more of a list is read from its first new item on", async () => {
   await untilFocused(page, /^li: .*No\. 4/);
 });
 
-webTest("what is removed gives the focus to what is next, or to the head of its part", async () => {
+webTest("a removed item passes the focus to the next one, or to the heading", async () => {
   const { person } = await createPair(app.url);
   for (const model of ["Phone", "Tablet"]) {
     await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, { ...DEVICE, model });
@@ -119,7 +119,7 @@ webTest("what is removed gives the focus to what is next, or to the head of its 
   await untilFocused(page, /^h2: Devices/);
 });
 
-webTest("a row that scrolls out of sight keeps the focus", async () => {
+webTest("a row that scrolls out of view keeps the focus", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 80; i++) {
     await createTask(agent.send, { title: `No. ${i}`, status: "in_progress" });
@@ -134,27 +134,24 @@ webTest("a row that scrolls out of sight keeps the focus", async () => {
     await drawn(page);
     expect(await focused(page)).toBe(before);
   }
-  // It is where it was, and nothing else of what is far away is there.
+  // The row is rendered, and no other row that is far away.
   expect(await page.locator("li:focus-within").getAttribute("aria-posinset")).toBe("4");
   expect(await rows.count()).toBeLessThan(40);
 });
 
-webTest(
-  "a form that comes back with the page's history has the focus in its first field",
-  async () => {
-    const { person } = await createPair(app.url);
-    const page = await openPage(app.url, { as: person, at: "#/tasks" });
-    await page.getByRole("link", { name: "New task" }).click();
-    await untilFocused(page, /^input: /);
-    await go(page, "account");
-    await page.getByRole("button", { name: "Sign out" }).focus();
-    await page.goBack();
-    await page.getByRole("dialog").waitFor();
-    await drawn(page);
-    await drawn(page);
-    await untilFocused(page, /^input: /);
-    expect(await page.getByLabel("Title").evaluate((one) => one === document.activeElement)).toBe(
-      true,
-    );
-  },
-);
+webTest("a form opened by going back focuses its first field", async () => {
+  const { person } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  await page.getByRole("link", { name: "New task" }).click();
+  await untilFocused(page, /^input: /);
+  await go(page, "account");
+  await page.getByRole("button", { name: "Sign out" }).focus();
+  await page.goBack();
+  await page.getByRole("dialog").waitFor();
+  await drawn(page);
+  await drawn(page);
+  await untilFocused(page, /^input: /);
+  expect(await page.getByLabel("Title").evaluate((one) => one === document.activeElement)).toBe(
+    true,
+  );
+});

@@ -1,23 +1,23 @@
-/** A person who has no pointer: where the focus is, and presses by key. */
+/** Keyboard use: presses, and where the focus is. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
 
-/** Presses by key what a person would have come to with the keyboard. */
+/** Focuses a control and presses Enter. */
 export async function act(page: Page, role: "button" | "link", name: string): Promise<void> {
   await page.getByRole(role, { name, exact: true }).focus();
   await page.keyboard.press("Enter");
 }
 
-/** What has the focus: its tag, and its name or text. */
+/** The focused element: its tag, and its label or text. */
 export const focused = (page: Page) =>
   page.evaluate(() => {
     const { activeElement: one } = document;
     return `${one?.localName}: ${one?.getAttribute("aria-label") ?? one?.textContent ?? ""}`;
   });
 
-/** Until what has the focus is like that. */
+/** Waits until the focused element matches. */
 export async function untilFocused(page: Page, wanted: RegExp): Promise<void> {
   let found = "";
   await until(async () => {

@@ -1,4 +1,4 @@
-/** What tells of questions while nobody looks: the title, and notifications. */
+/** New questions while the person is elsewhere: document title and notifications. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -34,7 +34,7 @@ webTest("the title names the view and counts the pending questions", async () =>
   await ask(agent.send, { prompt: "Two?" });
   await page.waitForFunction(() => document.title === "(2) Questions · Relay");
   await page.getByRole("link", { name: "Questions 2 pending" }).waitFor();
-  // Elsewhere in the page a message says who asks.
+  // In other views a toast says who asks.
   await go(page, "account");
   await page.waitForFunction(() => document.title === "(2) Account · Relay");
   await ask(agent.send, { prompt: "Three?" });
@@ -46,7 +46,7 @@ webTest("the title names the view and counts the pending questions", async () =>
   await page.waitForFunction(() => document.title === "(2) Account · Relay");
 });
 
-webTest("a new question shows a notification, once it is wanted, until it is settled", async () => {
+webTest("with notifications on, a new question shows one until it is closed", async () => {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person, "Release bot");
   await ask(agent.send, { prompt: "An old one?" });
@@ -57,8 +57,8 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
   await ask(agent.send, { prompt: "Before it was wanted?" });
   await page.waitForFunction(() => document.title === "(2) Account · Relay");
-  await page.getByRole("switch", { name: "Notifications of new questions" }).check();
-  // The person looks at something else.
+  await page.getByRole("switch", { name: "Notifications for new questions" }).check();
+  // The person turns to another window.
   const other = await openTab(context, "about:blank");
   await lookAt(other, { away: [page] });
   const { id } = await ask(agent.send, { prompt: "Publish <b>it</b>?" });
@@ -66,7 +66,7 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   expect(await shown(page)).toEqual([["Release bot", "Publish <b>it</b>?"]]);
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "No" });
   await until(async () => (await shown(page)).length === 0);
-  // What came while the page was closed is told once it is open again.
+  // Questions asked while the page was closed are notified when it opens.
   await until(async () =>
     (await keptIn(page, "questions")).some(
       (question) => question.id === id && question.status === "answered",
@@ -74,7 +74,7 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   );
   await page.close();
   await ask(agent.send, { prompt: "Meanwhile?" });
-  // It learns of it once the person looks at something else again.
+  // It learns of them while another window has the focus.
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -91,7 +91,7 @@ webTest("a new question shows a notification, once it is wanted, until it is set
   expect(await shown(again)).toEqual([["Release bot", "Meanwhile?"]]);
 });
 
-webTest("no notification is shown while another page of it is looked at", async () => {
+webTest("no notification is shown while another tab has the focus", async () => {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person);
   const context = await openProfile(app.url, { as: person });
@@ -99,13 +99,13 @@ webTest("no notification is shown while another page of it is looked at", async 
   const page = await openTab(context, `${app.url}/#/account`);
   await untilLive(page);
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
-  await page.getByRole("switch", { name: "Notifications of new questions" }).check();
+  await page.getByRole("switch", { name: "Notifications for new questions" }).check();
   const looked_at = await openTab(context, `${app.url}/#/questions`);
   await untilLive(looked_at);
   await lookAt(looked_at, { away: [page] });
   await ask(agent.send, { prompt: "While looked at?" });
   await looked_at.getByText("While looked at?").waitFor();
-  // A page of this server that is not the person's shows no questions.
+  // Other pages of this server show no questions.
   const docs = await openTab(context, `${app.url}/docs`);
   await lookAt(docs, { away: [page, looked_at] });
   await ask(agent.send, { prompt: "While elsewhere?" });

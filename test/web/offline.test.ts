@@ -1,4 +1,4 @@
-/** The page while the server is away: it shows what it knew, says so, and catches up. */
+/** The page without its server: it shows saved data, says so, and catches up. */
 
 import { expect } from "bun:test";
 import { join } from "node:path";
@@ -21,10 +21,10 @@ import {
 
 const webTest = browserTests();
 
-const banner = /Offline\. You see what was known at \d\d:\d\d/;
+const banner = /Offline\. Last updated \d\d:\d\d/;
 
 webTest(
-  "the server is stopped and started under the page",
+  "the page works through a restart of the server",
   async () => {
     expectComplaints(/Failed to load resource|ERR_/);
     const env = {
@@ -37,7 +37,7 @@ webTest(
     await ask(agent.send, { prompt: "Still there?" });
     const page = await openPage(relay.url, { as: person, size: PHONE });
     await page.getByText("Still there?").waitFor();
-    // Kept for later: the files of the page, and what it knows.
+    // Wait until the page's files and data are saved.
     await until(() =>
       page.evaluate(() =>
         navigator.serviceWorker.ready.then((one) => one.active?.state === "activated"),
@@ -51,12 +51,12 @@ webTest(
     await page.getByText("Still there?").waitFor();
     await go(page, "tasks");
     await page.getByText("Before").waitFor();
-    // An answer cannot be given, and says so.
+    // An answer fails with a message.
     await go(page, "questions");
     await press(page.getByRole("button", { name: "Yes" }));
-    await page.getByRole("alert").getByText("cannot be reached").waitFor();
+    await page.getByRole("alert").getByText("Couldn't reach the server").waitFor();
 
-    // Opened anew, without a server.
+    // Reloaded without a server.
     await page.reload();
     await page.getByText(banner).waitFor();
     await page.getByText("Still there?").waitFor();
@@ -64,7 +64,7 @@ webTest(
     await page.getByText("Before").waitFor();
 
     const attempt = page.waitForRequest("**/v1/events");
-    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByRole("button", { name: "Retry" }).click();
     await attempt;
     relay = await startProcess(env);
     const task = await agent.send("POST /v1/tasks", { title: "After", status: "in_progress" });
@@ -73,7 +73,7 @@ webTest(
     await page.getByText("After").waitFor();
     expect(await page.getByText(banner).count()).toBe(0);
 
-    // And by itself, with what is gone meanwhile.
+    // Reconnects by itself, and drops what was deleted meanwhile.
     relay.kill("SIGKILL");
     await relay.exited;
     await page.getByText(banner).waitFor();
@@ -84,42 +84,39 @@ webTest(
     await page.getByText("Before").waitFor();
     await agent.send("POST /v1/tasks", { title: "Live again", status: "in_progress" });
     await page.getByText("Live again").waitFor();
-    // The token was in no line of the log and in no address.
+    // The token is in no log line and no address.
     expect(relay.log()).not.toContain(person.token);
     expect(page.url()).not.toContain("mca_");
   },
   60_000,
 );
 
-webTest(
-  "what happens while lists still come is not lost, and nothing deleted comes back",
-  async () => {
-    const app = await startTestApp();
-    const { person, agent } = await createPair(app.url);
-    const made: string[] = [];
-    for (let i = 0; i < 4; i++) made.push((await createTask(agent.send, { title: `No. ${i}` })).id);
-    const doomed = await createAgent(app.url, person, "Doomed");
-    await createTask(doomed.send, { title: "Its task" });
-    const page = await openHeldBack(app.url, person);
-    // The lists have been read at the server, and are on their way.
-    const { release } = page;
-    await agent.send(`DELETE /v1/tasks/${made[0]}`);
-    await agent.send(`PATCH /v1/tasks/${made[1]}`, { title: "Changed", status: "in_progress" });
-    await person.send(`DELETE /v1/keys/${doomed.key.id}`);
-    await createTask(agent.send, { title: "Added" });
-    await page.tab.getByText("Added").waitFor();
-    release();
-    await untilLive(page.tab);
-    for (const title of ["Changed", "Added", "No. 2", "No. 3"]) {
-      await page.tab.getByText(title, { exact: true }).waitFor();
-    }
-    for (const title of ["No. 0", "No. 1", "Its task"]) {
-      expect(await page.tab.getByText(title, { exact: true }).count()).toBe(0);
-    }
-  },
-);
+webTest("changes during a load are not lost, and deleted resources do not come back", async () => {
+  const app = await startTestApp();
+  const { person, agent } = await createPair(app.url);
+  const made: string[] = [];
+  for (let i = 0; i < 4; i++) made.push((await createTask(agent.send, { title: `No. ${i}` })).id);
+  const deleted = await createAgent(app.url, person, "Doomed");
+  await createTask(deleted.send, { title: "Its task" });
+  const page = await openHeldBack(app.url, person);
+  // The lists have been read at the server and are on their way.
+  const { release } = page;
+  await agent.send(`DELETE /v1/tasks/${made[0]}`);
+  await agent.send(`PATCH /v1/tasks/${made[1]}`, { title: "Changed", status: "in_progress" });
+  await person.send(`DELETE /v1/keys/${deleted.key.id}`);
+  await createTask(agent.send, { title: "Added" });
+  await page.tab.getByText("Added").waitFor();
+  release();
+  await untilLive(page.tab);
+  for (const title of ["Changed", "Added", "No. 2", "No. 3"]) {
+    await page.tab.getByText(title, { exact: true }).waitFor();
+  }
+  for (const title of ["No. 0", "No. 1", "Its task"]) {
+    expect(await page.tab.getByText(title, { exact: true }).count()).toBe(0);
+  }
+});
 
-/** A page whose lists of tasks were answered, and do not reach it until they are released. */
+/** A page whose lists of tasks are held back until they are released. */
 async function openHeldBack(url: string, person: Person) {
   const tab = await openPage(url);
   let release = () => {};
@@ -143,26 +140,29 @@ async function openHeldBack(url: string, person: Person) {
   return { tab, release };
 }
 
-webTest("the time left is the server's, also offline and where the clock is wrong", async () => {
-  expectComplaints(/Failed to load resource|ERR_/);
-  const app = await startTestApp();
-  const { person, agent } = await createPair(app.url);
-  await ask(agent.send, { prompt: "In time?", expires_in: 7_200 });
-  const page = await openPage(app.url);
-  await page.clock.install({ time: Date.now() - 3_600_000 });
-  await page.evaluate((token) => localStorage.setItem("relay.token", token), person.token);
-  await page.reload();
-  await untilLive(page);
-  const left = page.getByText(/^1 h 5\d min$/);
-  await left.waitFor();
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
-  // Until it is kept.
-  await page.clock.runFor(3_000);
-  await until(async () =>
-    (await keptIn(page, "about")).some(({ ahead }) => (ahead as number) > 3_500),
-  );
-  await page.context().setOffline(true);
-  await page.reload();
-  await page.getByText(/^Offline\./).waitFor();
-  await left.waitFor();
-});
+webTest(
+  "the remaining time follows the server's clock, also offline and with a wrong local clock",
+  async () => {
+    expectComplaints(/Failed to load resource|ERR_/);
+    const app = await startTestApp();
+    const { person, agent } = await createPair(app.url);
+    await ask(agent.send, { prompt: "In time?", expires_in: 7_200 });
+    const page = await openPage(app.url);
+    await page.clock.install({ time: Date.now() - 3_600_000 });
+    await page.evaluate((token) => localStorage.setItem("relay.token", token), person.token);
+    await page.reload();
+    await untilLive(page);
+    const left = page.getByText(/^1 h 5\d min$/);
+    await left.waitFor();
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
+    // Wait until it is saved.
+    await page.clock.runFor(3_000);
+    await until(async () =>
+      (await keptIn(page, "about")).some(({ ahead }) => (ahead as number) > 3_500),
+    );
+    await page.context().setOffline(true);
+    await page.reload();
+    await page.getByText(/^Offline\./).waitFor();
+    await left.waitFor();
+  },
+);

@@ -1,4 +1,4 @@
-/** The order of tasks that changes with each of them is the one that sorting all of them gives. */
+/** The incrementally sorted lists equal lists sorted from scratch. */
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -12,10 +12,10 @@ const fields = fc.record({
   created_at: fc.integer({ min: 0, max: 3 }),
   updated_at: fc.integer({ min: 0, max: 3 }),
 });
-/** A task that is made or changed, or one that goes. */
+/** A task that is created, changed or deleted. */
 const step = fc.record({ id: fc.integer({ min: 0, max: 8 }), task: fc.option(fields) });
 
-test("after any story each list is sorted, and holds what there is", () => {
+test("after any sequence of changes each list is sorted and complete", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const order = createTaskOrder();
@@ -49,7 +49,7 @@ test("after any story each list is sorted, and holds what there is", () => {
   );
 });
 
-test("a change that keeps a task's place does not make the list another", () => {
+test("a change that keeps a task's position does not change the list's version", () => {
   const order = createTaskOrder();
   const task = { id: "tsk_1", status: "todo", priority: "low", created_at: 1 } as Task;
   order.put(task, undefined);

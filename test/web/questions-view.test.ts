@@ -1,4 +1,4 @@
-/** Questions in the page, where a screen is touched and where there are long or many ones. */
+/** Questions on touch screens, long prompts, and many questions. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -9,7 +9,7 @@ import { browserTests, openPage, openProfile, PHONE, press, untilLive } from "./
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("on a screen that is touched, Enter is a new line of an answer", async () => {
+webTest("on touch screens Enter starts a new line of an answer", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "What then?", kind: "text" });
   const page = await openPage(app.url, { as: person, size: PHONE, touch: true });
@@ -26,29 +26,26 @@ webTest("on a screen that is touched, Enter is a new line of an answer", async (
   });
 });
 
-webTest(
-  "a long prompt that is settled shows its beginning, and all when that is wanted",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const { id } = await ask(agent.send, { prompt: `Begin. ${"word ".repeat(300)}The end.` });
-    await ask(agent.send, { prompt: "Short?" }).then((short: { id: string }) =>
-      agent.send(`DELETE /v1/questions/${short.id}`),
-    );
-    await agent.send(`DELETE /v1/questions/${id}`);
-    const page = await openPage(app.url, { as: person, size: PHONE });
-    const prompt = page.getByText("Begin.");
-    const height = () => prompt.evaluate((one) => one.clientHeight);
-    const lines = await height();
-    expect(lines).toBeLessThan(100);
-    await page.getByRole("button", { name: "Show all" }).click();
-    expect(await height()).toBeGreaterThan(lines * 3);
-    await page.getByRole("button", { name: "Show less" }).click();
-    expect(await height()).toBe(lines);
-    expect(await page.getByRole("button", { name: /^Show/ }).count()).toBe(1);
-  },
-);
+webTest("a long prompt in the history is cut and can be expanded", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: `Begin. ${"word ".repeat(300)}The end.` });
+  await ask(agent.send, { prompt: "Short?" }).then((short: { id: string }) =>
+    agent.send(`DELETE /v1/questions/${short.id}`),
+  );
+  await agent.send(`DELETE /v1/questions/${id}`);
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  const prompt = page.getByText("Begin.");
+  const height = () => prompt.evaluate((one) => one.clientHeight);
+  const lines = await height();
+  expect(lines).toBeLessThan(100);
+  await page.getByRole("button", { name: "Show all" }).click();
+  expect(await height()).toBeGreaterThan(lines * 3);
+  await page.getByRole("button", { name: "Show less" }).click();
+  expect(await height()).toBe(lines);
+  expect(await page.getByRole("button", { name: /^Show/ }).count()).toBe(1);
+});
 
-webTest("where older settled questions are left out, the page says so", async () => {
+webTest("the history says when older questions are left out", async () => {
   const { person, agent } = await createPair(app.url);
   for (let i = 0; i < 101; i++) {
     const { id } = await ask(agent.send, { prompt: `No. ${i}` });
@@ -57,7 +54,7 @@ webTest("where older settled questions are left out, the page says so", async ()
   const page = await openPage(app.url, { as: person });
   const more = page.getByRole("button", { name: "Show more" });
   await more.waitFor();
-  const said = page.getByText("Older ones are not shown.");
+  const said = page.getByText("Older questions aren't shown.");
   expect(await said.count()).toBe(0);
   while ((await more.count()) > 0) await more.click();
   await said.waitFor();
@@ -65,14 +62,14 @@ webTest("where older settled questions are left out, the page says so", async ()
   expect(await page.getByText("No. 0", { exact: true }).count()).toBe(0);
 });
 
-webTest("a new question is told to those who do not see it, several as a number", async () => {
+webTest("screen readers hear of a new question, and of several as a number", async () => {
   const { person, agent } = await createPair(app.url);
   await ask(agent.send, { prompt: "An old one?" });
   const page = await (await openProfile(app.url, { as: person })).newPage();
   await page.clock.install();
   await page.goto(app.url);
   await untilLive(page);
-  // Time goes on only with these frames, however slow the machine is.
+  // Time advances with these frames only, however slow the machine is.
   await page.clock.pauseAt(Date.now() + 10_000);
   const asked = async (...prompts: string[]) => {
     for (const prompt of prompts) await ask(agent.send, { prompt });
@@ -84,9 +81,9 @@ webTest("a new question is told to those who do not see it, several as a number"
     return page.locator("[role=status].sr-only").textContent();
   };
   expect(await page.locator("[role=status].sr-only").textContent()).toBe("");
-  const one = "A new question from \u2068agent\u2069";
+  const one = "New question from \u2068agent\u2069";
   expect(await asked("One?")).toBe(one);
-  // The same words are another element, so that they are read again.
+  // The same text is a new element, so that it is announced again.
   await page.getByText(one).evaluate((before) => before.classList.add("before"));
   expect(await asked("Two?")).toBe(one);
   expect(await page.locator(".before").count()).toBe(0);

@@ -1,4 +1,4 @@
-/** Questions in the page: live, answered by tap and by key, and gone when someone else was first. */
+/** Questions in the page: live, answered by mouse and keyboard, and closed elsewhere. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -19,14 +19,14 @@ const webTest = browserTests();
 const app = await startTestApp();
 
 const card = (page: Page, text: string) => page.locator("article", { hasText: text });
-const settled = (page: Page, text: string) =>
-  page.locator("section", { hasText: "Settled" }).locator("li", { hasText: text });
+const inHistory = (page: Page, text: string) =>
+  page.locator("section", { hasText: "History" }).locator("li", { hasText: text });
 
-webTest("what an agent asks is there at once, with who, where and until when", async () => {
+webTest("a question appears at once, with agent, host and time left", async () => {
   const { person } = await createPair(app.url);
   const agent = await createAgent(app.url, person, "Release bot");
   const page = await openPage(app.url, { as: person, size: PHONE });
-  await page.getByText("Nothing waits for you").waitFor();
+  await page.getByText("All caught up").waitFor();
   const task = await agent.send(
     "POST /v1/tasks",
     { title: "Release" },
@@ -40,13 +40,13 @@ webTest("what an agent asks is there at once, with who, where and until when", a
   const timer = card(page, "Publish it?").getByRole("timer");
   const first = await timer.textContent();
   expect(first).toMatch(/^1:(30|2\d)$/);
-  // It runs down by itself.
+  // The countdown runs.
   await page.waitForFunction(
     ([from]) => document.querySelector("[role=timer]")?.textContent !== from,
     [first],
   );
   await press(card(page, "Publish it?").getByRole("button", { name: "Yes" }));
-  await settled(page, "Publish it?").getByText("Answered").waitFor();
+  await inHistory(page, "Publish it?").getByText("Answered").waitFor();
   expect(await card(page, "Publish it?").count()).toBe(0);
   expect((await agent.send(`GET /v1/questions/${id}`)).body).toMatchObject({
     status: "answered",
@@ -54,7 +54,7 @@ webTest("what an agent asks is there at once, with who, where and until when", a
   });
 });
 
-webTest("an answer reaches the agent that waits, a choice and a text too", async () => {
+webTest("an answer reaches the waiting agent: confirm, choice and text", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person });
   const choice = agent.send("POST /v1/questions?wait=50", {
@@ -70,10 +70,10 @@ webTest("an answer reaches the agent that waits, a choice and a text too", async
   await box.fill("Because\nof this");
   await press(card(page, "Why?").getByRole("button", { name: "Send" }));
   expect((await typed).body.answer).toBe("Because\nof this");
-  await settled(page, "Why?").getByText("Because").waitFor();
+  await inHistory(page, "Why?").getByText("Because").waitFor();
 });
 
-webTest("the keyboard alone answers, and the focus goes on to the next question", async () => {
+webTest("the keyboard answers, and the focus moves to the next question", async () => {
   const { person, agent } = await createPair(app.url);
   const asked = [
     await ask(agent.send, { prompt: "One?", expires_in: 100 }),
@@ -107,7 +107,7 @@ webTest("the keyboard alone answers, and the focus goes on to the next question"
   await page.keyboard.press("n");
   await gone("One?");
   await cardFocused("Two?");
-  // As it has just got the focus, no key is taken for an answer to it; nor is one held down.
+  // Keys right after the focus moved, and keys held down, do not answer.
   await page.keyboard.down("1");
   await untilSteady(card(page, "Two?"));
   await page.keyboard.down("1");
@@ -116,7 +116,7 @@ webTest("the keyboard alone answers, and the focus goes on to the next question"
   await gone("Two?");
   await cardFocused("Three?");
   await card(page, "Three?").getByRole("textbox").focus();
-  // In the text the keys are text.
+  // In the text field the keys type text.
   await page.keyboard.type("yn1");
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("k");
@@ -139,7 +139,7 @@ webTest("the keyboard alone answers, and the focus goes on to the next question"
   ]);
 });
 
-webTest("two browsers: what one answers disappears from the other by itself", async () => {
+webTest("a question answered in one browser disappears from the other", async () => {
   const { person, agent } = await createPair(app.url);
   const [desk, phone] = [
     await openPage(app.url, { as: person }),
@@ -149,29 +149,29 @@ webTest("two browsers: what one answers disappears from the other by itself", as
   for (const page of [desk, phone]) await card(page, "Who is first?").waitFor();
   await press(phone.getByRole("button", { name: "No" }));
   for (const page of [desk, phone]) {
-    await settled(page, "Who is first?").getByText("No", { exact: true }).waitFor();
+    await inHistory(page, "Who is first?").getByText("No", { exact: true }).waitFor();
     expect(await card(page, "Who is first?").count()).toBe(0);
     expect(await page.title()).toBe("Questions · Relay");
   }
 });
 
-webTest("an answer that comes second says so, and shows how it ended", async () => {
+webTest("a second answer is refused, and the page shows the first", async () => {
   expectComplaints(/409/);
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Late?" });
   const page = await openPage(app.url, { as: person });
   await card(page, "Late?").waitFor();
-  // The page does not hear of it: its stream is held back, and the answer of another comes first.
+  // The page's stream is held back, and someone else answers first.
   await page.route("**/trpc/questions.answer", async (route) => {
     await person.send(`POST /v1/questions/${id}/answer`, { answer: "No" });
     await route.continue();
   });
   await press(page.getByRole("button", { name: "Yes" }));
-  await page.getByText("This question has been settled already.").waitFor();
-  await settled(page, "Late?").getByText("No", { exact: true }).waitFor();
+  await page.getByText("This question is no longer open.").waitFor();
+  await inHistory(page, "Late?").getByText("No", { exact: true }).waitFor();
 });
 
-webTest("an answer that fails stays to be tried again", async () => {
+webTest("a failed answer can be sent again", async () => {
   expectComplaints(/ERR_FAILED/);
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Try?", kind: "text" });
@@ -179,14 +179,17 @@ webTest("an answer that fails stays to be tried again", async () => {
   await page.route("**/trpc/questions.answer", (route) => route.abort(), { times: 1 });
   await card(page, "Try?").getByRole("textbox").fill("words");
   await page.keyboard.press("Enter");
-  await card(page, "Try?").getByRole("alert").getByText("Try again without a change").waitFor();
+  await card(page, "Try?")
+    .getByRole("alert")
+    .getByText("Try again; it won't be sent twice")
+    .waitFor();
   expect(await card(page, "Try?").getByRole("textbox").inputValue()).toBe("words");
   await page.keyboard.press("Enter");
-  await settled(page, "Try?").getByText("words").waitFor();
+  await inHistory(page, "Try?").getByText("words").waitFor();
   expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("words");
 });
 
-webTest("a question that is withdrawn, with its task too, is settled in the page", async () => {
+webTest("a question cancelled by its agent or with its task moves to the history", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person });
   const task = await createTask(agent.send);
@@ -196,10 +199,10 @@ webTest("a question that is withdrawn, with its task too, is settled in the page
   await agent.send(`DELETE /v1/questions/${id}`);
   await agent.send(`DELETE /v1/tasks/${task.id}`);
   for (const text of ["Mine?", "The task's?"])
-    await settled(page, text).getByText("Withdrawn").waitFor();
+    await inHistory(page, text).getByText("Cancelled").waitFor();
 });
 
-webTest("when a question goes by itself, the focus goes to no answer of another", async () => {
+webTest("a question that disappears never passes the focus to another one's answers", async () => {
   const { person, agent } = await createPair(app.url);
   const first = await ask(agent.send, { prompt: "One?", expires_in: 100 });
   const second = await ask(agent.send, { prompt: "Two?", kind: "text", expires_in: 200 });
@@ -208,17 +211,17 @@ webTest("when a question goes by itself, the focus goes to no answer of another"
   const headingFocused = () => page.waitForFunction(() => document.activeElement?.tagName === "H1");
   await card(page, "One?").getByRole("button", { name: "Yes" }).focus();
   await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
-  await page.getByRole("status").getByText("Answered elsewhere.").waitFor();
+  await page.getByRole("status").getByText("Question answered elsewhere.").waitFor();
   await headingFocused();
   await page.keyboard.press("Enter");
   await page.keyboard.press("y");
-  // Words that were typed do not go without a word, wherever the focus is.
+  // Unsent text is reported, wherever the focus is.
   await card(page, "Two?").getByRole("textbox").fill("half of an ans");
   await card(page, "Three?").getByRole("button", { name: "Yes" }).focus();
   await agent.send(`DELETE /v1/questions/${second.id}`);
-  await page.getByText("Withdrawn. What you typed was not sent.").waitFor();
+  await page.getByText("Question cancelled. Your draft wasn't sent.").waitFor();
   expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("Yes");
-  // The last one too.
+  // For the last question too.
   await agent.send(`DELETE /v1/questions/${third.id}`);
   await headingFocused();
   for (const { id } of [second, third]) {
@@ -226,7 +229,7 @@ webTest("when a question goes by itself, the focus goes to no answer of another"
   }
 });
 
-webTest("a press on what has just come or moved there is not taken", async () => {
+webTest("clicks on items that have just appeared or moved are ignored", async () => {
   const { person, agent } = await createPair(app.url);
   const below = await ask(agent.send, { prompt: "Below?", expires_in: 300 });
   const page = await openPage(app.url, { as: person });
@@ -236,7 +239,7 @@ webTest("a press on what has just come or moved there is not taken", async () =>
   page.on("request", (request) => {
     if (request.url().includes("questions.answer")) calls++;
   });
-  // The moment that it is there, it is pressed by the page itself: no test could be as quick.
+  // The page itself clicks in the first frame: a test could not be as quick.
   await page.evaluate(() => {
     const pressed = new MutationObserver(() => {
       const cards = document.querySelectorAll("article");
@@ -253,22 +256,22 @@ webTest("a press on what has just come or moved there is not taken", async () =>
   const above = await ask(agent.send, { prompt: "Above?", expires_in: 200 });
   await card(page, "Above?").waitFor();
   await untilSteady(yes("Above?"));
-  // The second press of a double click is not meant for what comes up under it.
+  // The second click of a double click does not hit what moves up under it.
   await yes("Above?").dispatchEvent("click", { detail: 2 });
   expect(calls).toBe(0);
   await yes("Above?").dblclick();
-  await settled(page, "Above?").getByText("Answered").waitFor();
+  await inHistory(page, "Above?").getByText("Answered").waitFor();
   await untilSteady(yes("Below?"));
   expect(calls).toBe(1);
   expect((await agent.send(`GET /v1/questions/${below.id}`)).body.status).toBe("pending");
   expect((await agent.send(`GET /v1/questions/${above.id}`)).body.answer).toBe("Yes");
 });
 
-webTest("an answer that the server does not confirm in time is said to be in doubt", async () => {
+webTest("an unconfirmed answer is reported as such", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Slow?" });
   const context = await openProfile(app.url, { as: person });
-  // The time limit of calls, a hundred times as short.
+  // The time limit of calls, divided by 100.
   await context.addInitScript(() => {
     const real = AbortSignal.timeout.bind(AbortSignal);
     AbortSignal.timeout = (limit) => {
@@ -292,7 +295,10 @@ webTest("an answer that the server does not confirm in time is said to be in dou
     document.title = "Impatient";
   });
   await press(page.getByRole("button", { name: "Yes" }));
-  await card(page, "Slow?").getByRole("alert").getByText("Try again without a change").waitFor();
+  await card(page, "Slow?")
+    .getByRole("alert")
+    .getByText("Try again; it won't be sent twice")
+    .waitFor();
   release();
   expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
 });

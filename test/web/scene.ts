@@ -1,17 +1,17 @@
-/** An account as a person may have it, for looking at every view. */
+/** A realistic account, for looking at every view. */
 
 import { createAgent, createPerson, createTask, DEVICE, type Person } from "../support/client.ts";
 
 export interface Scene {
   readonly person: Person;
-  /** Name of a view -> its place. */
+  /** Name of a view -> its address. */
   readonly views: Readonly<Record<string, string>>;
 }
 
-/** Fills a new account at this server. */
+/** Creates and fills a new account. */
 export async function createScene(url: string): Promise<Scene> {
   const person = await createPerson(url);
-  const laptop = await createAgent(url, person, "Claude on the laptop");
+  const laptop = await createAgent(url, person, "Claude on my laptop");
   const release = await createAgent(url, person, "Release bot");
   const research = await createAgent(url, person, "Research");
   const hosts = new Map([
@@ -37,8 +37,8 @@ export async function createScene(url: string): Promise<Scene> {
   for (const title of ["Write the release notes", "Rename the staging database"]) {
     await task(release, { title, status: "done" });
   }
-  await task(laptop, { title: "Try the new compiler", status: "cancelled" });
-  await task(research, { title: "Collect the questions of the interviews", priority: "low" });
+  await task(laptop, { title: "Try out the new compiler", status: "cancelled" });
+  await task(research, { title: "Collect the interview questions", priority: "low" });
   await task(laptop, { title: "Find out why the nightly import is slow" });
   await task(release, { title: "Update the changelog", priority: "high" });
   await task(
@@ -51,30 +51,30 @@ export async function createScene(url: string): Promise<Scene> {
     {
       title: "Move the billing service to the new API",
       description:
-        "Replace the client. Keep the old one behind a flag until the numbers agree for a week.",
+        "Replace the client. Keep the old one behind a flag until the numbers match for a week.",
       status: "in_progress",
       priority: "high",
     },
-    { progress: 62, status_note: "Comparing the invoices of October" },
+    { progress: 62, status_note: "Comparing the October invoices" },
   );
   await task(
     release,
     { title: "Release version 2.4", status: "in_progress", priority: "urgent" },
-    { progress: 88, status_note: "Waiting for the last checks" },
+    { progress: 88, status_note: "Waiting for the final checks" },
   );
-  await createTask(person.send, { title: "Read the feedback of June", key_id: laptop.key.id });
+  await createTask(person.send, { title: "Read the June feedback", key_id: laptop.key.id });
 
   await asked(
     research,
     {
-      prompt: "Which of the two reports shall I send to the team?",
+      prompt: "Which report should I send to the team?",
       kind: "choice",
       options: ["The short one", "The long one"],
     },
     "The short one",
   );
-  await asked(laptop, { prompt: "May I delete the branches that were merged in May?" }, "Yes");
-  const late = { prompt: "May I merge the dependency updates?" };
+  await asked(laptop, { prompt: "Can I delete the branches that were merged in May?" }, "Yes");
+  const late = { prompt: "Can I merge the dependency updates?" };
   const { id } = await post(laptop, "/v1/questions", late);
   await laptop.send(`DELETE /v1/questions/${id}`);
   await asked(release, {
@@ -82,20 +82,21 @@ export async function createScene(url: string): Promise<Scene> {
     expires_in: 300,
   });
   await asked(laptop, {
-    prompt: "The October invoices differ in 3 of 1,204 cases, all by rounding. How shall I go on?",
+    prompt:
+      "The October invoices differ in 3 of 1,204 cases, all due to rounding. How should I proceed?",
     kind: "choice",
     options: ["Round as before", "Use the new rounding", "Stop and wait for me"],
     task_id: billing,
     expires_in: 1_800,
   });
   await asked(research, {
-    prompt: "What may the database cost a month, roughly?",
+    prompt: "Roughly how much can the database cost per month?",
     kind: "text",
     expires_in: 7_200,
   });
 
   await laptop.send("GET /v1/tasks/x");
-  const text = "Please leave the tests of the old client in place for now.";
+  const text = "Please keep the old client's tests for now.";
   await person.send("POST /v1/messages", { key_id: laptop.key.id, text });
   const body = { ...DEVICE, apns_token: "aa01" };
   await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, body);

@@ -1,4 +1,4 @@
-/** Who is signed in, when the network or another tab makes that hard to know. */
+/** Sessions under network failures and several tabs. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -10,7 +10,7 @@ const webTest = browserTests();
 const app = await startTestApp();
 
 webTest(
-  "signing out with a token in doubt replaces it first, so that the new one is seen",
+  "signing out during an unconfirmed replacement finishes it first and shows the new token",
   async () => {
     expectComplaints(/Failed to load resource|ERR_|401/);
     const person = await createPerson(app.url);
@@ -24,17 +24,17 @@ webTest(
       },
       { times: 1 },
     );
-    await page.getByRole("button", { name: "Replace the token" }).click();
+    await page.getByRole("button", { name: "Replace token" }).click();
     const dialog = page.getByRole("alertdialog");
-    await dialog.getByRole("button", { name: "Replace token" }).click();
-    await dialog.getByRole("alert").getByText("not known whether this was done").waitFor();
+    await dialog.getByRole("button", { name: "Replace" }).click();
+    await dialog.getByRole("alert").getByText("may have been saved").waitFor();
     await page.keyboard.press("Escape");
-    // Both tokens are there to be copied.
+    // Both tokens can be copied.
     await page.getByText("Keep both").waitFor();
     await page.getByRole("button", { name: "Show new account token" }).click();
     const next = await page.evaluate(() => localStorage.getItem("relay.next-token"));
     await page.getByText(next!).waitFor();
-    // Offline nobody can be signed out; and then the new token is kept.
+    // Signing out fails while offline, and the new token is kept.
     await page.getByRole("button", { name: "Sign out" }).click();
     await dialog.getByRole("button", { name: "Sign out" }).click();
     await dialog.getByRole("alert").waitFor();
@@ -50,7 +50,7 @@ webTest(
   },
 );
 
-webTest("a refusal that is not the server's signs nobody out", async () => {
+webTest("a 401 that is not from Relay does not sign out", async () => {
   expectComplaints(/Failed to load resource/);
   const { person, agent } = await createPair(app.url);
   await agent.send("POST /v1/tasks", { title: "Kept", status: "in_progress" });
@@ -73,26 +73,26 @@ webTest("a refusal that is not the server's signs nobody out", async () => {
   await page.getByText("Kept").waitFor();
 });
 
-webTest("while nothing comes, the page says how old it is", async () => {
+webTest("without a response the page shows the age of its data", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const { person, agent } = await createPair(app.url);
   await agent.send("POST /v1/questions", { prompt: "Kept?" });
   const page = await openPage(app.url, { as: person });
   await page.getByText("Kept?").waitFor();
   await until(async () => (await keptIn(page, "questions")).length > 0);
-  // Nothing refuses the connection, and nothing answers.
+  // The connection is open, and nothing responds.
   await page.route("**/v1/events", () => {});
   await page.clock.install();
   await page.reload();
   await page.getByText("Kept?").waitFor();
   await page.clock.runFor(4_500);
-  await page.getByText(/^Connecting\. You see what was known at/).waitFor();
+  await page.getByText(/^Connecting\. Last updated/).waitFor();
   await page.clock.runFor(12_000);
   await page.clock.runFor(12_000);
-  await page.getByText(/^Offline\. You see what was known at/).waitFor();
+  await page.getByText(/^Offline\. Last updated/).waitFor();
 });
 
-webTest("what the server refuses to replace is not in doubt", async () => {
+webTest("a refused replacement of the token leaves the old one in force", async () => {
   expectComplaints(/Failed to load resource/);
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person, at: "#/account" });
@@ -103,20 +103,20 @@ webTest("what the server refuses to replace is not in doubt", async () => {
       route.fulfill({ status: 429, json: { error: { message: "busy", code: -32603, data } } }),
     { times: 1 },
   );
-  await page.getByRole("button", { name: "Replace the token" }).click();
+  await page.getByRole("button", { name: "Replace token" }).click();
   const dialog = page.getByRole("alertdialog");
-  await dialog.getByRole("button", { name: "Replace token" }).click();
+  await dialog.getByRole("button", { name: "Replace" }).click();
   await dialog.getByRole("alert").getByText("Too many requests").waitFor();
   await page.keyboard.press("Escape");
   await untilLive(page);
   expect(await page.getByText("Keep both").count()).toBe(0);
   await page.getByRole("button", { name: "Sign out" }).click();
   await dialog.getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("You are signed out").waitFor();
+  await page.getByText("You're signed out").waitFor();
   expect((await person.send("GET /v1/account")).status).toBe(200);
 });
 
-webTest("two tabs that replace the token at once both go on, with the same one", async () => {
+webTest("two tabs that replace the token at once continue with the same one", async () => {
   expectComplaints(/401/);
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/account" });
@@ -124,11 +124,11 @@ webTest("two tabs that replace the token at once both go on, with the same one",
   await tab.goto(`${app.url}/#/account`);
   await untilLive(tab);
   for (const one of [page, tab]) {
-    await one.getByRole("button", { name: "Replace the token" }).click();
+    await one.getByRole("button", { name: "Replace token" }).click();
   }
   const replace = (one: typeof page) =>
-    one.getByRole("alertdialog").getByRole("button", { name: "Replace token" }).click();
-  // The first one's answer comes after the other one has followed.
+    one.getByRole("alertdialog").getByRole("button", { name: "Replace" }).click();
+  // The response to the first tab arrives after the second tab has followed.
   await page.route("**/trpc/accounts.replaceToken", async (route) => {
     const response = await route.fetch();
     await until(() =>

@@ -1,4 +1,4 @@
-/** Several tabs of one browser: they leave connections for each other. */
+/** Several tabs of one browser share connections. */
 
 import { expect } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -10,10 +10,10 @@ import { browserTests, openProfile, untilLive } from "./browser.ts";
 const webTest = browserTests();
 const app = await startTestApp();
 
-/** Seconds after which a tab that nobody looks at gives up its stream. */
+/** Seconds after which a hidden tab gives up its stream. */
 const GRACE = 5;
 
-/** A tab, and how many streams it has open. */
+/** A tab, and the number of streams it has open. */
 async function openCounted(context: BrowserContext) {
   const tab = await context.newPage();
   await tab.clock.install();
@@ -26,69 +26,66 @@ async function openCounted(context: BrowserContext) {
   return { tab, streams: () => open.size };
 }
 
-/** The person turns to the tab, or away from it: a browser without windows does not tell. */
-async function look(tab: Page, at: boolean): Promise<void> {
+/** Shows or hides the tab: a headless browser does not do so itself. */
+async function setVisible(tab: Page, at: boolean): Promise<void> {
   await tab.evaluate((seen) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => !seen });
     document.dispatchEvent(new Event("visibilitychange"));
   }, at);
 }
 
-webTest(
-  "of many tabs, those that are looked at have a stream, and one for the others",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const context = await openProfile(app.url, { as: person });
-    const tabs: Awaited<ReturnType<typeof openCounted>>[] = [];
-    // One more than the connections that a browser has to a server.
-    for (let i = 0; i < 7; i++) {
-      const counted = await openCounted(context);
-      await untilLive(counted.tab);
-      tabs.push(counted);
-      if (i === 6) break;
-      await look(counted.tab, false);
-      await counted.tab.clock.fastForward(GRACE * 1_000 + 100);
-    }
-    const counts = () => tabs.map(({ streams }) => streams());
-    await until(async () => counts().join() === "1,0,0,0,0,0,1");
+webTest("visible tabs have a stream each, and hidden ones share the leader's", async () => {
+  const { person, agent } = await createPair(app.url);
+  const context = await openProfile(app.url, { as: person });
+  const tabs: Awaited<ReturnType<typeof openCounted>>[] = [];
+  // One more tab than a browser has connections to a server.
+  for (let i = 0; i < 7; i++) {
+    const counted = await openCounted(context);
+    await untilLive(counted.tab);
+    tabs.push(counted);
+    if (i === 6) break;
+    await setVisible(counted.tab, false);
+    await counted.tab.clock.fastForward(GRACE * 1_000 + 100);
+  }
+  const counts = () => tabs.map(({ streams }) => streams());
+  await until(async () => counts().join() === "1,0,0,0,0,0,1");
 
-    // The last one is as live as if it were alone, and can act.
-    const last = tabs[6]!.tab;
-    const first = tabs[0]!.tab;
-    await createTask(agent.send, { title: "Seen at once", status: "in_progress" });
-    await last.getByText("Seen at once").waitFor();
-    await last.getByRole("button", { name: "Finish: Seen at once" }).focus();
-    await last.keyboard.press("Enter");
-    await last.getByText("Finished").waitFor();
-    // The one that stands for the others counts, and those do not say what they do not know.
-    await ask(agent.send, { prompt: "Who is there?" });
-    await first.waitForFunction(() => document.title === "(1) Tasks · Relay");
-    expect(await tabs[1]!.tab.title()).toBe("Tasks · Relay");
+  // The last one is as live as if it were alone, and can act.
+  const last = tabs[6]!.tab;
+  const first = tabs[0]!.tab;
+  await createTask(agent.send, { title: "Seen at once", status: "in_progress" });
+  await last.getByText("Seen at once").waitFor();
+  await last.getByRole("button", { name: "Finish: Seen at once" }).focus();
+  await last.keyboard.press("Enter");
+  await last.getByText("Task finished").waitFor();
+  // The leader shows the count; paused tabs do not.
+  await ask(agent.send, { prompt: "Who is there?" });
+  await first.waitForFunction(() => document.title === "(1) Tasks · Relay");
+  expect(await tabs[1]!.tab.title()).toBe("Tasks · Relay");
 
-    // One that is looked at again catches up.
-    await look(tabs[3]!.tab, true);
-    await untilLive(tabs[3]!.tab);
-    await tabs[3]!.tab.waitForFunction(() => document.title === "(1) Tasks · Relay");
-    await look(tabs[3]!.tab, false);
-    await tabs[3]!.tab.clock.fastForward(GRACE * 1_000 + 100);
-    await until(async () => counts().join() === "1,0,0,0,0,0,1");
+  // A tab that becomes visible catches up.
+  await setVisible(tabs[3]!.tab, true);
+  await untilLive(tabs[3]!.tab);
+  await tabs[3]!.tab.waitForFunction(() => document.title === "(1) Tasks · Relay");
+  await setVisible(tabs[3]!.tab, false);
+  await tabs[3]!.tab.clock.fastForward(GRACE * 1_000 + 100);
+  await until(async () => counts().join() === "1,0,0,0,0,0,1");
 
-    // When the one that stands for the others is closed, another one does.
-    await first.close();
-    await until(
-      async () =>
-        counts()
-          .slice(1, 6)
-          .reduce((sum, one) => sum + one) === 1,
-    );
-    const next = tabs.slice(1, 6).find(({ streams }) => streams() === 1)!;
-    await next.tab.waitForFunction(() => document.title === "(1) Tasks · Relay");
-    await ask(agent.send, { prompt: "And now?" });
-    await next.tab.waitForFunction(() => document.title === "(2) Tasks · Relay");
-  },
-);
+  // When the leader is closed, another tab leads.
+  await first.close();
+  await until(
+    async () =>
+      counts()
+        .slice(1, 6)
+        .reduce((sum, one) => sum + one) === 1,
+  );
+  const next = tabs.slice(1, 6).find(({ streams }) => streams() === 1)!;
+  await next.tab.waitForFunction(() => document.title === "(1) Tasks · Relay");
+  await ask(agent.send, { prompt: "And now?" });
+  await next.tab.waitForFunction(() => document.title === "(2) Tasks · Relay");
+});
 
-webTest("a tab that nobody looks at stays live after a new sign-in too", async () => {
+webTest("a hidden tab stays live after a new sign-in", async () => {
   const { person, agent } = await createPair(app.url);
   const context = await openProfile(app.url, { as: person });
   const { tab } = await openCounted(context);
@@ -96,33 +93,33 @@ webTest("a tab that nobody looks at stays live after a new sign-in too", async (
   await tab.getByRole("link", { name: "Account" }).click();
   await tab.getByRole("button", { name: "Sign out" }).click();
   await tab.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
-  await tab.getByLabel("I have a token").fill(person.token);
+  await tab.getByLabel("Account token").fill(person.token);
   await tab.getByRole("button", { name: "Sign in" }).click();
   await untilLive(tab);
-  await look(tab, false);
+  await setVisible(tab, false);
   await tab.clock.fastForward(GRACE * 1_000 + 100);
   await ask(agent.send, { prompt: "Still there?" });
   await tab.waitForFunction(() => document.title === "(1) Questions · Relay");
 });
 
-webTest("a tab that comes back says nothing of what another one has counted already", async () => {
+webTest("a tab that becomes visible does not announce questions again", async () => {
   const { person, agent } = await createPair(app.url);
   const context = await openProfile(app.url, { as: person });
   const { tab: first } = await openCounted(context);
   await untilLive(first);
   const { tab: second } = await openCounted(context);
   await untilLive(second);
-  await look(second, false);
+  await setVisible(second, false);
   await second.clock.fastForward(GRACE * 1_000 + 100);
   await second.locator("[data-link=resting]").waitFor({ state: "attached" });
   await ask(agent.send, { prompt: "Who is there?" });
   const said = (tab: Page) => tab.getByRole("status").getByText("has a question");
   await said(first).waitFor();
-  await look(second, true);
+  await setVisible(second, true);
   await untilLive(second);
   await second.waitForFunction(() => document.title === "(1) Tasks · Relay");
   expect(await said(second).count()).toBe(0);
-  // What comes from now on is told.
+  // From now on, new questions are announced.
   await ask(agent.send, { prompt: "And now?" });
   await said(second).waitFor();
 });

@@ -1,4 +1,4 @@
-/** Deleting a task in the page: of the task that is asked about, once, and nobody is moved by it late. */
+/** Deleting a task: the confirmation applies to one task, and late responses do not navigate. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -10,19 +10,19 @@ const webTest = browserTests();
 const app = await startTestApp();
 
 const sheet = (page: Page) => page.getByRole("dialog");
-const question = (page: Page) => page.getByRole("alertdialog");
-const confirm = (page: Page) => question(page).getByRole("button", { name: "Delete task" });
-const placeOf = (page: Page) => new URL(page.url()).hash;
+const confirmation = (page: Page) => page.getByRole("alertdialog");
+const confirm = (page: Page) => confirmation(page).getByRole("button", { name: "Delete task" });
+const hashOf = (page: Page) => new URL(page.url()).hash;
 
 async function askAbout(page: Page, title: string): Promise<void> {
   await page.getByRole("link", { name: title }).click();
   await sheet(page).getByRole("button", { name: "Delete" }).click();
-  await question(page)
+  await confirmation(page)
     .getByRole("heading", { name: `Delete ${title}?` })
     .waitFor();
 }
 
-/** Holds back what the page asks of this procedure; the result lets it go, or has it fail. */
+/** Holds back requests of this procedure; the result releases them or fails them. */
 async function hold(page: Page, procedure: string): Promise<(how?: "fail") => void> {
   let release: (how?: "fail") => void = () => {};
   const held = new Promise<"fail" | undefined>((resolve) => {
@@ -35,7 +35,7 @@ async function hold(page: Page, procedure: string): Promise<(how?: "fail") => vo
   return release;
 }
 
-/** An account with two tasks, and what was visited before their list. */
+/** An account with two tasks, and a page with some history. */
 async function open() {
   const { person, agent } = await createPair(app.url);
   const first = await createTask(agent.send, { title: "First" });
@@ -48,58 +48,58 @@ async function open() {
   return { agent, first, page, left };
 }
 
-webTest("the question goes with its task, and is not asked of the next one", async () => {
+webTest("the confirmation closes with its task and does not apply to the next one", async () => {
   const { agent, first, page, left } = await open();
   await askAbout(page, "First");
   await agent.send(`DELETE /v1/tasks/${first.id}`);
-  await question(page).waitFor({ state: "detached" });
-  await sheet(page).getByText("not any more").waitFor();
+  await confirmation(page).waitFor({ state: "detached" });
+  await sheet(page).getByText("Task not found").waitFor();
   await page.keyboard.press("Escape");
   await sheet(page).waitFor({ state: "detached" });
   await page.getByRole("link", { name: "Second" }).click();
   await sheet(page).getByRole("button", { name: "Delete" }).waitFor();
-  expect(await question(page).count()).toBe(0);
+  expect(await confirmation(page).count()).toBe(0);
   expect(await left()).toEqual(["Second"]);
 });
 
-webTest("back closes the question with its task", async () => {
+webTest("going back closes the confirmation with its task", async () => {
   const { page, left } = await open();
   await askAbout(page, "First");
   await page.goBack();
-  await question(page).waitFor({ state: "detached" });
+  await confirmation(page).waitFor({ state: "detached" });
   await sheet(page).waitFor({ state: "detached" });
   await page.goForward();
   await sheet(page).getByRole("button", { name: "Delete" }).waitFor();
-  expect(await question(page).count()).toBe(0);
+  expect(await confirmation(page).count()).toBe(0);
   expect(await left()).toHaveLength(2);
 });
 
-webTest("the question stays while the task is being deleted, and for why it was not", async () => {
+webTest("the confirmation stays while the task is being deleted, and shows a failure", async () => {
   expectComplaints(/Failed to load resource/);
   const { page, left } = await open();
   const release = await hold(page, "tasks.delete");
   await askAbout(page, "First");
   await confirm(page).click();
   await page.keyboard.press("Escape");
-  expect(await question(page).getByRole("button", { name: "Keep" }).isDisabled()).toBe(true);
+  expect(await confirmation(page).getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
   release("fail");
-  await question(page).getByRole("alert").waitFor();
+  await confirmation(page).getByRole("alert").waitFor();
   await page.keyboard.press("Escape");
-  await question(page).waitFor({ state: "detached" });
-  expect(placeOf(page)).toStartWith("#/tasks/");
+  await confirmation(page).waitFor({ state: "detached" });
+  expect(hashOf(page)).toStartWith("#/tasks/");
   await page.unroute("**/trpc/tasks.delete");
-  // The next time it is a new question.
+  // The confirmation can be opened again.
   await sheet(page).getByRole("button", { name: "Delete" }).click();
-  await question(page).waitFor();
-  expect(await question(page).getByRole("alert").count()).toBe(0);
+  await confirmation(page).waitFor();
+  expect(await confirmation(page).getByRole("alert").count()).toBe(0);
   await confirm(page).click();
   await page.getByText("Task deleted").waitFor();
   await sheet(page).waitFor({ state: "detached" });
-  expect(placeOf(page)).toBe("#/tasks");
+  expect(hashOf(page)).toBe("#/tasks");
   expect(await left()).toEqual(["Second"]);
 });
 
-webTest("an answer that comes late moves nobody", async () => {
+webTest("a late response does not navigate", async () => {
   const { page } = await open();
   const release = await hold(page, "tasks.delete");
   await askAbout(page, "First");
@@ -108,14 +108,14 @@ webTest("an answer that comes late moves nobody", async () => {
   await sheet(page).waitFor({ state: "detached" });
   await page.getByRole("link", { name: "Second" }).click();
   await sheet(page).getByRole("button", { name: "Delete" }).waitFor();
-  const place = placeOf(page);
+  const hash = hashOf(page);
   release();
   await page.getByText("Task deleted").waitFor();
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
-  expect(placeOf(page)).toBe(place);
+  expect(hashOf(page)).toBe(hash);
 });
 
-webTest("a deletion that fails after its sheet was left is told", async () => {
+webTest("a deletion that fails after its sheet was closed shows a toast", async () => {
   expectComplaints(/Failed to load resource/);
   const { page } = await open();
   const release = await hold(page, "tasks.delete");
@@ -124,7 +124,7 @@ webTest("a deletion that fails after its sheet was left is told", async () => {
   await page.goBack();
   await sheet(page).waitFor({ state: "detached" });
   release("fail");
-  await page.getByText(/^Delete task: The server cannot be reached/).waitFor();
+  await page.getByText(/^Delete task: Couldn't reach the server/).waitFor();
   await page.getByRole("link", { name: "First" }).waitFor();
 });
 
@@ -132,7 +132,7 @@ webTest("closing twice goes back once", async () => {
   const { page } = await open();
   await page.getByRole("link", { name: "First" }).click();
   await sheet(page).waitFor();
-  // The page itself presses: no test could be as quick.
+  // The page itself clicks: a test could not be as quick.
   await sheet(page)
     .getByRole("button", { name: "Close" })
     .evaluate((button: HTMLElement) => {
@@ -141,10 +141,10 @@ webTest("closing twice goes back once", async () => {
     });
   await sheet(page).waitFor({ state: "detached" });
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
-  expect(placeOf(page)).toBe("#/tasks");
+  expect(hashOf(page)).toBe("#/tasks");
   await page.getByRole("link", { name: "First" }).click();
   await sheet(page).getByRole("button", { name: "Close" }).dblclick();
   await sheet(page).waitFor({ state: "detached" });
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
-  expect(placeOf(page)).toBe("#/tasks");
+  expect(hashOf(page)).toBe("#/tasks");
 });

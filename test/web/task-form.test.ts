@@ -1,4 +1,4 @@
-/** A task that is being changed while others change or delete it. */
+/** Editing a task while others change or delete it. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -23,20 +23,20 @@ async function open() {
   return { agent, id, path, page };
 }
 
-webTest("what others choose meanwhile is told beside what the person chose", async () => {
+webTest("values changed elsewhere are shown beside the person's own", async () => {
   const { agent, path, page } = await open();
-  await sheet(page).getByLabel("Status").selectOption("in_progress");
+  await sheet(page).getByLabel("Status", { exact: true }).selectOption("in_progress");
   await sheet(page).getByLabel("Priority").selectOption("low");
   await sheet(page).getByLabel("Notify").click();
   await agent.send(`PATCH ${path}`, { status: "done", priority: "urgent" });
-  await sheet(page).getByText("Changed meanwhile to: Done").waitFor();
-  await sheet(page).getByText("Changed meanwhile to: Urgent").waitFor();
-  // What was so at the start can still be chosen.
-  await sheet(page).getByLabel("Status").selectOption("todo");
-  await sheet(page).getByText("Changed meanwhile to: Done").waitFor();
-  // What is as the others have it is their choice, and the person's no more.
+  await sheet(page).getByText("Changed elsewhere to: Done").waitFor();
+  await sheet(page).getByText("Changed elsewhere to: Urgent").waitFor();
+  // The original value can still be chosen.
+  await sheet(page).getByLabel("Status", { exact: true }).selectOption("todo");
+  await sheet(page).getByText("Changed elsewhere to: Done").waitFor();
+  // A value that equals the current one is no longer the person's change.
   await sheet(page).getByLabel("Priority").selectOption("urgent");
-  await sheet(page).getByText("Changed meanwhile to: Urgent").waitFor({ state: "detached" });
+  await sheet(page).getByText("Changed elsewhere to: Urgent").waitFor({ state: "detached" });
   await agent.send(`PATCH ${path}`, { priority: "high" });
   const chosen = sheet(page).getByLabel("Priority").locator("option:checked");
   await until(async () => (await chosen.textContent()) === "High");
@@ -46,7 +46,7 @@ webTest("what others choose meanwhile is told beside what the person chose", asy
   expect(body).toMatchObject({ status: "todo", priority: "high", notify: false });
 });
 
-webTest("what was typed and taken back is left alone", async () => {
+webTest("a field that is reset counts as untouched", async () => {
   const { agent, path, page } = await open();
   const title = sheet(page).getByLabel("Title");
   await title.fill("Old and more");
@@ -54,33 +54,33 @@ webTest("what was typed and taken back is left alone", async () => {
   expect(await draftsIn(page)).toEqual([]);
   await agent.send(`PATCH ${path}`, { title: "Theirs" });
   await until(async () => (await title.inputValue()) === "Theirs");
-  await sheet(page).getByLabel("Note").fill("Mine");
+  await sheet(page).getByLabel("Status note").fill("Mine");
   await sheet(page).getByRole("button", { name: "Save" }).click();
   await sheet(page).getByRole("button", { name: "Edit", exact: true }).waitFor();
   const { body } = await agent.send(`GET ${path}`);
   expect([body.title, body.status_note]).toEqual(["Theirs", "Mine"]);
 });
 
-webTest("of a task that is gone nothing that was typed is kept", async () => {
-  // Its form is open, and typed in after that.
+webTest("the draft of a deleted task is dropped", async () => {
+  // The form is open, and edited after the deletion.
   const first = await open();
   await sheet(first.page).getByLabel("Title").fill("Mine");
   expect(await draftsIn(first.page)).toHaveLength(1);
   await first.agent.send(`DELETE ${first.path}`);
-  await sheet(first.page).getByText("is here until you close this").waitFor();
+  await sheet(first.page).getByText("Your changes stay here").waitFor();
   await sheet(first.page).getByLabel("Title").fill("Mine too");
   await first.page.keyboard.press("Escape");
   await sheet(first.page).waitFor({ state: "detached" });
   expect(await draftsIn(first.page)).toEqual([]);
 
-  // The person is elsewhere.
+  // The person is in another view.
   const second = await open();
   await sheet(second.page).getByLabel("Title").fill("Mine");
   await go(second.page, "account");
   await second.agent.send(`DELETE ${second.path}`);
   await until(async () => (await draftsIn(second.page)).length === 0);
 
-  // The page is not there.
+  // The page is closed.
   const third = await open();
   await sheet(third.page).getByLabel("Title").fill("Mine");
   await go(third.page, "account");

@@ -1,4 +1,4 @@
-/** What can be done to a task from where it is shown, and how that is seen while it goes on. */
+/** Actions of a task in its sheet, and their progress. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
@@ -8,7 +8,7 @@ import { browserTests, openPage, press } from "./browser.ts";
 const webTest = browserTests();
 const app = await startTestApp();
 
-webTest("only what was pressed shows that it goes on", async () => {
+webTest("only the pressed button shows progress", async () => {
   const { person, agent } = await createPair(app.url);
   await createTask(agent.send, { title: "Slow" });
   const page = await openPage(app.url, { as: person, at: "#/tasks" });
@@ -39,19 +39,19 @@ webTest("only what was pressed shows that it goes on", async () => {
   await finish.locator(".animate-spin").waitFor();
   expect(await finish.getAttribute("aria-disabled")).toBe("true");
   release();
-  await page.getByText("Finished").waitFor();
+  await page.getByText("Task finished").waitFor();
 });
 
-webTest("a question that waits is one press away from its task", async () => {
+webTest("a task links to its pending question", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Asks" });
   const question = await ask(agent.send, { prompt: "How far?", kind: "text", task_id: id });
   const page = await openPage(app.url, { as: person, at: `#/tasks/${id}` });
-  const link = page.getByRole("dialog").getByRole("link", { name: "Answer it" });
+  const link = page.getByRole("dialog").getByRole("link", { name: "Answer" });
   await link.click();
   await page.getByRole("textbox", { name: "Your answer" }).waitFor();
   await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Ten" });
-  await page.getByText("Nothing waits for you").waitFor();
+  await page.getByText("All caught up").waitFor();
   await page.goBack();
   await page.getByRole("dialog").getByText("Ten").waitFor();
   expect(await link.count()).toBe(0);

@@ -1,4 +1,4 @@
-/** Tasks in the page: live, changed and filtered, ten thousand of them too. */
+/** Tasks in the page: live, edited and filtered, ten thousand of them too. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
@@ -25,7 +25,7 @@ const sheet = (page: Page) => page.getByRole("dialog");
 /** What the list shows from top to bottom. */
 const titles = (page: Page) => page.locator("li a bdi[dir]").allInnerTexts();
 
-webTest("tasks are there by status, and change while one looks", async () => {
+webTest("tasks are listed by status and update live", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: "#/tasks" });
   await page.getByText("No tasks yet").waitFor();
@@ -37,11 +37,11 @@ webTest("tasks are there by status, and change while one looks", async () => {
   await row(page, "Later").waitFor();
   expect((await titles(page)).filter((text) => text !== "")).toEqual(["First", "Sooner", "Later"]);
   await agent.send(`PATCH /v1/tasks/${id}`, { progress: 40, status_note: "Reads the log" });
-  await row(page, "First").getByText("40 %").waitFor();
+  await row(page, "First").getByText("40%").waitFor();
   await row(page, "First").getByText("Reads the log").waitFor();
   const bar = row(page, "First").getByRole("progressbar");
   expect(await bar.getAttribute("aria-valuenow")).toBe("40");
-  // It moves to what is over, which is closed until one opens it.
+  // It moves to the group of finished tasks, which is closed at first.
   await agent.send(`PATCH /v1/tasks/${id}`, { status: "done" });
   await row(page, "First").waitFor({ state: "detached" });
   await group(page, "Done").click();
@@ -50,59 +50,56 @@ webTest("tasks are there by status, and change while one looks", async () => {
   await row(page, "Later").waitFor({ state: "detached" });
 });
 
-webTest(
-  "a task is created, edited, finished and deleted, and the other browser sees it",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const page = await openPage(app.url, { as: person, at: "#/tasks" });
-    const other = await openPage(app.url, { as: person, at: "#/tasks", size: PHONE });
-    await page.getByRole("link", { name: "New task" }).click();
-    // The form takes the focus.
-    await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "title");
-    await page.keyboard.type("Write it down");
-    await sheet(page).getByLabel("Description").fill("All of it.");
-    await sheet(page).getByLabel("Priority").selectOption("high");
-    await sheet(page).getByRole("button", { name: "Create task" }).click();
-    await row(other, "Write it down").getByText("High").waitFor();
-    const { body } = await agent.send("GET /v1/tasks");
-    expect(body.tasks).toMatchObject([
-      { title: "Write it down", description: "All of it.", priority: "high", source: "app" },
-    ]);
-    const [task] = body.tasks;
+webTest("creating, editing, finishing and deleting a task shows in another browser", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  const other = await openPage(app.url, { as: person, at: "#/tasks", size: PHONE });
+  await page.getByRole("link", { name: "New task" }).click();
+  // The form takes the focus.
+  await page.waitForFunction(() => document.activeElement?.getAttribute("name") === "title");
+  await page.keyboard.type("Write it down");
+  await sheet(page).getByLabel("Description").fill("All of it.");
+  await sheet(page).getByLabel("Priority").selectOption("high");
+  await sheet(page).getByRole("button", { name: "Create task" }).click();
+  await row(other, "Write it down").getByText("High").waitFor();
+  const { body } = await agent.send("GET /v1/tasks");
+  expect(body.tasks).toMatchObject([
+    { title: "Write it down", description: "All of it.", priority: "high", source: "app" },
+  ]);
+  const [task] = body.tasks;
 
-    // The agent changes it meanwhile: what the person did not touch stays the agent's.
-    await sheet(page).getByRole("button", { name: "Edit" }).click();
-    await sheet(page).getByLabel("Title").fill("Write it up");
-    await agent.send(`PATCH /v1/tasks/${task.id}`, { description: "Some of it.", progress: 10 });
-    await sheet(page).getByLabel("Note").fill("Begun");
-    await sheet(page).getByRole("button", { name: "Save" }).click();
-    await sheet(page).getByText("Some of it.").waitFor();
-    await row(other, "Write it up").getByText("Begun").waitFor();
-    expect((await agent.send(`GET /v1/tasks/${task.id}`)).body).toMatchObject({
-      title: "Write it up",
-      description: "Some of it.",
-      progress: 10,
-      status_note: "Begun",
-    });
+  // Changes by the agent in fields that the person did not touch stay.
+  await sheet(page).getByRole("button", { name: "Edit" }).click();
+  await sheet(page).getByLabel("Title").fill("Write it up");
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { description: "Some of it.", progress: 10 });
+  await sheet(page).getByLabel("Status note").fill("Begun");
+  await sheet(page).getByRole("button", { name: "Save" }).click();
+  await sheet(page).getByText("Some of it.").waitFor();
+  await row(other, "Write it up").getByText("Begun").waitFor();
+  expect((await agent.send(`GET /v1/tasks/${task.id}`)).body).toMatchObject({
+    title: "Write it up",
+    description: "Some of it.",
+    progress: 10,
+    status_note: "Begun",
+  });
 
-    await sheet(page).getByRole("button", { name: "Start" }).click();
-    await sheet(page).getByText("In progress", { exact: true }).waitFor();
-    await page.keyboard.press("Escape");
-    await sheet(page).waitFor({ state: "detached" });
-    // One tap in the list.
-    await press(other.getByRole("button", { name: "Finish: Write it up" }));
-    await group(page, "Done").click();
-    await row(page, "Write it up").getByRole("link").click();
-    await sheet(page).getByRole("button", { name: "Open again" }).waitFor();
-    await sheet(page).getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("alertdialog").getByRole("button", { name: "Delete task" }).click();
-    await page.getByText("No tasks yet").waitFor();
-    await other.getByText("No tasks yet").waitFor();
-    expect((await agent.send(`GET /v1/tasks/${task.id}`)).status).toBe(404);
-  },
-);
+  await sheet(page).getByRole("button", { name: "Start" }).click();
+  await sheet(page).getByText("In progress", { exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await sheet(page).waitFor({ state: "detached" });
+  // Finished by one click in the list.
+  await press(other.getByRole("button", { name: "Finish: Write it up" }));
+  await group(page, "Done").click();
+  await row(page, "Write it up").getByRole("link").click();
+  await sheet(page).getByRole("button", { name: "Reopen" }).waitFor();
+  await sheet(page).getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Delete task" }).click();
+  await page.getByText("No tasks yet").waitFor();
+  await other.getByText("No tasks yet").waitFor();
+  expect((await agent.send(`GET /v1/tasks/${task.id}`)).status).toBe(404);
+});
 
-webTest("a press on Finish that meets a task which has just moved there is not taken", async () => {
+webTest("a click on Finish is ignored if another task has just moved there", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Below" });
   const page = await openPage(app.url, { as: person, at: "#/tasks" });
@@ -112,13 +109,13 @@ webTest("a press on Finish that meets a task which has just moved there is not t
   page.on("request", (request) => {
     if (request.url().includes("tasks.update")) calls++;
   });
-  // In the first frame that shows it elsewhere, the page itself presses: no test could be as quick.
+  // The page itself clicks in the first frame that shows the move: a test could not be as quick.
   await page.evaluate(() => {
     const before = document.querySelector("button[title=Finish]")!;
     const { top } = before.getBoundingClientRect();
-    const look = (): void => {
+    const check = (): void => {
       if (before.getBoundingClientRect().top === top) {
-        requestAnimationFrame(look);
+        requestAnimationFrame(check);
         return;
       }
       for (const one of document.querySelectorAll("button[title=Finish]")) {
@@ -126,7 +123,7 @@ webTest("a press on Finish that meets a task which has just moved there is not t
         one.dispatchEvent(new MouseEvent("click", options));
       }
     };
-    look();
+    check();
   });
   await createTask(agent.send, { title: "Above", priority: "urgent" });
   await untilSteady(finish("Above"));
@@ -136,7 +133,7 @@ webTest("a press on Finish that meets a task which has just moved there is not t
   expect(calls).toBe(1);
 });
 
-webTest("what the server refuses is told at its field", async () => {
+webTest("a refused value is reported at its field", async () => {
   expectComplaints(/422/);
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Here" });
@@ -144,7 +141,7 @@ webTest("what the server refuses is told at its field", async () => {
   await sheet(page).getByRole("button", { name: "Edit" }).click();
   await sheet(page).getByLabel("Title").fill("x".repeat(201));
   const save = sheet(page).getByRole("button", { name: "Save" });
-  // What is no share is told before anything is sent, and never taken for "none".
+  // An invalid percentage is reported before anything is sent, and never taken for "none".
   for (const slip of ["101", "4o", "4.5", "-1"]) {
     await sheet(page).getByLabel("Progress").fill(slip);
     await save.click();
@@ -155,58 +152,55 @@ webTest("what the server refuses is told at its field", async () => {
   await sheet(page).getByText("This must be at most 200 characters.").waitFor();
   await sheet(page).getByLabel("Title").fill("Here now");
   await save.click();
-  await row(page, "Here now").getByText("45 %").waitFor();
+  await row(page, "Here now").getByText("45%").waitFor();
   expect((await agent.send(`GET /v1/tasks/${id}`)).body.progress).toBe(45);
   await sheet(page).getByRole("button", { name: "Edit" }).click();
   await sheet(page).getByLabel("Title").fill("x".repeat(201));
   await save.click();
   await sheet(page).getByText("This must be at most 200 characters.").waitFor();
   expect(await sheet(page).getByLabel("Title").getAttribute("aria-invalid")).toBe("true");
-  // It is deleted meanwhile.
+  // The task is deleted meanwhile.
   await agent.send(`DELETE /v1/tasks/${id}`);
-  await sheet(page).getByText("was deleted meanwhile").waitFor();
+  await sheet(page).getByText("This task was deleted").waitFor();
   expect(await sheet(page).getByLabel("Title").inputValue()).toBe("x".repeat(201));
   await sheet(page).getByRole("button", { name: "Discard" }).click();
-  await sheet(page).getByText("not any more").waitFor();
+  await sheet(page).getByText("Task not found").waitFor();
+});
+
+webTest("the filter by agent, status and priority is part of the address", async () => {
+  const { person, agent } = await createPair(app.url);
+  const second = await createAgent(app.url, person, "second");
+  await createTask(agent.send, { title: "a-low", priority: "low" });
+  await createTask(agent.send, { title: "a-high", priority: "high", status: "done" });
+  await createTask(second.send, { title: "b-high", priority: "high" });
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  const shows = (wanted: string[]) =>
+    until(async () => (await titles(page)).filter(Boolean).join() === wanted.join());
+  await shows(["b-high", "a-low"]);
+  await page.getByLabel("Agent").selectOption({ label: "second" });
+  await shows(["b-high"]);
+  await page.getByLabel("Agent").selectOption("");
+  await page.getByLabel("Priority").selectOption("high");
+  await shows(["b-high"]);
+  await page.getByLabel("Status").selectOption("done");
+  await shows(["a-high"]);
+  expect(new URL(page.url()).hash).toBe("#/tasks?priority=high&status=done");
+  await page.reload();
+  await shows(["a-high"]);
+  // Opening and closing a task keeps the filter.
+  await row(page, "a-high").getByRole("link").click();
+  await sheet(page).waitFor();
+  await page.keyboard.press("Escape");
+  await sheet(page).waitFor({ state: "detached" });
+  await shows(["a-high"]);
+  await page.getByLabel("Priority").selectOption("urgent");
+  await page.getByText("No matching tasks").waitFor();
+  await page.getByRole("button", { name: "Show all tasks" }).click();
+  await shows(["b-high", "a-low"]);
 });
 
 webTest(
-  "the filter narrows by agent, status and priority, and is part of the address",
-  async () => {
-    const { person, agent } = await createPair(app.url);
-    const second = await createAgent(app.url, person, "second");
-    await createTask(agent.send, { title: "a-low", priority: "low" });
-    await createTask(agent.send, { title: "a-high", priority: "high", status: "done" });
-    await createTask(second.send, { title: "b-high", priority: "high" });
-    const page = await openPage(app.url, { as: person, at: "#/tasks" });
-    const shows = (wanted: string[]) =>
-      until(async () => (await titles(page)).filter(Boolean).join() === wanted.join());
-    await shows(["b-high", "a-low"]);
-    await page.getByLabel("Agent").selectOption({ label: "second" });
-    await shows(["b-high"]);
-    await page.getByLabel("Agent").selectOption("");
-    await page.getByLabel("Priority").selectOption("high");
-    await shows(["b-high"]);
-    await page.getByLabel("Status").selectOption("done");
-    await shows(["a-high"]);
-    expect(new URL(page.url()).hash).toBe("#/tasks?priority=high&status=done");
-    await page.reload();
-    await shows(["a-high"]);
-    // A task that is opened and closed leaves it as it was.
-    await row(page, "a-high").getByRole("link").click();
-    await sheet(page).waitFor();
-    await page.keyboard.press("Escape");
-    await sheet(page).waitFor({ state: "detached" });
-    await shows(["a-high"]);
-    await page.getByLabel("Priority").selectOption("urgent");
-    await page.getByText("No task is like that").waitFor();
-    await page.getByRole("button", { name: "Show all tasks" }).click();
-    await shows(["b-high", "a-low"]);
-  },
-);
-
-webTest(
-  "of 10,000 tasks the page holds all and draws those that can be seen",
+  "the page holds 10,000 tasks and renders the visible ones",
   async () => {
     const { person, agent } = await createPair(app.url);
     const count = 10_000;
@@ -228,7 +222,7 @@ webTest(
     expect(await drawn()).toBeLessThan(60);
     const [first] = (await agent.send("GET /v1/tasks?limit=1")).body.tasks;
     await agent.send(`PATCH /v1/tasks/${first.id}`, { priority: "urgent", title: "On top" });
-    // Another place begins at its top.
+    // Another view starts at the top.
     await go(page, "questions");
     await page.getByRole("heading", { name: "Questions" }).waitFor();
     await page.waitForFunction(() => window.scrollY === 0);
@@ -237,38 +231,38 @@ webTest(
     expect((await titles(page))[0]).toBe("On top");
     await go(page, `tasks/${first.id}`);
     await sheet(page).getByRole("button", { name: "Finish" }).click();
-    await sheet(page).getByRole("button", { name: "Open again" }).waitFor();
+    await sheet(page).getByRole("button", { name: "Reopen" }).waitFor();
     await page.keyboard.press("Escape");
     await group(page, "To do").getByText("9,999").waitFor();
   },
   60_000,
 );
 
-webTest("an agent that is deleted is no choice any more, in the filter or for a task", async () => {
+webTest("a deleted agent cannot be chosen in the filter or for a task", async () => {
   const { person, agent } = await createPair(app.url);
-  const doomed = await createAgent(app.url, person, "Doomed");
+  const deleted = await createAgent(app.url, person, "Doomed");
   await createTask(agent.send, { title: "Stays" });
-  await createTask(doomed.send, { title: "Goes" });
-  const page = await openPage(app.url, { as: person, at: `#/tasks?agent=${doomed.key.id}` });
+  await createTask(deleted.send, { title: "Goes" });
+  const page = await openPage(app.url, { as: person, at: `#/tasks?agent=${deleted.key.id}` });
   await row(page, "Goes").waitFor();
   await page.getByRole("link", { name: "New task" }).click();
   await sheet(page).getByLabel("Title").fill("For whom?");
-  await person.send(`DELETE /v1/keys/${doomed.key.id}`);
+  await person.send(`DELETE /v1/keys/${deleted.key.id}`);
   await sheet(page).getByRole("option", { name: "Doomed" }).waitFor({ state: "detached" });
-  await sheet(page).getByText("This agent is gone: choose another one.").waitFor();
+  await sheet(page).getByText("This agent no longer exists: choose another one.").waitFor();
   await sheet(page).getByLabel("Agent").selectOption({ index: 1 });
   await sheet(page).getByRole("button", { name: "Create task" }).click();
-  await sheet(page).getByText("Made by").waitFor();
+  await sheet(page).getByText("Created by").waitFor();
   const { body } = await agent.send("GET /v1/tasks");
   expect(body.tasks.map(({ title }: { title: string }) => title)).toContain("For whom?");
-  await go(page, `tasks?agent=${doomed.key.id}`);
+  await go(page, `tasks?agent=${deleted.key.id}`);
   const chosen = page.getByLabel("Agent").locator("option:checked");
-  expect(await chosen.textContent()).toBe("An agent that is gone");
+  expect(await chosen.textContent()).toBe("Deleted agent");
   await page.getByRole("button", { name: "Show all tasks" }).click();
   await row(page, "Stays").waitFor();
 });
 
-webTest("in a window as low as at 400 % a long title leaves room for the rest", async () => {
+webTest("at 400% zoom a long title leaves room for the rest", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "Long words ".repeat(18) });
   const size = { width: 320, height: 200 };
@@ -279,5 +273,5 @@ webTest("in a window as low as at 400 % a long title leaves room for the rest", 
   expect(y).toBeGreaterThanOrEqual(0);
   expect(y + height).toBeLessThanOrEqual(size.height);
   await finish.click();
-  await sheet(page).getByRole("button", { name: "Open again" }).waitFor();
+  await sheet(page).getByRole("button", { name: "Reopen" }).waitFor();
 });

@@ -174,7 +174,7 @@ ${more.join("\n")}
 </head>
 <body>
 <div id="root"><p>${title}</p></div>
-<noscript>This page needs JavaScript. Everything it does is also at <a href="docs">the HTTP interface</a>.</noscript>
+<noscript>This page needs JavaScript. Everything it does is also available over the <a href="docs">HTTP API</a>.</noscript>
 </body>
 </html>
 `;
@@ -190,7 +190,7 @@ function manifestOf(icon: string, maskable: string): string {
   return JSON.stringify({
     name: "Relay",
     short_name: "Relay",
-    description: "Questions and tasks of your agents.",
+    description: "Questions and tasks from your agents.",
     start_url: "./",
     scope: "./",
     display: "standalone",

@@ -1,4 +1,4 @@
-/** The accounts, newest first: ids, counts and times. */
+/** The list of accounts, newest first: ids, counts and times. */
 
 import { RotateCw } from "lucide-react";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
@@ -10,7 +10,7 @@ import { count } from "./numbers.ts";
 
 type Account = Outputs["accounts"]["accounts"][number];
 
-/** Accounts of one page. */
+/** Accounts per page. */
 const PAGE = 25;
 
 export function Accounts({ api }: { api: AdminApi }) {
@@ -27,7 +27,7 @@ export function Accounts({ api }: { api: AdminApi }) {
         setAccounts((before) => (after ? [...(before ?? []), ...page.accounts] : page.accounts));
         setCursor(page.next_cursor);
         setFault(null);
-        // The button goes away with the last page, and the focus shall not.
+        // The button disappears with the last page; move the focus to the table.
         if (after && page.next_cursor === null) table.current?.focus({ preventScroll: true });
       } catch (error) {
         setFault(faultOf(error));
@@ -41,7 +41,7 @@ export function Accounts({ api }: { api: AdminApi }) {
     <section aria-label="Accounts" className="card min-w-0 p-5">
       <div className="mb-2 flex items-center gap-3">
         <h2 className="min-w-0 flex-1 font-semibold text-base">Accounts</h2>
-        <Button look="quiet" onClick={() => void load(null)}>
+        <Button variant="quiet" onClick={() => void load(null)}>
           <RotateCw aria-hidden className="size-4" />
           Refresh
         </Button>
@@ -50,12 +50,17 @@ export function Accounts({ api }: { api: AdminApi }) {
       {accounts === null ? (
         !fault && <Skeleton rows={2} label="Loading accounts" />
       ) : accounts.length === 0 ? (
-        <p className="text-soft">None yet.</p>
+        <p className="text-soft">No accounts yet.</p>
       ) : (
-        <Table accounts={accounts} place={table} />
+        <Table accounts={accounts} scroll_ref={table} />
       )}
       {cursor !== null && (
-        <Button look="quiet" busy={busy} className="mt-3 w-full" onClick={() => void load(cursor)}>
+        <Button
+          variant="quiet"
+          busy={busy}
+          className="mt-3 w-full"
+          onClick={() => void load(cursor)}
+        >
           Show more
         </Button>
       )}
@@ -67,15 +72,15 @@ const COLUMNS = ["Keys", "Devices", "Open tasks", "Finished", "Pending questions
 
 interface TableProps {
   readonly accounts: readonly Account[];
-  readonly place: RefObject<HTMLElement | null>;
+  readonly scroll_ref: RefObject<HTMLElement | null>;
 }
 
-function Table({ accounts, place }: TableProps) {
+function Table({ accounts, scroll_ref }: TableProps) {
   return (
-    // A phone scrolls it by itself; keys too, once it has the focus.
+    // Scrolls horizontally on phones; focusable, so that the keyboard can scroll it.
     <section
-      ref={place}
-      aria-label="Table of accounts"
+      ref={scroll_ref}
+      aria-label="Accounts table"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
       tabIndex={0}
       className="-mx-5 overflow-x-auto px-5"
@@ -122,7 +127,7 @@ function Table({ accounts, place }: TableProps) {
                 </td>
               ))}
               <td className="whitespace-nowrap py-2.5 pl-3 text-right">
-                {rest.last_used_at === null ? "never" : <Ago at={rest.last_used_at} />}
+                {rest.last_used_at === null ? "Never" : <Ago at={rest.last_used_at} />}
               </td>
             </tr>
           ))}

@@ -1,4 +1,4 @@
-/** The typed client of the admin's procedures. */
+/** Typed client of the admin procedures. */
 
 import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
@@ -10,12 +10,12 @@ export type Outputs = inferRouterOutputs<AdminRouter>;
 export type Minute = Outputs["series"]["minutes"][number];
 export type Distribution = Outputs["store"]["commit_seconds"];
 
-/** Seconds that the server has to answer: a store that hangs is told of after 4. */
-const PATIENCE = 8;
+/** Seconds to wait for a response; the server reports an unresponsive store after 4. */
+const TIMEOUT = 8;
 
 export type AdminApi = ReturnType<typeof createAdminApi>;
 
-/** Calls of one turn are one request. */
+/** Calls made in one turn of the event loop share a request. */
 export function createAdminApi(token: string) {
   return createTRPCClient<AdminRouter>({
     links: [
@@ -24,12 +24,12 @@ export function createAdminApi(token: string) {
         headers: { authorization: `Bearer ${token}` },
         async fetch(url, options) {
           const late = new AbortController();
-          const cancel = after(PATIENCE, () => late.abort());
+          const cancel = after(TIMEOUT, () => late.abort());
           try {
             const response = await fetch(url, { ...(options as RequestInit), signal: late.signal });
             noteServerTime(response.headers.get("date"));
             const { status, headers } = response;
-            // Read here, so that the end of a body does not keep anybody waiting either.
+            // Read within the time limit, so that a stalled body cannot block either.
             return new Response(await response.text(), { status, headers });
           } finally {
             cancel();

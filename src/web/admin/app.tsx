@@ -1,11 +1,11 @@
-/** Who is signed in on this tab, and what is shown to them. */
+/** Sign-in state of this tab, and the view for it. */
 
 import { useCallback, useMemo, useState } from "react";
 import { createAdminApi } from "./api.ts";
 import { Dashboard } from "./dashboard.tsx";
 import { SignIn } from "./sign-in.tsx";
 
-/** Kept as long as the tab, and for that alone. */
+/** Kept in session storage: it ends with the tab. */
 const TOKEN = "relay.admin";
 
 export function App() {

@@ -1,6 +1,6 @@
 /**
- * How values are spread over sizes, and how a whole falls into parts. Bars and swatches keep their
- * colours where the system chooses all others, or they would not be seen.
+ * Histograms, and bars of shares. Bars and swatches keep their colours in forced-colors mode, where
+ * they would otherwise be invisible.
  */
 
 import { classes } from "../ui/classes.ts";
@@ -13,7 +13,7 @@ interface SpreadProps {
   readonly format: (bound: number) => string;
 }
 
-/** One bar for each bucket between the first and the last that has anything. */
+/** A histogram: one bar for each bucket between the first and the last that are not empty. */
 export function Spread({ title, of: { bounds, counts }, format }: SpreadProps) {
   const most = Math.max(1, ...counts);
   const total = counts.reduce((sum, one) => sum + one, 0);
@@ -21,15 +21,15 @@ export function Spread({ title, of: { bounds, counts }, format }: SpreadProps) {
   const last = counts.findLastIndex((one) => one > 0);
   const shown = counts.map((_, i) => i).filter((i) => first >= 0 && i >= first && i <= last);
   const name = (i: number) =>
-    i < bounds.length ? `up to ${format(bounds[i]!)}` : `over ${format(bounds.at(-1)!)}`;
+    i < bounds.length ? `≤ ${format(bounds[i]!)}` : `> ${format(bounds.at(-1)!)}`;
   return (
     <figure>
       <figcaption className="mb-2">
         <span className="font-medium">{title}</span>
         <span className="block text-faint text-sm">
           {total === 0
-            ? "None yet."
-            : `Half ${name(reach(counts, total / 2))}, 99 of 100 ${name(reach(counts, total * 0.99))}.`}
+            ? "No data yet"
+            : `p50 ${name(reach(counts, total / 2))}, p99 ${name(reach(counts, total * 0.99))}`}
         </span>
       </figcaption>
       <ul className="space-y-1">
@@ -56,7 +56,7 @@ export function Spread({ title, of: { bounds, counts }, format }: SpreadProps) {
   );
 }
 
-/** The bucket in which so many are reached. */
+/** Index of the bucket at which the cumulative count reaches `wanted`. */
 function reach(counts: readonly number[], wanted: number): number {
   let below = 0;
   return counts.findIndex((one) => {
@@ -76,10 +76,10 @@ const PARTS = {
 export interface Share {
   readonly name: string;
   readonly value: number;
-  readonly look: keyof typeof PARTS;
+  readonly color: keyof typeof PARTS;
 }
 
-/** A bar of parts, and what each of them is. */
+/** A bar divided into parts, with a legend. */
 export function Shares({ title, parts }: { title: string; parts: readonly Share[] }) {
   const total = parts.reduce((sum, { value }) => sum + value, 0);
   return (
@@ -94,20 +94,20 @@ export function Shares({ title, parts }: { title: string; parts: readonly Share[
       >
         {parts
           .filter(({ value }) => value > 0)
-          .map(({ name, value, look }) => (
+          .map(({ name, value, color }) => (
             <span
               key={name}
-              className={classes("min-w-0.5", PARTS[look])}
+              className={classes("min-w-0.5", PARTS[color])}
               style={{ flexGrow: value }}
             />
           ))}
       </div>
       <ul className="mt-2.5 flex flex-wrap gap-x-4 gap-y-1 text-sm">
-        {parts.map(({ name, value, look }) => (
+        {parts.map(({ name, value, color }) => (
           <li key={name} className="inline-flex items-center gap-1.5 tabular-nums">
             <span
               aria-hidden
-              className={classes("size-2.5 forced-color-adjust-none rounded-full", PARTS[look])}
+              className={classes("size-2.5 forced-color-adjust-none rounded-full", PARTS[color])}
             />
             <span className="text-soft">{name}</span>
             <span className="font-medium">{count(value)}</span>

@@ -1,12 +1,12 @@
-/** A chart over time in plain SVG, whose minutes can be gone through by pointer and by keys. */
+/** A time series chart in plain SVG; the pointer or the keyboard selects a minute. */
 
 import { type PointerEvent, useState } from "react";
 import { classes } from "../ui/classes.ts";
 import { timeOf } from "../ui/time.ts";
 import type { Scale } from "./numbers.ts";
 
-/** Also told apart by their strokes, not by colour alone. */
-const LOOKS = {
+/** Lines differ in stroke as well as in colour. */
+const COLORS = {
   accent: { line: "stroke-accent", area: "fill-accent/15", swatch: "bg-accent", dash: undefined },
   warn: { line: "stroke-warn", area: "fill-warn/15", swatch: "bg-warn", dash: "5 3" },
   danger: { line: "stroke-danger", area: "fill-danger/15", swatch: "bg-danger", dash: "2 2" },
@@ -14,26 +14,26 @@ const LOOKS = {
 
 interface Line {
   readonly name: string;
-  readonly look: keyof typeof LOOKS;
-  /** One for each time; null where there is none. */
+  readonly color: keyof typeof COLORS;
+  /** One value for each time; null where there is none. */
   readonly values: readonly (number | null)[];
 }
 
 interface ChartProps {
   readonly title: string;
-  /** What a value is written as, beside the axis and in words. */
+  /** Formats a value, for the axis and the legend. */
   readonly format: (value: number) => string;
   readonly times: readonly number[];
   readonly lines: readonly Line[];
-  /** Makes the axis for values up to this one. */
+  /** Makes the axis for values up to `most`. */
   readonly scale: (most: number) => Scale;
-  /** True: the first line has its area filled. */
+  /** Fills the area below the first line. */
   readonly filled?: boolean;
-  /** True: the last values are those of now. */
+  /** The last values are current. */
   readonly live?: boolean;
 }
 
-/** Units of the drawing, which is stretched to its place. */
+/** Size of the SVG's view box; the drawing is stretched to fit. */
 const WIDTH = 600;
 const HEIGHT = 150;
 
@@ -42,15 +42,15 @@ export function Chart({ title, format, times, lines, scale, filled, live }: Char
   const last = times.length - 1;
   const at = Math.min(chosen ?? last, last);
   const most = Math.max(0, ...lines.flatMap(({ values }) => values.map((v) => v ?? 0)));
-  const { at: place, marks } = scale(most);
+  const { at: heightOf, marks } = scale(most);
   const x = (i: number) => (last > 0 ? (i / last) * WIDTH : WIDTH);
-  const y = (value: number) => HEIGHT - place(value) * HEIGHT;
+  const y = (value: number) => HEIGHT - heightOf(value) * HEIGHT;
   const follow = ({ clientX, currentTarget }: PointerEvent) => {
     const { left, width } = currentTarget.getBoundingClientRect();
     setChosen(Math.round(((clientX - left) / width) * last));
   };
   const said = lines
-    .map(({ name, values }) => `${name} ${values[at] == null ? "none" : format(values[at])}`)
+    .map(({ name, values }) => `${name} ${values[at] == null ? "no data" : format(values[at])}`)
     .join(", ");
 
   return (
@@ -61,13 +61,13 @@ export function Chart({ title, format, times, lines, scale, filled, live }: Char
           {chosen === null && live ? "now" : times.length > 0 && timeOf(times[at]!)}
         </span>
         <span className="flex flex-wrap gap-x-4 text-sm">
-          {lines.map(({ name, look, values }) => (
+          {lines.map(({ name, color, values }) => (
             <span key={name} className="inline-flex items-center gap-1.5 tabular-nums">
               <span
                 aria-hidden
                 className={classes(
                   "size-2.5 forced-color-adjust-none rounded-full",
-                  LOOKS[look].swatch,
+                  COLORS[color].swatch,
                 )}
               />
               <span className="text-soft">{name}</span>
@@ -109,25 +109,25 @@ export function Chart({ title, format, times, lines, scale, filled, live }: Char
               />
             ))}
             {filled && (
-              <path d={area(lines[0]!.values, x, y)} className={LOOKS[lines[0]!.look].area} />
+              <path d={area(lines[0]!.values, x, y)} className={COLORS[lines[0]!.color].area} />
             )}
-            {lines.map(({ name, look, values }) => (
+            {lines.map(({ name, color, values }) => (
               <path
                 key={name}
                 d={path(values, x, y)}
-                className={classes("fill-none", LOOKS[look].line)}
+                className={classes("fill-none", COLORS[color].line)}
                 strokeWidth={1.75}
-                strokeDasharray={LOOKS[look].dash}
+                strokeDasharray={COLORS[color].dash}
                 strokeLinejoin="round"
                 strokeLinecap="round"
                 vectorEffect="non-scaling-stroke"
               />
             ))}
-            {lines.map(({ name, look, values }) => (
+            {lines.map(({ name, color, values }) => (
               <path
                 key={name}
                 d={dots(values, x, y)}
-                className={classes("fill-none", LOOKS[look].line)}
+                className={classes("fill-none", COLORS[color].line)}
                 strokeWidth={6}
                 strokeLinecap="round"
                 vectorEffect="non-scaling-stroke"
@@ -148,8 +148,8 @@ export function Chart({ title, format, times, lines, scale, filled, live }: Char
             value={at}
             onChange={({ target }) => setChosen(Number(target.value))}
             onBlur={() => setChosen(null)}
-            aria-label={`${title}, minute by minute`}
-            aria-valuetext={times.length > 0 ? `${timeOf(times[at]!)}: ${said}` : "nothing yet"}
+            aria-label={`${title} by minute`}
+            aria-valuetext={times.length > 0 ? `${timeOf(times[at]!)}: ${said}` : "no data yet"}
             className="absolute inset-0 size-full cursor-crosshair opacity-0"
           />
         </div>
@@ -167,10 +167,10 @@ export function Chart({ title, format, times, lines, scale, filled, live }: Char
   );
 }
 
-type Place = (value: number) => number;
+type Coordinate = (value: number) => number;
 
-/** A line with a gap wherever there is no value. */
-function path(values: readonly (number | null)[], x: Place, y: Place): string {
+/** A line, interrupted where there is no value. */
+function path(values: readonly (number | null)[], x: Coordinate, y: Coordinate): string {
   let drawing = false;
   return values
     .map((value, i) => {
@@ -181,8 +181,8 @@ function path(values: readonly (number | null)[], x: Place, y: Place): string {
     .join("");
 }
 
-/** Values that have no neighbour, of which there is no line to be seen. */
-function dots(values: readonly (number | null)[], x: Place, y: Place): string {
+/** Dots for values without a neighbour, which a line would not show. */
+function dots(values: readonly (number | null)[], x: Coordinate, y: Coordinate): string {
   return values
     .map((value, i) =>
       value === null || (values[i - 1] ?? values[i + 1] ?? null) !== null
@@ -192,10 +192,10 @@ function dots(values: readonly (number | null)[], x: Place, y: Place): string {
     .join("");
 }
 
-const pointOf = (i: number, value: number, x: Place, y: Place): string =>
+const pointOf = (i: number, value: number, x: Coordinate, y: Coordinate): string =>
   `${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
 
-function area(values: readonly (number | null)[], x: Place, y: Place): string {
+function area(values: readonly (number | null)[], x: Coordinate, y: Coordinate): string {
   const points = values.map((value, i) => `L${pointOf(i, value ?? 0, x, y)}`);
   return `M${x(0).toFixed(1)} ${HEIGHT}${points.join("")}V${HEIGHT}Z`;
 }

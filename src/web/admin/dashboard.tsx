@@ -1,4 +1,4 @@
-/** The dashboard: how the service does, anew every few seconds. */
+/** The dashboard of the service; refreshes every 5 s. */
 
 import { LogOut } from "lucide-react";
 import type { ReactNode } from "react";
@@ -32,7 +32,7 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
         <Logo />
         <Title className="font-semibold text-xl tracking-tight" />
         <Live polled={polled} />
-        <Button look="quiet" className="ml-auto" onClick={onLeave}>
+        <Button variant="quiet" className="ml-auto" onClick={onLeave}>
           <LogOut aria-hidden className="size-4" />
           Sign out
         </Button>
@@ -41,7 +41,7 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
         {fault && <Problem>{fault.message}</Problem>}
         <InTurn answers={answers} />
         <Tiles polled={polled} />
-        <Panel title="Last three hours" of="this process" told={series} fault={faults.series}>
+        <Panel title="Last three hours" of="this process" data={series} fault={faults.series}>
           {({ minutes }) => (
             <Traffic minutes={minutes} pushes={pushes !== null && pushes.lanes.length > 0} />
           )}
@@ -51,37 +51,37 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
             <Panel
               title="Tasks and questions"
               of="all processes"
-              told={overview?.counts ?? null}
+              data={overview?.counts ?? null}
               fault={faults.overview}
             >
               {(counts) => <Rows counts={counts} />}
             </Panel>
-            <Panel title="Process" of="this process" told={process} fault={faults.process}>
-              {(told) => <Process figures={told} />}
+            <Panel title="Process" of="this process" data={process} fault={faults.process}>
+              {(data) => <Process figures={data} />}
             </Panel>
           </Column>
           <Column>
-            <Panel title="Store" of="both" told={store} fault={faults.store}>
-              {(told) => <StoreState figures={told} />}
+            <Panel title="Store" of="both" data={store} fault={faults.store}>
+              {(data) => <StoreState figures={data} />}
             </Panel>
           </Column>
           <Column>
-            <Panel title="Pushes" of="both" told={pushes} fault={faults.pushes}>
-              {(told) => <Pushes figures={told} />}
+            <Panel title="Pushes" of="both" data={pushes} fault={faults.pushes}>
+              {(data) => <Pushes figures={data} />}
             </Panel>
-            <Panel title="Event outbox" of="both" told={outbox} fault={faults.outbox}>
+            <Panel title="Event outbox" of="both" data={outbox} fault={faults.outbox}>
               {({ events }) =>
                 events ? (
                   <Outbox events={events} />
                 ) : (
-                  <p className="text-soft">The store is away.</p>
+                  <p className="text-soft">The store is unavailable.</p>
                 )
               }
             </Panel>
           </Column>
         </div>
-        <Panel title="Jobs" of="this process" told={jobs} fault={faults.jobs}>
-          {(told) => <Jobs figures={told} />}
+        <Panel title="Jobs" of="this process" data={jobs} fault={faults.jobs}>
+          {(data) => <Jobs figures={data} />}
         </Panel>
         <Accounts api={api} />
       </main>
@@ -89,7 +89,7 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
   );
 }
 
-/** Of several processes at one address: the charts of one are then followed by those of another. */
+/** Warns if several processes behind one address respond in turn: their charts would alternate. */
 function InTurn({ answers }: Pick<Polled, "answers">) {
   const processes = inTurn(answers).map(
     ({ pid, started_at }) => `${pid} since ${fullTime(started_at)}`,
@@ -97,7 +97,7 @@ function InTurn({ answers }: Pick<Polled, "answers">) {
   if (processes.length === 0) return null;
   return (
     <p role="status" className="rounded-xl bg-warn-soft px-4 py-3 text-warn">
-      {`The answers come from ${processes.length} processes in turn (${processes.join("; ")}). What is said of "this process" is of the one that answered last: ask each by its own address to follow it.`}
+      {`Responses come from ${processes.length} processes in turn (${processes.join("; ")}). Figures of "this process" belong to the one that responded last. To follow one process, open its own address.`}
     </p>
   );
 }
@@ -106,7 +106,7 @@ function Column({ children }: { children: ReactNode }) {
   return <div className="min-w-0 space-y-5">{children}</div>;
 }
 
-/** Whether the figures are of now. */
+/** Whether the figures are current. */
 function Live({ polled: { at, fault } }: { polled: Polled }) {
   const live = at !== null && fault === null;
   return (
@@ -124,14 +124,14 @@ function Live({ polled: { at, fault } }: { polled: Polled }) {
         "Loading"
       ) : (
         <>
-          As it was <Ago at={at} />
+          Last updated <Ago at={at} />
         </>
       )}
     </p>
   );
 }
 
-/** What one looks at first. */
+/** The key figures. */
 function Tiles({ polled: { figures } }: { polled: Polled }) {
   const { overview, process, series, store } = figures;
   const counts = overview?.counts;
@@ -140,20 +140,20 @@ function Tiles({ polled: { figures } }: { polled: Polled }) {
     ["Accounts", counts?.accounts],
     ["Keys", counts?.keys],
     ["Devices", counts?.devices],
-    ["Streams here", process?.streams.open],
-    ["Waits here", process?.waits.open],
+    ["Open streams", process?.streams.open],
+    ["Open waits", process?.waits.open],
     ["Requests / min", minute?.requests],
     ["5xx / min", minute?.server_errors],
   ];
   return (
-    <ul aria-label="At a glance" className="grid grid-cols-2 gap-3 sm:grid-cols-4 lg:grid-cols-8">
+    <ul aria-label="Summary" className="grid grid-cols-2 gap-3 sm:grid-cols-4 lg:grid-cols-8">
       {tiles.map(([name, value]) => (
         <Tile key={name} name={name} bad={name.startsWith("5xx") && (value ?? 0) > 0}>
           {value === undefined ? "–" : count(value)}
         </Tile>
       ))}
       <Tile name="Store" bad={store?.reachable === false}>
-        {store ? (store.reachable ? "up" : "away") : "–"}
+        {store ? (store.reachable ? "Up" : "Down") : "–"}
       </Tile>
     </ul>
   );
@@ -175,5 +175,5 @@ function Tile({ name, bad, children }: { name: string; bad: boolean; children: R
   );
 }
 
-/** The minute that is over; the first one has to do until then. */
+/** The last full minute, or the current one if there is none yet. */
 const lastWhole = (minutes: readonly Minute[] | undefined) => minutes?.at(-2) ?? minutes?.at(-1);

@@ -1,4 +1,4 @@
-/** Starts the admin page. */
+/** Entry point of the admin page. */
 
 import "../styles.css";
 import { StrictMode } from "react";

@@ -1,15 +1,15 @@
-/** Numbers as people read them. */
+/** Formats numbers, and makes the scales of axes. */
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const exact = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const rough = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 
-/** `1,234`; from a hundred thousand on `123.4K`. */
+/** `1,234`; from 100,000 on `123.4K`. */
 export const count = (value: number): string =>
   value < 100_000 ? whole.format(value) : short.format(value);
 
-/** `12.3 MB`, by thousands. */
+/** `12.3 MB`, in powers of 1,000. */
 export function bytes(value: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let at = 0;
@@ -26,21 +26,21 @@ export function span(seconds: number): string {
   return `${whole.format(seconds / 86_400)} d`;
 }
 
-/** `0.4 %`, `12 %`. */
+/** `0.4%`, `12%`. */
 export const percent = (part: number): string =>
-  `${(part < 1 ? rough : whole).format(part * 100)} %`;
+  `${(part < 1 ? rough : whole).format(part * 100)}%`;
 
 /** `1 key`, `2 keys`. */
 export const many = (value: number, one: string, more = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : more}`;
 
-/** An axis: the part of its height at which a value stands, and the values at its top, half and foot. */
+/** A scale: the position of a value as a share of the height, and the marks at top, middle and foot. */
 export interface Scale {
   readonly at: (value: number) => number;
   readonly marks: readonly [top: number, half: number, foot: number];
 }
 
-/** From 0 to the next of 2, 4 and 10, ten times as much, and so on: then half of it is short too. */
+/** Linear from 0 to the next of 1, 2, 4 and 10 times a power of ten, so that the middle is round too. */
 export function evenScale(most: number, least: number): Scale {
   const wanted = Math.max(most, least);
   const power = 10 ** Math.floor(Math.log10(wanted));
@@ -48,7 +48,7 @@ export function evenScale(most: number, least: number): Scale {
   return { at: (value) => value / top, marks: [top, top / 2, 0] };
 }
 
-/** From `foot` on, each step ten times the one before: one long answer does not hide the others. */
+/** Logarithmic from `foot` on, so that one long response does not hide the others. */
 export function tenfoldScale(most: number, foot: number): Scale {
   const steps = Math.ceil(Math.log10(Math.max(most / foot, 10)) / 2 - 1e-9) * 2;
   return {

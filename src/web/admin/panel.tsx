@@ -1,28 +1,28 @@
-/** The frame of each part of the dashboard. */
+/** A panel of the dashboard. */
 
 import type { ReactNode } from "react";
 import type { Fault } from "../state/api.ts";
 import { classes } from "../ui/classes.ts";
 import { Problem, Skeleton } from "../ui/parts.tsx";
 
-interface PanelProps<Told> {
+interface PanelProps<Data> {
   readonly title: string;
-  /** Whose figures they are. */
+  /** Which processes the figures cover. */
   readonly of: "this process" | "all processes" | "both";
-  readonly told: Told | null;
+  readonly data: Data | null;
   readonly fault: Fault | undefined;
   readonly className?: string;
-  readonly children: (told: Told) => ReactNode;
+  readonly children: (data: Data) => ReactNode;
 }
 
 const WHOSE = {
   "this process": "this process",
   "all processes": "all processes",
-  both: "this process and the store it shares",
+  both: "this process and the shared store",
 } as const;
 
-/** Shows what was told last, and above it why nothing newer was. */
-export function Panel<Told>({ title, of, told, fault, className, children }: PanelProps<Told>) {
+/** Shows the latest data and, above it, why the last refresh failed. */
+export function Panel<Data>({ title, of, data, fault, className, children }: PanelProps<Data>) {
   return (
     <section aria-label={title} className={classes("card min-w-0 p-5", className)}>
       <div className="mb-4 flex flex-wrap items-baseline justify-between gap-x-3">
@@ -34,9 +34,9 @@ export function Panel<Told>({ title, of, told, fault, className, children }: Pan
           <Problem>{fault.message}</Problem>
         </div>
       )}
-      {told === null
+      {data === null
         ? !fault && <Skeleton rows={2} label={`Loading ${title.toLowerCase()}`} />
-        : children(told)}
+        : children(data)}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** What each part of the dashboard shows of its figures. */
+/** Contents of the panels of the dashboard. */
 
 import { Ago, Badge, Facts, type Tone } from "../ui/parts.tsx";
 import type { Outputs } from "./api.ts";
@@ -12,23 +12,23 @@ export function Rows({ counts }: { counts: NonNullable<Outputs["overview"]["coun
       <Shares
         title="Tasks"
         parts={[
-          { name: "to do", value: tasks.todo, look: "plain" },
-          { name: "in progress", value: tasks.in_progress, look: "accent" },
-          { name: "done", value: tasks.done, look: "ok" },
-          { name: "cancelled", value: tasks.cancelled, look: "danger" },
+          { name: "to do", value: tasks.todo, color: "plain" },
+          { name: "in progress", value: tasks.in_progress, color: "accent" },
+          { name: "done", value: tasks.done, color: "ok" },
+          { name: "cancelled", value: tasks.cancelled, color: "danger" },
         ]}
       />
       <Shares
         title="Questions"
         parts={[
-          { name: "pending", value: questions.pending, look: "accent" },
-          { name: "answered", value: questions.answered, look: "ok" },
-          { name: "expired", value: questions.expired, look: "warn" },
-          { name: "cancelled", value: questions.cancelled, look: "danger" },
+          { name: "pending", value: questions.pending, color: "accent" },
+          { name: "answered", value: questions.answered, color: "ok" },
+          { name: "expired", value: questions.expired, color: "warn" },
+          { name: "cancelled", value: questions.cancelled, color: "danger" },
         ]}
       />
       <p className="text-faint text-sm">
-        Counted <Ago at={counts.counted_at} />, in {span(counts.took)}.
+        Counted <Ago at={counts.counted_at} /> in {span(counts.took)}
       </p>
     </div>
   );
@@ -42,16 +42,16 @@ export function Process({ figures }: { figures: Outputs["process"] }) {
       facts={[
         ["Version", `${figures.version}, Bun ${figures.bun}`],
         ["Process", `${figures.pid}, up ${span(figures.uptime)}`],
-        ["Processor time", `${span(figures.cpu)} (${percent(figures.cpu / figures.uptime)})`],
+        ["CPU time", `${span(figures.cpu)} (${percent(figures.cpu / figures.uptime)})`],
         ["Memory", `${bytes(figures.resident_bytes)}, heap ${bytes(figures.heap_bytes)}`],
         [
-          "Files and sockets",
+          "Open files and sockets",
           figures.open_fds === null
-            ? "not known here"
+            ? "Unknown"
             : `${count(figures.open_fds)}${figures.max_fds === null ? "" : ` of ${count(figures.max_fds)}`}`,
         ],
-        ["Timers late, 99 of 100", `up to ${span(lag.p99)}; the worst ${span(lag.max)}`],
-        ["Under way", many(figures.requests_in_flight, "request")],
+        ["Event loop lag", `p99 ${span(lag.p99)}, max ${span(lag.max)}`],
+        ["Requests in flight", count(figures.requests_in_flight)],
         [
           "Streams",
           `${count(figures.streams.open)} for ${many(figures.streams.accounts, "account")}`,
@@ -61,15 +61,12 @@ export function Process({ figures }: { figures: Outputs["process"] }) {
           `${count(figures.waits.open)} for ${many(figures.waits.owners, "key or account", "keys and accounts")}`,
         ],
         [
-          "Refused by a rate limit",
+          "Rate limited",
           refused.length === 0
-            ? "none"
+            ? "None"
             : refused.map(([limit, times]) => `${limit} ${count(times)}`).join(", "),
         ],
-        [
-          "Activity log",
-          `${count(activity.queued)} to be written, ${count(activity.dropped)} dropped`,
-        ],
+        ["Activity log", `${count(activity.queued)} queued, ${count(activity.dropped)} dropped`],
       ]}
     />
   );
@@ -84,26 +81,24 @@ export function StoreState({ figures }: { figures: Outputs["store"] }) {
             "State",
             figures.reachable ? (
               <Badge key="s" tone="ok">
-                reachable
+                Reachable
               </Badge>
             ) : (
               <Badge key="s" tone="danger">
-                away
+                Unreachable
               </Badge>
             ),
           ],
-          ["Kind", figures.kind === "embedded" ? "file of this machine" : "libSQL server"],
-          ["One small read", figures.latency === null ? "–" : span(figures.latency)],
+          ["Kind", figures.kind === "embedded" ? "Local file" : "libSQL server"],
+          ["Read latency", figures.latency === null ? "–" : span(figures.latency)],
           ["Size", figures.bytes === null ? "–" : bytes(figures.bytes)],
-          ...(figures.wal_bytes === null
-            ? []
-            : [["Log beside the file", bytes(figures.wal_bytes)] as const]),
-          ["Writes that failed", count(figures.failed_batches)],
-          ["Writes that wait", count(figures.queued_batches)],
+          ...(figures.wal_bytes === null ? [] : [["WAL size", bytes(figures.wal_bytes)] as const]),
+          ["Failed writes", count(figures.failed_batches)],
+          ["Queued writes", count(figures.queued_batches)],
         ]}
       />
-      <Spread title="Time of a commit" of={figures.commit_seconds} format={span} />
-      <Spread title="Writes that shared one" of={figures.commit_batches} format={count} />
+      <Spread title="Commit duration" of={figures.commit_seconds} format={span} />
+      <Spread title="Writes per commit" of={figures.commit_batches} format={count} />
     </div>
   );
 }
@@ -112,9 +107,9 @@ export function Outbox({ events }: { events: NonNullable<Outputs["outbox"]["even
   return (
     <Facts
       facts={[
-        ["Events kept", count(events.rows)],
+        ["Events", count(events.rows)],
         ["Oldest", events.oldest_at === null ? "–" : <Ago key="o" at={events.oldest_at} />],
-        ["To be delivered here", count(events.behind)],
+        ["Not yet delivered here", count(events.behind)],
       ]}
     />
   );
@@ -127,15 +122,15 @@ const LANES: Readonly<Record<Outputs["pushes"]["lanes"][number]["state"], Tone>>
 };
 
 const OUTCOMES = [
-  ["sent", "ok"],
-  ["pointless", "plain"],
-  ["expired", "warn"],
-  ["unclear", "accent"],
-  ["invalid_token", "plain"],
-  ["refused", "danger"],
+  ["sent", "ok", "sent"],
+  ["pointless", "plain", "obsolete"],
+  ["expired", "warn", "expired"],
+  ["unclear", "accent", "unclear"],
+  ["invalid_token", "plain", "invalid token"],
+  ["refused", "danger", "refused"],
 ] as const;
 
-/** Failures that are shown. */
+/** Failures shown. */
 const SHOWN = 5;
 
 export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
@@ -160,23 +155,23 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
                 <Facts
                   facts={[
                     ["Since", <Ago key="s" at={since} />],
-                    ...(reason === null ? [] : [["Because", reason] as const]),
-                    ["Under way", count(in_flight)],
+                    ...(reason === null ? [] : [["Reason", reason] as const]),
+                    ["In flight", count(in_flight)],
                     [
-                      "Waiting",
+                      "Queued",
                       queue ? (
                         <span key="w">
-                          {count(queue.rows)}, the oldest <Ago at={queue.oldest_at} />
+                          {count(queue.rows)}, oldest <Ago at={queue.oldest_at} />
                         </span>
                       ) : (
-                        "none"
+                        "None"
                       ),
                     ],
                     [
-                      "Answers",
+                      "Responses",
                       Object.entries(counts)
                         .map(([name, times]) => `${name} ${count(times)}`)
-                        .join(", ") || "none yet",
+                        .join(", ") || "None yet",
                     ],
                   ]}
                 />
@@ -187,10 +182,10 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
       )}
       {outcomes && Object.values(outcomes).some((times) => times > 0) && (
         <Shares
-          title="What became of the last"
-          parts={OUTCOMES.map(([outcome, look]) => ({
-            name: outcome.replace("_", " "),
-            look,
+          title="Recent outcomes"
+          parts={OUTCOMES.map(([outcome, color, name]) => ({
+            name,
+            color,
             value: outcomes[outcome],
           }))}
         />
@@ -198,7 +193,7 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
       {failures.length > 0 && (
         <div>
           <h3 id="failures" className="mb-2 font-medium">
-            Last failures
+            Recent failures
           </h3>
           <ul aria-labelledby="failures" className="space-y-1 text-sm">
             {failures.map(({ kind, outcome, reason, done_at }, i) => (
@@ -231,7 +226,9 @@ export function Jobs({ figures: { jobs } }: { figures: Outputs["jobs"] }) {
             ) : job.running ? (
               <Badge tone="accent">running</Badge>
             ) : (
-              <Badge tone={job.done > 0 ? "ok" : "plain"}>{job.done > 0 ? "ok" : "not yet"}</Badge>
+              <Badge tone={job.done > 0 ? "ok" : "plain"}>
+                {job.done > 0 ? "ok" : "not run yet"}
+              </Badge>
             )}
           </p>
           <p className="text-faint text-sm tabular-nums">

@@ -1,34 +1,34 @@
-/** Figures that are asked for again and again while somebody looks at them. */
+/** Polls the figures while the page is visible. */
 
 import { useEffect, useState } from "react";
 import { every, now } from "../clock.ts";
 import { type Fault, faultOf } from "../state/api.ts";
 import type { AdminApi, Outputs } from "./api.ts";
 
-/** Seconds between two looks. */
+/** Seconds between polls. */
 const EVERY = 5;
 
 const NAMES = ["overview", "process", "series", "store", "outbox", "pushes", "jobs"] as const;
 type Name = (typeof NAMES)[number];
 
-/** What each procedure told last; a fault stands beside what was told before it. */
+/** Latest result of each procedure; a failure leaves the previous result in place. */
 type Figures = { readonly [N in Name]: Outputs[N] | null };
 
 export interface Polled {
   readonly figures: Figures;
   readonly faults: Readonly<Partial<Record<Name, Fault>>>;
-  /** Why the last look gave nothing at all; null when it gave something. */
+  /** Why the last poll failed completely; null if any procedure succeeded. */
   readonly fault: Fault | null;
-  /** When something was told last. */
+  /** When the last result arrived. */
   readonly at: number | null;
-  /** Who answered the last looks, newest last. */
+  /** The processes that answered the latest polls, newest last. */
   readonly answers: readonly Answerer[];
 }
 
-/** A process. In a container each may be number 1, so its start tells it from others too. */
+/** Identifies a process. In containers each may have pid 1, so the start time is needed too. */
 type Answerer = Pick<Outputs["process"], "pid" | "started_at">;
 
-/** Looks of which it is known who answered: a minute's. */
+/** Polls whose process is remembered: a minute's worth. */
 const REMEMBERED = 12;
 
 const NOTHING: Polled = {
@@ -47,40 +47,40 @@ const NOTHING: Polled = {
   answers: [],
 };
 
-/** `onRefused` is called when the token is none. */
+/** Calls `onRefused` if the token is invalid. */
 export function useFigures(api: AdminApi, onRefused: () => void): Polled {
   const [polled, setPolled] = useState(NOTHING);
   useEffect(() => {
     let ended = false;
     let busy = false;
-    const look = async () => {
+    const poll = async () => {
       if (busy || document.hidden) return;
       busy = true;
       const results = await Promise.allSettled(NAMES.map((name) => api[name].query()));
       busy = false;
       if (ended) return;
-      const told: Partial<Record<Name, unknown>> = {};
+      const received: Partial<Record<Name, unknown>> = {};
       const faults: Partial<Record<Name, Fault>> = {};
       results.forEach((result, i) => {
         const name = NAMES[i]!;
-        if (result.status === "fulfilled") told[name] = result.value;
+        if (result.status === "fulfilled") received[name] = result.value;
         else faults[name] = faultOf(result.reason);
       });
       if (Object.values(faults).some(({ code }) => code === "unauthorized")) return onRefused();
-      const alone = Object.keys(told).length === 0 ? Object.values(faults)[0]! : null;
+      const all_failed = Object.keys(received).length === 0 ? Object.values(faults)[0]! : null;
       setPolled((before) => ({
-        figures: { ...before.figures, ...told } as Figures,
-        faults: alone ? before.faults : faults,
-        fault: alone,
-        at: alone ? before.at : now(),
-        answers: told.process
-          ? [...before.answers, told.process as Answerer].slice(-REMEMBERED)
+        figures: { ...before.figures, ...received } as Figures,
+        faults: all_failed ? before.faults : faults,
+        fault: all_failed,
+        at: all_failed ? before.at : now(),
+        answers: received.process
+          ? [...before.answers, received.process as Answerer].slice(-REMEMBERED)
           : before.answers,
       }));
     };
-    void look();
-    const stop = every(EVERY, () => void look());
-    const show = () => void look();
+    void poll();
+    const stop = every(EVERY, () => void poll());
+    const show = () => void poll();
     document.addEventListener("visibilitychange", show);
     return () => {
       ended = true;
@@ -92,8 +92,8 @@ export function useFigures(api: AdminApi, onRefused: () => void): Polled {
 }
 
 /**
- * The processes that answer in turn, oldest first: one that answered before another and after it too,
- * and that other. A server that started again is none of several, as the one before it is gone.
+ * The processes that respond in turn, oldest first: those that responded both before and after another
+ * one, and that other one. A restart does not count, since the previous process is gone.
  */
 export function inTurn(answers: readonly Answerer[]): readonly Answerer[] {
   const nameOf = ({ pid, started_at }: Answerer) => `${pid} ${started_at}`;

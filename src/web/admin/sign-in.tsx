@@ -1,4 +1,4 @@
-/** The way in: the token that the server was started with. */
+/** Sign-in with the admin token. */
 
 import { type FormEvent, useState } from "react";
 import { Logo } from "../person/logo.tsx";
@@ -10,7 +10,7 @@ import { createAdminApi } from "./api.ts";
 import { Title } from "./title.tsx";
 
 interface SignInProps {
-  /** True: the token that this tab had is not valid any more. */
+  /** True if the server refused the token that this tab used before. */
   readonly refused: boolean;
   readonly onEnter: (token: string) => void;
 }
@@ -22,7 +22,7 @@ export function SignIn({ refused, onEnter }: SignInProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const token = text.trim();
-    // What a header could not hold.
+    // A header cannot hold other characters.
     const none = !/^[!-~]+$/.test(token);
     setWrong(none);
     if (none) return;
@@ -36,11 +36,11 @@ export function SignIn({ refused, onEnter }: SignInProps) {
       <Logo className="size-14" />
       <Title className="mt-6 font-semibold text-3xl tracking-tight" />
       <p className="mt-2 mb-8 text-lg text-soft leading-snug">
-        How the service does. Nothing of what people and agents write is shown here.
+        Figures of the service. Nothing that people or agents write is shown here.
       </p>
       {refused && (
         <p role="status" className="mb-6 rounded-xl bg-sunken px-4 py-3 text-soft">
-          The server does not take this tab's token any more.
+          Your token is no longer valid.
         </p>
       )}
       <form onSubmit={submit} className="space-y-3">
@@ -50,11 +50,13 @@ export function SignIn({ refused, onEnter }: SignInProps) {
           type="password"
           value={text}
           onChange={({ target }) => setText(target.value)}
-          error={wrong ? "is no token: it has no spaces and only ASCII characters" : undefined}
-          hint="The server's ADMIN_TOKEN. It is kept until this tab is closed."
+          error={
+            wrong ? "isn't a valid token: it has only ASCII characters and no spaces" : undefined
+          }
+          hint="The server's ADMIN_TOKEN. It's kept until you close this tab."
         />
         {entry.fault && <Problem>{entry.fault.message}</Problem>}
-        <Button type="submit" look="primary" className="w-full" busy={entry.busy}>
+        <Button type="submit" variant="primary" className="w-full" busy={entry.busy}>
           Sign in
         </Button>
       </form>

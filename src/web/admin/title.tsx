@@ -1,4 +1,4 @@
-/** What the page is called. It takes the focus with each view, whose form or button just went away. */
+/** The title of the page. It takes the focus in each view, since the previous focus is gone. */
 
 import { useEffect, useRef } from "react";
 

@@ -1,4 +1,4 @@
-/** The last three hours of the process: what it did, how long that took, and what is open or waits. */
+/** Charts of the process for the last three hours. */
 
 import type { Minute } from "./api.ts";
 import { Chart } from "./chart.tsx";
@@ -6,47 +6,47 @@ import { bytes, count, evenScale, percent, span, tenfoldScale } from "./numbers.
 
 interface TrafficProps {
   readonly minutes: readonly Minute[];
-  /** Without them there is no chart of pushes. */
+  /** Whether to show the chart of pushes. */
   readonly pushes: boolean;
 }
 
 export function Traffic({ minutes, pushes }: TrafficProps) {
   const now = part(minutes);
-  // Of a minute that is not over, what happened in it would always look like a fall.
+  // Rates of the current, incomplete minute would always look like a drop.
   const over = part(minutes.length > 1 ? minutes.slice(0, -1) : minutes);
   return (
     <div className="grid gap-x-10 gap-y-8 lg:grid-cols-2">
       <Chart
-        title="Requests a minute"
+        title="Requests per minute"
         format={count}
         times={over.times}
         scale={(most) => evenScale(most, 10)}
         filled
         lines={[
-          { name: "all", look: "accent", values: over.of("requests") },
-          { name: "4xx", look: "warn", values: over.of("client_errors") },
-          { name: "5xx", look: "danger", values: over.of("server_errors") },
+          { name: "all", color: "accent", values: over.of("requests") },
+          { name: "4xx", color: "warn", values: over.of("client_errors") },
+          { name: "5xx", color: "danger", values: over.of("server_errors") },
         ]}
       />
       <Chart
-        title="Time to answer"
+        title="Response time"
         format={span}
         times={over.times}
         scale={(most) => tenfoldScale(most, 0.0001)}
         lines={[
-          { name: "half", look: "accent", values: over.of("p50") },
-          { name: "99 of 100", look: "warn", values: over.of("p99") },
+          { name: "p50", color: "accent", values: over.of("p50") },
+          { name: "p99", color: "warn", values: over.of("p99") },
         ]}
       />
       <Chart
-        title="Open"
+        title="Open streams and waits"
         format={count}
         times={now.times}
         scale={(most) => evenScale(most, 4)}
         live
         lines={[
-          { name: "streams", look: "accent", values: now.of("streams") },
-          { name: "waits", look: "warn", values: now.of("waits") },
+          { name: "streams", color: "accent", values: now.of("streams") },
+          { name: "waits", color: "warn", values: now.of("waits") },
         ]}
       />
       <Chart
@@ -55,35 +55,35 @@ export function Traffic({ minutes, pushes }: TrafficProps) {
         times={now.times}
         scale={(most) => evenScale(most, 10)}
         filled
-        lines={[{ name: "kept", look: "accent", values: now.of("outbox_events") }]}
+        lines={[{ name: "events", color: "accent", values: now.of("outbox_events") }]}
       />
       <Chart
-        title="Store"
+        title="Store latency"
         format={span}
         times={now.times}
         scale={(most) => tenfoldScale(most, 0.0001)}
-        lines={[{ name: "one small read", look: "accent", values: now.of("store_read") }]}
+        lines={[{ name: "read", color: "accent", values: now.of("store_read") }]}
       />
       {pushes && (
         <Chart
-          title="Pushes a minute"
+          title="Pushes per minute"
           format={count}
           times={over.times}
           scale={(most) => evenScale(most, 10)}
           lines={[
-            { name: "accepted", look: "accent", values: over.of("pushes_accepted") },
-            { name: "other answers", look: "danger", values: over.of("pushes_failed") },
-            { name: "waiting", look: "warn", values: over.of("pushes_queued") },
+            { name: "accepted", color: "accent", values: over.of("pushes_accepted") },
+            { name: "failed", color: "danger", values: over.of("pushes_failed") },
+            { name: "queued", color: "warn", values: over.of("pushes_queued") },
           ]}
         />
       )}
       <Chart
-        title="Processor"
+        title="CPU"
         format={percent}
         times={over.times}
         scale={(most) => evenScale(most, 0.1)}
         filled
-        lines={[{ name: "busy", look: "accent", values: over.of("cpu").map((cpu) => cpu / 60) }]}
+        lines={[{ name: "busy", color: "accent", values: over.of("cpu").map((cpu) => cpu / 60) }]}
       />
       <Chart
         title="Memory"
@@ -92,7 +92,7 @@ export function Traffic({ minutes, pushes }: TrafficProps) {
         scale={(most) => evenScale(most, 100_000_000)}
         filled
         live
-        lines={[{ name: "resident", look: "accent", values: now.of("resident_bytes") }]}
+        lines={[{ name: "resident", color: "accent", values: now.of("resident_bytes") }]}
       />
     </div>
   );

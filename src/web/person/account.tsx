@@ -1,4 +1,4 @@
-/** The account: what this browser does for it, its token, its devices, and its end. */
+/** The account view: browser settings, token, devices, sign-out and deletion. */
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
 import {
@@ -11,7 +11,7 @@ import {
 } from "react";
 import { type Device, type Fault, faultOf } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
-import { leave, replaceToken, signOut, tokenInDoubt } from "../state/session.ts";
+import { leave, replaceToken, signOut, unconfirmedToken } from "../state/session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Switch } from "../ui/field.tsx";
@@ -44,24 +44,24 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-const NOTICE_HINTS: Readonly<Record<NotificationState, string>> = {
-  on: "While this page is open, also in the background.",
-  off: "While this page is open, also in the background.",
-  blocked: "The browser has them blocked for this page.",
-  unsupported: "This browser has none for this page: they need https.",
+const NOTIFICATION_HINTS: Readonly<Record<NotificationState, string>> = {
+  on: "Shown while this page is open, even in the background.",
+  off: "Shown while this page is open, even in the background.",
+  blocked: "Your browser blocks notifications from this page.",
+  unsupported: "Not available: notifications need HTTPS.",
 };
 
 function Settings() {
   const { api, store } = useSession();
   const account = useStore((one) => one.account());
-  const [notices, setState] = useState(notificationState);
+  const [notifications, setState] = useState(notificationState);
   const choose = async (on: boolean) => {
     await setNotifications(on);
     setState(notificationState());
   };
   const setLive = async (live_activities: boolean) => {
     if (!account) return;
-    // It moves at once, and back when the server did not take it.
+    // Optimistic: switch at once, and back if the server refuses.
     store.setAccount({ ...account, settings: { live_activities } });
     try {
       store.setAccount(await api.accounts.update.mutate({ settings: { live_activities } }));
@@ -74,15 +74,15 @@ function Settings() {
     <Part title="Settings">
       <div className="space-y-4">
         <Switch
-          label="Notifications of new questions"
-          hint={NOTICE_HINTS[notices]}
-          checked={notices === "on"}
-          disabled={notices === "blocked" || notices === "unsupported"}
+          label="Notifications for new questions"
+          hint={NOTIFICATION_HINTS[notifications]}
+          checked={notifications === "on"}
+          disabled={notifications === "blocked" || notifications === "unsupported"}
           onChange={({ target }) => void choose(target.checked)}
         />
         <Switch
           label="Live activities"
-          hint="Tasks in progress show on the lock screen of your devices."
+          hint="Show tasks in progress on the lock screen of your devices."
           checked={account?.settings.live_activities ?? false}
           disabled={account === null}
           onChange={({ target }) => void setLive(target.checked)}
@@ -96,36 +96,37 @@ function Token() {
   const { token } = useSession();
   const account = useStore((store) => store.account());
   const [replacing, setReplacing] = useState(false);
-  // Another one than before only with a new session, which shows this anew.
-  const next = tokenInDoubt();
+  // It changes only with a new session, which renders this again.
+  const next = unconfirmedToken();
   const replace = async () => {
     await replaceToken();
-    toast("The token is replaced");
+    toast("Token replaced");
   };
   return (
     <Part title="Token">
       <p className="mb-3 text-soft">
-        Copy it to sign in elsewhere. Whoever has it has the whole account.
+        Use it to sign in elsewhere. Anyone who has it has full access to your account.
       </p>
       <Secret text={token} name="account token" hidden />
       {next !== null && (
         <div className="mt-3 space-y-3">
           <Problem>
-            It is not known whether this one has taken its place. Keep both, and go on replacing.
+            The server hasn't confirmed the new token below. Keep both until you finish replacing
+            it.
           </Problem>
           <Secret text={next} name="new account token" hidden />
         </div>
       )}
-      <Button look="quiet" onClick={() => setReplacing(true)}>
+      <Button variant="quiet" onClick={() => setReplacing(true)}>
         <RefreshCw aria-hidden className="size-4" />
-        {next === null ? "Replace the token" : "Go on replacing the token"}
+        {next === null ? "Replace token" : "Finish replacing the token"}
       </Button>
       {account && (
         <div className="mt-4 border-line border-t pt-4">
           <Facts
             facts={[
               [
-                "Account",
+                "Account ID",
                 <code key="a" className="font-mono text-[0.8125rem]">
                   {account.id}
                 </code>,
@@ -138,11 +139,11 @@ function Token() {
       <Confirm
         open={replacing}
         onClose={() => setReplacing(false)}
-        title="Replace the token?"
-        action="Replace token"
+        title="Replace your token?"
+        action="Replace"
         onConfirm={replace}
       >
-        This browser goes on with a new one. Every other browser and device is signed out.
+        This browser switches to a new token. All other browsers and devices are signed out.
       </Confirm>
     </Part>
   );
@@ -154,7 +155,7 @@ function Devices() {
   const [fault, setFault] = useState<Fault | null>(null);
   const [removing, setRemoving] = useState<Device | null>(null);
   const loads = useStore((store) => store.loads());
-  /** Counts the lists that were asked for: only what the last one holds is shown. */
+  /** Number of the latest request: older responses are ignored. */
   const asked = useRef(0);
   const load = useCallback(async () => {
     const mine = ++asked.current;
@@ -163,7 +164,7 @@ function Devices() {
     if ("devices" in list) setDevices(list.devices);
     setFault("devices" in list ? null : list);
   }, [api]);
-  // No event tells of devices, so they come with everything else after each connect.
+  // Devices have no events (docs/interface.md 7.3.5), so they are loaded again after each reconnect.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each time is a new one.
   useEffect(() => void load(), [load, loads]);
   const remove = async ({ id }: Device) => {
@@ -171,7 +172,7 @@ function Devices() {
       await api.devices.delete.mutate({ device_id: id });
       setDevices((before) => before?.filter((one) => one.id !== id) ?? null);
     } finally {
-      // It may be removed though the answer is lost.
+      // The device may be gone even though the response was lost.
       void load();
     }
   };
@@ -179,7 +180,9 @@ function Devices() {
     <Part title="Devices">
       {fault && <Problem>{fault.message}</Problem>}
       {devices?.length === 0 && (
-        <p className="text-soft">None. A phone or tablet shows here once its app is signed in.</p>
+        <p className="text-soft">
+          No devices yet. Phones and tablets appear here once you sign in to the app.
+        </p>
       )}
       <ul className="divide-y divide-line">
         {devices?.map((device) => (
@@ -192,7 +195,7 @@ function Devices() {
                 <Ago at={device.updated_at} />
               </p>
             </div>
-            {device.apns_token !== null && <Badge tone="ok">Pushes</Badge>}
+            {device.apns_token !== null && <Badge tone="ok">Notifications on</Badge>}
             <IconButton label={`Remove ${device.model}`} onClick={() => setRemoving(device)}>
               <Trash2 aria-hidden className="size-4.5" />
             </IconButton>
@@ -204,13 +207,13 @@ function Devices() {
         onClose={() => setRemoving(null)}
         title={
           <>
-            Remove <bdi>{removing?.model ?? "the device"}</bdi>?
+            Remove <bdi>{removing?.model ?? "this device"}</bdi>?
           </>
         }
         action="Remove device"
         onConfirm={() => remove(removing!)}
       >
-        It gets no more notifications, until its app registers it again.
+        It won't get notifications until its app registers it again.
       </Confirm>
     </Part>
   );
@@ -219,14 +222,14 @@ function Devices() {
 function End() {
   const { api } = useSession();
   const [leaving, setLeaving] = useState(false);
-  const fresh = useSyncExternalStore(onNewKeySecret, newKeySecret);
+  const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const [deleting, setDeleting] = useState(false);
   const signOutHere = async () => {
     const done = await signOut().catch(() => {
-      throw new Error("it is not known which token is valid");
+      throw new Error("which token is valid is unknown");
     });
     if (done) return;
-    toast("The token was being replaced. Copy the new one before you sign out.", { bad: true });
+    toast("Your token was just replaced. Copy the new one before you sign out.", { bad: true });
   };
   const remove = async () => {
     await api.accounts.delete.mutate({});
@@ -238,7 +241,7 @@ function End() {
         <LogOut aria-hidden className="size-4" />
         Sign out
       </Button>
-      <Button look="warning" onClick={() => setDeleting(true)}>
+      <Button variant="warning" onClick={() => setDeleting(true)}>
         <Trash2 aria-hidden className="size-4" />
         Delete account
       </Button>
@@ -251,19 +254,19 @@ function End() {
       >
         <p className="flex gap-2">
           <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />
-          Without the token nobody gets into the account again. Make sure that you have it elsewhere
-          {fresh && ", and the key of the new agent, which is shown this once"}.
+          You need your token to sign in again. Make sure you've saved it
+          {new_secret && ", and the new agent's key, which is shown only once"}.
         </p>
       </Confirm>
       <Confirm
         open={deleting}
         onClose={() => setDeleting(false)}
-        title="Delete the account?"
+        title="Delete your account?"
         action="Delete everything"
         onConfirm={remove}
       >
-        All agents lose their keys at once, and all tasks, questions and devices are deleted.
-        Nothing of it can be brought back.
+        All agents lose access immediately, and all tasks, questions and devices are deleted. This
+        can't be undone.
       </Confirm>
     </div>
   );

@@ -1,4 +1,4 @@
-/** The last requests of an agent: what it called, and how that ended. */
+/** The activity log of an agent: what it called, and how each call ended. */
 
 import { History, RotateCw } from "lucide-react";
 import { useEffect } from "react";
@@ -10,7 +10,7 @@ import { duration } from "../ui/time.ts";
 import { usePagination } from "./use-pagination.ts";
 import { useSession } from "./use-store.ts";
 
-/** Seconds between two looks: the log has no event (docs/interface.md 7.3.5). */
+/** Seconds between refreshes: the log has no events (docs/interface.md 7.3.5). */
 const EVERY = 10;
 
 export function ActivityLog({ id }: { id: string }) {
@@ -30,9 +30,9 @@ export function ActivityLog({ id }: { id: string }) {
     <section aria-label="Activity">
       <div className="mb-3 flex items-center gap-3">
         <p className="min-w-0 flex-1 text-faint text-sm">
-          The last 200 requests of the last 7 days. Never what was said in them.
+          The last 200 requests of the past 7 days, without their content.
         </p>
-        <Button look="quiet" onClick={() => void refresh()}>
+        <Button variant="quiet" onClick={() => void refresh()}>
           <RotateCw aria-hidden className="size-4" />
           Refresh
         </Button>
@@ -41,8 +41,8 @@ export function ActivityLog({ id }: { id: string }) {
       {items === null ? (
         !fault && <Skeleton label="Loading activity" />
       ) : items.length === 0 ? (
-        <Empty icon={History} title="Nothing yet">
-          Each request of this agent shows here.
+        <Empty icon={History} title="No activity yet">
+          This agent's requests will appear here.
         </Empty>
       ) : (
         <ul className="card divide-y divide-line overflow-hidden">
@@ -54,7 +54,7 @@ export function ActivityLog({ id }: { id: string }) {
         </ul>
       )}
       {has_more && (
-        <Button look="quiet" busy={busy} className="mt-3 w-full" onClick={() => void more()}>
+        <Button variant="quiet" busy={busy} className="mt-3 w-full" onClick={() => void more()}>
           Show more
         </Button>
       )}

@@ -1,4 +1,4 @@
-/** One agent: its key, its tasks, what it did last, and what waits in its inbox. */
+/** One agent: its key, tasks, activity and inbox. */
 
 import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
@@ -10,7 +10,7 @@ import { TextField } from "../ui/field.tsx";
 import { Ago, Empty, Facts, FormProblem, Heading } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
-import { useIsHere } from "../ui/use-is-here.ts";
+import { useIsMounted } from "../ui/use-is-mounted.ts";
 import { ActivityLog } from "./activity.tsx";
 import { Counts, useLastUse } from "./agents.tsx";
 import { Inbox } from "./inbox.tsx";
@@ -30,9 +30,9 @@ export function AgentView({ id }: { id: string }) {
   if (id === "new") return <NewAgent />;
   if (!key) {
     return (
-      <Empty icon={Bot} title="No such agent">
-        <ButtonLink look="quiet" href="#/agents">
-          To the agents
+      <Empty icon={Bot} title="Agent not found">
+        <ButtonLink variant="quiet" href="#/agents">
+          Back to agents
         </ButtonLink>
       </Empty>
     );
@@ -66,7 +66,7 @@ function Agent({ agent }: { agent: Key }) {
           <bdi dir="auto">{agent.label}</bdi>
         </Heading>
       )}
-      <nav aria-label="Parts of the agent" className="mb-5 flex gap-1 border-line border-b">
+      <nav aria-label="Agent sections" className="mb-5 flex gap-1 border-line border-b">
         {PARTS.map(([name, title]) => (
           <a
             key={name}
@@ -97,13 +97,13 @@ function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
   const { api, store } = useSession();
   const { busy, fault, run } = useAction();
   const [label, setLabel] = useState(agent.label);
-  const isHere = useIsHere();
+  const isMounted = useIsMounted();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const done = await run(async () =>
       store.put("keys", await api.keys.update.mutate({ key_id: agent.id, label })),
     );
-    if (done && isHere.current) onDone();
+    if (done && isMounted.current) onDone();
   };
   return (
     <form
@@ -122,10 +122,10 @@ function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
       />
       <FormProblem fault={fault} />
       <div className="flex gap-3">
-        <Button type="submit" look="primary" busy={busy}>
+        <Button type="submit" variant="primary" busy={busy}>
           Save
         </Button>
-        <Button onClick={onDone}>Discard</Button>
+        <Button onClick={onDone}>Cancel</Button>
       </div>
     </form>
   );
@@ -138,7 +138,7 @@ function Overview({ agent }: { agent: Key }) {
     await api.keys.delete.mutate({ key_id: agent.id });
     store.drop("keys", agent.id);
     toast("Agent deleted");
-    // Unless the person went elsewhere meanwhile.
+    // Stay if the person has navigated elsewhere in the meantime.
     if (location.hash.startsWith(`#/agents/${agent.id}`)) go("agents", { replace: true });
   };
   const { last_client, last_host, last_used_at } = agent;
@@ -148,7 +148,7 @@ function Overview({ agent }: { agent: Key }) {
         <h2 className="font-semibold text-base">Tasks</h2>
         <Counts id={agent.id} />
         <ButtonLink href={`#/tasks?agent=${agent.id}`} className="mt-5">
-          Show its tasks
+          View tasks
         </ButtonLink>
       </section>
       <section className="card p-5">
@@ -163,20 +163,20 @@ function Overview({ agent }: { agent: Key }) {
               >{`${agent.prefix}…${agent.last4}`}</code>,
             ],
             ["Created", <Ago key="c" at={agent.created_at} />],
-            ["Last used", last_used_at === null ? "never" : <Ago key="u" at={last_used_at} />],
+            ["Last used", last_used_at === null ? "Never" : <Ago key="u" at={last_used_at} />],
             [
               "Last client",
               last_client ? (
                 <bdi key="l">{`${last_client.name} ${last_client.version}`}</bdi>
               ) : (
-                "none"
+                "None"
               ),
             ],
-            ["Last host", last_host === null ? "none" : <bdi key="h">{last_host}</bdi>],
+            ["Last host", last_host === null ? "None" : <bdi key="h">{last_host}</bdi>],
           ]}
         />
       </section>
-      <Button look="warning" onClick={() => setDeleting(true)}>
+      <Button variant="warning" onClick={() => setDeleting(true)}>
         <Trash2 aria-hidden className="size-4.5" />
         Delete agent
       </Button>
@@ -191,7 +191,7 @@ function Overview({ agent }: { agent: Key }) {
         action="Delete agent"
         onConfirm={remove}
       >
-        Its key stops working at once. Its tasks, questions, inbox and activity are deleted with it.
+        Its key stops working immediately, and its tasks, questions, inbox and activity are deleted.
       </Confirm>
     </div>
   );

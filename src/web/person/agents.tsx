@@ -1,4 +1,4 @@
-/** The agents: a key each, with what it works on and where it was last seen. */
+/** The list of agents: what each works on, and when it was last used. */
 
 import { Bot, CloudOff, Plus } from "lucide-react";
 import { useEffect } from "react";
@@ -8,15 +8,15 @@ import { ButtonLink } from "../ui/button.tsx";
 import { Ago, Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
-/** Seconds between two looks at when the keys were used. */
+/** Seconds between refreshes of `last_used_at`. */
 const EVERY = 60;
 
-/** No event tells of `last_used_at` (docs/interface.md 7), so it is looked up while it is shown. */
+/** Polls `last_used_at` while it is shown: it has no event (docs/interface.md 7.3.4). */
 export function useLastUse(): void {
   const { api, store } = useSession();
   const live = useStore((one) => one.link() === "live");
   useEffect(() => {
-    const look = async () => {
+    const refresh = async () => {
       const { keys } = await api.keys.list.query({}).catch(() => ({ keys: [] }));
       for (const { id, last_used_at } of keys) {
         const key = store.all.keys.get(id);
@@ -24,29 +24,29 @@ export function useLastUse(): void {
       }
     };
     if (!live) return;
-    void look();
-    return every(EVERY, () => void look());
+    void refresh();
+    return every(EVERY, () => void refresh());
   }, [api, store, live]);
 }
 
-/** What waits unread is told by events alone, so it is looked up whenever some may have been missed. */
+/** Loads the unread counts after each connect: events that were missed carried changes of them. */
 function useUnread(): void {
   const { api, store } = useSession();
   const loads = useStore((one) => one.loads());
   useEffect(() => {
-    let over = false;
-    const look = async () => {
+    let ended = false;
+    const refresh = async () => {
       for (const { id } of store.keys()) {
         const before = store.unreadOf(id);
         const found = await api.inbox.ofKey.query({ key_id: id, limit: 1 }).catch(() => null);
-        if (over) return;
-        // An event of meanwhile is newer.
+        if (ended) return;
+        // An event that arrived in the meantime is newer.
         if (found && store.unreadOf(id) === before) store.setUnread(id, found.unread);
       }
     };
-    if (loads > 0) void look();
+    if (loads > 0) void refresh();
     return () => {
-      over = true;
+      ended = true;
     };
   }, [api, store, loads]);
 }
@@ -61,7 +61,7 @@ export function AgentsView() {
     <>
       <Heading
         actions={
-          <ButtonLink look="primary" href="#/agents/new">
+          <ButtonLink variant="primary" href="#/agents/new">
             <Plus aria-hidden className="size-4.5" />
             New agent
           </ButtonLink>
@@ -79,11 +79,11 @@ export function AgentsView() {
         </ul>
       ) : known ? (
         <Empty icon={Bot} title="No agents yet">
-          Add one to get a key, and the lines that connect it.
+          Add one to get its key and setup instructions.
         </Empty>
       ) : offline ? (
-        <Empty icon={CloudOff} title="Nothing is known yet">
-          Agents are here as soon as the server can be reached.
+        <Empty icon={CloudOff} title="You're offline">
+          Agents will load once the server is reachable.
         </Empty>
       ) : (
         <Skeleton label="Loading agents" />
@@ -113,9 +113,9 @@ function AgentCard({ agent }: { agent: Key }) {
   );
 }
 
-/** By what, from where and when it was last used. */
+/** Client, host and time of the last use. */
 function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: Key }) {
-  if (last_used_at === null && !last_client && !last_host) return "Not used yet";
+  if (last_used_at === null && !last_client && !last_host) return "Never used";
   return (
     <>
       {last_client && <bdi>{`${last_client.name} ${last_client.version}`}</bdi>}
@@ -131,18 +131,18 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
   );
 }
 
-/** Where there is nothing because there is no agent yet: the way to the first one. */
+/** For empty views of an account without agents: a link to add the first one. */
 export function FirstAgent() {
   const none = useStore((store) => store.loads() > 0 && store.keys().length === 0);
   if (!none) return null;
   return (
-    <ButtonLink look="primary" href="#/agents/new" className="mt-4">
+    <ButtonLink variant="primary" href="#/agents/new" className="mt-4">
       Add an agent
     </ButtonLink>
   );
 }
 
-/** Its tasks by status. */
+/** Number of its tasks in each status. */
 export function Counts({ id }: { id: string }) {
   const counts = useStore((store) => store.counts().get(id));
   const shown = [

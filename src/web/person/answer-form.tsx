@@ -1,4 +1,4 @@
-/** An answer in one's own words. */
+/** The form for a free-text answer. */
 
 import { CornerDownLeft } from "lucide-react";
 import { useEffect } from "react";
@@ -7,14 +7,14 @@ import { useDraft } from "./use-draft.ts";
 
 interface AnswerFormProps {
   readonly id: string;
-  readonly over: boolean;
+  readonly expired: boolean;
   readonly busy: boolean;
-  /** True when the question is settled. */
+  /** Resolves to true once the question is closed. */
   readonly onSend: (answer: string) => Promise<boolean>;
   readonly onDraft: (typed: boolean) => void;
 }
 
-export function AnswerForm({ id, over, busy, onSend, onDraft }: AnswerFormProps) {
+export function AnswerForm({ id, expired, busy, onSend, onDraft }: AnswerFormProps) {
   const { value: text, set, forget } = useDraft(`answer ${id}`, "");
   const typed = text.trim() !== "";
   useEffect(() => onDraft(typed), [onDraft, typed]);
@@ -35,11 +35,11 @@ export function AnswerForm({ id, over, busy, onSend, onDraft }: AnswerFormProps)
         dir="auto"
         rows={2}
         value={text}
-        readOnly={over}
+        readOnly={expired}
         onChange={({ target }) => set(target.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-          // The keyboard on a touch screen has no other way to a new line.
+          // Touch keyboards have no Shift+Enter.
           if (matchMedia("(pointer: coarse)").matches) return;
           event.preventDefault();
           if (!event.repeat) void send();
@@ -49,14 +49,14 @@ export function AnswerForm({ id, over, busy, onSend, onDraft }: AnswerFormProps)
       />
       <div className="mt-2 flex items-center gap-3">
         <p id={`${id}-keys`} className="hidden flex-1 text-faint text-sm md:block">
-          Enter sends, Shift and Enter is a new line.
+          Enter to send, Shift+Enter for a new line.
         </p>
         <Button
           type="submit"
           data-careful
-          look="primary"
+          variant="primary"
           busy={busy}
-          disabled={over || !typed}
+          disabled={expired || !typed}
           className="ml-auto w-full md:w-auto"
         >
           Send

@@ -1,4 +1,4 @@
-/** The frame of the page: where one can go, whether it is live, and the view that is open. */
+/** The frame of the page: navigation, connection status and the current view. */
 
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
@@ -10,9 +10,9 @@ import { clearToasts, Toasts } from "../ui/toast.tsx";
 import { AccountView } from "./account.tsx";
 import { AgentView } from "./agent.tsx";
 import { AgentsView } from "./agents.tsx";
+import { Announcer } from "./announcer.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
-import { News } from "./news.tsx";
 import { watchQuestions } from "./notifications.ts";
 import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
@@ -20,7 +20,7 @@ import { TasksView } from "./tasks.tsx";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import { Created, Welcome } from "./welcome.tsx";
 
-const PLACES = [
+const SECTIONS = [
   { section: "questions", name: "Questions", icon: MessageCircleQuestion },
   { section: "tasks", name: "Tasks", icon: ListTodo },
   { section: "agents", name: "Agents", icon: Bot },
@@ -43,25 +43,25 @@ export function App() {
 
 function viewFor(session: Session | null): ReactNode {
   if (!session) return <Welcome />;
-  // The token is the only way in, so it is shown before anything else.
+  // The token is the only way to sign in, so it is shown first.
   if (session.is_new) return <Created token={session.token} />;
   return (
     <SessionContext value={session}>
-      <Signed key={session.visit} />
+      <SignedIn key={session.number} />
     </SessionContext>
   );
 }
 
-function Signed() {
+function SignedIn() {
   const { store } = useSession();
   const route = useRoute();
   useEffect(() => watchQuestions(store), [store]);
   useTitle(route);
   const { section, id, part } = route;
-  // A task that is opened lies over its list, which stays where it is.
-  const place = section === "agents" ? `${section} ${id} ${part}` : section;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each place begins at its top.
-  useEffect(() => void window.scrollTo(0, 0), [place]);
+  // A task opens over its list, which keeps its scroll position.
+  const view_key = section === "agents" ? `${section} ${id} ${part}` : section;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each view_key begins at its top.
+  useEffect(() => void window.scrollTo(0, 0), [view_key]);
   return (
     <div className="md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
       <button
@@ -76,7 +76,7 @@ function Signed() {
           <Logo />
           <span className="font-semibold text-lg tracking-tight">Relay</span>
         </div>
-        <Places section={route.section} />
+        <Navigation section={route.section} />
         <div className="mt-auto hidden px-3 md:block">
           <LinkDot />
         </div>
@@ -84,19 +84,19 @@ function Signed() {
       <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] short:pb-6 md:pb-16">
         <LinkBanner />
         <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
-          <Boundary key={place}>{viewOf(route)}</Boundary>
+          <Boundary key={view_key}>{viewOf(route)}</Boundary>
         </main>
       </div>
-      <News />
+      <Announcer />
     </div>
   );
 }
 
-/** The place, and how many questions wait. */
+/** Sets the document title: the view, and the number of pending questions. */
 function useTitle({ section }: Route): void {
-  // A page that rests does not know; the one that stands for it tells.
+  // A paused page has no current number; the page that leads shows it.
   const waiting = useStore((store) => (store.link() === "resting" ? 0 : store.pending().length));
-  const { name } = PLACES.find((place) => place.section === section)!;
+  const { name } = SECTIONS.find((one) => one.section === section)!;
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${name} · Relay`;
     return () => {
@@ -118,30 +118,30 @@ function viewOf({ section, id }: Route): ReactNode {
   }
 }
 
-/** At the bottom of a phone, at the side of a desk; over the view where a bar would take much of it. */
-function Places({ section }: Pick<Route, "section">) {
+/** At the bottom on phones, at the side on desktops; not fixed where it would cover much of the view. */
+function Navigation({ section }: Pick<Route, "section">) {
   const waiting = useStore((store) => store.pending().length);
   return (
     <nav
-      aria-label="Places"
+      aria-label="Main"
       className="fixed inset-x-0 bottom-0 z-20 border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] short:static max-md:short:border-t-0 max-md:short:border-b md:static md:border-0 md:bg-transparent"
     >
       <ul className="flex md:flex-col md:gap-1">
-        {PLACES.map(({ section: place, name, icon: Icon }) => (
-          <li key={place} className="flex-1">
+        {SECTIONS.map(({ section: target, name, icon: Icon }) => (
+          <li key={target} className="flex-1">
             <a
-              href={`#/${place}`}
-              aria-current={place === section ? "page" : undefined}
+              href={`#/${target}`}
+              aria-current={target === section ? "page" : undefined}
               className={classes(
                 "relative flex min-h-15 flex-col items-center justify-center gap-1 font-medium text-xs transition-colors -outline-offset-4 md:min-h-11 md:flex-row md:justify-start md:gap-3 md:rounded-xl md:px-3 md:text-[0.9375rem] md:outline-offset-2",
-                place === section
+                target === section
                   ? "text-accent md:bg-accent-soft"
                   : "text-soft hover:text-ink md:hover:bg-sunken",
               )}
             >
               <Icon aria-hidden className="size-5.5 md:size-5" />
               {name}
-              {place === "questions" && waiting > 0 && (
+              {target === "questions" && waiting > 0 && (
                 <span className="absolute top-1.5 left-1/2 ml-1.5 min-w-5 rounded-full bg-accent px-1.5 text-center font-semibold text-accent-ink text-xs leading-5 md:static md:ml-auto">
                   {waiting}
                   <span className="sr-only"> pending</span>

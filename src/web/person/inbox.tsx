@@ -1,4 +1,4 @@
-/** What an agent finds in its inbox, and a message into it. */
+/** The inbox of an agent, and a form for a message to it. */
 
 import { Inbox as InboxIcon, Send } from "lucide-react";
 import { type FormEvent, useEffect } from "react";
@@ -14,7 +14,7 @@ import { useSession, useStore } from "./use-store.ts";
 
 export function Inbox({ id }: { id: string }) {
   const { api, store } = useSession();
-  // A number of its own for each event, so that what is read shows too.
+  // Changes with each event, so that items which become read are shown too.
   const unread = useStore((one) => one.unreadOf(id));
   const loads = useStore((one) => one.loads());
   const { items, fault, busy, has_more, refresh, more } = usePagination<Item>(async (cursor) => {
@@ -30,10 +30,10 @@ export function Inbox({ id }: { id: string }) {
       <Message id={id} onSent={() => void refresh()} />
       {fault && <Problem>{fault.message}</Problem>}
       {items === null ? (
-        !fault && <Skeleton label="Loading the inbox" />
+        !fault && <Skeleton label="Loading inbox" />
       ) : items.length === 0 ? (
-        <Empty icon={InboxIcon} title="The inbox is empty">
-          What you do to the agent's tasks, your answers and messages go here.
+        <Empty icon={InboxIcon} title="Inbox is empty">
+          Your messages, answers and changes to this agent's tasks will appear here.
         </Empty>
       ) : (
         <ul aria-label="Inbox" className="card divide-y divide-line overflow-hidden">
@@ -45,7 +45,7 @@ export function Inbox({ id }: { id: string }) {
         </ul>
       )}
       {has_more && (
-        <Button look="quiet" busy={busy} className="w-full" onClick={() => void more()}>
+        <Button variant="quiet" busy={busy} className="w-full" onClick={() => void more()}>
           Show more
         </Button>
       )}
@@ -67,7 +67,7 @@ function Message({ id, onSent }: { id: string; onSent: () => void }) {
   return (
     <form onSubmit={(event) => void submit(event)} className="card space-y-3 p-4">
       <AreaField
-        label="Message to the agent"
+        label="Message to agent"
         name="message"
         required
         value={text}
@@ -76,7 +76,7 @@ function Message({ id, onSent }: { id: string; onSent: () => void }) {
       />
       <FormProblem fault={fault} />
       <div className="flex justify-end">
-        <Button type="submit" look="primary" busy={busy} disabled={text.trim() === ""}>
+        <Button type="submit" variant="primary" busy={busy} disabled={text.trim() === ""}>
           <Send aria-hidden className="size-4" />
           Send message
         </Button>
@@ -87,7 +87,7 @@ function Message({ id, onSent }: { id: string; onSent: () => void }) {
 
 const WORDS: Readonly<Record<Item["type"], string>> = {
   "task.created": "New task",
-  "task.updated": "Task changed",
+  "task.updated": "Task updated",
   "task.deleted": "Task deleted",
   "question.answered": "Answer",
   message: "Message",

@@ -1,4 +1,4 @@
-/** Whether what is shown is what is. */
+/** Connection status: whether the page is up to date. */
 
 import { CloudOff, KeyRound, RotateCw } from "lucide-react";
 import { useEffect, useState, useSyncExternalStore } from "react";
@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<Link, string>> = {
   live: "Live",
   connecting: "Connecting",
   offline: "Offline",
-  resting: "Resting",
+  resting: "Paused",
 };
 const COLOURS: Readonly<Record<Link, string>> = {
   live: "bg-ok",
@@ -33,27 +33,27 @@ export function LinkDot() {
   );
 }
 
-/** Seconds until it is said that nothing has come yet. */
-const PATIENCE = 4;
+/** Seconds of connecting before the banner appears. */
+const TIMEOUT = 4;
 
-/** Whether it has been connecting for so long that the person has to know. */
+/** Whether it has been connecting for longer than {@link TIMEOUT}. */
 function useSlow(link: Link): boolean {
   const [slow, setSlow] = useState(false);
   useEffect(() => {
     setSlow(false);
-    return link === "connecting" ? after(PATIENCE, () => setSlow(true)) : undefined;
+    return link === "connecting" ? after(TIMEOUT, () => setSlow(true)) : undefined;
   }, [link]);
   return slow;
 }
 
-/** Over everything while what is shown may not be what is, with its age; and what is not to be lost. */
+/** Banners above every view: stale data, and a new key that was not saved yet. */
 export function LinkBanner() {
   const { sync } = useSession();
   const link = useStore((store) => store.link());
   const known_at = useStore((store) => store.knownAt());
   const now = useNow(60);
   const slow = useSlow(link);
-  const age = known_at === null ? "" : ` You see what was known at ${momentOf(known_at, now)}.`;
+  const age = known_at === null ? "" : ` Last updated ${momentOf(known_at, now)}.`;
   return (
     <div className="sticky top-0 z-10">
       <div role="status">
@@ -62,16 +62,16 @@ export function LinkBanner() {
             <CloudOff aria-hidden className="size-5 shrink-0" />
             <p className="min-w-0 flex-1 font-medium text-sm">
               {link === "connecting" ? "Connecting." : "Offline."}
-              {age || " The server cannot be reached."}
+              {age || " Can't reach the server."}
             </p>
             <button type="button" onClick={sync.hurry} className={BANNER_ACTION}>
               <RotateCw aria-hidden className="size-4" />
-              Try now
+              Retry
             </button>
           </div>
         )}
       </div>
-      <FreshBanner />
+      <NewSecretBanner />
     </div>
   );
 }
@@ -81,21 +81,21 @@ const BANNER =
 const BANNER_ACTION =
   "touch inline-flex items-center gap-1.5 rounded-lg px-3 font-medium text-sm hover:underline";
 
-/** A key that is shown once, while the person is elsewhere. */
-function FreshBanner() {
-  const fresh = useSyncExternalStore(onNewKeySecret, newKeySecret);
+/** Reminds of a new key while another view is open. */
+function NewSecretBanner() {
+  const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const { section, id } = useRoute();
-  const away = fresh !== null && !(section === "agents" && id === "new");
+  const away = new_secret !== null && !(section === "agents" && id === "new");
   return (
     <div role="status">
       {away && (
         <div className={BANNER}>
           <KeyRound aria-hidden className="size-5 shrink-0" />
           <p className="said min-w-0 flex-1 font-medium text-sm">
-            The key of <bdi>{fresh.label}</bdi> is shown this once.
+            The key for <bdi>{new_secret.label}</bdi> is shown only once.
           </p>
           <a href="#/agents/new" className={BANNER_ACTION}>
-            Show it
+            Show key
           </a>
         </div>
       )}

@@ -1,4 +1,4 @@
-/** The mark of the service, as in its icon. */
+/** The logo, as in the icon. */
 export function Logo({ className = "size-8" }: { className?: string }) {
   return (
     <svg aria-hidden viewBox="0 0 64 64" className={className}>

@@ -1,4 +1,4 @@
-/** Starts the person's page. */
+/** Entry point of the person's page. */
 
 import "../styles.css";
 import { StrictMode } from "react";

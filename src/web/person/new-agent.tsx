@@ -1,4 +1,4 @@
-/** A new agent: its name, then its key, once, and how its client is told of it. */
+/** Adds an agent: its name, then its key, shown once, with setup instructions. */
 
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import {
@@ -45,15 +45,15 @@ function Form() {
           required
           value={label}
           onChange={({ target }) => setLabel(target.value)}
-          hint="What you call it, such as: Claude on the laptop."
+          hint="For example: Claude on my laptop."
           error={fault?.fields.label}
         />
         <FormProblem fault={fault} />
         <div className="flex flex-wrap gap-3">
-          <Button type="submit" look="primary" busy={busy}>
-            Create key
+          <Button type="submit" variant="primary" busy={busy}>
+            Create agent
           </Button>
-          <ButtonLink href="#/agents">Back</ButtonLink>
+          <ButtonLink href="#/agents">Cancel</ButtonLink>
         </div>
       </form>
     </>
@@ -66,13 +66,13 @@ function Made({ id, label, secret }: NewKeySecret) {
   return (
     <>
       <Heading>
-        The key of <bdi dir="auto">{label}</bdi>
+        Key for <bdi dir="auto">{label}</bdi>
       </Heading>
       <div className="card space-y-7 p-5 sm:p-6">
         <section>
-          <h2 className="font-semibold text-base">Copy it now</h2>
+          <h2 className="font-semibold text-base">Copy the key now</h2>
           <p className="mt-1 mb-3 text-soft">
-            It is shown this once. Whoever has it can act as this agent.
+            It's shown only once. Anyone who has it can act as this agent.
           </p>
           <Secret text={secret} name="key" />
         </section>
@@ -87,15 +87,15 @@ function Made({ id, label, secret }: NewKeySecret) {
             />
             <div>
               <p className="mb-1.5 text-faint text-sm">{where}</p>
-              <Snippet name={`set-up of ${client}`} text={text(`${publicUrl()}/mcp`, secret)} />
+              <Snippet name={`${client} setup`} text={text(`${publicUrl()}/mcp`, secret)} />
             </div>
           </div>
         </section>
         <ButtonLink
-          look="primary"
+          variant="primary"
           href={`#/agents/${id}`}
           onClick={({ ctrlKey, metaKey, shiftKey }) => {
-            // Opened elsewhere, this stays.
+            // A click that opens a new tab leaves this one as it is.
             if (!ctrlKey && !metaKey && !shiftKey) forgetNewKeySecret(id);
           }}
         >

@@ -1,4 +1,4 @@
-/** A task that the person gives to an agent. */
+/** The form for a new task. */
 
 import { type FormEvent, useState } from "react";
 import { Button, ButtonLink } from "../ui/button.tsx";
@@ -14,7 +14,7 @@ import { useKeyOptions, useSession, useStore } from "./use-store.ts";
 
 interface NewTaskProps {
   readonly open: boolean;
-  /** Whom the list shows; then it is most likely for them. */
+  /** The agent that the list is filtered by: preselected. */
   readonly agent: string | null;
   readonly onClose: () => void;
 }
@@ -27,8 +27,8 @@ export function NewTask({ open, agent, onClose }: NewTaskProps) {
         <Form agent={agent} />
       ) : (
         <div className="space-y-4">
-          <p className="text-soft">A task is for an agent, and there is none yet.</p>
-          <ButtonLink look="primary" href="#/agents/new">
+          <p className="text-soft">Every task belongs to an agent, and you have none yet.</p>
+          <ButtonLink variant="primary" href="#/agents/new">
             Add an agent
           </ButtonLink>
         </div>
@@ -53,9 +53,9 @@ function Form({ agent }: { agent: string | null }) {
     notify: true,
   }));
   const { value, set: change, send } = useDraft("task", start);
-  // What is changed while it is being sent would be lost.
+  // Changes made while the form is being sent would be lost.
   const set = busy ? () => {} : change;
-  // The one that was chosen can be deleted meanwhile; nobody else is chosen for the person.
+  // If the chosen agent is deleted, the person must choose again.
   const there = keys.some(([id]) => id === value.key_id);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -64,7 +64,7 @@ function Form({ agent }: { agent: string | null }) {
         api.tasks.create.mutate(value, options),
       );
       store.put("tasks", task);
-      // Unless the person went elsewhere meanwhile, or on to another task.
+      // Stay if the person has navigated elsewhere, or begun another task.
       const here = location.hash.startsWith("#/tasks/new") && !changed;
       if (here) go(`tasks/${task.id}`, { replace: true });
       else toast("Task created");
@@ -78,13 +78,13 @@ function Form({ agent }: { agent: string | null }) {
         value={there ? value.key_id : ""}
         onChange={({ target }) => set({ ...value, key_id: target.value })}
         options={there ? keys : [["", "Choose an agent"], ...keys]}
-        error={there ? fault?.fields.key_id : "agent is gone: choose another one"}
+        error={there ? fault?.fields.key_id : "agent no longer exists: choose another one"}
       />
       <TaskTextFields value={value} onChange={set} fault={fault} busy={busy} />
       <PriorityField value={value} onChange={set} />
       <NotifySwitch value={value} onChange={set} />
       <FormProblem fault={fault} />
-      <Button type="submit" look="primary" busy={busy} className="w-full">
+      <Button type="submit" variant="primary" busy={busy} className="w-full">
         Create task
       </Button>
     </form>

@@ -1,20 +1,20 @@
-/** What tells of questions that are new, or wait while nobody looks: messages, notifications, and the app's badge. */
+/** Tells the person about new questions: toasts, browser notifications, and the badge of the app. */
 
 import type { Question } from "../state/api.ts";
 import type { Store } from "../state/store.ts";
 import { isolated } from "../ui/isolated.ts";
 import { toast } from "../ui/toast.tsx";
-import { announce } from "./news.tsx";
+import { announce } from "./announcer.tsx";
 import { labelOf } from "./use-store.ts";
 
 const CHOICE = "relay.notify";
 
-/** Where the questions themselves are shown. */
+/** Addresses at which the questions themselves are shown. */
 const QUESTIONS = /^(#\/?|#\/questions.*)?$/;
 
 export type NotificationState = "on" | "off" | "blocked" | "unsupported";
 
-/** Whether this browser shows notifications of new questions. */
+/** Whether this browser shows notifications for new questions. */
 export function notificationState(): NotificationState {
   if (!("Notification" in globalThis) || !navigator.serviceWorker) return "unsupported";
   if (Notification.permission === "denied") return "blocked";
@@ -22,17 +22,17 @@ export function notificationState(): NotificationState {
   return chosen && Notification.permission === "granted" ? "on" : "off";
 }
 
-/** Turns them on, which asks the person, or off. */
+/** Turns notifications on, which asks for permission, or off. */
 export async function setNotifications(on: boolean): Promise<void> {
   if (on && Notification.permission === "default") await Notification.requestPermission();
   if (on && Notification.permission === "granted") localStorage.setItem(CHOICE, "on");
   else localStorage.removeItem(CHOICE);
 }
 
-/** Follows the questions until it is stopped. */
+/** Watches for new questions; returns a function that stops it. */
 export function watchQuestions(store: Store): () => void {
   const known = new Set<string>();
-  let told = 0;
+  let shown_count = 0;
 
   const stopChanges = store.onChange((kind, id) => {
     if (kind !== "questions") return;
@@ -43,10 +43,10 @@ export function watchQuestions(store: Store): () => void {
     }
     if (known.has(id)) return;
     known.add(id);
-    // What was pending when the page first learned of anything is not new.
+    // Questions of the first load are not new.
     if (store.knownAt() === null) return;
     if (!document.hasFocus()) return void show(store, question);
-    // What comes with the lists has waited, and is counted; another page may have told of it.
+    // Questions of a later load are in the counts; another page may have announced them already.
     if (store.link() !== "live") return;
     const who = isolated(labelOf(store.all.keys.get(question.key_id)));
     if (QUESTIONS.test(location.hash)) announce(who);
@@ -54,11 +54,11 @@ export function watchQuestions(store: Store): () => void {
   });
 
   const count = () => {
-    // A page that rests does not know; the one that stands for it tells.
+    // A paused page has no current number; the page that leads sets the badge.
     if (store.link() === "resting") return;
     const pending = store.pending().length;
-    if (pending === told) return;
-    told = pending;
+    if (pending === shown_count) return;
+    shown_count = pending;
     const badge = pending > 0 ? navigator.setAppBadge?.(pending) : navigator.clearAppBadge?.();
     badge?.catch(() => null);
   };
@@ -80,13 +80,13 @@ export function watchQuestions(store: Store): () => void {
 }
 
 /**
- * Through the worker: on phones there is no other way, several tabs share one by its tag, and the
- * worker alone knows whether another of them is looked at.
+ * Through the service worker: phones have no other way, the tag is shared by all tabs, and only the
+ * worker knows whether another tab has the focus.
  */
 async function show(store: Store, { id, key_id, prompt }: Question): Promise<void> {
   if (notificationState() !== "on") return;
   const worker = await navigator.serviceWorker.ready;
-  // Restored questions come before the lists tell that they are settled.
+  // Questions from the archive may turn out to be closed once the lists arrive.
   if (store.all.questions.get(id)?.status !== "pending") return;
   const title = labelOf(store.all.keys.get(key_id));
   worker.active?.postMessage({ title, body: prompt, tag: id });

@@ -1,4 +1,4 @@
-/** A question that waits: who asks, what, until when, and the ways to answer. */
+/** A pending question: who asks, the prompt, the time left, and the ways to answer. */
 
 import { Check, Clock, ListTodo, X } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
@@ -15,22 +15,22 @@ import { useNow } from "../ui/use-now.ts";
 import { AnswerForm } from "./answer-form.tsx";
 import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
 
-/** Seconds from which on the time left is shown as short. */
-const SHORT = 60;
+/** Seconds left at which the time is shown as urgent. */
+const URGENT = 60;
 
-/** An answer of this page, and whether it is known what became of it. */
-export interface Given {
+/** An answer sent from this page; `lost` if the server did not confirm it. */
+export interface SentAnswer {
   readonly answer: string;
   readonly lost: boolean;
 }
 
 interface CardProps {
   readonly question: Question;
-  /** Moves the focus by so many cards. */
+  /** Moves the focus by `by` cards. */
   readonly step: (by: number) => void;
-  /** What was answered here, whether the server has it or not yet; null when it refused it. */
-  readonly onAnswer: (given: Given | null) => void;
-  /** Whether something is typed that is not sent yet. */
+  /** Called when an answer is sent, confirmed or not; with null when the server refuses it. */
+  readonly onAnswer: (given: SentAnswer | null) => void;
+  /** Called with whether there is unsent text. */
   readonly onDraft: (typed: boolean) => void;
 }
 
@@ -38,17 +38,17 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const { api, store } = useSession();
   const [sending, setSending] = useState<string | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
-  /** When the focus came into the card, in seconds of `elapsed`. */
+  /** When the focus entered the card, in seconds of `elapsed`. */
   const entered = useRef(0);
-  /** What was sent last, and under which key: the same answer once more is the same one. */
+  /** The last attempt: the same answer again is sent under the same key. */
   const attempt = useRef({ answer: "", key: "" });
-  const over = useNow() >= question.expires_at;
+  const expired = useNow() >= question.expires_at;
 
   const answer = async (text: string): Promise<boolean> => {
-    if (sending !== null || over) return false;
+    if (sending !== null || expired) return false;
     setSending(text);
     setFault(null);
-    // Now, as the event of it can be here before the answer to it.
+    // Before the request, since its event may arrive before the response.
     onAnswer({ answer: text, lost: false });
     try {
       const { current: last } = attempt;
@@ -81,7 +81,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     const option = optionOf(question, event.key);
     const presses = event.key === "Enter" || event.key === " ";
     if (option !== undefined) {
-      // A key that is held down, or comes too soon, was meant for the card before.
+      // A key that is held down or comes too soon was meant for the previous card.
       if (!event.repeat && elapsed() - entered.current >= MISCLICK_DELAY) void answer(option);
     } else if (event.key in moves) step(moves[event.key]!);
     else if (!presses || !event.repeat) return;
@@ -93,7 +93,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   };
 
   return (
-    // The keys are a shorter way to what the buttons do, and work while the card or one of them has the focus.
+    // The keys are shortcuts for the buttons, active while the focus is in the card.
     <article
       aria-labelledby={`${question.id}-prompt`}
       tabIndex={-1}
@@ -101,7 +101,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       onKeyDown={onKeyDown}
       className="card relative overflow-hidden p-4 sm:p-5"
     >
-      <Head question={question} over={over} />
+      <CardHeader question={question} expired={expired} />
       <p
         id={`${question.id}-prompt`}
         dir="auto"
@@ -109,18 +109,18 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       >
         {question.prompt}
       </p>
-      {question.task_id !== null && <About id={question.task_id} />}
+      {question.task_id !== null && <TaskLink id={question.task_id} />}
       <div className="mt-4">
         {question.kind === "text" ? (
           <AnswerForm
             id={question.id}
-            over={over}
+            expired={expired}
             busy={sending !== null}
             onSend={answer}
             onDraft={onDraft}
           />
         ) : (
-          <Options question={question} over={over} sending={sending} onPick={answer} />
+          <Options question={question} expired={expired} sending={sending} onPick={answer} />
         )}
       </div>
       {fault && (
@@ -133,14 +133,14 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   );
 }
 
-/** The answer that a key stands for; undefined for none. */
+/** The answer that a key stands for; undefined if none. */
 function optionOf({ kind, options }: Question, pressed: string): string | undefined {
   const key = pressed.toLowerCase();
   if (kind === "confirm" && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];
   return kind === "choice" ? options[Number.parseInt(key, 10) - 1] : undefined;
 }
 
-function Head({ question, over }: { question: Question; over: boolean }) {
+function CardHeader({ question, expired }: { question: Question; expired: boolean }) {
   const key = useKey(question.key_id);
   const task = useTask(question.task_id ?? "");
   const seconds = question.expires_at - useNow();
@@ -165,21 +165,21 @@ function Head({ question, over }: { question: Question; over: boolean }) {
       </p>
       <p
         role="timer"
-        aria-label={over ? "Time is up" : `${left(seconds)} left`}
+        aria-label={expired ? "Expired" : `${left(seconds)} left`}
         className={classes(
           "flex shrink-0 items-center gap-1.5 font-medium text-sm tabular-nums leading-6",
-          seconds <= SHORT ? "text-danger" : "text-soft",
+          seconds <= URGENT ? "text-danger" : "text-soft",
         )}
       >
         <Clock aria-hidden className="size-4" />
-        {over ? "Time is up" : left(seconds)}
+        {expired ? "Expired" : left(seconds)}
       </p>
     </div>
   );
 }
 
-/** The task that it is about. */
-function About({ id }: { id: string }) {
+/** Link to the task that the question is about. */
+function TaskLink({ id }: { id: string }) {
   const task = useTask(id);
   if (!task) return null;
   return (
@@ -206,12 +206,12 @@ const Key = ({ children }: { children: string }) => (
 
 interface OptionsProps {
   readonly question: Question;
-  readonly over: boolean;
+  readonly expired: boolean;
   readonly sending: string | null;
   readonly onPick: (answer: string) => Promise<boolean>;
 }
 
-function Options({ question: { kind, options }, over, sending, onPick }: OptionsProps) {
+function Options({ question: { kind, options }, expired, sending, onPick }: OptionsProps) {
   const confirm = kind === "confirm";
   return (
     <div className={confirm ? "grid grid-cols-2 gap-3" : "space-y-2"}>
@@ -220,8 +220,8 @@ function Options({ question: { kind, options }, over, sending, onPick }: Options
           key={option}
           data-answer
           data-careful
-          look={confirm && at === 0 ? "primary" : "plain"}
-          disabled={over || (sending !== null && sending !== option)}
+          variant={confirm && at === 0 ? "primary" : "plain"}
+          disabled={expired || (sending !== null && sending !== option)}
           busy={sending === option}
           className={classes(
             "relative w-full md:pr-11",
@@ -246,7 +246,7 @@ function Options({ question: { kind, options }, over, sending, onPick }: Options
   );
 }
 
-/** What is left of its time, as a line that gets shorter. */
+/** The remaining time as a bar. */
 function TimeBar({ question: { created_at, expires_at } }: { question: Question }) {
   const now = useNow();
   const part = Math.max(0, Math.min(1, (expires_at - now) / (expires_at - created_at)));
@@ -255,7 +255,7 @@ function TimeBar({ question: { created_at, expires_at } }: { question: Question 
       <div
         className={classes(
           "h-full origin-left",
-          expires_at - now <= SHORT ? "bg-danger" : "bg-accent/60",
+          expires_at - now <= URGENT ? "bg-danger" : "bg-accent/60",
         )}
         style={{ transform: `scaleX(${part})` }}
       />

@@ -1,27 +1,27 @@
-/** Questions: those that wait for an answer first, then how the others ended. */
+/** Questions: pending ones first, then the history. */
 
 import { CheckCheck, CloudOff } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
-import { settledAt } from "../state/store.ts";
+import { closedAt } from "../state/store.ts";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { Ago, Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { FirstAgent } from "./agents.tsx";
-import { type Given, QuestionCard } from "./question-card.tsx";
+import { QuestionCard, type SentAnswer } from "./question-card.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 
-/** Settled questions that the server lists at the most. */
-const LISTED = 100;
+/** Closed questions that are loaded, at most. */
+const HISTORY_LIMIT = 100;
 
-/** Settled questions that are shown before one asks for more. */
+/** Closed questions shown at first. */
 const STEP = 10;
 
 export function QuestionsView() {
   const pending = useStore((store) => store.pending());
-  const settled = useStore((store) => store.settled());
+  const history = useStore((store) => store.history());
   const known = useStore((store) => store.knownAt() !== null || store.versions.questions > 0);
   const offline = useStore((store) => store.link() === "offline");
   return (
@@ -30,18 +30,18 @@ export function QuestionsView() {
       {pending.length > 0 ? (
         <Pending questions={pending} />
       ) : known ? (
-        <Empty icon={CheckCheck} title="Nothing waits for you">
-          <p>When an agent asks something, it is here at once.</p>
+        <Empty icon={CheckCheck} title="All caught up">
+          <p>New questions from your agents will appear here.</p>
           <FirstAgent />
         </Empty>
       ) : offline ? (
-        <Empty icon={CloudOff} title="Nothing is known yet">
-          Questions are here as soon as the server can be reached.
+        <Empty icon={CloudOff} title="You're offline">
+          Questions will load once the server is reachable.
         </Empty>
       ) : (
         <Skeleton label="Loading questions" />
       )}
-      {settled.length > 0 && <Settled questions={settled} />}
+      {history.length > 0 && <History questions={history} />}
     </>
   );
 }
@@ -49,15 +49,15 @@ export function QuestionsView() {
 function Pending({ questions }: { questions: readonly Question[] }) {
   const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
-  const steady = useMisclickGuard(list);
+  const guardClick = useMisclickGuard(list);
   const shown = useRef(questions);
-  /** Which card has the focus, or had it last. */
+  /** The card that has the focus, or had it last. */
   const focused = useRef<string | null>(null);
-  /** Those that were answered here, and those with words that were not sent. */
-  const answered = useRef(new Map<string, Given>());
+  /** Questions answered here, and questions with unsent text. */
+  const answered = useRef(new Map<string, SentAnswer>());
   const drafts = useRef(new Set<string>());
 
-  const settle = useCallback(
+  const handleClosed = useCallback(
     (left: readonly Question[]) => {
       const before = shown.current;
       shown.current = left;
@@ -71,23 +71,23 @@ function Pending({ questions }: { questions: readonly Question[] }) {
         const drafted = drafts.current.delete(id);
         answered.current.delete(id);
         if (!here && (had_focus || drafted)) {
-          const unsent = drafted ? " What you typed was not sent." : "";
+          const unsent = drafted ? " Your draft wasn't sent." : "";
           toast(`${ENDED[ended?.status ?? "cancelled"]}.${unsent}`);
         }
         if (!had_focus) continue;
         const cards = list.current?.querySelectorAll<HTMLElement>("article");
         const next = here && cards?.[Math.min(at, cards.length - 1)];
         focused.current = null;
-        // Never an answer of another question: the next key may be meant for the one that went.
+        // Never an answer of another question: the next key may be meant for the one that left.
         if (next) next.focus();
         else document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
       }
     },
     [store],
   );
-  useEffect(() => settle(questions), [questions, settle]);
-  // The last one takes the list with it.
-  useEffect(() => () => settle(store.pending()), [settle, store]);
+  useEffect(() => handleClosed(questions), [questions, handleClosed]);
+  // When the last question leaves, the list is removed with it.
+  useEffect(() => () => handleClosed(store.pending()), [handleClosed, store]);
 
   const step = (by: number) => {
     const cards = [...(list.current?.querySelectorAll<HTMLElement>("article") ?? [])];
@@ -96,7 +96,7 @@ function Pending({ questions }: { questions: readonly Question[] }) {
   };
 
   return (
-    <ul ref={list} aria-label="Pending" className="space-y-4" onClickCapture={steady}>
+    <ul ref={list} aria-label="Pending" className="space-y-4" onClickCapture={guardClick}>
       {questions.map((question) => (
         <li
           key={question.id}
@@ -122,19 +122,19 @@ function Pending({ questions }: { questions: readonly Question[] }) {
   );
 }
 
-/** What is said of a question that went while the person was at it. */
+/** Toast for a question that was closed while the person was working on it. */
 const ENDED: Readonly<Record<Question["status"], string>> = {
-  pending: "Withdrawn",
-  answered: "Answered elsewhere",
-  expired: "Time is up",
-  cancelled: "Withdrawn",
+  pending: "Question cancelled",
+  answered: "Question answered elsewhere",
+  expired: "Question expired",
+  cancelled: "Question cancelled",
 };
 
-function Settled({ questions }: { questions: readonly Question[] }) {
+function History({ questions }: { questions: readonly Question[] }) {
   const [shown, setShown] = useState(STEP);
   return (
     <section className="mt-10">
-      <h2 className="mb-3 font-semibold text-faint text-sm">Settled</h2>
+      <h2 className="mb-3 font-semibold text-faint text-sm">History</h2>
       <ul className="card divide-y divide-line overflow-hidden">
         {questions.slice(0, shown).map((question) => (
           <li key={question.id}>
@@ -143,12 +143,12 @@ function Settled({ questions }: { questions: readonly Question[] }) {
         ))}
       </ul>
       {questions.length > shown && (
-        <Button look="quiet" className="mt-3 w-full" onClick={() => setShown(shown + 3 * STEP)}>
+        <Button variant="quiet" className="mt-3 w-full" onClick={() => setShown(shown + 3 * STEP)}>
           Show more
         </Button>
       )}
-      {questions.length >= LISTED && shown >= questions.length && (
-        <p className="mt-3 text-center text-faint text-sm">Older ones are not shown.</p>
+      {questions.length >= HISTORY_LIMIT && shown >= questions.length && (
+        <p className="mt-3 text-center text-faint text-sm">Older questions aren't shown.</p>
       )}
     </section>
   );
@@ -163,11 +163,11 @@ const TONES: Readonly<Record<Question["status"], Tone>> = {
 const WORDS: Readonly<Record<Question["status"], string>> = {
   pending: "Pending",
   answered: "Answered",
-  expired: "Ran out",
-  cancelled: "Withdrawn",
+  expired: "Expired",
+  cancelled: "Cancelled",
 };
 
-/** What was asked: three lines of it, and all once that is wanted. */
+/** The prompt, cut to three lines until it is expanded. */
 function Prompt({ text }: { text: string }) {
   const shown = useRef<HTMLParagraphElement>(null);
   const [cut, setCut] = useState(false);
@@ -200,7 +200,7 @@ function Prompt({ text }: { text: string }) {
   );
 }
 
-/** What was asked, and what came of it. */
+/** A question with its outcome. */
 export function Outcome({ question }: { question: Question }) {
   const key = useKey(question.key_id);
   return (
@@ -208,7 +208,7 @@ export function Outcome({ question }: { question: Question }) {
       <p className="flex flex-wrap items-center gap-x-2 text-faint text-sm">
         <bdi className="said font-medium text-soft">{labelOf(key)}</bdi>
         <span className="ml-auto shrink-0">
-          <Ago at={settledAt(question)} />
+          <Ago at={closedAt(question)} />
         </span>
       </p>
       <Prompt text={question.prompt} />

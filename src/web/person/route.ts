@@ -1,12 +1,12 @@
-/** Where the person is: in the address behind `#`, so that going back works without the server. */
+/** The route, kept in the fragment of the address, so that going back needs no server. */
 
 import { useSyncExternalStore } from "react";
 
 export interface Route {
   readonly section: "questions" | "tasks" | "agents" | "account";
-  /** Of the task or agent that is open. */
+  /** Id of the open task or agent. */
   readonly id: string | null;
-  /** A part of what is open. */
+  /** Tab of the open agent. */
   readonly part: string | null;
   readonly query: URLSearchParams;
 }
@@ -37,7 +37,7 @@ export function useRoute(): Route {
   return useSyncExternalStore(subscribe, read);
 }
 
-/** Goes there; `replace` leaves no step to go back to. */
+/** Navigates to `to`; with `replace`, without a history entry. */
 export function go(to: string, { replace = false } = {}): void {
   if (replace) {
     history.replaceState(null, "", `#/${to}`);
@@ -48,11 +48,11 @@ export function go(to: string, { replace = false } = {}): void {
 }
 
 /**
- * Closes what lies over a list: goes back when the person came from a view of this page, so that all
- * is as they left it; else the list takes its place, and no step leads to it again.
+ * Closes what is open over a list. If the person came from a view of this page, it goes back, so that
+ * the list is as they left it; otherwise the list replaces it in the history.
  */
 export function close(to: string): void {
-  // It is closed already, or about to be: the way back takes the browser a while.
+  // Already closed, or closing: going back takes the browser a moment.
   if (!OVER_A_LIST.test(location.hash.slice(1)) || leaving) return;
   const { navigation } = globalThis as { navigation?: Navigation };
   const at = navigation?.currentEntry?.index ?? 0;
@@ -66,17 +66,17 @@ export function close(to: string): void {
   } else go(to, { replace: true });
 }
 
-/** `close` is on its way back. */
+/** Whether `close` is going back right now. */
 let leaving = false;
 const arrive = () => {
   leaving = false;
 };
 
-/** Whether this task, and nothing else, is open now: an answer that comes late moves nobody. */
+/** Whether this task is open now: a late response must not navigate. */
 export function isTaskOpen(task_id: string): boolean {
   const { section, id } = read();
   return section === "tasks" && id === task_id;
 }
 
-/** A task, or the form for one. */
+/** An open task, or the form for a new one. */
 const OVER_A_LIST = /^\/tasks\/./;

@@ -1,4 +1,4 @@
-/** What a person writes of a task, whether it is new or there already. */
+/** Fields that the forms for new and existing tasks share. */
 
 import type { ReactNode } from "react";
 import type { Fault, Priority } from "../state/api.ts";
@@ -20,14 +20,14 @@ interface PartProps<T extends TaskText> {
 
 interface TextProps<T extends TaskText> extends PartProps<T> {
   readonly fault: Fault | null;
-  /** It is being sent: what was typed now would not be. */
+  /** True while it is being sent: changes would be lost. */
   readonly busy?: boolean;
-  /** What there is to know of a field. */
+  /** Hints by field name. */
   readonly hints?: Readonly<Record<string, ReactNode>>;
 }
 
 interface HintedProps<T extends TaskText> extends PartProps<T> {
-  /** What there is to know of it. */
+  /** Replaces the default hint. */
   readonly hint?: ReactNode;
 }
 
@@ -78,8 +78,8 @@ export function PriorityField<T extends TaskText>({ value, onChange, hint }: Hin
 export function NotifySwitch<T extends TaskText>({ value, onChange, hint }: HintedProps<T>) {
   return (
     <Switch
-      label="Notify"
-      hint={hint ?? "The agent's changes to it show as notifications on your devices."}
+      label="Notify me"
+      hint={hint ?? "Get a notification when the agent changes this task."}
       checked={value.notify}
       onChange={({ target }) => onChange({ ...value, notify: target.checked })}
     />

@@ -1,4 +1,4 @@
-/** Changes a task. Only what the person changed is sent, so that what others change meanwhile stays. */
+/** Edits a task. Only fields that the person changed are sent, so that other people's changes stay. */
 
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
@@ -8,13 +8,13 @@ import { Button } from "../ui/button.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
 import { FormProblem, Problem } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
-import { useIsHere } from "../ui/use-is-here.ts";
+import { useIsMounted } from "../ui/use-is-mounted.ts";
 import { NotifySwitch, PriorityField, TaskTextFields } from "./task-fields.tsx";
 import { useDraft } from "./use-draft.ts";
 import { useSession } from "./use-store.ts";
 import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
 
-/** What the form holds of a task, all as it is typed. */
+/** The values of the form's fields, all as they are typed. */
 const valuesOf = ({ title, description, status, priority, notify, ...task }: Task) => ({
   title,
   description,
@@ -28,7 +28,7 @@ type Values = ReturnType<typeof valuesOf>;
 
 interface TaskFormProps {
   readonly task: Task;
-  /** It was deleted while it was changed here. */
+  /** True if the task was deleted while it was being edited. */
   readonly gone: boolean;
   readonly onDone: () => void;
 }
@@ -40,16 +40,16 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   const now = valuesOf(task);
   const draft = useDraft(editOf(task.id), { start: now, changes: {} as Partial<Values> });
   const { start, changes } = draft.value;
-  // Nothing leads to the form of a task that is gone again.
+  // The form of a deleted task cannot be opened again, so its draft is dropped.
   useEffect(() => (gone ? () => forgetDraft(editOf(task.id)) : undefined), [gone, task.id]);
-  // What the person leaves alone is as others have it.
+  // Untouched fields follow changes made elsewhere.
   const value = { ...now, ...changes };
-  const isHere = useIsHere();
+  const isMounted = useIsMounted();
   const change = (next: Values) => {
-    // What is changed while it is being saved would be lost.
+    // Changes made while it is being saved would be lost.
     if (busy) return;
     const touched = { ...changes, ...differences(next, value) };
-    // What is as others have it again is left alone again.
+    // A field that equals the current value again counts as untouched.
     const left = differences(touched, now);
     if (Object.keys(left).length === 0) draft.forget();
     else draft.set({ start, changes: left });
@@ -71,8 +71,8 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
         api.tasks.update.mutate({ task_id: task.id, ...patch }),
       );
       store.put("tasks", result);
-      // Another form of it may have been opened, and typed in, since.
-      if (!changed && isHere.current) onDone();
+      // Another form of the task may be open by now.
+      if (!changed && isMounted.current) onDone();
     });
   };
 
@@ -81,18 +81,14 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
     if (now[name] === start[name] || now[name] === value[name]) continue;
     hints[name] = (
       <>
-        Changed meanwhile to: <bdi className="said line-clamp-3">{shownOf(now, name)}</bdi>
+        Changed elsewhere to: <bdi className="said line-clamp-3">{shownOf(now, name)}</bdi>
       </>
     );
   }
 
   return (
     <form onSubmit={submit} className="space-y-5">
-      {gone && (
-        <Problem>
-          The task was deleted meanwhile. What you typed is here until you close this.
-        </Problem>
-      )}
+      {gone && <Problem>This task was deleted. Your changes stay here until you close it.</Problem>}
       <TaskTextFields value={value} onChange={change} fault={fault} hints={hints} busy={busy} />
       <div className="grid grid-cols-2 gap-4">
         <SelectField
@@ -110,16 +106,16 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
         inputMode="numeric"
         placeholder="0 to 100"
         readOnly={busy}
-        hint={hints.progress ?? "Leave it empty when it cannot be told."}
+        hint={hints.progress ?? "Leave empty if unknown."}
         value={value.progress}
         onChange={({ target }) => change({ ...value, progress: target.value })}
         error={slip ?? fault?.fields.progress}
       />
       <TextField
-        label="Note"
+        label="Status note"
         name="note"
         readOnly={busy}
-        hint={hints.status_note ?? "One line on what goes on."}
+        hint={hints.status_note ?? "One line about what's happening."}
         value={value.status_note}
         onChange={({ target }) => change({ ...value, status_note: target.value })}
         error={fault?.fields.status_note}
@@ -127,7 +123,7 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
       <NotifySwitch value={value} onChange={change} hint={hints.notify} />
       <FormProblem fault={fault} />
       <div className="flex flex-wrap gap-3">
-        <Button type="submit" look="primary" busy={busy} disabled={gone}>
+        <Button type="submit" variant="primary" busy={busy} disabled={gone}>
           Save
         </Button>
         <Button onClick={done}>Discard</Button>
@@ -136,15 +132,15 @@ export function TaskForm({ task, gone, onDone }: TaskFormProps) {
   );
 }
 
-/** A member as the form calls it. */
+/** A value as the form displays it. */
 function shownOf(values: Values, name: keyof Values): string {
   if (name === "status") return STATUS_NAMES[values.status];
   if (name === "priority") return PRIORITY_NAMES[values.priority];
   if (name === "notify") return values.notify ? "on" : "off";
-  return values[name] || "nothing";
+  return values[name] || "empty";
 }
 
-/** The members of the first that the second has otherwise. */
+/** The members of `values` that differ from `others`. */
 function differences<T extends object>(values: T, others: { readonly [K in keyof T]: unknown }) {
   const changed = Object.entries(values).filter(
     ([name, value]) => value !== others[name as keyof T],
@@ -152,7 +148,7 @@ function differences<T extends object>(values: T, others: { readonly [K in keyof
   return Object.fromEntries(changed) as Partial<T>;
 }
 
-/** What was typed as progress: null for nothing, undefined when it is none. */
+/** Parses the progress: null if empty, undefined if invalid. */
 function progressOf(typed: string): number | null | undefined {
   if (typed.trim() === "") return null;
   const share = Number(/^\s*(\d{1,3})\s*%?\s*$/.exec(typed)?.[1]);

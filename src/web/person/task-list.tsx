@@ -1,4 +1,4 @@
-/** The rows of tasks. Only those that can be seen are in the page, however many there are. */
+/** The virtualized list of tasks: only visible rows are in the page. */
 
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight } from "lucide-react";
@@ -21,23 +21,23 @@ export type Row =
 
 interface TaskListProps {
   readonly rows: readonly Row[];
-  /** Stays in the address while a task is open. */
+  /** Query of the address; kept while a task is open. */
   readonly search: string;
   readonly onToggle: (status: Status) => void;
 }
 
-/** Height of a row until it is measured, in pixels. */
+/** Height of a row in pixels until it is measured. */
 const ROW = 78;
 const GROUP = 52;
 
 export function TaskList({ rows, search, onToggle }: TaskListProps) {
   const list = useRef<HTMLUListElement>(null);
-  const steady = useMisclickGuard(list);
+  const guardClick = useMisclickGuard(list);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
     if (list.current) setTop(list.current.getBoundingClientRect().top + window.scrollY);
   }, []);
-  /** The row that has the focus, or had it last: it stays though it scrolls out, and the focus with it. */
+  /** The row that has or last had the focus: it stays rendered when it scrolls out, and keeps the focus. */
   const [kept, setKept] = useState<string>();
   const at = kept === undefined ? -1 : rows.findIndex(({ id }) => id === kept);
   const rangeExtractor = useCallback(
@@ -60,7 +60,7 @@ export function TaskList({ rows, search, onToggle }: TaskListProps) {
     <ul
       ref={list}
       aria-label="Tasks"
-      onClickCapture={steady}
+      onClickCapture={guardClick}
       className="relative"
       style={{ height: virtual.getTotalSize() }}
     >

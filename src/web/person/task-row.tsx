@@ -1,4 +1,4 @@
-/** One task in the list: what, by whom, how far; to open, and to finish with one tap. */
+/** A row of the list of tasks, with a button that finishes the task. */
 
 import { Ban, Check, Circle, CircleDashed, LoaderCircle } from "lucide-react";
 import { memo } from "react";
@@ -22,11 +22,11 @@ export function PriorityBadge({ priority }: { priority: Priority }) {
   return <Badge tone={TONES[priority]}>{PRIORITY_NAMES[priority]}</Badge>;
 }
 
-const MARKS: Readonly<Record<Status, { icon: typeof Circle; look: string }>> = {
-  todo: { icon: Circle, look: "text-edge" },
-  in_progress: { icon: CircleDashed, look: "text-accent" },
-  done: { icon: Check, look: "text-ok" },
-  cancelled: { icon: Ban, look: "text-faint" },
+const MARKS: Readonly<Record<Status, { icon: typeof Circle; color: string }>> = {
+  todo: { icon: Circle, color: "text-edge" },
+  in_progress: { icon: CircleDashed, color: "text-accent" },
+  done: { icon: Check, color: "text-ok" },
+  cancelled: { icon: Ban, color: "text-faint" },
 };
 
 export const TaskRow = memo(({ id, search }: { id: string; search: string }) => {
@@ -55,7 +55,7 @@ export const TaskRow = memo(({ id, search }: { id: string; search: string }) => 
         <p className="mt-0.5 flex gap-2 text-faint text-sm">
           <Byline task={task} />
           {task.progress !== null && open ? (
-            <span className="shrink-0 tabular-nums">{task.progress} %</span>
+            <span className="shrink-0 tabular-nums">{task.progress}%</span>
           ) : (
             <span className="shrink-0">
               <Ago at={task.updated_at} />
@@ -72,7 +72,7 @@ export const TaskRow = memo(({ id, search }: { id: string; search: string }) => 
   );
 });
 
-/** Whose it is, and what they say they do. */
+/** Label of the agent and the status note. */
 function Byline({ task: { key_id, status_note } }: { task: Task }) {
   const key = useKey(key_id);
   return (
@@ -88,18 +88,18 @@ function Byline({ task: { key_id, status_note } }: { task: Task }) {
   );
 }
 
-/** The status as a sign; of an open task it is also the button that finishes it. */
+/** Status icon; for an open task it is the button that finishes it. */
 function Mark({ task, open }: { task: Task; open: boolean }) {
   const { api, store } = useSession();
   const { busy, run } = useAction();
-  const { icon: Icon, look } = MARKS[task.status];
+  const { icon: Icon, color } = MARKS[task.status];
   if (!open) {
     return (
       <span className="flex w-12 shrink-0 items-center justify-center">
         <Icon
           role="img"
           aria-label={STATUS_NAMES[task.status]}
-          className={classes("size-5", look)}
+          className={classes("size-5", color)}
         />
       </span>
     );
@@ -109,7 +109,7 @@ function Mark({ task, open }: { task: Task; open: boolean }) {
       try {
         const done = { task_id: task.id, status: "done" } as const;
         store.put("tasks", await api.tasks.update.mutate(done));
-        toast("Finished");
+        toast("Task finished");
       } catch (error) {
         toast(faultOf(error).message, { bad: true });
       }
@@ -124,7 +124,7 @@ function Mark({ task, open }: { task: Task; open: boolean }) {
       onClick={() => busy || void finish()}
       className={classes(
         "group flex w-12 shrink-0 items-center justify-center -outline-offset-4 hover:text-ok",
-        look,
+        color,
       )}
     >
       {busy ? (

@@ -1,4 +1,4 @@
-/** One task in full, with what can be done to it. */
+/** The details of a task and its actions. */
 
 import { Check, Pencil, Play, RotateCcw, Trash2, Undo2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
@@ -18,7 +18,7 @@ import { STATUS_NAMES } from "./words.ts";
 
 export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => void }) {
   const [editing, setEditing] = useState(false);
-  // While it slides away it still shows what it showed.
+  // Keep the content while the sheet slides out.
   const [shown, setShown] = useState(id);
   useEffect(() => {
     if (id === null) return;
@@ -26,7 +26,7 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
     setEditing(false);
   }, [id]);
   const task = useTask(shown ?? "");
-  // What is being changed is not thrown away because another one deletes the task.
+  // Keep the form open if the task is deleted elsewhere.
   const last = useRef(task);
   last.current = task ?? (last.current?.id === shown ? last.current : undefined);
   const edited = editing ? last.current : undefined;
@@ -47,7 +47,7 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
           onGone={onClose}
         />
       ) : (
-        <p className="text-soft">This task is not there, or not any more.</p>
+        <p className="text-soft">Task not found. It may have been deleted.</p>
       )}
     </Sheet>
   );
@@ -55,10 +55,10 @@ export function TaskSheet({ id, onClose }: { id: string | null; onClose: () => v
 
 interface DetailsProps {
   readonly task: Task;
-  /** Not while it slides away. */
+  /** False while it slides out. */
   readonly open: boolean;
   readonly onEdit: () => void;
-  /** It was deleted here, and is still what one looks at. */
+  /** Called after the task was deleted here, if it is still open. */
   readonly onGone: () => void;
 }
 
@@ -72,7 +72,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
       <div className="flex flex-wrap gap-2">
         <Badge tone={task.status === "done" ? "ok" : "accent"}>{STATUS_NAMES[task.status]}</Badge>
         <PriorityBadge priority={task.priority} />
-        {!task.notify && <Badge>Silent</Badge>}
+        {!task.notify && <Badge>Muted</Badge>}
       </div>
       {task.status_note !== null && (
         <p dir="auto" className="said border-accent border-l-2 pl-3 text-base">
@@ -83,7 +83,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
         <div>
           <p className="mb-1.5 flex justify-between text-sm text-soft">
             <span>Progress</span>
-            <span className="tabular-nums">{task.progress} %</span>
+            <span className="tabular-nums">{task.progress}%</span>
           </p>
           <ProgressBar value={task.progress} label="Progress" />
         </div>
@@ -102,14 +102,14 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
               <bdi>{labelOf(key)}</bdi>
             </a>,
           ],
-          ["Made by", task.source === "agent" ? "the agent" : "you"],
+          ["Created by", task.source === "agent" ? "Agent" : "You"],
           ...(task.host === null ? [] : [["Host", <bdi key="h">{task.host}</bdi>] as const]),
           ["Created", <Ago key="c" at={task.created_at} />],
           ["Updated", <Ago key="u" at={task.updated_at} />],
           ...(task.completed_at === null
             ? []
             : [["Finished", <Ago key="f" at={task.completed_at} />] as const]),
-          ["Seen by the agent", task.seen_at ? <Ago key="s" at={task.seen_at} /> : "not yet"],
+          ["Seen by agent", task.seen_at ? <Ago key="s" at={task.seen_at} /> : "Not yet"],
         ]}
       />
       {about.length > 0 && (
@@ -121,7 +121,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
                 <Outcome question={question} />
                 {question.status === "pending" && (
                   <ButtonLink href="#/questions" className="mx-4 mb-4 sm:mx-5">
-                    Answer it
+                    Answer
                   </ButtonLink>
                 )}
               </li>
@@ -132,7 +132,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
       <div className="flex flex-wrap justify-between gap-3 border-line border-t pt-5">
         <Button onClick={onEdit}>
           <Pencil aria-hidden className="size-4" />
-          {draftOf(editOf(task.id)) === null ? "Edit" : "Go on editing"}
+          {draftOf(editOf(task.id)) === null ? "Edit" : "Resume editing"}
         </Button>
         <Remove task={task} open={open} onGone={onGone} />
       </div>
@@ -140,7 +140,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
   );
 }
 
-/** The question before it is part of the task's own sheet, so that it is never asked of another one. */
+/** The confirmation belongs to the sheet of one task, so that it never applies to another. */
 function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
   const { api, store } = useSession();
   const [asked, setAsked] = useState(false);
@@ -148,7 +148,7 @@ function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
     try {
       await api.tasks.delete.mutate({ task_id: task.id });
     } catch (error) {
-      // An event can tell that it is gone though the answer is lost.
+      // The event may have confirmed the deletion although the response was lost.
       if (store.all.tasks.has(task.id)) throw error;
     }
     store.drop("tasks", task.id);
@@ -157,7 +157,7 @@ function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
   };
   return (
     <>
-      <Button look="warning" onClick={() => setAsked(true)}>
+      <Button variant="warning" onClick={() => setAsked(true)}>
         <Trash2 aria-hidden className="size-4" />
         Delete
       </Button>
@@ -172,13 +172,13 @@ function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
         action="Delete task"
         onConfirm={remove}
       >
-        It is gone for the agent too, and its pending questions are withdrawn.
+        It's deleted for the agent too, and its pending questions are cancelled.
       </Confirm>
     </>
   );
 }
 
-/** Where a task can go from where it is, the likeliest first. */
+/** Actions for each status, the most likely first. */
 const MOVES: Readonly<Record<Status, readonly (readonly [Status, string, typeof Check])[]>> = {
   todo: [
     ["done", "Finish", Check],
@@ -189,8 +189,8 @@ const MOVES: Readonly<Record<Status, readonly (readonly [Status, string, typeof 
     ["done", "Finish", Check],
     ["cancelled", "Cancel task", Undo2],
   ],
-  done: [["todo", "Open again", RotateCcw]],
-  cancelled: [["todo", "Open again", RotateCcw]],
+  done: [["todo", "Reopen", RotateCcw]],
+  cancelled: [["todo", "Reopen", RotateCcw]],
 };
 
 function Moves({ task }: { task: Task }) {
@@ -209,7 +209,7 @@ function Moves({ task }: { task: Task }) {
         {MOVES[task.status].map(([status, name, Icon]) => (
           <Button
             key={status}
-            look={status === "done" ? "primary" : "plain"}
+            variant={status === "done" ? "primary" : "plain"}
             busy={busy && status === pressed}
             disabled={busy && status !== pressed}
             onClick={() => void move(status)}

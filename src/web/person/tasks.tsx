@@ -1,4 +1,4 @@
-/** Tasks by status, narrowed by agent, status and priority; the filter is part of the address. */
+/** Tasks by status, filtered by agent, status and priority; the filter is part of the address. */
 
 import { CloudOff, ListTodo, Plus, SearchX } from "lucide-react";
 import { useMemo, useState } from "react";
@@ -30,7 +30,7 @@ function filterOf(query: URLSearchParams): Filter {
   };
 }
 
-/** The groups and their tasks, as rows. Groups that are over are closed until they are opened. */
+/** The rows to show: each group and, if it is open, its tasks. Groups of finished tasks start closed. */
 function rowsOf({ order }: Store, filter: Filter, open: ReadonlySet<Status>): Row[] {
   const rows: Row[] = [];
   for (const status of STATUSES) {
@@ -73,7 +73,7 @@ export function TasksView() {
     <>
       <Heading
         actions={
-          <ButtonLink look="primary" href={`#/tasks/new${text && `?${text}`}`}>
+          <ButtonLink variant="primary" href={`#/tasks/new${text && `?${text}`}`}>
             <Plus aria-hidden className="size-4.5" />
             New task
           </ButtonLink>
@@ -86,20 +86,20 @@ export function TasksView() {
         <TaskList rows={rows} search={text} onToggle={toggle} />
       ) : !known ? (
         offline ? (
-          <Empty icon={CloudOff} title="Nothing is known yet">
-            Tasks are here as soon as the server can be reached.
+          <Empty icon={CloudOff} title="You're offline">
+            Tasks will load once the server is reachable.
           </Empty>
         ) : (
           <Skeleton rows={5} label="Loading tasks" />
         )
       ) : text === "" ? (
         <Empty icon={ListTodo} title="No tasks yet">
-          <p>Agents put their work here, and so can you.</p>
+          <p>Tasks from you and your agents will appear here.</p>
           <FirstAgent />
         </Empty>
       ) : (
-        <Empty icon={SearchX} title="No task is like that">
-          <Button look="quiet" onClick={() => go("tasks")}>
+        <Empty icon={SearchX} title="No matching tasks">
+          <Button variant="quiet" onClick={() => go("tasks")}>
             Show all tasks
           </Button>
         </Empty>
@@ -131,7 +131,7 @@ function Filters({ filter, query }: { filter: Filter; query: URLSearchParams }) 
           onChange={({ target }) => set("agent", target.value)}
           options={[
             ["", "All agents"],
-            ...(gone ? [[filter.agent!, known ? "An agent that is gone" : ""] as const] : []),
+            ...(gone ? [[filter.agent!, known ? "Deleted agent" : ""] as const] : []),
             ...keys,
           ]}
         />

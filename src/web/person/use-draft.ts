@@ -1,4 +1,4 @@
-/** The state of a form that outlives it (see state/drafts.ts). */
+/** Form state that survives reloads and navigation (see state/drafts.ts). */
 
 import { useEffect, useRef, useState } from "react";
 import { once } from "../state/api.ts";
@@ -11,12 +11,12 @@ import {
   sendDraft,
 } from "../state/drafts.ts";
 
-/** As `useState`; `forget` when it is thrown away. */
+/** Like `useState`; `forget` discards the draft. */
 export function useDraft<T>(name: string, initial: T) {
   const [value, setValue] = useState<T>(() => draftOf<T>(name)?.value ?? initial);
   const first = useRef(initial);
   first.current = initial;
-  // What was sent from here can be answered when this form is another one.
+  // A response may arrive after the form was remounted.
   useEffect(
     () =>
       onForgotten((forgotten) => {
@@ -33,8 +33,8 @@ export function useDraft<T>(name: string, initial: T) {
     forget: () => forgetDraft(name),
 
     /**
-     * Sends it: under the same key until the server has it. Then it is forgotten, unless it was
-     * changed meanwhile; whether it was tells the result.
+     * Sends the value under one idempotency key until the server confirms it, then forgets the draft,
+     * unless it was changed in the meantime; `changed` says so.
      */
     async send<R>(work: (options: ReturnType<typeof once>) => Promise<R>) {
       const key = sendDraft(name, value);

@@ -1,4 +1,4 @@
-/** A list that comes in pages: the first one again when there is reason to, more as they are asked for. */
+/** A paginated list: refreshes the first page, and loads more on request. */
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
@@ -8,10 +8,10 @@ interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** `fresh` is another whenever the first page has to be got again. */
+/** A change of `reload_key` reloads the first page. */
 export function usePagination<T extends { id: string }>(
   get: (cursor: string | null) => Promise<Page<T>>,
-  fresh: unknown,
+  reload_key: unknown,
 ) {
   const [held, setHeld] = useState<Page<T> | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -25,7 +25,7 @@ export function usePagination<T extends { id: string }>(
       setFault(null);
       setHeld((before) => {
         const older = without(before?.items ?? [], first.items);
-        // Nothing in common: between the two there may be more, so what came before is left.
+        // No overlap: records may be missing in between, so older pages are dropped.
         if (!before || older.length === before.items.length) return first;
         return { items: [...first.items, ...older], next_cursor: before.next_cursor };
       });
@@ -35,7 +35,7 @@ export function usePagination<T extends { id: string }>(
   }, []);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: that it is another is the reason.
-  useEffect(() => void refresh(), [refresh, fresh]);
+  useEffect(() => void refresh(), [refresh, reload_key]);
 
   return {
     items: held?.items ?? null,
@@ -60,7 +60,7 @@ export function usePagination<T extends { id: string }>(
   };
 }
 
-/** Those whose id is not among the others'. */
+/** The items whose id is not among those of `others`. */
 function without<T extends { id: string }>(items: readonly T[], others: readonly T[]): T[] {
   const ids = new Set(others.map(({ id }) => id));
   return items.filter(({ id }) => !ids.has(id));

@@ -1,4 +1,4 @@
-/** The session for the views, and what they show of its store. */
+/** Hooks that give views the session and its store. */
 
 import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
 import type { Key, Task } from "../state/api.ts";
@@ -13,7 +13,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** What `select` finds, shown anew when it is another; it must find the same while nothing changed. */
+/** Renders again when the result of `select` changes; it must be stable while the store is. */
 export function useStore<T>(select: (store: Store) => T): T {
   const { store } = useSession();
   return useSyncExternalStore(store.subscribe, () => select(store));
@@ -22,10 +22,10 @@ export function useStore<T>(select: (store: Store) => T): T {
 export const useKey = (id: string): Key | undefined => useStore(({ all }) => all.keys.get(id));
 export const useTask = (id: string): Task | undefined => useStore(({ all }) => all.tasks.get(id));
 
-/** What an agent is called. */
+/** Display name of an agent. */
 export const labelOf = (key: Key | undefined): string => key?.label ?? "An agent";
 
-/** The agents to choose from, each a value and its name. */
+/** Options of a select: id and label of each agent. */
 export function useKeyOptions(): readonly (readonly [string, string])[] {
   const keys = useStore((store) => store.keys());
   return useMemo(() => keys.map(({ id, label }) => [id, label]), [keys]);

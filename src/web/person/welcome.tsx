@@ -1,9 +1,9 @@
-/** The first view: a new account, or a token that the person has. */
+/** The first view: create an account, or sign in with a token. */
 
 import { ArrowRight } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { createApi } from "../state/api.ts";
-import { type Farewell, lastFarewell, signIn, welcomed } from "../state/session.ts";
+import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Problem } from "../ui/parts.tsx";
@@ -11,11 +11,11 @@ import { Secret } from "../ui/secret.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { Logo } from "./logo.tsx";
 
-const FAREWELLS: Readonly<Record<Farewell, string | null>> = {
+const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
   never: null,
-  "signed out": "You are signed out. Nothing of the account is left in this browser.",
-  deleted: "The account is deleted, and all that was in it.",
-  refused: "This browser's token is not valid any more, so you were signed out.",
+  "signed out": "You're signed out. Your account data was removed from this browser.",
+  deleted: "Your account and all its data were deleted.",
+  refused: "You were signed out because your token is no longer valid.",
 };
 
 function Frame({ title, children }: { title: string; children: ReactNode }) {
@@ -32,26 +32,26 @@ function Frame({ title, children }: { title: string; children: ReactNode }) {
 
 export function Welcome() {
   const creation = useAction();
-  const farewell = FAREWELLS[lastFarewell()];
+  const message = SIGN_OUT_MESSAGES[lastSignOut()];
   const create = () =>
     creation.run(async () => {
       const { token, account } = await createApi(null).accounts.create.mutate({});
-      // Kept at once: nobody gets into the account without it.
+      // Stored at once: without the token the account is lost.
       signIn(token, account.id, true);
     });
   return (
     <Frame title="Relay">
       <p className="mt-2 text-lg text-soft leading-snug">
-        Your agents ask, you answer. Their tasks in one place, as they happen.
+        Your agents ask, you answer. Follow all their tasks in one place.
       </p>
-      {farewell && (
+      {message && (
         <p role="status" className="mt-6 rounded-xl bg-sunken px-4 py-3 text-soft">
-          {farewell}
+          {message}
         </p>
       )}
       <div className="mt-8 space-y-3">
         <Button
-          look="primary"
+          variant="primary"
           className="w-full"
           busy={creation.busy}
           onClick={() => void create()}
@@ -61,7 +61,7 @@ export function Welcome() {
         {creation.fault && (
           <Problem>
             {creation.fault.code === "unanswered"
-              ? "The server cannot be reached. Try again."
+              ? "Couldn't reach the server. Try again."
               : creation.fault.message}
           </Problem>
         )}
@@ -93,14 +93,14 @@ function TokenForm() {
   return (
     <form onSubmit={submit} className="space-y-3">
       <TextField
-        label="I have a token"
+        label="Account token"
         name="token"
         type="password"
         placeholder="mca_…"
         value={text}
         onChange={({ target }) => setText(target.value)}
-        hint="You find it in the app or another browser, under Account."
-        error={wrong ? "is no account token: they begin with mca_" : undefined}
+        hint="Find it under Account in the app or another browser."
+        error={wrong ? "isn't an account token: it must start with mca_" : undefined}
       />
       {entry.fault && <Problem>{entry.fault.message}</Problem>}
       <Button type="submit" className="w-full" busy={entry.busy}>
@@ -110,16 +110,16 @@ function TokenForm() {
   );
 }
 
-/** What the person has to know of an account that was made just now. */
+/** Shows the token of a new account. */
 export function Created({ token }: { token: string }) {
   return (
     <Frame title="Your account is ready">
       <p className="mt-2 mb-5 text-soft">
-        This token is the only way into it: there is no name and no password. Keep it where you keep
-        passwords. You find it again under Account while you are signed in here.
+        This token is the only way to sign in: there's no username or password. Save it in your
+        password manager. While you're signed in here, you can find it under Account.
       </p>
       <Secret text={token} name="account token" />
-      <Button look="primary" className="mt-5 w-full" onClick={welcomed}>
+      <Button variant="primary" className="mt-5 w-full" onClick={confirmTokenSaved}>
         Continue
         <ArrowRight aria-hidden className="size-4.5" />
       </Button>

@@ -1,4 +1,4 @@
-/** What the values of tasks are called. */
+/** Display names of statuses and priorities. */
 
 import type { Priority, Status } from "../state/api.ts";
 

@@ -1,4 +1,4 @@
-/** The typed client of the server's procedures, and what its errors mean to a person. */
+/** Typed client of the server's procedures, and error messages for the person. */
 
 import { createTRPCClient, httpLink, TRPCClientError, type TRPCLink } from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
@@ -16,25 +16,24 @@ export type Item = Outputs["messages"]["send"];
 export type Entry = Outputs["keys"]["activity"]["items"][number];
 export type Device = Outputs["devices"]["list"]["devices"][number];
 
-/** An address of this server: the page may be served under a path. */
+/** Resolves a path of this server: the page may be served below a path. */
 export const here = (path: string): string => new URL(path, document.baseURI).href;
 
 export type Api = ReturnType<typeof createApi>;
 
-/** Milliseconds that the server has to answer a call. */
-const PATIENCE = 15_000;
+/** Milliseconds to wait for a response. */
+const TIMEOUT = 15_000;
 
 const KEY = "idempotency-key";
 
-/** For a change that the server makes once under this key, however often it comes (docs/interface.md 8). */
+/** Options of a mutation that the server carries out once per key (docs/interface.md 8). */
 export const once = (key: string) => ({ context: { [KEY]: key } });
 
-/** The code of changes whose answer did not come: the server may have made them. */
+/** Codes of mutations without a response: the server may have carried them out. */
 const unanswered = new WeakMap<object, "unanswered" | "repeatable">();
 
 /**
- * Takes note of changes whose answer did not come. Once `ended`, nobody hears of a call that is still
- * under way.
+ * Records mutations without a response. After `ended` aborts, results of calls in flight are dropped.
  */
 const changesLink =
   (ended: AbortSignal): TRPCLink<AppRouter> =>
@@ -46,7 +45,7 @@ const changesLink =
         complete: () => ended.aborted || observer.complete(),
         error: (error) => {
           if (ended.aborted) return;
-          // Gone is what was wanted: the answer to an earlier try may be the one that was lost.
+          // Already deleted is a success: the response to an earlier attempt may have been lost.
           if (op.path.endsWith(".delete") && error.data?.code_name === "not_found") {
             observer.next({ result: { data: undefined } });
             return observer.complete();
@@ -59,9 +58,9 @@ const changesLink =
       }),
     );
 
-/** `fetch` that gives up after a while. */
+/** `fetch` with a time limit. */
 function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
-  const late = AbortSignal.timeout(PATIENCE);
+  const late = AbortSignal.timeout(TIMEOUT);
   return fetch(input, {
     ...init,
     signal: init.signal ? AbortSignal.any([init.signal, late]) : late,
@@ -69,8 +68,8 @@ function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): 
 }
 
 /**
- * Calls with this token, or with none to create an account, until they are of no more use. `note` gets
- * the headers of every answer.
+ * A client with this token, or with none to create an account. After `ended` aborts, results are
+ * dropped. `note` gets the headers of every response.
  */
 export function createApi(
   token: string | null,
@@ -99,35 +98,35 @@ export function createApi(
 
 export interface Fault {
   /**
-   * The server's code. When it did not answer: `repeatable` or `unanswered` of a change that it may
-   * have made, and else `offline`.
+   * The server's code. Without a response: `repeatable` or `unanswered` for a mutation, which the server
+   * may have carried out, and `offline` for anything else.
    */
   readonly code: string;
-  /** A sentence for the person. */
+  /** A message for the person. */
   readonly message: string;
-  /** Why each field was refused. */
+  /** Invalid fields and the reason of each. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {
-  offline: "The server cannot be reached.",
+  offline: "Can't reach the server.",
   unanswered:
-    "The server cannot be reached. It is not known whether this was done: look before you try again.",
-  repeatable:
-    "The server cannot be reached. Try again without a change: then it is done once, not twice.",
-  unauthorized: "This token is not valid, or no longer.",
-  not_found: "It is not there any more.",
-  question_not_pending: "This question has been settled already.",
+    "Couldn't reach the server. Your change may have been saved: check before you try again.",
+  repeatable: "Couldn't reach the server. Try again; it won't be sent twice.",
+  unauthorized: "This token isn't valid.",
+  not_found: "This no longer exists.",
+  question_not_pending: "This question is no longer open.",
   rate_limited: "Too many requests. Try again in a moment.",
-  account_creation_off: "This server does not take new accounts.",
-  attestation_required: "On this server, accounts are created in the app. Use a token here.",
-  too_many_keys: "The account has as many agents as it can have.",
-  too_many_tasks: "This agent has as many tasks as it can have.",
-  store_unavailable: "The server cannot reach its data. Try again in a moment.",
+  account_creation_off: "This server doesn't accept new accounts.",
+  attestation_required:
+    "On this server, accounts are created in the app. Sign in with a token here.",
+  too_many_keys: "Your account has reached the maximum number of agents.",
+  too_many_tasks: "This agent has reached the maximum number of tasks.",
+  store_unavailable: "The server can't access its data. Try again in a moment.",
   internal: "Something went wrong on the server.",
 };
 
-/** What went wrong, whatever was thrown. */
+/** The fault behind any thrown value. */
 export function faultOf(error: unknown): Fault {
   const data = error instanceof TRPCClientError ? error.data : null;
   const code: string = data?.code_name ?? unanswered.get(Object(error)) ?? "offline";

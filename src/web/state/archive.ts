@@ -1,4 +1,4 @@
-/** What the page last knew, kept in the browser so that it can be shown without the server. */
+/** Keeps the account's data in the browser, so that the page can show it without the server. */
 
 import { after, now, recallServerTime, serverAhead } from "../clock.ts";
 import type { Account } from "./api.ts";
@@ -6,12 +6,12 @@ import type { Kind, Resources, Store } from "./store.ts";
 
 const NAME = "relay";
 const KINDS: readonly Kind[] = ["keys", "tasks", "questions"];
-/** Seconds between a change and its being kept. */
+/** Seconds between a change and saving it. */
 const DELAY = 2;
 
 export type Archive = ReturnType<typeof createArchive>;
 
-/** A browser that keeps nothing, as in some private windows, just shows nothing while offline. */
+/** Without IndexedDB, as in some private windows, nothing is kept and the page is empty while offline. */
 export function createArchive(store: Store) {
   const dirty: Record<Kind, Set<string>> = {
     keys: new Set(),
@@ -51,7 +51,7 @@ export function createArchive(store: Store) {
   });
 
   return {
-    /** Puts what was kept into the store. False when that was nothing. */
+    /** Restores saved data into the store; false if there was none. */
     async restore(): Promise<boolean> {
       const db = await opened;
       if (!db) return false;
@@ -60,7 +60,7 @@ export function createArchive(store: Store) {
         [...KINDS, "about"].map((name) => done(read.objectStore(name).getAll())),
       );
       const [kept] = about as { account: Account; known_at: number; ahead?: number }[];
-      // The lists of the server may have come first.
+      // The server's lists may have arrived first.
       if (!kept || closed || store.link() === "live") return false;
       recallServerTime(kept.ahead ?? 0);
       store.restore({
@@ -72,10 +72,10 @@ export function createArchive(store: Store) {
       return true;
     },
 
-    /** Keeps everything now, as it is known. */
+    /** Saves all changes now. */
     keep: save,
 
-    /** Ends it; what was kept stays. */
+    /** Stops saving; saved data stays. */
     async close(): Promise<void> {
       closed = true;
       unsubscribe();
@@ -85,7 +85,7 @@ export function createArchive(store: Store) {
   };
 }
 
-/** Deletes what was kept. */
+/** Deletes the saved data. */
 export async function forgetArchive(): Promise<void> {
   await done(indexedDB.deleteDatabase(NAME)).catch(() => null);
 }
@@ -98,7 +98,7 @@ async function open(): Promise<IDBDatabase> {
     }
   };
   const db = await done(request);
-  // Another tab signs out: nothing of this one may be in its way.
+  // Another tab signs out: do not block the deletion.
   db.onversionchange = () => db.close();
   return db;
 }

@@ -1,4 +1,4 @@
-/** The account's event stream, as the page reads it: one connection (docs/interface.md 7). */
+/** Reads the account's event stream over one connection (docs/interface.md 7). */
 
 import { readEvents } from "../../client/events.ts";
 import { connectionOf } from "../../client/send.ts";

@@ -1,4 +1,4 @@
-/** Keys that were made just now, until the person says that they have them: each is shown this once. */
+/** Secrets of new keys, until the person confirms that they are saved: each is shown only once. */
 
 export interface NewKeySecret {
   readonly id: string;
@@ -7,12 +7,12 @@ export interface NewKeySecret {
 }
 
 const listeners = new Set<() => void>();
-/** The first one is shown until the person has it, then the next. */
-let fresh: readonly NewKeySecret[] = [];
-/** Keys that are being made: what comes of them is shown nowhere else. */
+/** Shown one after the other. */
+let secrets: readonly NewKeySecret[] = [];
+/** Requests for keys in flight. */
 let under_way = 0;
 
-export const newKeySecret = (): NewKeySecret | null => fresh[0] ?? null;
+export const newKeySecret = (): NewKeySecret | null => secrets[0] ?? null;
 
 export function onNewKeySecret(listener: () => void): () => void {
   listeners.add(listener);
@@ -20,28 +20,28 @@ export function onNewKeySecret(listener: () => void): () => void {
 }
 
 function set(next: readonly NewKeySecret[]): void {
-  fresh = next;
+  secrets = next;
   for (const listener of [...listeners]) listener();
 }
 
-/** Makes one; it is kept wherever the person is by then. */
+/** Runs a request for a key and keeps its secret, wherever the person navigates meanwhile. */
 export async function makeKey(work: () => Promise<NewKeySecret>): Promise<void> {
   under_way++;
   try {
     const made = await work();
-    set([...fresh, made]);
+    set([...secrets, made]);
   } finally {
     under_way--;
   }
 }
 
-/** The person has it, or it is gone; without an id the person is, and nothing under way comes any more. */
+/** Drops the secret of this key; without an id (sign-out), all of them and those in flight. */
 export function forgetNewKeySecret(id?: string): void {
   if (id === undefined) under_way = 0;
-  if (fresh.length > 0) set(id === undefined ? [] : fresh.filter((one) => one.id !== id));
+  if (secrets.length > 0) set(id === undefined ? [] : secrets.filter((one) => one.id !== id));
 }
 
-// A reload would lose it for good, so the browser asks first.
+// A reload would lose the secret, so the browser asks first.
 window.addEventListener("beforeunload", (event) => {
-  if (fresh.length > 0 || under_way > 0) event.preventDefault();
+  if (secrets.length > 0 || under_way > 0) event.preventDefault();
 });

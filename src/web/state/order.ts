@@ -1,16 +1,16 @@
-/** The order of tasks: each status by itself, kept sorted while single tasks change. */
+/** Sorted lists of tasks, one for each status, updated in place. */
 
 import type { Priority, Status, Task } from "./api.ts";
 
-/** In the order of the page: what goes on first, what is over last. */
+/** In the order of the page. */
 export const STATUSES = ["in_progress", "todo", "done", "cancelled"] as const satisfies Status[];
 export const PRIORITIES = ["urgent", "high", "medium", "low"] as const satisfies Priority[];
 
 const RANK: Readonly<Record<Priority, number>> = { urgent: 0, high: 1, medium: 2, low: 3 };
 
 /**
- * Open tasks go by priority and age, so that no row moves while its agent reports progress; tasks
- * that are over go by their end.
+ * Open tasks are sorted by priority and age, so that rows do not move while agents report progress;
+ * finished tasks by their last change.
  */
 function compare(a: Task, b: Task): number {
   const open = a.status === "todo" || a.status === "in_progress";
@@ -20,8 +20,8 @@ function compare(a: Task, b: Task): number {
   return by || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 }
 
-/** Whether both have the same place. */
-function samePlace(a: Task, b: Task): boolean {
+/** Whether both sort to the same position of the same list. */
+function hasSamePosition(a: Task, b: Task): boolean {
   return a.status === b.status && compare(a, b) === 0;
 }
 
@@ -29,7 +29,7 @@ export function createTaskOrder() {
   const lists: Record<Status, Task[]> = { todo: [], in_progress: [], done: [], cancelled: [] };
   let version = 0;
 
-  /** Where the task is, or would be. */
+  /** Index of the task, or where it would be inserted. */
   const find = (list: readonly Task[], task: Task): number => {
     let [low, high] = [0, list.length];
     while (low < high) {
@@ -47,12 +47,12 @@ export function createTaskOrder() {
   };
 
   return {
-    /** Changes whenever any list does, other than in the contents of its tasks. */
+    /** Changes when the order of any list changes, not when only a task's contents do. */
     version: (): number => version,
 
-    /** Puts the task in its place; `before` is what it was. */
+    /** Inserts or moves the task; `before` is its previous state. */
     put(task: Task, before: Task | undefined): void {
-      if (before && samePlace(before, task)) {
+      if (before && hasSamePosition(before, task)) {
         const list = lists[task.status];
         list[find(list, task)] = task;
         return;
@@ -68,7 +68,7 @@ export function createTaskOrder() {
       remove(task);
     },
 
-    /** In order. Not to be kept: it changes. */
+    /** Sorted. Do not keep it: it is mutated. */
     list: (status: Status): readonly Task[] => lists[status],
   };
 }

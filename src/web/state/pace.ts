@@ -1,22 +1,22 @@
-/** Paces the many calls of a load, so that the rate limit leaves something to the person meanwhile. */
+/** Paces the requests of a load, so that the rate limit leaves room for the person's own. */
 
 import { TRPCClientError } from "@trpc/client";
 import { pause, systemTimers } from "../../client/timers.ts";
 import { elapsed } from "../clock.ts";
 
-/** The part of the quota that a load leaves alone. */
+/** Share of the quota that a load leaves free. */
 const RESERVE = 1 / 4;
-/** Seconds until a refused call is made again, if the server names none. */
+/** Seconds before a refused call is repeated, if the server names none. */
 const AGAIN = 1;
 
 export type Pace = ReturnType<typeof createPace>;
 
 export function createPace() {
-  /** When so much of the quota is there that a load may go on, as `elapsed` counts. */
+  /** When the quota has refilled enough for a load to continue, in seconds of `elapsed`. */
   let free_at = 0;
 
   return {
-    /** Takes what an answer tells of the limit. */
+    /** Reads the `RateLimit` headers of a response. */
     note(headers: Headers): void {
       const window = numberIn(headers.get("ratelimit-policy"), "w");
       const full_in = numberIn(headers.get("ratelimit"), "t");
@@ -25,7 +25,7 @@ export function createPace() {
       }
     },
 
-    /** Makes the call once the limit has room for it, and again for as long as it is refused for that. */
+    /** Runs the call once the quota allows it, and again while it is rate limited. */
     async call<Result>(signal: AbortSignal, run: () => Promise<Result>): Promise<Result> {
       for (;;) {
         await pause(systemTimers, free_at - elapsed(), signal);
@@ -41,13 +41,13 @@ export function createPace() {
   };
 }
 
-/** The value of a parameter such as `t` in `"account";r=12;t=3`. */
+/** Value of a parameter, such as `t` in `"account";r=12;t=3`. */
 function numberIn(header: string | null, name: string): number | null {
   const found = new RegExp(`;${name}=(\\d+)`).exec(header ?? "")?.[1];
   return found === undefined ? null : Number(found);
 }
 
-/** Seconds after which a call that was rate limited may come again; null for any other error. */
+/** Seconds after which a rate-limited call may be repeated; null for any other error. */
 function refusedFor(error: unknown): number | null {
   if (!(error instanceof TRPCClientError) || error.data?.code_name !== "rate_limited") return null;
   const { response } = (error.meta ?? {}) as { readonly response?: Response };

@@ -1,9 +1,9 @@
-/** Who is signed in in this browser: the token, and all that hangs on it. */
+/** The session of this browser: the token and everything that depends on it. */
 
 import { randomText } from "../../client/idempotency.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
-import { forgetPointless, keepDraftsOf } from "./drafts.ts";
+import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
 import { forgetNewKeySecret } from "./new-key-secrets.ts";
 import { createPace } from "./pace.ts";
 import { createStore, type Store } from "./store.ts";
@@ -11,35 +11,35 @@ import { type Sync, startSync } from "./sync.ts";
 
 export interface Session {
   readonly token: string;
-  /** Made just now: the person has not seen yet that the token is the only way in. */
+  /** True until the person confirms that the token of the new account is saved. */
   readonly is_new: boolean;
   readonly api: Api;
   readonly store: Store;
   readonly sync: Sync;
   readonly archive: Archive;
-  /** Another one after each sign-in, and the same while the token is replaced. */
-  readonly visit: number;
-  /** Once aborted, nobody waits any more for what the server says. */
+  /** A new number for each sign-in; the same when the token is replaced. */
+  readonly number: number;
+  /** Aborts at sign-out: results of calls in flight are dropped. */
   readonly ended: AbortController;
 }
 
 /** Why nobody is signed in. */
-export type Farewell = "never" | "signed out" | "deleted" | "refused";
+export type SignOutReason = "never" | "signed out" | "deleted" | "refused";
 
 const TOKEN = "relay.token";
-/** A token that is to replace it; the server may have taken it, and may not. */
+/** The new token of a replacement that the server has not confirmed. */
 const NEXT = "relay.next-token";
 /** Id of the account. */
 const ACCOUNT = "relay.account";
 
 const listeners = new Set<() => void>();
 let session: Session | null = null;
-let farewell: Farewell = "never";
+let sign_out_reason: SignOutReason = "never";
 
 export const currentSession = (): Session | null => session;
-export const lastFarewell = (): Farewell => farewell;
-/** A token that may be in the place of the session's by now; null where there is no doubt. */
-export const tokenInDoubt = (): string | null => localStorage.getItem(NEXT);
+export const lastSignOut = (): SignOutReason => sign_out_reason;
+/** A new token that may already be in force; null if there is none. */
+export const unconfirmedToken = (): string | null => localStorage.getItem(NEXT);
 
 export function onSession(listener: () => void): () => void {
   listeners.add(listener);
@@ -51,9 +51,9 @@ function set(next: Session | null): void {
   for (const listener of [...listeners]) listener();
 }
 
-let visits = 0;
+let sign_ins = 0;
 
-/** Starts with this token; what is known, and calls under way, go on when it replaced another one. */
+/** Opens a session. When the token was replaced, the store and calls in flight carry over from `before`. */
 function open(token: string, { is_new = false, before }: { is_new?: boolean; before?: Session }) {
   const ended = before?.ended ?? new AbortController();
   const store = before?.store ?? createKnownStore();
@@ -63,17 +63,17 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const onEnded = (why: "deleted" | "refused") => {
     const next = localStorage.getItem(NEXT);
     if (why === "deleted" || next === null) return void leave(why);
-    void goOn(next);
+    void continueWith(next);
   };
   if (!before) void archive.restore();
   const sync = startSync({ token, api, pace, store, archive, onEnded });
-  const visit = before?.visit ?? ++visits;
-  set({ token, visit, is_new, api, store, archive, sync, ended });
-  // Opens the page without the server; a browser that has none is asked nothing.
+  const number = before?.number ?? ++sign_ins;
+  set({ token, number, is_new, api, store, archive, sync, ended });
+  // Lets the page open without the server, where service workers are supported.
   void navigator.serviceWorker?.register("sw.js").catch(() => null);
 }
 
-/** A store that what is kept elsewhere for its account follows. */
+/** A store whose account also decides which drafts and secrets are kept. */
 function createKnownStore(): Store {
   const store = createStore();
   const account_id = localStorage.getItem(ACCOUNT);
@@ -85,14 +85,14 @@ function createKnownStore(): Store {
     localStorage.setItem(ACCOUNT, account.id);
     keepDraftsOf(account.id);
   });
-  store.subscribe(() => forgetPointless(store));
+  store.subscribe(() => forgetObsoleteDrafts(store));
   store.onChange((kind, id) => {
     if (kind === "keys" && !store.all.keys.has(id)) forgetNewKeySecret(id);
   });
   return store;
 }
 
-/** Stops following the server; what is known, and what was kept, stays. */
+/** Stops synchronizing; the store and the archive stay. */
 async function close(): Promise<void> {
   const old = session;
   old?.sync.stop();
@@ -100,61 +100,61 @@ async function close(): Promise<void> {
   await old?.archive.close();
 }
 
-/** Keeps the account's token in this browser and starts; `is_new` when it was made just now. */
+/** Saves the token and opens a session; `is_new` for an account created just now. */
 export function signIn(token: string, account_id: string, is_new = false): void {
   localStorage.setItem(ACCOUNT, account_id);
   localStorage.setItem(TOKEN, token);
   open(token, { is_new });
 }
 
-/** Goes on with the token that replaced the one of the session. */
-async function goOn(token: string): Promise<void> {
+/** Continues the session with the token that replaced its own. */
+async function continueWith(token: string): Promise<void> {
   localStorage.setItem(TOKEN, token);
   localStorage.removeItem(NEXT);
-  // Another tab, or the server, may have told of it first, or does meanwhile.
+  // Another tab, or the server, may have reported it first.
   if (session?.token === token) return;
   await close();
   if (session && session.token !== token) open(token, { before: session });
 }
 
-/** The person has seen the token. */
-export function welcomed(): void {
+/** The person confirmed that the token is saved. */
+export function confirmTokenSaved(): void {
   if (session) set({ ...session, is_new: false });
 }
 
 /**
- * Puts a new token in the place of the old one, and goes on with it. It is made and kept here before
- * the server hears of it: whatever becomes of the answer, one of the two is valid.
+ * Replaces the token. The new one is made and stored before the request, so that one of the two stored
+ * tokens is valid whatever happens to the response (docs/interface.md 5.2.4).
  */
 export async function replaceToken(): Promise<void> {
   const old = session;
   if (!old) return;
-  const doubted = tokenInDoubt();
-  const token = doubted ?? `mca_${randomText(32)}`;
+  const unconfirmed = unconfirmedToken();
+  const token = unconfirmed ?? `mca_${randomText(32)}`;
   localStorage.setItem(NEXT, token);
-  // The end of the old one must not come before the answer.
+  // The end of the old token must not be noticed before the response.
   await close();
   try {
     await old.api.accounts.replaceToken.mutate({ token });
   } catch (error) {
-    // Refused by the server itself at the first attempt, it was not replaced.
+    // Refused at the first attempt: the old token is still in force.
     const { code } = faultOf(error);
-    if (doubted === null && REFUSALS.has(code)) localStorage.removeItem(NEXT);
+    if (unconfirmed === null && REFUSALS.has(code)) localStorage.removeItem(NEXT);
     if (session === old) open(old.token, { before: old });
     throw error;
   }
-  await goOn(token);
+  await continueWith(token);
 }
 
-/** Codes that tell that nothing was done. */
+/** Codes after which nothing has changed. */
 const REFUSALS: ReadonlySet<string> = new Set(["invalid_fields", "rate_limited"]);
 
 /**
- * Signs out, unless the token is just being replaced: then that is brought to its end first, as the
- * one that the person has may be dead already. False when there is a new one to be kept.
+ * Signs out. If a replacement of the token is unconfirmed, it is finished first, since the token that
+ * the person saved may be dead. False if there is now a new token to save.
  */
 export async function signOut(): Promise<boolean> {
-  if (tokenInDoubt() === null) {
+  if (unconfirmedToken() === null) {
     await leave("signed out");
     return true;
   }
@@ -163,13 +163,13 @@ export async function signOut(): Promise<boolean> {
 }
 
 /**
- * Ends it and removes everything of the account from this browser; the page's own files stay. What
- * another tab has signed in to meanwhile, with another token, is not touched but opened.
+ * Ends the session and removes the account's data from this browser; the page's own files stay. If
+ * another tab has signed in with another token, that session is opened instead.
  */
-export async function leave(why: Farewell): Promise<void> {
+export async function leave(why: SignOutReason): Promise<void> {
   const kept = localStorage.getItem(TOKEN);
   if (kept !== null && kept !== session?.token) return follow(kept);
-  farewell = why;
+  sign_out_reason = why;
   session?.ended.abort();
   forgetNewKeySecret();
   localStorage.clear();
@@ -178,28 +178,28 @@ export async function leave(why: Farewell): Promise<void> {
   const closed = close();
   set(null);
   await closed;
-  // Someone may have signed in by now, and it is theirs.
+  // Another tab may have signed in by now: the archive is then theirs.
   if (localStorage.getItem(TOKEN) === null) await forgetArchive();
   for (const worker of (await navigator.serviceWorker?.getRegistrations()) ?? []) {
     for (const shown of await worker.getNotifications()) shown.close();
   }
 }
 
-/** Goes on with the token of another tab. Of another account nothing may be left, so all starts anew. */
+/** Continues with the token of another tab; reloads if it belongs to another account. */
 async function follow(token: string): Promise<void> {
   const same = session?.store.account()?.id === localStorage.getItem(ACCOUNT);
   if (!session || !same) return location.reload();
-  await goOn(token);
+  await continueWith(token);
 }
 
-/** Starts with what this browser has, and follows its other tabs. */
+/** Opens the stored session, and follows sign-ins and sign-outs of other tabs. */
 export function resume(): void {
   const token = localStorage.getItem(TOKEN);
   if (token !== null) open(token, {});
   window.addEventListener("storage", ({ key }) => {
-    // Cleared as a whole, the key is null.
+    // The key is null when the storage was cleared.
     if (key !== TOKEN && key !== null) return;
-    // The event may be late: what counts is what is kept now.
+    // The event may be late: what is stored now counts.
     const kept = localStorage.getItem(TOKEN);
     if (kept !== null) void follow(kept);
     else if (session) void leave("signed out");

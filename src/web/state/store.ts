@@ -1,6 +1,6 @@
 /**
- * What the page knows of the account: filled from the lists after each connect, changed by events
- * after that. Whoever shows it is told once a frame at the most.
+ * The account's data in the page: loaded from the lists after each connect, then updated by events.
+ * Subscribers are notified at most once per frame.
  */
 
 import { after, now } from "../clock.ts";
@@ -8,8 +8,8 @@ import type { Account, Key, Question, Status, Task } from "./api.ts";
 import { createTaskOrder } from "./order.ts";
 
 /**
- * `live`: what is shown is what is. `connecting`: not known for now. `offline`: it is not. `resting`:
- * nobody looks, and another page of this browser has the stream.
+ * `live`: up to date. `connecting`: unknown. `offline`: stale. `resting`: hidden, while another page of
+ * this browser holds the stream.
  */
 export type Link = "connecting" | "live" | "offline" | "resting";
 
@@ -20,7 +20,7 @@ export interface Resources {
 }
 export type Kind = keyof Resources;
 
-/** Seconds after which a change is told though no frame came: a hidden page draws none. */
+/** Seconds after which subscribers are notified without a frame: hidden pages have none. */
 const NO_FRAME = 0.25;
 
 export type Store = ReturnType<typeof createStore>;
@@ -36,34 +36,34 @@ export function createStore() {
   const unread = new Map<string, number>();
   let account: Account | null = null;
   let link: Link = "connecting";
-  /** When the page last knew everything; null before it did. */
+  /** When the data was last complete and current; null before the first load. */
   let known_at: number | null = null;
   let loads = 0;
-  /** Deleted since the last lists: an answer or a list that is still on its way may hold it. */
+  /** Ids deleted since the last load: responses and lists in flight may still contain them. */
   const gone = new Set<string>();
-  /** While lists come: what events told of meanwhile, and what the lists held. */
-  let loading: { told: Set<string>; listed: Set<string> } | null = null;
+  /** During a load: ids that events updated, and ids that the lists contained. */
+  let loading: { updated: Set<string>; listed: Set<string> } | null = null;
 
   const listeners = new Set<() => void>();
   const changes = new Set<(kind: Kind, id: string) => void>();
   let cancel: (() => void) | null = null;
 
-  const tell = () => {
+  const notify = () => {
     cancel?.();
     cancel = null;
     for (const listener of [...listeners]) listener();
   };
   const changed = () => {
     if (cancel) return;
-    const frame = requestAnimationFrame(tell);
-    const cancel_timer = after(NO_FRAME, tell);
+    const frame = requestAnimationFrame(notify);
+    const cancel_timer = after(NO_FRAME, notify);
     cancel = () => {
       cancelAnimationFrame(frame);
       cancel_timer();
     };
   };
 
-  /** Whether it, or the key that it belongs to, was deleted. */
+  /** Whether the resource, or the key that it belongs to, was deleted. */
   const isGone = (value: Key | Task | Question): boolean =>
     gone.has(value.id) || ("key_id" in value && gone.has(value.key_id));
 
@@ -103,26 +103,26 @@ export function createStore() {
     account: () => account,
     link: () => link,
     knownAt: () => known_at,
-    /** How often everything came anew: between two times no event tells of what happened. */
+    /** Number of loads: events may have been missed between two of them. */
     loads: () => loads,
     unreadOf: (key_id: string): number | undefined => unread.get(key_id),
 
-    /** Called after changes, once a frame. */
+    /** Calls `listener` after changes, at most once per frame. */
     subscribe(listener: () => void): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
 
-    /** Called at each change, with what changed. */
+    /** Calls `change` at each change, with the resource. */
     onChange(change: (kind: Kind, id: string) => void): () => void {
       changes.add(change);
       return () => changes.delete(change);
     },
 
-    /** What the server answered to a change of one's own, or an event told. */
+    /** Stores a resource from an event, or from the response to a mutation. */
     put<K extends Kind>(kind: K, value: Resources[K]): void {
       if (isGone(value)) return;
-      loading?.told.add(value.id);
+      loading?.updated.add(value.id);
       put(kind, value);
     },
 
@@ -149,7 +149,7 @@ export function createStore() {
       changed();
     },
 
-    /** What was kept from the last visit; what is known already is newer. */
+    /** Adds data from the archive; what is in the store already is newer. */
     restore(kept: { [K in Kind]: Resources[K][] } & { account: Account; known_at: number }): void {
       account ??= kept.account;
       const fill = <K extends Kind>(kind: K, values: readonly Resources[K][]) => {
@@ -164,29 +164,29 @@ export function createStore() {
       changed();
     },
 
-    /** The lists are going to come; an event of meanwhile is newer than they (docs/interface.md 7). */
+    /** Begins a load: events that arrive during it are newer than its lists (docs/interface.md 7.4.1). */
     beginLoad(): void {
       gone.clear();
-      loading = { told: new Set(), listed: new Set() };
+      loading = { updated: new Set(), listed: new Set() };
     },
 
-    /** A part of a list. */
+    /** Adds a page of a list. */
     listed<K extends Kind>(kind: K, values: readonly Resources[K][]): void {
       for (const value of values) {
-        if (loading?.told.has(value.id) || isGone(value)) continue;
+        if (loading?.updated.has(value.id) || isGone(value)) continue;
         loading?.listed.add(value.id);
         put(kind, value);
       }
     },
 
-    /** All lists came: what none of them held is gone. */
+    /** Ends a load: resources that were in none of its lists are gone. */
     endLoad(): void {
       if (!loading) return;
-      const { told, listed } = loading;
+      const { updated, listed } = loading;
       loading = null;
       for (const kind of Object.keys(all) as Kind[]) {
         for (const id of [...all[kind].keys()]) {
-          if (!told.has(id) && !listed.has(id)) drop(kind, id);
+          if (!updated.has(id) && !listed.has(id)) drop(kind, id);
         }
       }
       known_at = now();
@@ -194,7 +194,7 @@ export function createStore() {
       changed();
     },
 
-    /** Tasks of a key by status, counted here: events do not tell the server's counts. */
+    /** Tasks of each key by status, counted here, since events do not carry the server's counts. */
     counts: memo(
       () => versions.tasks,
       () => {
@@ -217,7 +217,7 @@ export function createStore() {
       () => [...all.keys.values()].sort((a, b) => b.created_at - a.created_at),
     ),
 
-    /** Pending questions, the one that runs out first on top. */
+    /** Pending questions, the next to expire first. */
     pending: memo(
       () => versions.questions,
       () =>
@@ -226,30 +226,30 @@ export function createStore() {
           .sort((a, b) => a.expires_at - b.expires_at || (a.id < b.id ? -1 : 1)),
     ),
 
-    /** Questions that are settled, the last one first. */
-    settled: memo(
+    /** Closed questions, the last closed first. */
+    history: memo(
       () => versions.questions,
       () =>
         [...all.questions.values()]
           .filter(({ status }) => status !== "pending")
-          .sort((a, b) => settledAt(b) - settledAt(a)),
+          .sort((a, b) => closedAt(b) - closedAt(a)),
     ),
   };
 }
 
-/** When it left `pending`, as far as its fields tell. */
-export function settledAt({ answered_at, status, expires_at, created_at }: Question): number {
+/** When the question left `pending`, as far as its fields say. */
+export function closedAt({ answered_at, status, expires_at, created_at }: Question): number {
   return answered_at ?? (status === "expired" ? expires_at : created_at);
 }
 
-/** A task never goes back, and a question leaves `pending` once. */
+/** Whether `value` is older than `before`: `updated_at` only grows, and a question leaves `pending` once. */
 function isOlder(kind: Kind, value: object, before: object): boolean {
   if (kind === "tasks") return (value as Task).updated_at < (before as Task).updated_at;
   const pending = (question: object) => (question as Question).status === "pending";
   return kind === "questions" && pending(value) && !pending(before);
 }
 
-/** The same result while the version is the same. */
+/** Caches the result until the version changes. */
 function memo<T>(version: () => number, make: () => T): () => T {
   let made: { version: number; value: T } | undefined;
   return () => {

@@ -1,49 +1,49 @@
-/** Which of a browser's pages hold a stream: those that are looked at, and one that stands for the others. */
+/** Decides which pages of a browser hold an event stream: visible ones, and one leader for the others. */
 
 import { after } from "../clock.ts";
 
-/** Seconds that a page keeps its stream after the person turned to another. */
+/** Seconds that a page keeps its stream after it was hidden. */
 const GRACE = 5;
 
 /**
- * Over HTTP/1.1 a browser has six connections to a server, so six pages with a stream each would
- * leave none for anything else. Where there are no locks (plain http from another machine), each
- * page has its stream. `onChange` is called when {@link has} may have changed.
+ * Over HTTP/1.1 a browser opens six connections to a server, so six pages with a stream each would
+ * leave none for requests. Without the Web Locks API (plain HTTP from another machine), every page has
+ * a stream. `onChange` is called when {@link has} may have changed.
  */
 export function createStreamLeader(onChange: () => void) {
   const ended = new AbortController();
   const { signal } = ended;
-  let stands = navigator.locks === undefined;
-  let seen = !document.hidden;
+  let leads = navigator.locks === undefined;
+  let visible = !document.hidden;
   let cancel = () => {};
 
-  const stand = () => {
-    stands = true;
+  const lead = () => {
+    leads = true;
     onChange();
   };
   const hold = () => {
-    stand();
+    lead();
     return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   };
-  // A browser that refuses locks has as many streams as pages.
-  navigator.locks?.request("relay.stream", { signal }, hold).catch(() => signal.aborted || stand());
+  // If the browser refuses locks, every page leads.
+  navigator.locks?.request("relay.stream", { signal }, hold).catch(() => signal.aborted || lead());
 
-  const look = () => {
+  const onVisibility = () => {
     cancel();
     const change = () => {
-      seen = !document.hidden;
+      visible = !document.hidden;
       onChange();
     };
     if (document.hidden) cancel = after(GRACE, change);
     else change();
   };
-  document.addEventListener("visibilitychange", look, { signal });
+  document.addEventListener("visibilitychange", onVisibility, { signal });
 
   return {
-    /** Whether this page is to hold a stream. */
-    has: (): boolean => seen || stands,
+    /** Whether this page should hold a stream. */
+    has: (): boolean => visible || leads,
 
-    /** Lets another page stand for the others. */
+    /** Lets another page lead. */
     end(): void {
       cancel();
       ended.abort();

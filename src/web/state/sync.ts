@@ -1,4 +1,4 @@
-/** Keeps the store true: the event stream, the lists after each connect, and connecting again. */
+/** Keeps the store in sync: event stream, lists after each connect, and reconnection. */
 
 import { RelayError } from "../../client/error.ts";
 import { backoff, systemTimers } from "../../client/timers.ts";
@@ -17,15 +17,15 @@ interface SyncOptions {
   readonly pace: Pace;
   readonly store: Store;
   readonly archive: Archive;
-  /** The token has ended: the account was deleted, or its token replaced. */
+  /** Called when the token has ended: the account was deleted, or the token replaced. */
   readonly onEnded: (why: "deleted" | "refused") => void;
 }
 
-/** Tasks that the page holds at most; those over longest are left out first. */
-const TASKS_HELD = 20_000;
+/** Tasks that the page holds at most; the oldest finished ones are left out first. */
+const MAX_TASKS = 20_000;
 const PAGE = 500;
-/** Questions that are no longer pending, of which the page shows so many. */
-const SETTLED = 100;
+/** Closed questions that are loaded. */
+const HISTORY = 100;
 
 export type Sync = ReturnType<typeof startSync>;
 
@@ -45,9 +45,9 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
     ]);
     store.setAccount(account);
     store.listed("keys", keys);
-    // The open ones first: they are what the person looks for.
-    const held = await loadTasks(["in_progress", "todo"], TASKS_HELD, signal);
-    await loadTasks(["done", "cancelled"], TASKS_HELD - held, signal);
+    // Open tasks first: they matter most.
+    const held = await loadTasks(["in_progress", "todo"], MAX_TASKS, signal);
+    await loadTasks(["done", "cancelled"], MAX_TASKS - held, signal);
     if (signal.aborted) return;
     store.endLoad();
     failures = 0;
@@ -71,7 +71,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
     return count;
   };
 
-  /** The newest of these, `most` or a few more. */
+  /** The newest questions with this status, at least `most` if there are so many. */
   const questionsOf = async (status: Question["status"][], most: number, signal: AbortSignal) => {
     const questions: Question[] = [];
     let cursor: string | null = null;
@@ -88,21 +88,21 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
   };
 
   const loadQuestions = async (signal: AbortSignal) => {
-    const [pending, settled] = await Promise.all([
-      // A key has 20 at the most.
+    const [pending, history] = await Promise.all([
+      // At most 20 per key (docs/interface.md 10.2).
       questionsOf(["pending"], Infinity, signal),
-      questionsOf(["answered", "expired", "cancelled"], SETTLED, signal),
+      questionsOf(["answered", "expired", "cancelled"], HISTORY, signal),
     ]);
-    store.listed("questions", settled);
+    store.listed("questions", history);
     store.listed("questions", pending);
   };
 
-  const apply = ({ name, data }: StreamEvent, started: AbortController) => {
+  const apply = ({ name, data }: StreamEvent, connection: AbortController) => {
     switch (name) {
       case "ready":
-        load(started.signal).catch((error: unknown) => {
+        load(connection.signal).catch((error: unknown) => {
           if (faultOf(error).code === "unauthorized") end("refused");
-          started.abort(error);
+          connection.abort(error);
         });
         break;
       case "task.created":
@@ -141,7 +141,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
     onEnded(why);
   };
 
-  /** Until something wakes it, or so many seconds have passed. */
+  /** Resolves after `seconds`, or when woken; null waits until woken. */
   const pause = (seconds: number | null) =>
     new Promise<void>((resolve) => {
       const cancel = seconds === null ? () => {} : after(seconds, resolve);
@@ -151,25 +151,25 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
       };
     });
 
-  const duty = createStreamLeader(() => {
-    if (duty.has()) wake();
+  const leader = createStreamLeader(() => {
+    if (leader.has()) wake();
     else attempt?.abort();
   });
 
   const run = async () => {
     while (!stopped) {
-      if (!duty.has()) {
+      if (!leader.has()) {
         store.setLink("resting");
         failures = 0;
         await pause(null);
         continue;
       }
       if (store.link() === "resting") store.setLink("connecting");
-      const started = new AbortController();
-      attempt = started;
+      const connection = new AbortController();
+      attempt = connection;
       let delay: number | null = null;
       try {
-        for await (const event of eventsOf(token, started.signal)) apply(event, started);
+        for await (const event of eventsOf(token, connection.signal)) apply(event, connection);
       } catch (error) {
         if (error instanceof RelayError) {
           if (error.code === "unauthorized") end("refused");
@@ -177,11 +177,11 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
         }
       }
       if (stopped) return;
-      // The rest of lists that still come is not waited for.
-      started.abort();
-      if (!duty.has()) continue;
-      // An end that follows a good connection is most often a new start: then the first attempt is
-      // quick, and the page says nothing yet.
+      // Cancels what is left of the load.
+      connection.abort();
+      if (!leader.has()) continue;
+      // A stream that ends after a successful load most likely means a restart: reconnect quickly, and show
+      // no error yet.
       store.setLink(failures === 0 && navigator.onLine ? "connecting" : "offline");
       delay ??= backoff(systemTimers, failures);
       failures++;
@@ -189,7 +189,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
     }
   };
 
-  /** There is reason to believe that it works now. */
+  /** Reconnects now, when there is reason to expect success. */
   const hurry = () => {
     if (!document.hidden && store.link() !== "live") wake();
   };
@@ -206,7 +206,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
     window.removeEventListener("online", hurry);
     window.removeEventListener("offline", lost);
     document.removeEventListener("visibilitychange", hurry);
-    duty.end();
+    leader.end();
     attempt?.abort();
     wake();
   };

@@ -1,4 +1,4 @@
-/** Stands in for a view that failed, so that the person is not left with an empty page. */
+/** Replaces a view that failed to render by an error message. */
 
 import { Component, type ReactNode } from "react";
 import { Button } from "./button.tsx";
@@ -7,7 +7,7 @@ interface State {
   readonly failed: boolean;
 }
 
-/** Its `key` is what is shown: going elsewhere is a new start. */
+/** Set `key` to the current view, so that navigation resets the error. */
 export class Boundary extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { failed: false };
 
@@ -19,9 +19,9 @@ export class Boundary extends Component<{ readonly children: ReactNode }, State>
     if (!this.state.failed) return this.props.children;
     return (
       <div role="alert" className="py-14 text-center">
-        <h1 className="font-semibold text-xl">This view has a fault</h1>
-        <p className="mt-1 mb-5 text-soft">Nothing of your data is lost by it.</p>
-        <Button onClick={() => location.reload()}>Load the page anew</Button>
+        <h1 className="font-semibold text-xl">Something went wrong</h1>
+        <p className="mt-1 mb-5 text-soft">Your data is safe.</p>
+        <Button onClick={() => location.reload()}>Reload page</Button>
       </div>
     );
   }

@@ -4,7 +4,7 @@ import { LoaderCircle } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 import { classes } from "./classes.ts";
 
-const LOOKS = {
+const VARIANTS = {
   primary: "bg-accent text-accent-ink hover:bg-accent-strong",
   plain: "bg-surface text-ink border border-edge/60 hover:bg-sunken",
   quiet: "text-soft hover:bg-sunken hover:text-ink",
@@ -16,14 +16,14 @@ const SHAPE =
   "touch inline-flex items-center justify-center gap-2 rounded-xl px-4 py-2 font-medium leading-tight transition-colors aria-disabled:opacity-60";
 
 interface ButtonProps extends ComponentProps<"button"> {
-  readonly look?: keyof typeof LOOKS;
-  /** Its work is going on: it can be seen, and not be pressed again. */
+  readonly variant?: keyof typeof VARIANTS;
+  /** Its action is in progress: visible, but not pressable. */
   readonly busy?: boolean;
 }
 
-/** One that cannot be pressed says so, and keeps the focus, which the browser's own `disabled` takes. */
+/** Uses `aria-disabled` instead of `disabled`, which would lose the focus. */
 export function Button({
-  look = "plain",
+  variant = "plain",
   busy,
   disabled,
   className,
@@ -35,7 +35,7 @@ export function Button({
     <button
       type="button"
       {...rest}
-      className={classes(SHAPE, LOOKS[look], className)}
+      className={classes(SHAPE, VARIANTS[variant], className)}
       aria-disabled={off || undefined}
       onClick={off ? (event) => event.preventDefault() : rest.onClick}
     >
@@ -45,7 +45,7 @@ export function Button({
   );
 }
 
-/** A button that shows an icon alone; `label` says what it does. */
+/** A button with an icon only; `label` is its name. */
 export function IconButton({
   label,
   children,
@@ -69,9 +69,9 @@ export function IconButton({
 }
 
 export function ButtonLink({
-  look = "plain",
+  variant = "plain",
   className,
   ...rest
-}: ComponentProps<"a"> & { readonly look?: keyof typeof LOOKS }) {
-  return <a {...rest} className={classes(SHAPE, LOOKS[look], className)} />;
+}: ComponentProps<"a"> & { readonly variant?: keyof typeof VARIANTS }) {
+  return <a {...rest} className={classes(SHAPE, VARIANTS[variant], className)} />;
 }

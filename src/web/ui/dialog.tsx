@@ -1,4 +1,4 @@
-/** What lies over the page: a sheet with something of its own, and a question before what cannot be undone. */
+/** Dialogs: a sheet for content, and a confirmation for what cannot be undone. */
 
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
@@ -18,7 +18,7 @@ interface SheetProps {
   readonly children: ReactNode;
 }
 
-/** The whole of a phone, the right side of a desk. */
+/** Full screen on phones, the right side on desktops. */
 export function Sheet({ open, onClose, title, children }: SheetProps) {
   const popup = useRef<HTMLDivElement>(null);
   return (
@@ -27,7 +27,7 @@ export function Sheet({ open, onClose, title, children }: SheetProps) {
         <Dialog.Backdrop className={`${SHADE} z-30`} />
         <Dialog.Popup
           ref={popup}
-          // A form is there to be filled in.
+          // Focus the first field of a form.
           initialFocus={() => popup.current?.querySelector<HTMLElement>("form input") ?? true}
           className="fixed inset-0 z-40 flex flex-col bg-surface short:block short:overflow-y-auto transition-transform duration-200 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full sm:left-auto sm:w-[32rem] sm:border-line sm:border-l sm:shadow-lift"
         >
@@ -57,11 +57,11 @@ interface ConfirmProps {
   readonly onClose: () => void;
   readonly title: ReactNode;
   readonly children: ReactNode;
-  /** What the button says that does it. */
+  /** Label of the confirming button. */
   readonly action: string;
   /**
-   * Does it. The dialog stays while that goes on, and when it fails, to tell why; where it went away
-   * all the same, with what it is about, a toast tells.
+   * Carries out the action. The dialog stays open while it runs, and shows the error if it fails; if the
+   * dialog was removed in the meantime, a toast shows it.
    */
   readonly onConfirm: () => Promise<unknown>;
 }
@@ -94,7 +94,7 @@ export function Confirm({ open, onClose, title, children, action, onConfirm }: C
   return (
     <AlertDialog.Root open={open} onOpenChange={(next) => !next && !busy && onClose()}>
       <AlertDialog.Portal>
-        {/* Over a sheet too. */}
+        {/* Above a sheet too. */}
         <AlertDialog.Backdrop forceRender className={`${SHADE} z-40`} />
         <AlertDialog.Popup className="card fixed inset-x-4 bottom-4 z-40 mx-auto max-h-[calc(100dvh-2rem)] max-w-md overflow-y-auto p-6 transition duration-150 data-ending-style:scale-95 data-starting-style:scale-95 data-ending-style:opacity-0 data-starting-style:opacity-0 sm:top-1/2 sm:bottom-auto sm:-translate-y-1/2">
           <AlertDialog.Title className="said font-semibold text-lg leading-snug">
@@ -109,8 +109,8 @@ export function Confirm({ open, onClose, title, children, action, onConfirm }: C
             </p>
           )}
           <div className="mt-6 flex flex-wrap justify-end gap-3">
-            <AlertDialog.Close disabled={busy} render={<Button>Keep</Button>} />
-            <Button look="danger" busy={busy} onClick={() => void confirm()}>
+            <AlertDialog.Close disabled={busy} render={<Button>Cancel</Button>} />
+            <Button variant="danger" busy={busy} onClick={() => void confirm()}>
               {action}
             </Button>
           </div>

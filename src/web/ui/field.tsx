@@ -1,4 +1,4 @@
-/** Fields of forms: a label, the control, and why the server refused it. */
+/** Form fields: label, control, hint and error. */
 
 import { ChevronDown } from "lucide-react";
 import { type ComponentProps, type ReactNode, useId } from "react";
@@ -95,11 +95,11 @@ export function AreaField({
 }
 
 interface SelectProps extends FieldProps, Omit<ComponentProps<"select">, "children"> {
-  /** Value and what it is called. */
+  /** Value and label of each option. */
   readonly options: readonly (readonly [string, string])[];
 }
 
-/** The platform's own: on a phone there is no better one. */
+/** The native select: it works best on phones. */
 export function SelectField({ label, hint, error, options, className, ...rest }: SelectProps) {
   return (
     <Field label={label} hint={hint} error={error}>
@@ -109,7 +109,7 @@ export function SelectField({ label, hint, error, options, className, ...rest }:
 }
 
 interface BareSelectProps extends Omit<SelectProps, keyof FieldProps> {
-  /** One that narrows a list, rather than a field to fill in. */
+  /** For filters rather than form fields. */
   readonly quiet?: boolean;
 }
 
@@ -138,7 +138,7 @@ export function Select({ options, quiet, className, ...rest }: BareSelectProps) 
   );
 }
 
-/** On or off, at once. One that is disabled keeps the focus, as a button does. */
+/** A switch that takes effect at once. When disabled it keeps the focus, as buttons do. */
 export function Switch({
   label,
   hint,
@@ -164,7 +164,7 @@ export function Switch({
           {...rest}
           id={id}
           type="checkbox"
-          // biome-ignore lint/a11y/useAriaPropsForRole: a checkbox tells by itself whether it is on.
+          // biome-ignore lint/a11y/useAriaPropsForRole: a checkbox exposes its state by itself.
           role="switch"
           aria-disabled={disabled || undefined}
           onChange={(event) => disabled || onChange?.(event)}

@@ -1,2 +1,2 @@
-/** For what is text alone: between these marks somebody's words keep their own direction, as in a `bdi`. */
+/** Isolates the direction of a text in plain strings, as `bdi` does in HTML. */
 export const isolated = (words: string): string => `\u2068${words}\u2069`;

@@ -1,43 +1,43 @@
-/** Gives the focus a place when what had it is gone, so that keys and screen readers do not start anew. */
+/** Moves the focus to a neighbour when the focused element is removed, instead of losing it. */
 
-/** Where in the view it was. */
-interface Place {
+/** Where the focus was in the view. */
+interface FocusPosition {
   readonly list: Element | null;
-  /** Of the list's items. */
+  /** Index in the list. */
   readonly at: number;
   readonly section: Element | null;
 }
 
-/** Follows the focus of the whole page until it is stopped. */
+/** Watches the focus of the whole page; returns a function that stops it. */
 export function keepFocus(): () => void {
   let last: Element | null = null;
-  /** Whether that was in a dialog. */
-  let over = false;
-  let place: Place = { list: null, at: -1, section: null };
+  /** Whether the focus was in a dialog. */
+  let in_dialog = false;
+  let position: FocusPosition = { list: null, at: -1, section: null };
   let frame = 0;
 
-  const note = () => {
+  const remember = () => {
     const { activeElement } = document;
     if (!activeElement || activeElement === document.body) return;
     last = activeElement;
-    over = last.closest("[role$=dialog]") !== null;
-    // What lies over the view goes away again, and leaves the person where they were in it.
-    if (!over) place = placeOf(last);
+    in_dialog = last.closest("[role$=dialog]") !== null;
+    // A dialog is temporary: remember the position in the view behind it.
+    if (!in_dialog) position = positionOf(last);
   };
-  const look = () => {
+  const restore = () => {
     frame = 0;
     if (!last || last.isConnected || document.activeElement !== document.body) return;
     last = null;
     const [dialog] = [...document.querySelectorAll<HTMLElement>("[role$=dialog]")].reverse();
-    // One that has just come takes the focus by itself.
-    if (!dialog) targetOf(place)?.focus({ preventScroll: true });
-    else if (over) dialog.focus({ preventScroll: true });
+    // A dialog that just opened takes the focus by itself.
+    if (!dialog) targetOf(position)?.focus({ preventScroll: true });
+    else if (in_dialog) dialog.focus({ preventScroll: true });
   };
   const changed = (records: readonly MutationRecord[]) => {
     if (!last) return;
-    // After the frame, as whoever took it away may give the focus a better place.
-    if (!last.isConnected) frame ||= requestAnimationFrame(look);
-    // What was disabled only for a while lost it too.
+    // After the frame, since the code that removed it may set the focus itself.
+    if (!last.isConnected) frame ||= requestAnimationFrame(restore);
+    // An element that was disabled for a moment lost the focus too.
     else if (
       document.activeElement === document.body &&
       records.some(({ type, target }) => type === "attributes" && target === last)
@@ -45,33 +45,33 @@ export function keepFocus(): () => void {
       (last as HTMLElement).focus({ preventScroll: true });
     }
   };
-  document.addEventListener("focusin", note);
-  // By then a list can be longer than it was when the focus came.
-  document.addEventListener("click", note, true);
+  document.addEventListener("focusin", remember);
+  // The list may have grown since it got the focus.
+  document.addEventListener("click", remember, true);
   const changes = new MutationObserver(changed);
   const options = { childList: true, subtree: true, attributeFilter: ["disabled"] };
   changes.observe(document.body, options);
   return () => {
-    document.removeEventListener("focusin", note);
-    document.removeEventListener("click", note, true);
+    document.removeEventListener("focusin", remember);
+    document.removeEventListener("click", remember, true);
     changes.disconnect();
     cancelAnimationFrame(frame);
   };
 }
 
-function placeOf(element: Element): Place {
+function positionOf(element: Element): FocusPosition {
   const section = element.closest("main section");
   const item = element.closest("main li");
   const list = item?.parentElement;
   if (list) return { list, at: [...list.children].indexOf(item), section };
-  // What stands right under a list makes it longer.
+  // A button right below a list loads more of it.
   const above = element.previousElementSibling;
   if (above?.matches("main ul")) return { list: above, at: above.children.length, section };
   return { list: null, at: -1, section };
 }
 
-/** What came to its place in the list; else the head of its part of the view, or of the view. */
-function targetOf({ list, at, section }: Place): HTMLElement | null {
+/** The item now at that position; otherwise the heading of its section, or of the view. */
+function targetOf({ list, at, section }: FocusPosition): HTMLElement | null {
   const item = list?.isConnected ? list.children[Math.min(at, list.children.length - 1)] : null;
   const found: HTMLElement | null | undefined =
     item?.querySelector<HTMLElement>("a, button:not([data-careful])") ??

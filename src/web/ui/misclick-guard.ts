@@ -1,15 +1,15 @@
-/** Keeps a press from hitting what has just come or moved under it. */
+/** Ignores clicks on items that have just appeared or moved under the pointer. */
 
 import { type MouseEvent, type RefObject, useEffect, useLayoutEffect, useRef } from "react";
 import { elapsed } from "../clock.ts";
 
-/** Seconds that something must have been in its place, or had the focus, before a press means it. */
+/** Seconds that an item must have been in place, or had the focus, before input counts. */
 export const MISCLICK_DELAY = 0.5;
 
-/** Pixels that are no move. */
-const TOLERATED = 2;
+/** Movement in pixels that is ignored. */
+const TOLERANCE = 2;
 
-interface Place {
+interface ItemPosition {
   readonly top: number;
   readonly height: number;
   /** In seconds of `elapsed`. */
@@ -17,46 +17,46 @@ interface Place {
 }
 
 /**
- * For the `onClickCapture` of a list: stops a press on one of its `data-careful` buttons while the
- * item with that button is new or has just moved, and the second one of a double click. A press by
- * key goes to what has the focus, wherever that is, so it is let through.
+ * For `onClickCapture` of a list: stops clicks on `data-careful` buttons of an item that is new or has
+ * just moved, and the second click of a double click. Keyboard input passes, since it goes to the
+ * focused element wherever that is.
  */
 export function useMisclickGuard(list: RefObject<HTMLElement | null>): (event: MouseEvent) => void {
-  const places = useRef(new WeakMap<Element, Place>());
+  const positions = useRef(new WeakMap<Element, ItemPosition>());
 
-  const look = useRef(() => {
+  const measure = useRef(() => {
     for (const item of list.current?.children ?? []) {
       const box = item.getBoundingClientRect();
       const top = box.top + window.scrollY;
-      const was = places.current.get(item);
+      const was = positions.current.get(item);
       const same =
         was &&
-        Math.abs(was.top - top) <= TOLERATED &&
-        Math.abs(was.height - box.height) <= TOLERATED;
-      if (!same) places.current.set(item, { top, height: box.height, since: elapsed() });
+        Math.abs(was.top - top) <= TOLERANCE &&
+        Math.abs(was.height - box.height) <= TOLERANCE;
+      if (!same) positions.current.set(item, { top, height: box.height, since: elapsed() });
     }
   }).current;
 
-  useLayoutEffect(look);
-  // What is above the list moves it too, and an item can grow by itself.
+  useLayoutEffect(measure);
+  // Content above the list moves it too, and items can grow.
   useEffect(() => {
-    const sizes = new ResizeObserver(look);
+    const sizes = new ResizeObserver(measure);
     sizes.observe(document.body);
-    const parts = new MutationObserver(look);
+    const parts = new MutationObserver(measure);
     parts.observe(document.body, { childList: true, subtree: true });
     return () => {
       sizes.disconnect();
       parts.disconnect();
     };
-  }, [look]);
+  }, [measure]);
 
   return (event) => {
     if (event.detail === 0 || !(event.target as Element).closest("[data-careful]")) return;
-    look();
+    measure();
     const item = [...(list.current?.children ?? [])].find((one) =>
       one.contains(event.target as Element),
     );
-    const since = (item && places.current.get(item)?.since) ?? elapsed();
+    const since = (item && positions.current.get(item)?.since) ?? elapsed();
     if (event.detail === 1 && elapsed() - since >= MISCLICK_DELAY) return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,4 +1,4 @@
-/** Small parts that several views are made of. */
+/** Small components shared by several views. */
 
 import type { LucideIcon } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
@@ -32,7 +32,7 @@ export function Badge({ tone = "plain", children }: { tone?: Tone; children: Rea
 interface ProgressProps {
   readonly value: number;
   readonly label: string;
-  /** Of the edge of something rather than by itself. */
+  /** A thin bar along the edge of its container. */
   readonly thin?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function ProgressBar({ value, label, thin }: ProgressProps) {
   );
 }
 
-/** How long ago; the full time when it is pointed at. */
+/** Relative time; the full time is in the tooltip. */
 export function Ago({ at }: { at: number }) {
   const now = useNow(15);
   return (
@@ -67,7 +67,7 @@ export function Ago({ at }: { at: number }) {
   );
 }
 
-/** Where there is nothing, and what to do about it. */
+/** Empty state: what is missing, and what to do about it. */
 export function Empty({
   icon: Icon,
   title,
@@ -88,7 +88,7 @@ export function Empty({
   );
 }
 
-/** Stands where something is going to be. */
+/** Placeholder while loading. */
 export function Skeleton({ rows = 3, label }: { rows?: number; label: string }) {
   return (
     <div role="status" aria-label={label} className="space-y-3">
@@ -100,7 +100,7 @@ export function Skeleton({ rows = 3, label }: { rows?: number; label: string }) 
   );
 }
 
-/** The name of a view. It takes the focus when the person goes there, so that it is read out. */
+/** Heading of a view. It takes the focus on navigation, so that screen readers announce it. */
 export function Heading({ children, actions }: { children: ReactNode; actions?: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -122,7 +122,7 @@ export function Heading({ children, actions }: { children: ReactNode; actions?: 
   );
 }
 
-/** Why something did not work. */
+/** An error message. */
 export function Problem({ children }: { children: ReactNode }) {
   return (
     <p role="alert" className="rounded-xl bg-danger-soft px-4 py-3 text-danger">
@@ -131,13 +131,13 @@ export function Problem({ children }: { children: ReactNode }) {
   );
 }
 
-/** Why a form was refused, when it is none of its fields. */
+/** The error of a form that belongs to none of its fields. */
 export function FormProblem({ fault }: { fault: Fault | null }) {
   if (!fault || Object.keys(fault.fields).length > 0) return null;
   return <Problem>{fault.message}</Problem>;
 }
 
-/** Name and value pairs. */
+/** A list of names and values. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2.5">

@@ -1,11 +1,11 @@
-/** QR codes; loaded when the first one is asked for. */
+/** QR codes; loaded on demand. */
 
 import { encode } from "uqr";
 
 export interface QrCode {
-  /** Modules on each side, the quiet zone included. */
+  /** Modules per side, including the quiet zone. */
   readonly size: number;
-  /** The dark modules, as the path of an SVG. */
+  /** The dark modules as an SVG path. */
   readonly path: string;
 }
 

@@ -1,4 +1,4 @@
-/** What must be copied as it is: set-up lines and secrets, which also come as a QR code. */
+/** Text to copy: snippets and secrets; secrets can also be shown as a QR code. */
 
 import { Check, Copy, Eye, EyeOff, QrCode } from "lucide-react";
 import { useState } from "react";
@@ -8,7 +8,7 @@ import { classes } from "./classes.ts";
 import type { QrCode as QrImage } from "./qr.ts";
 import { toast } from "./toast.tsx";
 
-/** Seconds that the button says that it did it. */
+/** Seconds that the button shows success. */
 const SAID = 2;
 
 function CopyButton({ text, label }: { text: string; label: string }) {
@@ -20,7 +20,7 @@ function CopyButton({ text, label }: { text: string; label: string }) {
       toast("Copied");
       after(SAID, () => setCopied(false));
     } catch {
-      toast("The browser does not let this page copy. Select the text instead.", { bad: true });
+      toast("Your browser blocked copying. Select the text and copy it yourself.", { bad: true });
     }
   };
   return (
@@ -34,7 +34,7 @@ function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Text to copy; `name` says what of. */
+/** Text to copy; `name` says what it is. */
 export function Snippet({ text, name }: { text: string; name: string }) {
   return (
     <div className="flex items-start gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
@@ -46,7 +46,7 @@ export function Snippet({ text, name }: { text: string; name: string }) {
   );
 }
 
-/** A secret with its QR code; `hidden` until it is asked for. */
+/** A secret with a QR code; `hidden` until the person reveals it. */
 export function Secret({ text, name, hidden }: { text: string; name: string; hidden?: boolean }) {
   const [shown, setShown] = useState(!hidden);
   const [code, setCode] = useState<QrImage | null>(null);
@@ -81,7 +81,7 @@ export function Secret({ text, name, hidden }: { text: string; name: string; hid
         <CopyButton text={text} label={`Copy ${name}`} />
       </div>
       <Button
-        look="quiet"
+        variant="quiet"
         className="mt-1"
         aria-expanded={code !== null}
         onClick={() => void toggle()}
@@ -92,7 +92,7 @@ export function Secret({ text, name, hidden }: { text: string; name: string; hid
       {code !== null && (
         <svg
           role="img"
-          aria-label={`QR code of ${name}`}
+          aria-label={`QR code for ${name}`}
           viewBox={`0 0 ${code.size} ${code.size}`}
           className="mt-1 size-56 rounded-xl bg-white p-1"
         >

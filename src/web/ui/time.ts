@@ -1,4 +1,4 @@
-/** Times as people say them. */
+/** Formats times and durations. */
 
 const UNITS = [
   ["day", 86_400],
@@ -11,7 +11,7 @@ const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit"
 const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
-/** `5 min. ago`; a date once it is more than a week. */
+/** `5 min. ago`; a date after a week. */
 export function ago(at: number, now: number): string {
   const passed = Math.max(0, now - at);
   if (passed < 45) return "just now";
@@ -22,7 +22,7 @@ export function ago(at: number, now: number): string {
   return relative.format(-1, "minute");
 }
 
-/** What is left, as `1:05`, `2 h 10 min` or `3 d 4 h`. */
+/** Remaining time, such as `1:05`, `2 h 10 min` or `3 d 4 h`. */
 export function left(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   if (s >= 86_400) return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3_600)} h`;
@@ -33,17 +33,17 @@ export function left(seconds: number): string {
 /** Hours and minutes. */
 export const timeOf = (at: number): string => clock.format(at * 1000);
 
-/** Hours and minutes, with the day when it is not today's. */
+/** Hours and minutes, with the date if it is not today. */
 export function momentOf(at: number, now: number): string {
   const time = timeOf(at);
   const day = date.format(at * 1000);
   return day === date.format(now * 1000) ? time : `${time}, ${day}`;
 }
 
-/** Day and time, to the second. */
+/** Date and time, to the second. */
 export const fullTime = (at: number): string => full.format(at * 1000);
 
-/** A duration of milliseconds. */
+/** Formats a duration in milliseconds. */
 export function duration(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }

@@ -1,4 +1,4 @@
-/** Short messages at the edge of the page that go by themselves. */
+/** Short messages at the edge of the page that disappear by themselves. */
 
 import { useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
@@ -10,7 +10,7 @@ interface Toast {
   readonly bad: boolean;
 }
 
-/** Seconds that one is shown. */
+/** Seconds that a toast is shown. */
 const SHOWN = 6;
 
 let toasts: readonly Toast[] = [];
@@ -22,14 +22,14 @@ function set(next: readonly Toast[]): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** Shows a message, and has it read out. */
+/** Shows a message, which screen readers announce. */
 export function toast(text: string, { bad = false } = {}): void {
   const id = ++last;
   set([...toasts.slice(-2), { id, text, bad }]);
   after(SHOWN, () => set(toasts.filter((one) => one.id !== id)));
 }
 
-/** Takes all of them away: they were for the one who was signed in. */
+/** Removes all toasts, at sign-out. */
 export const clearToasts = (): void => set([]);
 
 export function Toasts() {

@@ -1,4 +1,4 @@
-/** Work that a press starts: going on, done, or failed and why. */
+/** State of an action that the person starts: running, done, or failed with a fault. */
 
 import { useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
@@ -6,7 +6,7 @@ import { type Fault, faultOf } from "../state/api.ts";
 export interface Action {
   readonly busy: boolean;
   readonly fault: Fault | null;
-  /** True when it worked. */
+  /** Resolves to true if it succeeded. */
   run(work: () => Promise<unknown>): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** The time, for what is shown of it; one timer for all of the page. */
+/** The current time as React state; one timer for the whole page. */
 
 import { useSyncExternalStore } from "react";
 import { every, now } from "../clock.ts";
@@ -9,7 +9,7 @@ let cancel: (() => void) | undefined;
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  // Nobody may have looked for a while.
+  // Nobody may have subscribed for a while.
   second = Math.floor(now());
   cancel ??= every(1, () => {
     second = Math.floor(now());
@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Epoch seconds, anew each second; with `step` only as often as that. */
+/** Epoch seconds, updated every second, or every `step` seconds. */
 export function useNow(step = 1): number {
   return useSyncExternalStore(subscribe, () => second - (second % step));
 }

@@ -1,16 +1,16 @@
-/** Says where the questions are shown that there is a new one, to those who do not see the list. */
+/** Announces new questions to screen readers in the view that lists them. */
 
 import { useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
 
-/** Seconds in which what comes is said together. */
+/** Seconds over which questions are collected into one announcement. */
 const GATHERED = 1;
 
-/** Seconds that it stays there to be read. */
+/** Seconds until the announcement is removed. */
 const SAID = 6;
 
 let waiting: string[] = [];
-/** Another number each time, so that the same words are said again. */
+/** `at` is the React key: a new one repeats an announcement with the same text. */
 let said = { at: 0, text: "" };
 let stop = () => {};
 const listeners = new Set<() => void>();
@@ -20,20 +20,20 @@ function say(text: string): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** Says that this agent has a question, or how many have come within a second. */
+/** Announces a question of this agent, or the number of questions if several arrive within a second. */
 export function announce(label: string): void {
   waiting.push(label);
   if (waiting.length > 1) return;
   after(GATHERED, () => {
     const { length } = waiting;
-    say(length === 1 ? `A new question from ${waiting[0]}` : `${length} new questions`);
+    say(length === 1 ? `New question from ${waiting[0]}` : `${length} new questions`);
     waiting = [];
     stop();
     stop = after(SAID, () => say(""));
   });
 }
 
-export function News() {
+export function Announcer() {
   const { at, text } = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);

@@ -1,4 +1,4 @@
-/** The charts of the admin page, and how it looks: sizes, light and dark, what axe finds. */
+/** Charts and appearance of the admin page: sizes, colour schemes, accessibility. */
 
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
@@ -7,19 +7,19 @@ import { createPerson } from "../support/client.ts";
 import { openStream } from "../support/stream.ts";
 import { CHARTS, createAdminPage, lookAgain, signIn, untilLive } from "./admin-page.ts";
 import { browserTests, DESK, expectComplaints, PHONE } from "./browser.ts";
-import { fits, settled, violations } from "./look.ts";
+import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 
-/** Where to put pictures to look at; nowhere when unset. */
+/** Folder for screenshots to look at; none when unset. */
 const PICTURES = process.env.RELAY_TEST_PICTURES;
 
 const { app, openAdmin } = await createAdminPage();
 
-webTest("a chart can be gone through by keys and by pointer", async () => {
+webTest("the keyboard and the pointer select minutes of a chart", async () => {
   const page = await openAdmin();
   await signIn(page);
-  const slider = page.getByRole("slider", { name: "Requests a minute, minute by minute" });
+  const slider = page.getByRole("slider", { name: "Requests per minute by minute" });
   await slider.waitFor();
   expect(await page.getByRole("slider").count()).toBe(CHARTS);
   const { minutes } = await adminClient(app.url).series.query();
@@ -44,9 +44,9 @@ webTest("a chart can be gone through by keys and by pointer", async () => {
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   const middle = new RegExp(`^${at(minutes[90]!)}|^${at(minutes[89]!)}`);
   expect(await slider.getAttribute("aria-valuetext")).toMatch(middle);
-  // A line has a point for each minute: of what happens in one, for each that is over.
+  // Gauges have a point for each minute; rates only for each complete one.
   for (const [title, points] of [
-    ["Requests a minute", 179],
+    ["Requests per minute", 179],
     ["Open", 180],
   ] as const) {
     const figure = page.getByRole("figure").filter({ hasText: title });
@@ -56,70 +56,68 @@ webTest("a chart can be gone through by keys and by pointer", async () => {
 });
 
 webTest(
-  "what is open now stands at the end of its chart, and outbox and pushes have one",
+  "charts of open streams and waits end with the current values; outbox and pushes have charts",
   async () => {
     const page = await openAdmin();
     await signIn(page);
     await untilLive(page);
     const figure = (title: string) => page.getByRole("figure").filter({ hasText: title });
     const said = (title: string) =>
-      page
-        .getByRole("slider", { name: `${title}, minute by minute` })
-        .getAttribute("aria-valuetext");
-    const before = Number(/streams (\d+)/.exec((await said("Open"))!)![1]);
+      page.getByRole("slider", { name: `${title} by minute` }).getAttribute("aria-valuetext");
+    const before = Number(/streams (\d+)/.exec((await said("Open streams and waits"))!)![1]);
     const person = await createPerson(app.url);
     const stream = await openStream(app.url, person.token);
     await lookAgain(page);
     await figure("Open")
       .getByText(String(before + 1), { exact: true })
       .waitFor();
-    expect(await said("Open")).toMatch(`streams ${before + 1}, waits 0`);
+    expect(await said("Open streams and waits")).toMatch(`streams ${before + 1}, waits 0`);
     stream.close();
     const { minutes } = await adminClient(app.url).series.query();
     const last = minutes.at(-2)!;
-    expect(await said("Pushes a minute")).toEndWith(
-      `accepted ${last.pushes_accepted}, other answers ${last.pushes_failed}, waiting ${last.pushes_queued}`,
+    expect(await said("Pushes per minute")).toEndWith(
+      `accepted ${last.pushes_accepted}, failed ${last.pushes_failed}, queued ${last.pushes_queued}`,
     );
     expect(minutes.some((minute) => minute.pushes_failed > 0)).toBe(true);
-    expect(await said("Event outbox")).toEndWith(`kept ${minutes.at(-1)!.outbox_events}`);
-    expect(await said("Store")).toMatch(/one small read [\d.]+ ms$/);
-    expect(await said("Processor")).toMatch(/busy [\d.]+ %$/);
+    expect(await said("Event outbox")).toEndWith(`events ${minutes.at(-1)!.outbox_events}`);
+    expect(await said("Store latency")).toMatch(/read [\d.]+ ms$/);
+    expect(await said("CPU")).toMatch(/busy [\d.]+%$/);
   },
 );
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   for (const scheme of ["light", "dark"] as const) {
     webTest(
-      `axe finds nothing, and nothing sticks out: ${scheme}, ${name}`,
+      `axe finds no violations and nothing overflows: ${scheme}, ${name}`,
       async () => {
         expectComplaints(/Failed to load resource|ERR_/);
         const page = await openAdmin({ size, scheme });
         const found: Record<string, string[]> = {};
-        const look = async (view: string) => {
-          await settled(page);
+        const check = async (view: string) => {
+          await untilSettled(page);
           found[view] = await violations(page);
-          await fits(page);
+          await expectNoOverflow(page);
           if (!PICTURES) return;
           await mkdir(PICTURES, { recursive: true });
           const path = `${PICTURES}/admin-${view}-${name}-${scheme}.png`;
           await page.screenshot({ path, fullPage: view === "whole" });
         };
-        await look("sign-in");
+        await check("sign-in");
         await signIn(page, "x");
         await page.getByRole("alert").waitFor();
-        await look("refused");
+        await check("refused");
         await signIn(page);
         await untilLive(page);
         await page.getByRole("table").waitFor();
-        await look("dashboard");
-        await look("whole");
+        await check("dashboard");
+        await check("whole");
         await page.getByRole("slider").first().focus();
         await page.keyboard.press("Home");
-        await look("minute");
+        await check("minute");
         await page.route("**/admin/trpc/**", (route) => route.abort());
         await lookAgain(page);
         await page.getByRole("alert").waitFor();
-        await look("away");
+        await check("away");
         expect(Object.entries(found).filter(([, list]) => list.length > 0)).toEqual([]);
       },
       60_000,
@@ -127,14 +125,14 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
   }
 }
 
-webTest("at 320 pixels, also with letters further apart, nothing sticks out", async () => {
+webTest("nothing overflows at 320 pixels, with wider letter spacing too", async () => {
   const page = await openAdmin({ size: { width: 320, height: 256 } });
   await signIn(page);
   await untilLive(page);
   await page.getByRole("table").waitFor();
-  await settled(page);
-  await fits(page);
-  // WCAG 1.4.12; a sheet of the driver, since the page's policy refuses one in the document.
+  await untilSettled(page);
+  await expectNoOverflow(page);
+  // WCAG 1.4.12. Set through the driver, since the page's policy refuses inline styles.
   await page.evaluate(() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(
@@ -142,10 +140,10 @@ webTest("at 320 pixels, also with letters further apart, nothing sticks out", as
     );
     document.adoptedStyleSheets = [sheet];
   });
-  await fits(page);
+  await expectNoOverflow(page);
 });
 
-webTest("bars and their swatches are seen where the system chooses the colours", async () => {
+webTest("bars and swatches stay visible in forced-colors mode", async () => {
   const page = await openAdmin();
   await signIn(page);
   await untilLive(page);
@@ -155,7 +153,7 @@ webTest("bars and their swatches are seen where the system chooses the colours",
       .locator("figure .bg-ok, figure .bg-accent, figure .bg-danger, [data-live] .bg-ok")
       .evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
   expect((await colours()).length).toBeGreaterThan(15);
-  // How many there are can change from one look to the next; what they are coloured with cannot.
+  // The number of bars may change between two reads; their colours may not.
   const own = await page.evaluate(() =>
     ["--ok", "--accent", "--danger", "--edge"].map((name) => {
       const probe = document.createElement("i");

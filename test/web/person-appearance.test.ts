@@ -1,11 +1,11 @@
-/** The person's page where there are few colours, little room, or nothing in it yet. */
+/** Appearance of the person's page: forced colours, small windows, empty views. */
 
 import { expect } from "bun:test";
 import type { Locator } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createPerson, createTask } from "../support/client.ts";
 import { browserTests, go, openPage, PHONE } from "./browser.ts";
-import { fits } from "./look.ts";
+import { expectNoOverflow } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -13,15 +13,15 @@ const app = await startTestApp();
 const background = (one: Locator, part = "") =>
   one.evaluate((element, pseudo) => getComputedStyle(element, pseudo).backgroundColor, part);
 
-webTest("where the system has its own colours, what a background tells is told", async () => {
+webTest("states shown by backgrounds stay visible in forced-colors mode", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await createTask(agent.send, { title: "One", status: "in_progress" });
   await agent.send(`PATCH /v1/tasks/${id}`, { progress: 50 });
   const page = await openPage(app.url, { as: person, size: PHONE, at: "#/account" });
   await page.emulateMedia({ forcedColors: "active" });
-  const places = page.getByRole("navigation", { name: "Places" });
-  const here = await background(places.getByRole("link", { name: "Account" }));
-  expect(here).not.toBe(await background(places.getByRole("link", { name: "Tasks" })));
+  const navigation = page.getByRole("navigation", { name: "Main" });
+  const current = await background(navigation.getByRole("link", { name: "Account" }));
+  expect(current).not.toBe(await background(navigation.getByRole("link", { name: "Tasks" })));
   const live = page.getByRole("switch", { name: "Live activities" });
   const track = live.locator("+ span");
   const knobs: string[] = [];
@@ -39,7 +39,7 @@ webTest("where the system has its own colours, what a background tells is told",
   expect(await background(bar.locator("div"))).not.toBe(canvas);
 });
 
-webTest("in a narrow window the numbers of an agent are named in full", async () => {
+webTest("in a narrow window the counts of an agent keep their full names", async () => {
   const { person } = await createPair(app.url);
   for (const [width, rows] of [
     [320, 2],
@@ -58,29 +58,29 @@ webTest("in a narrow window the numbers of an agent are named in full", async ()
     expect(cut).toEqual([]);
     const tops = await names.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().y));
     expect(new Set(tops).size).toBe(rows);
-    await fits(page);
+    await expectNoOverflow(page);
   }
 });
 
-webTest("in a low window the places go away with the page", async () => {
+webTest("in a low window the navigation scrolls with the page", async () => {
   const { person } = await createPair(app.url);
   for (let i = 0; i < 3; i++) await createAgent(app.url, person, `Agent ${i}`);
   const size = { width: 320, height: 200 };
   const page = await openPage(app.url, { as: person, size, at: "#/agents" });
-  const places = page.getByRole("navigation", { name: "Places" });
-  const bottom = () => places.evaluate((one) => one.getBoundingClientRect().bottom);
+  const navigation = page.getByRole("navigation", { name: "Main" });
+  const bottom = () => navigation.evaluate((one) => one.getBoundingClientRect().bottom);
   expect(await bottom()).toBeLessThan(80);
   await page.evaluate(() => window.scrollTo(0, 300));
   expect(await bottom()).toBeLessThan(0);
-  await fits(page);
+  await expectNoOverflow(page);
 });
 
-webTest("where nothing is because there is no agent, one leads to adding it", async () => {
+webTest("empty views of an account without agents link to adding one", async () => {
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: person });
   const add = page.getByRole("link", { name: "Add an agent" });
-  for (const place of ["questions", "tasks"]) {
-    await go(page, place);
+  for (const view of ["questions", "tasks"]) {
+    await go(page, view);
     await add.waitFor();
     expect(await add.getAttribute("href")).toBe("#/agents/new");
   }
@@ -88,6 +88,6 @@ webTest("where nothing is because there is no agent, one leads to adding it", as
   await add.waitFor({ state: "detached" });
   await page.getByText("No tasks yet").waitFor();
   await go(page, "questions");
-  await page.getByText("Nothing waits for you").waitFor();
+  await page.getByText("All caught up").waitFor();
   expect(await add.count()).toBe(0);
 });

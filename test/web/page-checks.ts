@@ -1,4 +1,4 @@
-/** Looks at a page as it is shown: what axe finds, and whether it fits into its window. */
+/** Checks of a rendered page: accessibility and overflow. */
 
 import { expect } from "bun:test";
 import axe from "axe-core";
@@ -12,9 +12,9 @@ interface Found {
   }[];
 }
 
-/** What axe finds wrong, by rule. The page's policy does not hold for what the browser's driver runs. */
+/** Violations found by axe. The page's policy does not apply to scripts of the driver. */
 export async function violations(page: Page): Promise<string[]> {
-  // A page that only went to another view has it already.
+  // Still loaded after navigation within the page.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(`${axe.source};0`);
   const run = 'axe.run({ resultTypes: ["violations"] })';
   const { violations } = (await page.evaluate(run)) as Found;
@@ -23,14 +23,14 @@ export async function violations(page: Page): Promise<string[]> {
   );
 }
 
-/** Until nothing is on its way. */
-export async function settled(page: Page): Promise<void> {
+/** Waits for loading and animations to finish. */
+export async function untilSettled(page: Page): Promise<void> {
   await until(async () => (await page.getByLabel(/^Loading/).count()) === 0);
   await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
 }
 
-/** Nothing sticks out of the window, but for what an element around it cuts off. */
-export async function fits(page: Page): Promise<void> {
+/** Expects that no element overflows the window, unless an ancestor clips it. */
+export async function expectNoOverflow(page: Page): Promise<void> {
   const wide = await page.evaluate(() => {
     const shows = (one: Element): { left: number; right: number } => {
       let { left, right } = one.getBoundingClientRect();
