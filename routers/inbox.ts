@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
+import { integer } from "../src/model/integer.ts";
 import { Agent, Item, MessageInput, TO_ITSELF } from "../src/model/item.ts";
 import { Id } from "../src/model/text.ts";
 import { PAGES } from "./page.ts";
@@ -10,10 +11,7 @@ import { account, anyone, key, router } from "./trpc.ts";
 
 const tags = ["Inbox"];
 
-const Limit = z
-  .int()
-  .min(1)
-  .max(LIMITS.inbox_page)
+const Limit = integer(1, LIMITS.inbox_page)
   .meta({ description: `Default ${LIMITS.inbox_page_default}` })
   .optional();
 
@@ -33,6 +31,12 @@ function readOn(
   if (!given.wait_seconds) return null;
   return { why: "Nothing yet. To wait on", name: "read_inbox", arguments: given };
 }
+
+/** An answer that a wait returned is in the inbox too (docs/interface.md 5.9.1). */
+const repeatedAnswers = ({ items }: { readonly items: readonly Item[] }): string | null =>
+  items.some(({ type }) => type === "question.answered")
+    ? "Act on each answer once: a call that waited may have returned it before."
+    : null;
 
 export const inbox = router({
   read: key
@@ -55,18 +59,16 @@ export const inbox = router({
         name: "read_inbox",
         title: "Read the inbox",
         description:
-          "Read what came for you, oldest first, 10 at a time: tasks that the person made, changed or deleted, answers to your questions, and messages. Call it when you start and between steps. Send `peek` true and, as `ack`, the id of the last item you handled: that one and all older ones become read, and nothing is lost if a result does not reach you. Without `peek` the items become read at once. With nothing else to do, wait for the next item with `wait_seconds`.",
+          "Read what came for you, oldest first: tasks that the person created, changed or deleted, answers, messages from agents. Call it when you start, between steps and, with `wait_seconds`, when idle. Items become read when returned or, with `peek`, when you pass the last one you handled as `ack`, so that a lost result loses nothing. It repeats answers that a wait returned: act on each once.",
         annotations: hints({}),
         defaults: { limit: 10 },
         next: readOn,
+        note: repeatedAnswers,
       },
     })
     .input(
       z.strictObject({
-        wait: z
-          .int()
-          .min(0)
-          .max(LIMITS.wait_max)
+        wait: integer(0, LIMITS.wait_max)
           .meta({ description: "Seconds to wait for the first unread item; default 0" })
           .optional(),
         limit: Limit,
@@ -142,7 +144,8 @@ export const messages = router({
         name: "send_message",
         title: "Write to another agent",
         description:
-          "Write a message into the inbox of another agent of the same person. Call it to hand over work or to tell what the other one needs to know; list_agents has its `key_id`. It is no way to reach the person: for that there are ask_question and `status_note` of a task.",
+          "Write to another agent of the same person, to hand over work or tell it what it needs. To reach the person, use ask_question or a `status_note`.",
+        fields: { key_id: "From list_agents" },
         annotations: hints({ person: true }),
       },
     })
@@ -166,7 +169,7 @@ export const agents = router({
         name: "list_agents",
         title: "List the agents",
         description:
-          "List the agents of the same person, newest first, with their labels and when each was last used; `self` marks yourself. Call it before send_message, to find the `key_id` to write to.",
+          "List the agents of the same person, newest first, with the `key_id` for send_message; `self` is you.",
         annotations: hints({ reads: true }),
       },
     })

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { ActivityEntry } from "../src/model/activity.ts";
+import { integer } from "../src/model/integer.ts";
 import { Key, Label } from "../src/model/key.ts";
 import { Id } from "../src/model/text.ts";
 import { PAGES } from "./page.ts";
@@ -77,10 +78,7 @@ export const keys = router({
     .input(
       z.strictObject({
         key_id: Id,
-        limit: z
-          .int()
-          .min(1)
-          .max(LIMITS.activity_page)
+        limit: integer(1, LIMITS.activity_page)
           .meta({ description: `Default ${LIMITS.activity_page_default}` })
           .optional(),
         cursor: z

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { FieldReasons } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
+import { integer } from "../src/model/integer.ts";
 import { Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
 import { Id, isStorable } from "../src/model/text.ts";
 import { PAGES } from "./page.ts";
@@ -21,6 +22,16 @@ function waitOn({ id, status }: Question): NextCall | null {
   };
 }
 
+/** What to make of a question that is no longer pending (docs/interface.md 12.3.5). */
+const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
+  pending: null,
+  answered: "Act on this answer once: read_inbox returns it again.",
+  expired: "Nobody answered in time, which is no yes. Take the safe course or ask again.",
+  cancelled: "The question was withdrawn. Do not act on it.",
+};
+
+const outcome = ({ status }: Question): string | null => OUTCOMES[status];
+
 /** A list that goes on. */
 function nextPage(
   { next_cursor: cursor }: { readonly next_cursor: string | null },
@@ -31,10 +42,7 @@ function nextPage(
   return { why, name: "list_questions", arguments: { ...given, cursor } };
 }
 
-const Wait = z
-  .int()
-  .min(0)
-  .max(LIMITS.wait_max)
+const Wait = integer(0, LIMITS.wait_max)
   .meta({ description: "Seconds to wait for the question to leave `pending`; default 0" })
   .optional();
 
@@ -64,7 +72,8 @@ export const questions = router({
         name: "list_questions",
         title: "List questions",
         description:
-          'List your questions, newest first, 20 at a time; the pending ones unless `status` says otherwise. Call it to find a question whose id you lost, or answers that came while you were away (`status`: ["answered"]).',
+          'List your questions, newest first: to find a lost id or, with `status` ["answered"], answers that came while you were away.',
+        fields: { status: "Default pending", cursor: "The last `next_cursor`" },
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },
@@ -80,10 +89,7 @@ export const questions = router({
           .optional(),
         key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
         task_id: Id.meta({ description: "Only questions about this task" }).optional(),
-        limit: z
-          .int()
-          .min(1)
-          .max(LIMITS.question_list)
+        limit: integer(1, LIMITS.question_list)
           .meta({ description: `Default ${LIMITS.question_list}` })
           .optional(),
         cursor: z
@@ -119,9 +125,15 @@ export const questions = router({
         name: "ask_question",
         title: "Ask the person",
         description:
-          "Ask the person a question and wait for the answer. Call it when only they can decide: a choice between ways, a permission, something you cannot find out. `kind` confirm is answered Yes or No, choice by one of 2 to 4 `options`, text by free words. With `wait_seconds` (50 is best) the call returns as soon as there is an answer; read `status` and `answer`. Still pending: go on with other work, or wait on with get_question.",
+          "Ask the person, on their phone, when only they can decide or know: a permission, a choice that matters, a fact you cannot find; not what you can find out or undo. People take seconds to hours. With `wait_seconds`, best 50, it returns once `status` changes. answered: act on `answer` once; the inbox repeats it. pending: do other work or wait on with get_question; do not ask again. expired: nobody answered, which is no yes: take the safe course or ask again. cancelled: do not act on it.",
+        fields: {
+          kind: "confirm (default): Yes or No; choice: one of `options`; text: free words",
+          options: "For choice; all different",
+          expires_in: "Seconds; default 3600",
+        },
         annotations: hints({ person: true }),
         next: waitOn,
+        note: outcome,
         rounds: true,
       },
     })
@@ -152,9 +164,10 @@ export const questions = router({
         name: "get_question",
         title: "Read a question",
         description:
-          "Read a question and its answer. With `wait_seconds` it waits for the answer up to that long: call it again while `status` is pending and you cannot go on without the answer.",
+          "Read a question; with `wait_seconds`, wait on for its answer. At each `status` do as ask_question says.",
         annotations: hints({ reads: true }),
         next: waitOn,
+        note: outcome,
       },
     })
     .input(z.strictObject({ question_id: Id, wait: Wait }))
@@ -210,8 +223,7 @@ export const questions = router({
       mcp: {
         name: "cancel_question",
         title: "Cancel a question",
-        description:
-          "Withdraw a pending question. Call it as soon as you no longer need the answer, so that the person is not asked in vain.",
+        description: "Withdraw a pending question as soon as you no longer need the answer.",
         annotations: hints({ destroys: true, accepts_idempotency_key: true }),
       },
     })

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
+import { integer } from "../src/model/integer.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
 import { Id } from "../src/model/text.ts";
 import { PAGES } from "./page.ts";
@@ -37,7 +38,8 @@ export const tasks = router({
         name: "list_tasks",
         title: "List tasks",
         description:
-          'List your tasks, the last updated first, 20 at a time. Call it when you start, to find what the person left for you (`status`: ["todo"]) and what you left unfinished (["in_progress"]).',
+          'List your tasks, last updated first. When you start, `status` ["todo"] finds what the person left for you, ["in_progress"] what you left unfinished.',
+        fields: { cursor: "The last `next_cursor`" },
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },
@@ -49,10 +51,7 @@ export const tasks = router({
         key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
         status: z.array(TaskStatus).min(1).optional(),
         priority: z.array(TaskPriority).min(1).optional(),
-        limit: z
-          .int()
-          .min(1)
-          .max(LIMITS.task_page)
+        limit: integer(1, LIMITS.task_page)
           .meta({ description: `Default ${LIMITS.task_page_default}` })
           .optional(),
         cursor: z
@@ -87,7 +86,12 @@ export const tasks = router({
         name: "create_task",
         title: "Create a task",
         description:
-          "Open a task that the person sees at once. Call it when you begin a piece of work that they would want to follow, with `status` in_progress and a title that says what it will achieve. One task per piece of work, not per step: steps go into update_task.",
+          "Create a task, which the person sees at once, when you begin work that they would follow: `status` in_progress, a title that says the outcome. One task per piece of work; steps go into update_task.",
+        fields: {
+          status: "Default todo",
+          priority: "Default medium",
+          notify: "Whether changes notify the person; default true",
+        },
         annotations: hints({}),
         account_only: ["key_id"],
       },
@@ -116,8 +120,7 @@ export const tasks = router({
       mcp: {
         name: "get_task",
         title: "Read a task",
-        description:
-          "Read one task as it is now. Call it before you go on with a task after a pause: the person may have changed it.",
+        description: "Read a task. The person may change it, so read it again after a pause.",
         annotations: hints({ reads: true }),
       },
     })
@@ -140,7 +143,8 @@ export const tasks = router({
         name: "update_task",
         title: "Change a task",
         description:
-          "Change a task; fields you leave out stay as they are. Call it at each step with `progress` (0 to 100) and `status_note` (one short line on what you do now), and at the end with `status` done, or cancelled when you give up.",
+          "Change a task; fields you leave out stay. At each step send `progress` and a `status_note` of what you do now; at the end `status` done, or cancelled if you give up.",
+        fields: { notify: "Whether changes notify the person", status_note: "One line" },
         // Not destructive: a client would ask the person at every progress note.
         annotations: hints({ accepts_idempotency_key: true }),
       },
@@ -167,7 +171,7 @@ export const tasks = router({
         name: "delete_task",
         title: "Delete a task",
         description:
-          "Delete a task for good; its pending questions are cancelled. Only for one made by mistake: finished or abandoned work gets `status` done or cancelled by update_task, so that the person keeps it.",
+          "Delete a task made by mistake, and cancel its pending questions. Finished or abandoned work gets a `status` instead.",
         annotations: hints({ destroys: true, accepts_idempotency_key: true }),
       },
     })

@@ -14,8 +14,10 @@ export interface ToolMeta {
   /** Lower case with underscores, 64 characters at most; what the activity log shows. */
   readonly name: string;
   readonly title: string;
-  /** When an agent should use it, in a few sentences. */
+  /** When an agent should use it, in a few sentences: a model reads them at every turn. */
   readonly description: string;
+  /** What a model reads of a field, where its name and type do not say it; other fields have no text. */
+  readonly fields?: Readonly<Record<string, string>>;
   /** Hints for the client, all four of them. */
   readonly annotations: {
     readonly readOnlyHint: boolean;
@@ -29,6 +31,8 @@ export interface ToolMeta {
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** The call that should follow the one with these arguments and this result, when one should. */
   next?(result: object, given: Arguments): NextCall | null;
+  /** What an agent should make of this result, in one sentence, where the result does not say it. */
+  note?(result: object): string | null;
   /** True: a client that can repeat a call by itself goes on waiting with `next`. */
   readonly rounds?: boolean;
 }

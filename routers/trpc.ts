@@ -125,9 +125,10 @@ function describe(issue: core.$ZodIssue): string {
 function reasonOf(issue: core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
+      if (issue.message.startsWith("must be ")) return issue.message;
       return issue.message.endsWith("received undefined")
         ? "is required"
-        : `must be of type ${issue.expected === "int" ? "integer" : issue.expected}`;
+        : `must be of type ${issue.expected}`;
     case "invalid_value":
       return `must be one of ${issue.values.join(", ")}`;
     case "too_small":

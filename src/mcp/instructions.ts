@@ -14,11 +14,11 @@ const LINES: readonly (readonly [tool: string, line: string])[] = [
   ],
   [
     "ask_question",
-    "When only the person can decide, call ask_question with wait_seconds 50 instead of guessing. While it is pending, go on with work that does not depend on it, or wait with get_question.",
+    "When only the person can decide or know, call ask_question with wait_seconds 50 instead of guessing; do not ask what you can find out or undo. They answer in seconds or in hours: while the question is pending, go on with work that does not depend on it, or wait with get_question. No answer is not a yes.",
   ],
   [
     "read_inbox",
-    "When you start, and between steps, call read_inbox with peek true and, as ack, the id of the last item you handled: the person may have changed a task or answered, or another agent written.",
+    "When you start, and between steps, call read_inbox: the person may have changed a task or answered, or another agent written. An answer that a wait returned comes again there: act on it once.",
   ],
   [
     "update_task",
@@ -32,5 +32,6 @@ export function instructionsFor(tools: Tools): string {
   return [
     "Relay shows the person you work for what you do, and carries your questions to their phone.",
     ...lines,
+    "- Timestamps (fields that end in _at) are Unix epoch seconds.",
   ].join("\n");
 }

@@ -29,6 +29,8 @@ export interface Message {
   readonly method: string;
   readonly params: Params;
   readonly client: ClientInfo | null;
+  /** True: the client repeats a call that is not done by itself (docs/interface.md 12.4.4). */
+  readonly rounds: boolean;
 }
 
 /** A message that is not, with JSON-RPC's number and the HTTP status. */
@@ -126,7 +128,20 @@ function modernMessage(kind: Message["kind"], body: unknown, checked: boolean): 
   const { method, params = {} } = body as Posted;
   const meta = params._meta as Params | undefined;
   const client = clientOf(meta?.[CLIENT_INFO_META_KEY]);
-  return { kind, modern: true, checked, method, params, client };
+  const rounds = wantsRounds(meta?.[CLIENT_CAPABILITIES_META_KEY]);
+  return { kind, modern: true, checked, method, params, client, rounds };
+}
+
+/** The experimental capability of a client that repeats calls; its value is an object. */
+const ROUNDS = "relay/rounds";
+
+/**
+ * Not every client of the new era repeats a call that asks for no input: the Go SDK gives an empty
+ * result, openai-agents fails. So the client has to say that it does.
+ */
+function wantsRounds(capabilities: unknown): boolean {
+  const experimental = isObject(capabilities) ? capabilities.experimental : undefined;
+  return isObject(experimental) && isObject(experimental[ROUNDS]);
 }
 
 const isObject = (value: unknown): value is Params =>
@@ -171,6 +186,7 @@ function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions
     method,
     params,
     client,
+    rounds: false,
   });
   // It begins a session, whatever was before.
   if (method === "initialize") return read(clientOf(params.clientInfo));

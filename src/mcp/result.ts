@@ -26,12 +26,13 @@ function problemData(error: ServiceError) {
 
 const say = (text: string) => ({ type: "text" as const, text });
 
-/** What a tool gave; `next` tells in words how to go on. */
-export function toolResult(value: object, next: NextCall | null) {
+/** What a tool gave; `next` tells in words how to go on, and `note` what to make of it. */
+export function toolResult(value: object, next: NextCall | null, note: string | null) {
   const content = [say(JSON.stringify(value))];
   if (next) {
     content.push(say(`${next.why}, call ${next.name} with ${JSON.stringify(next.arguments)}.`));
   }
+  if (note !== null) content.push(say(note));
   return { content, structuredContent: value };
 }
 
@@ -49,6 +50,19 @@ export function toolFailure(error: ServiceError, modern: boolean) {
     content: [say(text)],
     ...(modern ? { structuredContent: data } : { _meta: { problem: data } }),
   };
+}
+
+/** A tool or prompt that a request names and Relay does not have: a model guesses names. */
+class UnknownName extends ServiceError {
+  constructor(readonly kind: "tool" | "prompt") {
+    const { message, fields } = invalidFields({ name: `is not a ${kind}` });
+    super("invalid_fields", { detail: message, ...(fields && { fields }) });
+  }
+}
+
+/** Throws the error of a name that no tool or prompt has. */
+export function unknownName(kind: "tool" | "prompt"): never {
+  throw new UnknownName(kind);
 }
 
 /** The number of an error that is no tool's. */
@@ -80,6 +94,13 @@ const TITLES: Readonly<Record<number, string>> = {
   [RPC.session_not_found]: "Session not found.",
 };
 
+function messageOf(rpc_code: number, error: ServiceError): string {
+  if (error instanceof UnknownName) {
+    return `Unknown ${error.kind}: ${error.kind}s/list has the names.`;
+  }
+  return TITLES[rpc_code] ?? error.message;
+}
+
 /** Data that the protocol itself demands of some errors. */
 const OF_PROTOCOL = ["supported", "requested", "requiredCapabilities", "envelope", "uri"];
 
@@ -94,7 +115,7 @@ export function rpcError(rpc_code: number, error: ServiceError, data: object = {
   );
   return {
     code: rpc_code,
-    message: TITLES[rpc_code] ?? error.message,
+    message: messageOf(rpc_code, error),
     data: { ...Object.fromEntries(kept), ...problemData(error) },
   };
 }

@@ -1,6 +1,7 @@
 /** JSON schemas of tools, derived from the procedures' own, once at start. */
 
 import { z } from "zod";
+import { Timestamp } from "../model/text.ts";
 
 /** A JSON schema as the plain object it is. */
 export interface JsonSchema {
@@ -14,31 +15,84 @@ export interface ObjectSchema extends JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** The schema of what is sent in (`input`) or comes out (`output`). Throws when it is no object. */
-export function jsonSchema(schema: z.ZodType, io: "input" | "output"): ObjectSchema {
-  const { $schema: _, $defs = {}, ...root } = z.toJSONSchema(schema, { io });
-  const whole = tidy(root, $defs as Record<string, JsonSchema>, io) as JsonSchema;
+/** What the schemas of one list share, so that none repeats what another one says. */
+export interface SchemaList {
+  /** Name of a resource -> the tool that returns it whole: inside other results it is referred to. */
+  readonly returned_by: ReadonlyMap<string, string>;
+  /** Names of resources whose fields a schema of the list has described. */
+  readonly described: Set<string>;
+}
+
+/** The name of a schema that has one. */
+export const schemaName = (schema: z.ZodType): string | undefined => schema.meta()?.id;
+
+/** The schema of a tool's arguments. Throws when it is no object. */
+export function inputSchema(schema: z.ZodType): ObjectSchema {
+  return objectSchema(z.toJSONSchema(schema, { io: "input" }), {}, "input");
+}
+
+/**
+ * The schema of a tool's result. A resource inside it that another tool returns whole is an open object
+ * that names the tool. Throws when it is no object.
+ */
+export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema {
+  const { $defs = {}, ...root } = z.toJSONSchema(schema, { io: "output" });
+  const own_name = schemaName(schema);
+  const defs = Object.entries($defs as Schemas).map(([name, named]): [string, JsonSchema] => {
+    const tool = name === own_name ? undefined : list.returned_by.get(name);
+    if (tool !== undefined) return [name, { type: "object", description: `As in ${tool}` }];
+    if (list.described.has(name)) return [name, withoutDescriptions(named)];
+    list.described.add(name);
+    return [name, named];
+  });
+  return objectSchema(root, Object.fromEntries(defs), "output");
+}
+
+type Schemas = Readonly<Record<string, JsonSchema>>;
+
+function objectSchema({ $schema: _, ...root }: JsonSchema, defs: Schemas, io: "input" | "output") {
+  const whole = tidy(root, defs, io) as JsonSchema;
   if (whole.type !== "object" || typeof whole.properties !== "object") {
     throw new Error(`its ${io} is no object`);
   }
   return whole as ObjectSchema;
 }
 
+/** The fields of an object without their descriptions. */
+function withoutDescriptions(schema: JsonSchema): JsonSchema {
+  const fields = Object.entries((schema.properties ?? {}) as Schemas);
+  const properties = fields.map(([name, { description: _, ...field }]) => [name, field]);
+  return { ...schema, properties: Object.fromEntries(properties) };
+}
+
+/**
+ * Whether a keyword tells a model nothing that it could act on: a pattern says "not blank", a format
+ * "double", a length of 1 "not empty", and that a tool takes no other field shows where one is sent.
+ */
+const isSilent = (keyword: string, given: unknown): boolean =>
+  (typeof given === "string" && (keyword === "pattern" || keyword === "format")) ||
+  (given === 1 && (keyword === "minLength" || keyword === "minItems")) ||
+  (given === false && keyword === "additionalProperties") ||
+  given === Number.MIN_SAFE_INTEGER ||
+  given === Number.MAX_SAFE_INTEGER;
+
+/** What each timestamp says of itself; the instructions say it once for all. */
+const TIMESTAMP = Timestamp.meta()?.description;
+
 /**
  * Puts named schemas in the place of their references and writes a nullable as `anyOf`, since
- * clients differ in how they read the shorter forms, and drops bounds that say nothing. An output
- * stays open: a field added later must not break a client that keeps an older schema.
+ * clients differ in how they read the shorter forms, and drops names and bounds that say nothing. An
+ * output stays open: a field added later must not break a client that keeps an older schema.
  */
-function tidy(value: unknown, defs: Readonly<Record<string, JsonSchema>>, io: string): unknown {
+function tidy(value: unknown, defs: Schemas, io: "input" | "output"): unknown {
   if (Array.isArray(value)) return value.map((item) => tidy(item, defs, io));
   if (typeof value !== "object" || value === null) return value;
   const { $ref, ...rest } = value as { $ref?: string };
   const named = $ref === undefined ? undefined : defs[$ref.replace("#/$defs/", "")];
   const entries = Object.entries({ ...named, ...rest }).filter(
     ([keyword, given]) =>
-      !(io === "output" && keyword === "additionalProperties" && given === false) &&
-      !(keyword === "minimum" && given === Number.MIN_SAFE_INTEGER) &&
-      !(keyword === "maximum" && given === Number.MAX_SAFE_INTEGER),
+      !(io === "output" && (keyword === "additionalProperties" || given === TIMESTAMP)) &&
+      !isSilent(keyword, given),
   );
   return Object.fromEntries(
     entries.map(([keyword, given]) =>

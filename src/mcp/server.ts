@@ -24,7 +24,7 @@ import {
   readResource,
   TEMPLATE_LIST,
 } from "./resources.ts";
-import { rpcCodeOf, rpcError, toolFailure, toolResult } from "./result.ts";
+import { rpcCodeOf, rpcError, toolFailure, toolResult, unknownName } from "./result.ts";
 import type { SignedTokens } from "./signed-token.ts";
 import type { Tool, Tools } from "./tools.ts";
 
@@ -37,6 +37,8 @@ export interface McpCall {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly client: ClientInfo | null;
+  /** True: the client goes on with `requestState` by itself (docs/interface.md 12.4.4). */
+  readonly rounds: boolean;
   /** Settles with the handler; undefined when the SDK answered by itself. */
   work?: Promise<unknown>;
   error: ServiceError | null;
@@ -105,7 +107,7 @@ export function createMcpServers(options: McpServersOptions) {
 
   const callTool: Handle = async (call, extra) => {
     const { key_id, modern, params } = call;
-    const named = tools.get(params.name as string) ?? failFields({ name: "is not a tool" });
+    const named = tools.get(params.name as string) ?? unknownName("tool");
     const asked = argumentsIn(params);
     const begun = readRound(options.rounds, { key_id, params, asked, modern, tool: named });
     const tool = begun ? tools.get(begun.name)! : named;
@@ -118,7 +120,7 @@ export function createMcpServers(options: McpServersOptions) {
       const round = (begun?.round ?? 1) + 1;
       // A wait that ended early did so because the server stops: then the agent should know the id.
       const waited = typeof wait === "number" && wait > 0 && clock.elapsed() - started > wait - 0.1;
-      if (next && waited && modern && named.rounds && round <= LIMITS.mcp_rounds) {
+      if (next && waited && call.rounds && named.rounds && round <= LIMITS.mcp_rounds) {
         const state: Round = {
           round,
           of: named.definition.name,
@@ -128,7 +130,7 @@ export function createMcpServers(options: McpServersOptions) {
         };
         return { resultType: "input_required", requestState: options.rounds.write(key_id, state) };
       }
-      return toolResult(result, next);
+      return toolResult(result, next, tool.note(result));
     } catch (thrown) {
       if (isGone(thrown)) throw thrown;
       const error = toServiceError(thrown);
@@ -150,8 +152,7 @@ export function createMcpServers(options: McpServersOptions) {
       return { contents: [{ uri, mimeType: "application/json", text }] };
     },
     "prompts/list": list(PROMPT_LIST),
-    "prompts/get": async ({ params }) =>
-      promptNamed(params.name) ?? failFields({ name: "is not a prompt" }),
+    "prompts/get": async ({ params }) => promptNamed(params.name) ?? unknownName("prompt"),
   };
 
   return {

@@ -6,7 +6,14 @@ import type { Context } from "../../routers/context.ts";
 import type { NextCall } from "../../routers/tool.ts";
 import { execute, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
 import { invalidFields, type ServiceError } from "../errors.ts";
-import { type JsonSchema, jsonSchema, type ObjectSchema } from "./schema.ts";
+import {
+  inputSchema,
+  type JsonSchema,
+  type ObjectSchema,
+  outputSchema,
+  type SchemaList,
+  schemaName,
+} from "./schema.ts";
 
 export type Tools = ReadonlyMap<string, Tool>;
 
@@ -28,6 +35,8 @@ export interface Tool {
   call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object>;
   /** The call that should follow this one, when one should. */
   next(result: object, given: Readonly<Record<string, unknown>>): NextCall | null;
+  /** What an agent should make of this result, where the result does not say it. */
+  note(result: object): string | null;
   /**
    * True when the call only waited (docs/interface.md 15.1.2); the result is null when its
    * client left meanwhile.
@@ -54,12 +63,13 @@ const DONE_SCHEMA: ObjectSchema = {
 export function createTools(router: AnyTRPCRouter): Tools {
   const tools = new Map<string, Tool>();
   const procedures = router._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
+  const list = schemaList(Object.values(procedures));
   for (const [path, procedure] of Object.entries(procedures)) {
     const { mcp } = procedure._def.meta as RelayMeta;
     if (!mcp) continue;
     try {
       if (tools.has(mcp.name)) throw new Error("two procedures have this name");
-      tools.set(mcp.name, toTool(procedure));
+      tools.set(mcp.name, toTool(procedure, list));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(`${path} cannot be the tool "${mcp.name}": ${why}`, { cause: error });
@@ -68,20 +78,34 @@ export function createTools(router: AnyTRPCRouter): Tools {
   return tools;
 }
 
-function toTool(procedure: AnyTRPCProcedure): Tool {
-  const { meta, inputs, output } = procedure._def as unknown as {
-    meta: RelayMeta;
-    inputs: readonly [z.ZodType];
-    output: z.ZodType;
-  };
+interface Definition {
+  readonly meta: RelayMeta;
+  readonly inputs: readonly [z.ZodType];
+  readonly output: z.ZodType;
+}
+
+const definitionOf = (procedure: AnyTRPCProcedure) => procedure._def as unknown as Definition;
+
+/** A resource is returned whole by the tool that reads it. */
+function schemaList(procedures: readonly AnyTRPCProcedure[]): SchemaList {
+  const returned_by = new Map<string, string>();
+  for (const { meta, output } of procedures.map(definitionOf)) {
+    const name = meta.mcp?.annotations?.readOnlyHint ? schemaName(output) : undefined;
+    if (name !== undefined) returned_by.set(name, meta.mcp!.name);
+  }
+  return { returned_by, described: new Set() };
+}
+
+function toTool(procedure: AnyTRPCProcedure, list: SchemaList): Tool {
+  const { meta, inputs, output } = definitionOf(procedure);
   const mcp = meta.mcp!;
   check(mcp, meta);
   const [input] = inputs;
   if (!(input instanceof z.ZodObject)) throw new Error("its input is no object");
-  const inputSchema = argumentsOf(jsonSchema(input, "input"), mcp);
-  const waits = WAIT in inputSchema.properties;
-  const { account_only = [], defaults = {} } = mcp;
-  for (const name of [...account_only, ...Object.keys(defaults)]) {
+  const accepted = argumentsOf(inputSchema(input), mcp);
+  const waits = WAIT in accepted.properties;
+  const { account_only = [], defaults = {}, fields = {} } = mcp;
+  for (const name of [...account_only, ...Object.keys(defaults), ...Object.keys(fields)]) {
     if (!(name in input.shape)) throw new Error(`it has no field ${name}`);
   }
   const run = execute(procedure);
@@ -102,8 +126,8 @@ function toTool(procedure: AnyTRPCProcedure): Tool {
       name: mcp.name,
       title: mcp.title,
       description: mcp.description,
-      inputSchema,
-      outputSchema: output instanceof z.ZodVoid ? DONE_SCHEMA : jsonSchema(output, "output"),
+      inputSchema: accepted,
+      outputSchema: output instanceof z.ZodVoid ? DONE_SCHEMA : outputSchema(output, list),
       annotations: mcp.annotations,
     },
     waits,
@@ -116,6 +140,7 @@ function toTool(procedure: AnyTRPCProcedure): Tool {
       }
     },
     next: (result, given) => mcp.next?.(result, given) ?? null,
+    note: (result) => mcp.note?.(result) ?? null,
     only_waited: (given, result) => meta.only_waited?.(inputOf(given), result) ?? false,
   };
 }
@@ -138,19 +163,21 @@ function check(
   if (meta.access !== "key" && meta.access !== "any") throw new Error("a key may not call it");
 }
 
-/** The input as an agent sees it: no fields of the account's, `wait` with its unit. */
+/** The input as an agent sees it: no fields of the account's, `wait` with its unit, the tool's words. */
 function argumentsOf(
   schema: ObjectSchema,
-  { account_only = [], defaults = {} }: NonNullable<RelayMeta["mcp"]>,
+  { account_only = [], defaults = {}, fields = {} }: NonNullable<RelayMeta["mcp"]>,
 ): ObjectSchema {
   if (WAIT in schema.properties) throw new Error(`a field may not be called ${WAIT}`);
   const properties = Object.entries(schema.properties)
     .filter(([name]) => !account_only.includes(name))
-    .map(([name, property]): [string, JsonSchema] => [
+    .map(([name, { description: _, ...property }]): [string, JsonSchema] => [
       name === "wait" ? WAIT : name,
-      name in defaults
-        ? { ...property, default: defaults[name], description: `Default ${defaults[name]}` }
-        : property,
+      {
+        ...property,
+        ...(name in fields && { description: fields[name] }),
+        ...(name in defaults && { default: defaults[name] }),
+      },
     ]);
   return { ...schema, properties: Object.fromEntries(properties) };
 }

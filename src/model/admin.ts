@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
+import { integer } from "./integer.ts";
 import { Id, Timestamp } from "./text.ts";
 
 const count = z.int().min(0);
@@ -36,7 +37,7 @@ export const Overview = z.object({
 export type Overview = z.infer<typeof Overview>;
 
 export const AccountPage = z.strictObject({
-  limit: z.int().min(1).max(LIMITS.admin_page).optional(),
+  limit: integer(1, LIMITS.admin_page).optional(),
   /** The `next_cursor` of the previous page. */
   cursor: Id.optional(),
 });

@@ -38,7 +38,9 @@ export const Item = z
         "As it is when the item is read, null once it is gone; `task.deleted`: as it was",
     }),
     changes: z.array(z.string()).meta({ description: "Changed fields, for `task.updated`" }),
-    question: Question.nullable().meta({ description: "For `question.answered`" }),
+    question: Question.nullable().meta({
+      description: "For `question.answered`; a wait may have returned it before",
+    }),
     text: z.string().nullable().meta({ description: "For `message`" }),
     created_at: Timestamp,
     read_at: Timestamp.nullable(),

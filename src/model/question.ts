@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { integer } from "./integer.ts";
 import { fits, Id, isBlank, Timestamp, text } from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
@@ -39,10 +40,7 @@ export const QuestionInput = z.strictObject({
     .exactOptional()
     .meta({ description: "For `choice` alone: 2 to 4 different labels" }),
   task_id: Id.nullable().exactOptional(),
-  expires_in: z
-    .int()
-    .min(LIMITS.expires_in_min)
-    .max(LIMITS.expires_in_max)
+  expires_in: integer(LIMITS.expires_in_min, LIMITS.expires_in_max)
     .exactOptional()
     .meta({ description: `Seconds; ${LIMITS.expires_in_default} when absent` }),
 });

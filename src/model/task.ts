@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
+import { integer } from "./integer.ts";
 import { Timestamp, text } from "./text.ts";
 
 export const TASK_STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
@@ -16,7 +17,7 @@ const TaskSource = z.enum(["agent", "app"]).meta({ id: "TaskSource" });
 const Title = text({ max: LIMITS.title });
 const Description = text({ max: LIMITS.description, blank: true });
 const StatusNote = text({ max: LIMITS.status_note, blank: true, min: 1, one_line: true });
-const Progress = z.int().min(0).max(100);
+const Progress = integer(0, 100);
 
 export const Task = z
   .object({
@@ -39,23 +40,28 @@ export const Task = z
   .meta({ id: "RelayTask" });
 export type Task = z.infer<typeof Task>;
 
+const NOTIFY = "Whether the person's devices show an agent's changes as notifications";
+
 /** The part of the create body that both credential kinds may send. */
 export const TaskInput = z.strictObject({
   title: Title,
   description: Description.exactOptional(),
-  status: TaskStatus.exactOptional().meta({ description: "A new task: `todo` when absent" }),
-  priority: TaskPriority.exactOptional().meta({ description: "A new task: `medium` when absent" }),
-  notify: z.boolean().exactOptional().meta({
-    description:
-      "Whether the person's devices show an agent's changes as notifications; a new task: true when absent",
-  }),
+  status: TaskStatus.exactOptional().meta({ description: "`todo` when absent" }),
+  priority: TaskPriority.exactOptional().meta({ description: "`medium` when absent" }),
+  notify: z
+    .boolean()
+    .exactOptional()
+    .meta({ description: `${NOTIFY}; true when absent` }),
 });
 export type TaskInput = z.infer<typeof TaskInput>;
 
 /** Update body: any subset; only `progress` and `status_note` accept null (§5.5.5(2)). */
 export const TaskPatch = z.strictObject({
-  ...TaskInput.shape,
   title: Title.exactOptional(),
+  description: Description.exactOptional(),
+  status: TaskStatus.exactOptional(),
+  priority: TaskPriority.exactOptional(),
+  notify: z.boolean().exactOptional().meta({ description: NOTIFY }),
   progress: Progress.nullable().exactOptional(),
   status_note: StatusNote.nullable().exactOptional(),
 });

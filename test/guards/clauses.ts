@@ -164,6 +164,9 @@ export const CLAUSES: readonly Clause[] = [
   clause("§11.4.2", "a lost store ends the stream"),
 
   clause("§12.1.1", "POST /mcp"),
+  clause("§12.3.5", "what to make of a question that ended"),
+  clause("§12.4.1", "pending comes back after wait_seconds"),
+  clause("§12.4.4", "rounds only for clients that declare them"),
 
   clause("§15.1.1", "each request one entry"),
   clause("§15.1.2", "the exceptions"),

@@ -150,9 +150,11 @@ test("a call that only waited has none; one that got a result, or asked, has one
 
 test("rounds of one ask_question: the asking and the end have entries, the waiting between has none [§15.1.2]", async () => {
   const args = { prompt: "p", wait_seconds: 20 };
+  const rounds = { experimental: { "relay/rounds": {} } };
+  const repeating = newEra(app.url, agent.secret, CLIENT, rounds);
   const round = async (state?: string) => {
     const more = state === undefined ? {} : { requestState: state };
-    const call = callTool(modern, "ask_question", args, more);
+    const call = callTool(repeating, "ask_question", args, more);
     await outwait(app, clock, 20);
     return (await call).requestState as string;
   };

@@ -43,9 +43,9 @@ test("every procedure with meta is a tool, with all that a client shows", () => 
   ]);
   for (const { name, title, description, annotations, inputSchema, outputSchema } of tools) {
     expect(title.length).toBeGreaterThan(5);
-    expect(description.length).toBeGreaterThan(80);
+    expect(description.length).toBeGreaterThan(60);
     expect(Object.values(annotations).map((hint) => typeof hint)).toEqual(Array(4).fill("boolean"));
-    expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
+    expect(inputSchema).toMatchObject({ type: "object" });
     const text = JSON.stringify([inputSchema, outputSchema]);
     expect([
       name,
@@ -56,7 +56,7 @@ test("every procedure with meta is a tool, with all that a client shows", () => 
     expect([name, has_key]).toEqual([name, name === "send_message"]);
     expect(Object.keys(inputSchema.properties)).not.toContain("wait");
     // Open, so that a field added later breaks no client that kept the schema.
-    expect(JSON.stringify(outputSchema)).not.toContain("additionalProperties");
+    expect(text).not.toContain("additionalProperties");
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: false });
     ajv.compile(inputSchema);
     ajv.compile(outputSchema);

@@ -36,7 +36,9 @@ for (const [era, open] of ERAS) {
     await person.send(`POST /v1/questions/${asked.id}/answer`, { answer: "Yes" });
     const answered = await second;
     expect(answered.structuredContent.answer).toBe("Yes");
-    expect(answered.content.length).toBe(1);
+    expect(answered.content.slice(1).map(({ text }: any) => text)).toEqual([
+      "Act on this answer once: read_inbox returns it again.",
+    ]);
   });
 
   test(`progress comes every 10 seconds to who asked for it and takes a stream (${era} era)`, async () => {
@@ -133,6 +135,51 @@ for (const [era, open] of ERAS) {
   });
 }
 
+test("wait_seconds is the time until a pending question comes back, in both eras [§12.4.1]", async () => {
+  for (const [, open] of ERAS) {
+    const { agent } = await createPair(app.url);
+    const rpc = open(app.url, agent.secret);
+    const asked = callTool(rpc, "ask_question", { prompt: "?", wait_seconds: 2 });
+    await outwait(app, clock, 2);
+    const { structuredContent, isError, resultType } = await asked;
+    expect([structuredContent.status, isError]).toEqual(["pending", undefined]);
+    expect(resultType ?? "complete").toBe("complete");
+  }
+});
+
+test("a question that ended says what to make of it [§12.3.5]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const rpc = newEra(app.url, agent.secret);
+  const read = async (question_id: string) => {
+    const { structuredContent, content } = await callTool(rpc, "get_question", { question_id });
+    return [structuredContent.status, ...content.slice(1).map(({ text }: any) => text)];
+  };
+  const ask = async () =>
+    (await callTool(rpc, "ask_question", { prompt: "?", expires_in: 60 })).structuredContent.id;
+  const [answered, cancelled, expired] = [await ask(), await ask(), await ask()];
+  await person.send(`POST /v1/questions/${answered}/answer`, { answer: "Yes" });
+  await callTool(rpc, "cancel_question", { question_id: cancelled });
+  await clock.advance(60);
+  expect(await read(answered)).toEqual([
+    "answered",
+    "Act on this answer once: read_inbox returns it again.",
+  ]);
+  expect(await read(cancelled)).toEqual([
+    "cancelled",
+    "The question was withdrawn. Do not act on it.",
+  ]);
+  expect(await read(expired)).toEqual([
+    "expired",
+    "Nobody answered in time, which is no yes. Take the safe course or ask again.",
+  ]);
+  // The answer stands in the inbox, which says so.
+  const { structuredContent, content } = await callTool(rpc, "read_inbox");
+  expect(structuredContent.items.map(({ question_id }: any) => question_id)).toEqual([answered]);
+  expect(content.at(-1).text).toBe(
+    "Act on each answer once: a call that waited may have returned it before.",
+  );
+});
+
 test("a cancelled request of a session stops waiting, and only that one", async () => {
   const { agent } = await createPair(app.url);
   const [one, two] = [
@@ -150,64 +197,6 @@ test("a cancelled request of a session stops waiting, and only that one", async 
   expect([cancelled.status, cancelled.text]).toEqual([202, ""]);
   await outwait(app, clock, 50);
   expect((await calls[1]!).body.result.structuredContent.status).toBe("pending");
-});
-
-test("only what was sealed for this key and tool goes on, and it goes on with its own question", async () => {
-  const { person, agent } = await createPair(app.url);
-  const rpc = newEra(app.url, agent.secret);
-  const args = { prompt: "?", wait_seconds: 5 };
-  const first = callTool(rpc, "ask_question", args);
-  await outwait(app, clock, 5);
-  const { requestState, resultType } = await first;
-  expect(resultType).toBe("input_required");
-  const [payload, mark] = requestState.split(".");
-  const round = JSON.parse(Buffer.from(payload, "base64url").toString());
-  const forged = Buffer.from(JSON.stringify({ ...round, round: -100 })).toString("base64url");
-  const { agent: stranger } = await createPair(app.url);
-  const refused = async (from: Rpc, name: string, state: unknown) => {
-    const { body } = await from("tools/call", { name, arguments: args, requestState: state });
-    expect([name, state, body.error?.code]).toEqual([name, state, -32602]);
-    expect(body.error.data.fields).toHaveProperty("requestState");
-  };
-  for (const state of ["", "x", MARK, `${forged}.${mark}`, payload, `${payload}.`]) {
-    await refused(rpc, "ask_question", state);
-  }
-  await refused(newEra(app.url, stranger.secret), "ask_question", requestState);
-  await refused(rpc, "get_question", requestState);
-  await refused(rpc, "list_tasks", requestState);
-  const { id } = await openSession(app.url, agent.secret);
-  await refused(rpc, "ask_question", id);
-  const changed = { ...args, prompt: "another" };
-  expect(
-    (await rpc("tools/call", { name: "ask_question", arguments: changed, requestState })).body,
-  ).toMatchObject({
-    error: { code: -32602, data: { fields: { requestState: expect.any(String) } } },
-  });
-  // Nothing was asked by any of these, nor is by the one that is right.
-  const { body } = await person.send("GET /v1/questions");
-  expect(body.questions.length).toBe(1);
-  await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "Yes" });
-  const same = Object.fromEntries(Object.entries(args).reverse());
-  const result = await callTool(rpc, "ask_question", same, { requestState });
-  expect(result.structuredContent).toMatchObject({ prompt: "?", answer: "Yes" });
-  // The old era knows no rounds.
-  const old = callTool(oldEra(app.url, agent.secret), "ask_question", args, { requestState: "x" });
-  await outwait(app, clock, 5);
-  expect((await old).structuredContent.status).toBe("pending");
-});
-
-test("rounds go on in any process of the same store", async () => {
-  const { person, agent } = await createPair(app.url);
-  const args = { prompt: "?", wait_seconds: 5 };
-  const first = callTool(newEra(app.url, agent.secret), "ask_question", args);
-  await outwait(app, clock, 5);
-  const { requestState } = await first;
-  const { body } = await person.send("GET /v1/questions");
-  await person.send(`POST /v1/questions/${body.questions[0].id}/answer`, { answer: "Yes" });
-  const there = await startTestApp({ clock, database_url });
-  const rpc = newEra(there.url, agent.secret);
-  const result = await callTool(rpc, "ask_question", args, { requestState });
-  expect(result.structuredContent.answer).toBe("Yes");
 });
 
 test("at a stop a waiting call ends with the question as it is, in both eras", async () => {

@@ -31,9 +31,9 @@ export const CLIENT = { name: "test-client", version: "1.2.3" };
 export const NEW_ERA = "2026-07-28";
 
 /** What every request of the new era carries. */
-export const envelope = (client: object | null = CLIENT) => ({
+export const envelope = (client: object | null = CLIENT, capabilities: object = {}) => ({
   "io.modelcontextprotocol/protocolVersion": NEW_ERA,
-  "io.modelcontextprotocol/clientCapabilities": {},
+  "io.modelcontextprotocol/clientCapabilities": capabilities,
   ...(client && { "io.modelcontextprotocol/clientInfo": client }),
 });
 
@@ -88,10 +88,10 @@ export const oldEra =
 
 /** Requests of the new era. */
 export const newEra =
-  (url: string, credential: string, client: object | null = CLIENT) =>
+  (url: string, credential: string, client: object | null = CLIENT, capabilities: object = {}) =>
   (method: string, params: any = {}, options: McpOptions = {}): Promise<McpAnswer> => {
     const name = params.name ?? params.uri;
-    const full = { ...params, _meta: { ...envelope(client), ...params._meta } };
+    const full = { ...params, _meta: { ...envelope(client, capabilities), ...params._meta } };
     return post(
       url,
       credential,
