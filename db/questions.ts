@@ -8,13 +8,14 @@ import { ofLiveKey } from "./keys.ts";
 import { stamped } from "./outbox.ts";
 import { questions } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
-import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
+import { insertWhere, qb, rowOf, rowsOf, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
 import { END_OF_TIME } from "./tasks.ts";
 
 export interface QuestionRow {
   readonly question: Question;
   readonly account_id: string;
+  readonly hidden: boolean | null;
 }
 
 export const questionColumns = {
@@ -29,11 +30,14 @@ export const questionColumns = {
   created_at: questions.created_at,
   answered_at: questions.answered_at,
   expires_at: questions.expires_at,
+  // Null is left out of a row, which the column's type does not say.
+  request_id: questions.request_id as unknown as typeof questions.prompt,
 };
 
 const columns = {
   question: questionColumns,
   account_id: questions.account_id,
+  hidden: questions.hidden,
 };
 
 const all = qb.select(columns).from(questions);
@@ -70,17 +74,82 @@ export const countPending = statement(sql`select ${pendingOfKey}`, {
   gives: rowOf<[count: number]>(),
 });
 
-/**
- * Inserts unless the key is deleted, the task is not the key's, the key has its full number of
- * pending questions, or the request `once_id` was done before.
- */
-export const insertQuestion = statement(
+/** Questions of `key_id` that were asked with `request_id`, which another one may use after 24 hours. */
+const ofRequest = sql`key_id = ${p("key_id")} and request_id = ${p("request_id")}
+  and created_at > ${p("created_at", questions.created_at)} - ${sql.raw(LIMITS.request_id_retention * 1000)}`;
+
+/** The question of `key_id` that was asked with `request_id` in the 24 hours before `created_at`. */
+export const questionByRequest = select(
+  all,
+  sql`where ${ofRequest} and ${ofLiveKey("questions")}`,
+  { one: true },
+);
+
+const insert = statement(
   insertWhere(
     questions,
     sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
       and (${p("task_id")} is null or exists (select 1 from tasks where id = ${p("task_id")} and key_id = ${p("key_id")}))
+      and (${p("request_id")} is null or not exists (select 1 from questions where ${ofRequest}))
       and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)} and ${isFirstRequest()}`,
   ),
+);
+
+interface NewQuestion extends Question {
+  readonly account_id: string;
+  readonly change_id: string;
+  readonly once_id: string | null;
+  /** True: its id is not handed out before the asking call ends. */
+  readonly hidden: boolean;
+}
+
+/**
+ * Inserts unless the key is deleted, the task is not the key's, a question has the `request_id`, the key
+ * has its full number of pending questions, or the request `once_id` was done before.
+ */
+export const insertQuestion = ({ request_id = undefined, hidden, ...question }: NewQuestion) =>
+  insert({
+    ...question,
+    request_id: request_id ?? null,
+    hidden: hidden || null,
+    left_at: null,
+  });
+
+/** Questions that an identical ask may join: the condition of an index (schema.ts). */
+const isLeft = sql`left_at is not null and status = 'pending'`;
+
+/** A row for a key that has such questions. */
+export const hasLeftQuestion = statement(
+  sql`select 1 from questions where key_id = ${p("key_id")} and ${isLeft} limit 1`,
+  { gives: rowOf<[found: 1]>() },
+);
+
+/** Lets an identical ask join a question that is pending and whose id the agent has not got. */
+export const leaveQuestion = statement(
+  sql`update questions set left_at = ${p("left_at", questions.left_at)}
+    where id = ${p("id")} and key_id = ${p("key_id")} and status = 'pending' and hidden = 1`,
+);
+
+/**
+ * Takes over the newest question of the same content that was left after `since` and is pending at
+ * `now`; gives its id. Only one of several gets it.
+ */
+export const joinLeftQuestion = statement(
+  sql`update questions set left_at = null where id = (
+      select id from questions where key_id = ${p("key_id")} and ${isLeft} and hidden = 1
+        and left_at > ${p("since", questions.left_at)} and expires_at > ${p("now", questions.expires_at)}
+        and prompt = ${p("prompt")} and kind = ${p("kind")} and task_id is ${p("task_id")}
+        and options = ${p("options", questions.options)} and expires_at - created_at
+          = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}
+      order by created_at desc limit 1)
+    and ${ofLiveKey("questions")} returning id`,
+  { gives: rowsOf<[id: string]>() },
+);
+
+/** Takes the questions of the JSON array `ids` as handed out. */
+export const showQuestions = statement(
+  sql`update questions set hidden = null, left_at = null
+    where id in (select value from json_each(${p("ids")})) and hidden = 1`,
 );
 
 const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;

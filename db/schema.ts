@@ -184,6 +184,12 @@ export const questions = sqliteTable(
     created_at: timestamp().notNull(),
     answered_at: timestamp(),
     expires_at: timestamp().notNull(),
+    /** What the agent calls its request (docs/interface.md 5.7.2(6)); see {@link LEFT_OUT}. */
+    request_id: text(),
+    /** True: the agent has not got the id, as the tool call that asks has not ended (§12.4.5). */
+    hidden: integer({ mode: "boolean" }),
+    /** When the client left that call; null while it holds, and once another ask has joined. */
+    left_at: timestamp(),
     change_id: text().notNull(),
   },
   (t) => [
@@ -191,8 +197,14 @@ export const questions = sqliteTable(
     index("questions_account").on(t.account_id, t.status, t.created_at, t.id, t.key_id),
     index("questions_task").on(t.task_id, t.status).where(sql`task_id is not null`),
     index("questions_due").on(t.expires_at).where(sql`status = 'pending'`),
+    index("questions_request").on(t.key_id, t.request_id).where(sql`request_id is not null`),
+    // Those that an identical ask may join.
+    index("questions_left").on(t.key_id).where(sql`left_at is not null and status = 'pending'`),
   ],
 );
+
+/** Columns that a row leaves out when they are null: fields that are there only where they were used. */
+export const LEFT_OUT: ReadonlySet<unknown> = new Set([questions.request_id]);
 
 export const devices = sqliteTable(
   "devices",

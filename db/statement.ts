@@ -13,6 +13,7 @@ import {
 } from "drizzle-orm";
 import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { drizzle } from "drizzle-orm/sqlite-proxy";
+import { LEFT_OUT } from "./schema.ts";
 import type { Sql } from "./sql.ts";
 import type { Cell, Statement } from "./store.ts";
 
@@ -91,6 +92,7 @@ function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown
   const slots = fields.map(({ path, field }) => ({
     group: path.length > 1 ? path[0]! : null,
     name: path.at(-1)!,
+    left_out: LEFT_OUT.has(field),
     // The cell of an expression is taken as it is.
     decode:
       !is(field, Column) || field.mapFromDriverValue === asIs
@@ -109,6 +111,7 @@ function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown
         if (group_name !== null) row[group_name] = group;
       }
       const cell = cells[i]!;
+      if (cell === null && slot.left_out) continue;
       group[slot.name] = cell === null || slot.decode === null ? cell : slot.decode(cell);
     }
     return row;

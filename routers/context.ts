@@ -81,6 +81,13 @@ export interface Context {
   readonly once: IdempotentRequest | null;
   /** Its signal aborts when the client goes; made when it is first asked for, which most never do. */
   readonly connection: { readonly signal: AbortSignal };
+  /**
+   * True: a tool call that asks, whose agent does not know the question's id yet (docs/interface.md
+   * 12.4.5).
+   */
+  readonly asking: boolean;
+  /** A procedure that creates sets it when it gives what was there instead: `200`, not `201`. */
+  readonly outcome: { existing: boolean };
   /** False for HEAD, and for a GET that a web page of another origin sent: neither has an effect. */
   readonly effects: boolean;
   /** True for HEAD, which is an action of its own in the activity log. */

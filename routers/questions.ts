@@ -73,7 +73,7 @@ export const questions = router({
         title: "List questions",
         description:
           'List your questions, newest first: to find a lost id or, with `status` ["answered"], answers that came while you were away.',
-        fields: { status: "Default pending", cursor: "The last `next_cursor`" },
+        fields: { status: "Default pending" },
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },
@@ -117,10 +117,11 @@ export const questions = router({
           "With `wait`, the response comes when the question leaves `pending` or the wait ends, with the question as it then is. Read `status`; while it is `pending`, wait on with `GET /v1/questions/{question_id}`.",
       },
       status: 201,
+      may_exist: true,
       accepts_idempotency_key: true,
       rules: optionsRule,
       query: ["wait"],
-      errors: ["not_found", "too_many_pending_questions", "too_many_waits"],
+      errors: ["not_found", "too_many_pending_questions", "request_mismatch", "too_many_waits"],
       mcp: {
         name: "ask_question",
         title: "Ask the person",
@@ -129,6 +130,7 @@ export const questions = router({
         fields: {
           kind: "confirm (default): Yes or No; choice: one of `options`; text: free words",
           options: "For choice; all different",
+          request_id: "Repeat it to retry safely",
           expires_in: "Seconds; default 3600",
         },
         annotations: hints({ person: true }),
@@ -139,13 +141,13 @@ export const questions = router({
     })
     .input(QuestionInput.extend({ wait: Wait }).meta({ id: "QuestionCreate" }))
     .output(Question)
-    .mutation(({ ctx, input: { wait = 0, ...question } }) =>
-      ctx.services.questions.ask(ctx.caller, question, {
-        wait,
-        signal: ctx.connection.signal,
-        once: ctx.once,
-      }),
-    ),
+    .mutation(async ({ ctx, input: { wait = 0, ...input } }) => {
+      const { once, asking, outcome, connection } = ctx;
+      const options = { wait, signal: connection.signal, once, asking };
+      const { question, existing } = await ctx.services.questions.ask(ctx.caller, input, options);
+      outcome.existing = existing;
+      return question;
+    }),
 
   get: anyone
     .meta({
@@ -173,9 +175,14 @@ export const questions = router({
     .input(z.strictObject({ question_id: Id, wait: Wait }))
     .output(Question)
     .query(({ ctx, input: { question_id, wait = 0 } }) => {
-      const { connection, effects } = ctx;
+      const { connection, effects, asking } = ctx;
       const { signal } = connection;
-      return ctx.services.questions.read(ctx.caller, question_id, { wait, signal, effects });
+      return ctx.services.questions.read(ctx.caller, question_id, {
+        wait,
+        signal,
+        effects,
+        asking,
+      });
     }),
 
   answer: account

@@ -39,7 +39,6 @@ export const tasks = router({
         title: "List tasks",
         description:
           'List your tasks, last updated first. When you start, `status` ["todo"] finds what the person left for you, ["in_progress"] what you left unfinished.',
-        fields: { cursor: "The last `next_cursor`" },
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },

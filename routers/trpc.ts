@@ -34,6 +34,8 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly access?: Access;
   /** Status of success. Default 200; 204 has no body. */
   readonly status?: 201 | 204;
+  /** True: with status 201, it may give what was there already, with 200. */
+  readonly may_exist?: boolean;
   /** Input fields that a POST takes from the query instead of the body. */
   readonly query?: readonly string[];
   /** True: no body is the same as `{}`. */

@@ -123,6 +123,12 @@ export const ERRORS = {
     title: "The Idempotency-Key was used with another body",
     help: "This Idempotency-Key was used within the last 24 hours for a request with another body. Use a new key for a new request, and the same body for a repeated one.",
   },
+  request_mismatch: {
+    status: 422,
+    trpc: "UNPROCESSABLE_CONTENT",
+    title: "The request_id was used with other content",
+    help: "This key has asked a question with the same request_id within the last 24 hours, and something else about it was different. Use a new request_id for a new question, and the same content to get the question that is there.",
+  },
   rate_limited: {
     status: 429,
     trpc: "TOO_MANY_REQUESTS",

@@ -122,6 +122,11 @@ export const LIMITS = {
   /** Characters of an `Idempotency-Key`, and how long it is kept. */
   idempotency_key: 255,
   idempotency_retention: 86_400,
+  /** `request_id` of a question, and how long it means that question. */
+  request_id: 100,
+  request_id_retention: 86_400,
+  /** After an asking tool call was left: how long an identical one joins its question. */
+  left_ask: 120,
   /** Seconds in which a challenge of app attestation can be used. */
   challenge_life: 300,
   /** Characters of an `attestation`; a genuine one has some 10,000. */

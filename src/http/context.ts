@@ -48,6 +48,8 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       caller: found?.caller ?? null,
       host,
       connection: request,
+      asking: false,
+      outcome: { existing: false },
       effects,
       head,
       rejected,

@@ -125,7 +125,9 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       }
       const result = await scope.confirm(call(ctx, data));
       if (status === 204) return noContent(scope.quota());
-      const response = json(result, status ?? 200, scope, { refusable });
+      const response = json(result, ctx.outcome.existing ? 200 : (status ?? 200), scope, {
+        refusable,
+      });
       if (ctx.once?.replayed) response.headers.set("idempotency-replayed", "true");
       return response;
     };

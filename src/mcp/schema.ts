@@ -28,7 +28,8 @@ export const schemaName = (schema: z.ZodType): string | undefined => schema.meta
 
 /** The schema of a tool's arguments. Throws when it is no object. */
 export function inputSchema(schema: z.ZodType): ObjectSchema {
-  return objectSchema(z.toJSONSchema(schema, { io: "input" }), {}, "input");
+  const { $defs = {}, ...root } = z.toJSONSchema(schema, { io: "input" });
+  return objectSchema(root, $defs as Schemas, "input");
 }
 
 /**
@@ -59,8 +60,9 @@ function objectSchema({ $schema: _, ...root }: JsonSchema, defs: Schemas, io: "i
 }
 
 /** The fields of an object without their descriptions. */
-function withoutDescriptions(schema: JsonSchema): JsonSchema {
-  const fields = Object.entries((schema.properties ?? {}) as Schemas);
+function withoutDescriptions({ description: __, ...schema }: JsonSchema): JsonSchema {
+  if (schema.properties === undefined) return schema;
+  const fields = Object.entries(schema.properties as Schemas);
   const properties = fields.map(([name, { description: _, ...field }]) => [name, field]);
   return { ...schema, properties: Object.fromEntries(properties) };
 }

@@ -90,8 +90,8 @@ export function createMcpServers(options: McpServersOptions) {
     };
 
   /** Runs a tool, or the call that goes on for it, and tells the client of the time it waits. */
-  const run = async (call: McpCall, extra: ServerContext, tool: Tool, given: Given) => {
-    const ctx = { ...call.ctx, connection: extra.mcpReq };
+  const run = async (call: McpCall, extra: ServerContext, { tool, given, asking }: Run) => {
+    const ctx = { ...call.ctx, connection: extra.mcpReq, asking };
     const stop = tool.waits ? tellProgress(clock, extra, given.wait_seconds) : () => {};
     try {
       const result = await tool.call(ctx, given);
@@ -114,7 +114,7 @@ export function createMcpServers(options: McpServersOptions) {
     const given = begun?.arguments ?? asked;
     const started = clock.elapsed();
     try {
-      const result = await run(call, extra, tool, given);
+      const result = await run(call, extra, { tool, given, asking: named.rounds });
       const next = tool.next(result, given);
       const wait = given.wait_seconds;
       const round = (begun?.round ?? 1) + 1;
@@ -199,6 +199,13 @@ interface Round {
   readonly asked: string;
   readonly name: string;
   readonly arguments: Given;
+}
+
+interface Run {
+  readonly tool: Tool;
+  readonly given: Given;
+  /** True: it asks, or goes on waiting for what was asked, and has not told the question's id yet. */
+  readonly asking: boolean;
 }
 
 interface RoundOptions {

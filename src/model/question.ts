@@ -24,6 +24,7 @@ export const Question = z
     created_at: Timestamp,
     answered_at: Timestamp.nullable(),
     expires_at: Timestamp,
+    request_id: z.string().exactOptional(),
   })
   .meta({ id: "Question" });
 export type Question = z.infer<typeof Question>;
@@ -43,6 +44,10 @@ export const QuestionInput = z.strictObject({
   expires_in: integer(LIMITS.expires_in_min, LIMITS.expires_in_max)
     .exactOptional()
     .meta({ description: `Seconds; ${LIMITS.expires_in_default} when absent` }),
+  request_id: text({ max: LIMITS.request_id, blank: true, min: 1 }).exactOptional().meta({
+    description:
+      "A name of this request: sent again with the same content within 24 hours, it gives the question that it made",
+  }),
 });
 export type QuestionInput = z.infer<typeof QuestionInput>;
 
@@ -68,7 +73,23 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
     answered_at: null,
     expires_at:
       (Math.round(now * 1000) + (input.expires_in ?? LIMITS.expires_in_default) * 1000) / 1000,
+    ...(input.request_id !== undefined && { request_id: input.request_id }),
   };
+}
+
+/** Milliseconds from the ask to the expiry, which timestamps in seconds would give inexactly. */
+const lifeOf = ({ created_at, expires_at }: Question): number =>
+  Math.round(expires_at * 1000) - Math.round(created_at * 1000);
+
+/** Whether two questions were asked with the same fields, defaults filled in (§5.7.2(6)). */
+export function isSameAsk(one: Question, other: Question): boolean {
+  return (
+    one.prompt === other.prompt &&
+    one.kind === other.kind &&
+    JSON.stringify(one.options) === JSON.stringify(other.options) &&
+    one.task_id === other.task_id &&
+    lifeOf(one) === lifeOf(other)
+  );
 }
 
 function optionsOf(kind: Question["kind"], options: string[] | null): string[] {

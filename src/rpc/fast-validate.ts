@@ -21,7 +21,7 @@ export function createOutputCheck(schema: ZodType): (result: unknown) => unknown
 
 /**
  * A check for values of the schema, with the members of each object in the schema's order and no
- * others. Several times as quick as parsing, and it makes no objects; what it does not take is left
+ * others; optional ones may be missing. Several times as quick as parsing, and it makes no objects; what it does not take is left
  * to the schema.
  */
 export function fastValidate(schema: core.$ZodType): Check {
@@ -54,20 +54,28 @@ export function fastValidate(schema: core.$ZodType): Check {
   }
 }
 
+/** The schema of a member that need not be there; null for one that must. */
+function optionalInner(schema: core.$ZodType): core.$ZodType | null {
+  const { def } = (schema as core.$ZodTypes)._zod;
+  return def.type === "optional" ? def.innerType : null;
+}
+
 function memberCheck(shape: core.$ZodShape): Check {
-  const members = Object.entries(shape).map(([name, schema]) => ({
-    name,
-    check: fastValidate(schema),
-  }));
+  const members = Object.entries(shape).map(([name, schema]) => {
+    const inner = optionalInner(schema);
+    return { name, optional: inner !== null, check: fastValidate(inner ?? schema) };
+  });
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
     let seen = 0;
     for (const name in value) {
+      while (members[seen]?.optional && members[seen]!.name !== name) seen++;
       const member = members[seen++];
       if (member?.name !== name || !member.check((value as Record<string, unknown>)[name])) {
         return false;
       }
     }
+    while (members[seen]?.optional) seen++;
     return seen === members.length;
   };
 }

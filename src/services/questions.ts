@@ -29,6 +29,7 @@ import {
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { createEarlierAsks } from "./earlier-asks.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { createInboxWriter } from "./inbox-writer.ts";
 import type { Keys } from "./keys.ts";
@@ -43,12 +44,23 @@ interface WaitOptions {
   readonly signal: AbortSignal;
   /** False for HEAD, which has no effect and does not wait. */
   readonly effects: boolean;
+  /**
+   * True: a tool call that asks, whose agent gets the question's id only when it ends: if its client
+   * goes, an identical ask may join (docs/interface.md 12.4.5).
+   */
+  readonly asking: boolean;
 }
 
 type QuestionStamp = Stamp & { readonly table: "questions" };
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
   readonly once: IdempotentRequest | null;
+}
+
+interface Asked {
+  readonly question: Question;
+  /** True: it was there, by its `request_id` or since it was joined. */
+  readonly existing: boolean;
 }
 
 interface ListQuery {
@@ -68,6 +80,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, waits, clock, ids, assertLive, keys, pushPlans } = deps;
   const notices = createInboxWriter(deps);
   const repeats = createIdempotency(deps);
+  const earlier = createEarlierAsks(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const [row] = await store.read(questionById(caller, id));
@@ -159,10 +172,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       },
     });
 
-  const read = async (caller: Caller, id: string, { wait, signal, effects }: WaitOptions) => {
+  const read = async (caller: Caller, id: string, options: WaitOptions) => {
+    const { wait, signal, effects, asking } = options;
     const { question } = await readNow(caller, id, effects);
     if (wait === 0 || !effects || question.status !== "pending") return question;
-    return hold(caller, question, wait, signal);
+    const held = () => hold(caller, question, wait, signal);
+    return asking ? earlier.untilLeft(question, held) : held();
   };
 
   const expireDue = async (now: number, limit: number): Promise<number> => {
@@ -175,20 +190,27 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
   return {
     /**
-     * Asks, and with `wait` then waits like {@link read}. An ask-and-wait over the cap of waits
-     * creates nothing. `404` for a task the key does not have, `409 too_many_pending_questions`.
+     * Asks, or finds what was asked before, and with `wait` then waits like {@link read}. An
+     * ask-and-wait over the cap of waits creates nothing. `404` for a task the key does not have,
+     * `409 too_many_pending_questions`, `422 request_mismatch`.
      */
     async ask(
       caller: KeyCaller,
       input: QuestionInput,
-      { wait, signal, once }: AskOptions,
-    ): Promise<Question> {
+      { wait, signal, once, asking }: AskOptions,
+    ): Promise<Asked> {
       const { account_id, key_id } = caller;
       const now = clock.now();
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
-      const replay = (id: string) => read(caller, id, { wait, signal, effects: true });
+      const joins = asking && question.request_id === undefined;
+      const replay = async (id: string, existing: boolean): Promise<Asked> => ({
+        question: await read(caller, id, { wait, signal, effects: true, asking: false }),
+        existing,
+      });
       const before = await repeats.repeated(once);
-      if (before !== undefined) return replay(before);
+      if (before !== undefined) return replay(before, false);
+      const requested = await earlier.ofRequest(question);
+      if (requested !== undefined) return replay(requested, true);
 
       /** Why the question cannot be asked; undefined when it can. */
       const refusal = async (): Promise<undefined> => {
@@ -206,12 +228,27 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           await refusal();
           fail("too_many_waits");
         }
-        const ask = async () => {
+        /** The question as it is once the wait is over. */
+        const settled = (asked: Pick<Question, "id" | "key_id">) => {
+          const held = () => hold(caller, asked, wait, signal, place ?? undefined);
+          return joins && wait > 0 ? earlier.untilLeft(asked, held) : held();
+        };
+        const joined = joins ? await earlier.join(question) : undefined;
+        if (joined !== undefined) {
+          return { question: await settled({ id: joined, key_id }), existing: true };
+        }
+        const ask = async (): Promise<{ id: string; existing: boolean } | undefined> => {
           const change_id = ids.stamp();
           const stamp = { table: "questions", id: question.id, change_id } as const;
           const happened = await commit({
             statements: [
-              insertQuestion({ ...question, account_id, change_id, once_id: once?.id ?? null }),
+              insertQuestion({
+                ...question,
+                account_id,
+                change_id,
+                once_id: once?.id ?? null,
+                hidden: joins && wait > 0,
+              }),
               ...repeats.done(once, caller, stamp),
             ],
             pushes: pushPlans.ofQuestion(account_id, question, stamp),
@@ -227,16 +264,20 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
               },
             ],
           });
-          if (happened) return question.id;
+          if (happened) return { id: question.id, existing: false };
+          const repeated = await repeats.repeated(once);
+          if (repeated !== undefined) return { id: repeated, existing: false };
+          const other = await earlier.ofRequestMeanwhile(question);
+          if (other !== undefined) return { id: other, existing: true };
           // What refused it may have passed meanwhile: then it is asked again.
-          return (await repeats.repeated(once)) ?? (await refusal());
+          return refusal();
         };
-        const asked = await untilDecided(ask);
-        if (asked === question.id) {
-          return place ? await hold(caller, question, wait, signal, place) : question;
+        const { id, existing } = await untilDecided(ask);
+        if (id === question.id) {
+          return { question: place ? await settled(question) : question, existing };
         }
         place?.leave();
-        return await replay(asked);
+        return await replay(id, existing);
       } finally {
         place?.leave();
       }
@@ -290,6 +331,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         unitsOf: ({ question }) => questionUnits(question),
         recordOf: ({ question }) => question,
       });
+      if (caller.kind === "key") await earlier.show(page);
       const next = page.length < rows.length ? page.at(-1)!.question : null;
       return {
         questions: page.map(({ question }) => question),

@@ -100,6 +100,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.7.2(1)", "for choice alone, 2 to 4, different"),
   clause("§5.7.2(2)", "a task of the same key, else 404"),
   clause("§5.7.2(3)", "one more gives 409"),
+  clause("§5.7.2(6)", "the same request_id, the same question"),
   clause("§5.7.3", "one question"),
   clause("§5.7.4", "200 with the question"),
   clause("§5.7.4(2)", "200, 409 or 422"),
@@ -144,6 +145,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§9.2.1 422", "fields are named"),
   clause("§9.2.1 429", "waits; Retry-After"),
 
+  clause("§9.4.1", "the first fault counts"),
   clause("§10.2 options_max", "2 to 4, all different"),
   clause("§10.2 pending_questions_per_key", "20 per key"),
   clause("§10.2 streams", "16 per account and process; the oldest ends"),
@@ -153,9 +155,11 @@ export const CLAUSES: readonly Clause[] = [
   clause("§10.3 task_page", "1 to 500; default 100"),
   clause("§10.4 expires_in_max", "60 to 86400; default 3600"),
   clause("§10.4 last_used_every", "at most once a minute"),
+  clause("§10.4 left_ask", "2 minutes"),
   clause("§10.4 ping_after", "a comment after 20 seconds of silence"),
   clause("§10.4 wait_max", "0 to 50; default 0"),
   clause("§10.5 activity_per_key", "200 requests, 7 days"),
+  clause("§10.5 request_id_retention", "24 hours"),
   clause("§10.6.1 accounts", "POST /v1/accounts is limited per address"),
   clause("§10.6.2", "requests above the rate limit"),
 
@@ -167,6 +171,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§12.3.5", "what to make of a question that ended"),
   clause("§12.4.1", "pending comes back after wait_seconds"),
   clause("§12.4.4", "rounds only for clients that declare them"),
+  clause("§12.4.5", "an identical ask joins one that was left"),
 
   clause("§15.1.1", "each request one entry"),
   clause("§15.1.2", "the exceptions"),

@@ -111,6 +111,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     beside: { kind: "choice" },
   },
   expires_in: integer(60, 86_400),
+  request_id: text(100, { spaces: true }),
   answer: text(4_000),
   platform: oneOf("ios", "ipados", "watchos"),
   model: text(100, { spaces: true }),

@@ -2,6 +2,8 @@
 
 export interface Operation {
   readonly success: 200 | 201 | 204;
+  /** Status where what is asked for was there already. */
+  readonly existing?: 200;
   readonly access: "none" | "account" | "key" | "any";
   /** Whether a body must be there; absent when the route takes none. */
   readonly body?: "required" | "optional";
@@ -69,6 +71,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   "POST /v1/questions": {
     success: 201,
+    existing: 200,
     access: "key",
     body: "required",
     query: ["wait"],

@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { ERRORS } from "../../src/errors.ts";
 import { startTestApp } from "../support/app.ts";
 import { browserTests, openPage } from "./browser.ts";
-import { fits, violations } from "./look.ts";
+import { fits, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();

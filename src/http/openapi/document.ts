@@ -96,6 +96,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   const {
     access = "none",
     status = 200,
+    may_exist = false,
     query = [],
     body_optional = false,
     accepts_idempotency_key,
@@ -106,6 +107,7 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     operation.responses = { 204: { description: "Done" } };
   } else {
     operation.responses = {
+      ...(may_exist && { 200: { ...success, description: "It was there already" } }),
       [status]: { ...success, description: status === 201 ? "Created" : "OK" },
     };
   }

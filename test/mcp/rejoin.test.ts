@@ -1,0 +1,253 @@
+/** An ask whose client left is not asked twice: an identical one joins its question (§12.4.5). */
+
+import { expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openStore } from "../../db/open.ts";
+import { statement } from "../../db/statement.ts";
+import { systemClock } from "../../src/clock.ts";
+import { startTestApp } from "../support/app.ts";
+import { createAgent, createPair, createTask } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { CLIENT, callTool, newEra, oldEra, openSession, post, type Rpc } from "../support/mcp.ts";
+import { createTestStore } from "../support/store.ts";
+import { until } from "../support/until.ts";
+
+const clock = createTestClock();
+const { url: database_url } = await createTestStore();
+const app = await startTestApp({ clock, database_url });
+const there = await startTestApp({ clock, database_url });
+const APPS = [app, there];
+const waiting = () => APPS.reduce((sum, { waits }) => sum + waits.count(), 0);
+const asleep = (count: number) => until(() => waiting() === count);
+
+const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+const marks = statement(
+  sql`select 1 from questions where key_id = ${sql.placeholder("key_id")} and left_at is not null and status = 'pending'`,
+  { gives: "rows" },
+);
+
+type Pair = Awaited<ReturnType<typeof createPair>>;
+
+const ASK = { prompt: "Deploy?", wait_seconds: 50 };
+
+/** What a promise gives while time moves on, by which one process hears of another. */
+async function moving<T>(work: Promise<T>): Promise<T> {
+  let done = false;
+  const end = () => {
+    done = true;
+  };
+  void work.then(end, end);
+  await until(async () => {
+    await clock.advance(0.1);
+    return done;
+  });
+  return work;
+}
+
+const pendingOf = async ({ person }: Pick<Pair, "person">): Promise<any[]> =>
+  (await person.send("GET /v1/questions")).body.questions;
+
+/** Begins an ask that waits, over a connection of its own. */
+async function begin(pair: Pair, rpc: Rpc, args: object = ASK) {
+  const before = (await pendingOf(pair)).length;
+  const gone = new AbortController();
+  const params = { name: "ask_question", arguments: args };
+  const call = rpc("tools/call", params, { signal: gone.signal }).catch(() => null);
+  await until(async () => (await pendingOf(pair)).length > before);
+  await asleep(1);
+  return {
+    /** The client goes, and the store knows that it has left a question. */
+    async leave({ known = false } = {}) {
+      gone.abort();
+      await call;
+      await asleep(0);
+      if (known) return;
+      const { id: key_id } = pair.agent.key;
+      await until(async () => (await store.read(marks({ key_id }))).length > 0);
+    },
+  };
+}
+
+/** Asks without waiting long; gives the question. */
+async function ask(rpc: Rpc, args: object = { ...ASK, wait_seconds: 1 }): Promise<any> {
+  return (await moving(callTool(rpc, "ask_question", args))).structuredContent;
+}
+
+const ERAS: readonly [string, (url: string, secret: string) => Rpc][] = [
+  ["old", oldEra],
+  ["new", newEra],
+];
+
+for (const [era, open] of ERAS) {
+  test(`an identical ask joins a question whose asking call was left, in any process, and gets its answer (${era} era) [§12.4.5]`, async () => {
+    const pair = await createPair(app.url);
+    const { person, agent } = pair;
+    const first = await begin(pair, open(app.url, agent.secret));
+    await first.leave();
+    const [question] = await pendingOf(pair);
+    const again = callTool(open(there.url, agent.secret), "ask_question", ASK);
+    await asleep(1);
+    await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
+    const { structuredContent } = await moving(again);
+    expect(structuredContent).toMatchObject({ id: question.id, answer: "Yes" });
+    expect((await person.send("GET /v1/questions?status=answered")).body.questions.length).toBe(1);
+  });
+}
+
+test("a call that its session cancels counts as left, and is joined again and again [§12.4.5]", async () => {
+  const pair = await createPair(app.url);
+  const { agent } = pair;
+  const { id: session, rpc } = await openSession(app.url, agent.secret);
+  const params = { name: "ask_question", arguments: ASK };
+  const headers = { "mcp-session-id": session };
+  for (let i = 1; i <= 3; i++) {
+    const call = rpc("tools/call", params, { id: i });
+    await asleep(1);
+    await until(async () => (await pendingOf(pair)).length === 1);
+    const cancel = { method: "notifications/cancelled", params: { requestId: i } };
+    // The next ask follows at once: it must find the question of the one that is being left.
+    await post(app.url, agent.secret, JSON.stringify({ jsonrpc: "2.0", ...cancel }), { headers });
+    if (i === 3) await call;
+  }
+  expect((await pendingOf(pair)).length).toBe(1);
+});
+
+test("two identical asks at once: one joins, the other asks [§12.4.5]", async () => {
+  const pair = await createPair(app.url);
+  const { person, agent } = pair;
+  const first = await begin(pair, newEra(app.url, agent.secret));
+  await first.leave();
+  const calls = APPS.flatMap(({ url }) => [
+    callTool(newEra(url, agent.secret), "ask_question", ASK),
+    callTool(oldEra(url, agent.secret), "ask_question", ASK),
+  ]);
+  await asleep(4);
+  await until(async () => (await pendingOf(pair)).length === 4);
+  for (const { id } of await pendingOf(pair)) {
+    await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+  }
+  const ids = (await moving(Promise.all(calls))).map(
+    ({ structuredContent }) => structuredContent.id,
+  );
+  expect(new Set(ids).size).toBe(4);
+});
+
+test("only the same content of the same key joins, and only within 2 minutes [§12.4.5] [§10.4 left_ask]", async () => {
+  const pair = await createPair(app.url);
+  const { person, agent } = pair;
+  const task = await createTask(agent.send);
+  const other = await createAgent(app.url, person, "other");
+  const choice = { ...ASK, kind: "choice", options: ["a", "b"] };
+  await (await begin(pair, newEra(app.url, agent.secret), choice)).leave();
+  const [left] = await pendingOf(pair);
+  const rpc = newEra(app.url, agent.secret);
+  const others: [Rpc, object][] = [
+    [newEra(app.url, other.secret), choice],
+    [rpc, { ...choice, prompt: "Deploy!" }],
+    [rpc, { ...choice, options: ["b", "a"] }],
+    [rpc, { ...ASK, kind: "text" }],
+    [rpc, { ...choice, task_id: task.id }],
+    [rpc, { ...choice, expires_in: 60 }],
+    [rpc, { ...choice, request_id: "named" }],
+  ];
+  for (const [from, args] of others) {
+    const asked = await callTool(from, "ask_question", { ...args, wait_seconds: 0 });
+    expect([args, asked.structuredContent.id === left.id]).toEqual([args, false]);
+  }
+  // REST joins by request_id alone.
+  const { wait_seconds: _, ...body } = choice;
+  expect((await agent.send("POST /v1/questions", body)).body.id).not.toBe(left.id);
+  await clock.advance(120);
+  const late = await callTool(rpc, "ask_question", { ...choice, wait_seconds: 0 });
+  expect(late.structuredContent.id).not.toBe(left.id);
+});
+
+test("a question whose id was handed out is not joined, by the ask, a list or a resource [§12.4.5]", async () => {
+  const list = (rpc: Rpc) => callTool(rpc, "list_questions");
+  const show: [string, (rpc: Rpc, pair: Pair) => Promise<unknown>][] = [
+    ["tool", list],
+    ["resource", (rpc) => rpc("resources/read", { uri: "relay://questions" })],
+    ["REST", (_, { agent }) => agent.send("GET /v1/questions")],
+  ];
+  for (const [name, seen] of show) {
+    for (const when of ["while it waits", "after it was left"]) {
+      const pair = await createPair(app.url);
+      const rpc = newEra(app.url, pair.agent.secret);
+      const first = await begin(pair, rpc);
+      if (when === "while it waits") await seen(rpc, pair);
+      await first.leave({ known: when === "while it waits" });
+      if (when !== "while it waits") await seen(rpc, pair);
+      const [question] = await pendingOf(pair);
+      const again = await ask(rpc);
+      expect([name, when, again.id === question.id]).toEqual([name, when, false]);
+    }
+  }
+  // What came back as pending, with or without a wait, is known to the agent.
+  const pair = await createPair(app.url);
+  const rpc = newEra(app.url, pair.agent.secret);
+  const known = [
+    await ask(rpc),
+    (await callTool(rpc, "ask_question", { prompt: "Deploy?" })).structuredContent,
+  ];
+  const again = await ask(rpc);
+  expect(known.map(({ id }) => id)).not.toContain(again.id);
+});
+
+test("a question that has ended, or whose answer another call got, is not joined [§12.4.5]", async () => {
+  for (const end of ["answer", "expire", "join"]) {
+    const pair = await createPair(app.url);
+    const { person, agent } = pair;
+    const rpc = newEra(app.url, agent.secret);
+    const args = { ...ASK, expires_in: 60 };
+    await (await begin(pair, rpc, args)).leave();
+    const [question] = await pendingOf(pair);
+    if (end === "answer") {
+      await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
+    }
+    if (end === "expire") await clock.advance(60);
+    if (end === "join") expect((await ask(rpc, { ...args, wait_seconds: 1 })).id).toBe(question.id);
+    expect([end, (await ask(rpc, { ...args, wait_seconds: 1 })).id === question.id]).toEqual([
+      end,
+      false,
+    ]);
+  }
+});
+
+test("an ask without a free place joins nothing, and one after it does [§12.4.5] [§6.5]", async () => {
+  const pair = await createPair(app.url);
+  const { agent, person } = pair;
+  const rpc = newEra(app.url, agent.secret);
+  await (await begin(pair, rpc)).leave();
+  const [question] = await pendingOf(pair);
+  const held = (await agent.send("POST /v1/questions", { prompt: "held" })).body.id;
+  const places = Array.from({ length: 32 }, () => agent.send(`GET /v1/questions/${held}?wait=50`));
+  await asleep(32);
+  expect((await callTool(rpc, "ask_question", ASK)).content[0].text).toStartWith("too_many_waits");
+  await person.send(`POST /v1/questions/${held}/answer`, { answer: "Yes" });
+  await Promise.all(places);
+  expect((await ask(rpc)).id).toBe(question.id);
+});
+
+test("a client that goes during a later round of its ask has left it [§12.4.5] [§12.4.4]", async () => {
+  const pair = await createPair(app.url);
+  const rounds = { experimental: { "relay/rounds": {} } };
+  const rpc = newEra(app.url, pair.agent.secret, CLIENT, rounds);
+  const args = { prompt: "Deploy?", wait_seconds: 5 };
+  const first = callTool(rpc, "ask_question", args);
+  await until(async () => {
+    await clock.advance(5);
+    return (await pendingOf(pair)).length === 1 && waiting() === 0;
+  });
+  const { requestState } = await first;
+  const gone = new AbortController();
+  const params = { name: "ask_question", arguments: args, requestState };
+  const second = rpc("tools/call", params, { signal: gone.signal }).catch(() => null);
+  await asleep(1);
+  gone.abort();
+  await second;
+  const { id: key_id } = pair.agent.key;
+  await until(async () => (await store.read(marks({ key_id }))).length > 0);
+  const [question] = await pendingOf(pair);
+  const again = await ask(newEra(there.url, pair.agent.secret), { ...args, wait_seconds: 1 });
+  expect(again.id).toBe(question.id);
+});
