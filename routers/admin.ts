@@ -15,8 +15,8 @@ import {
   StoreFigures,
 } from "../src/model/admin.ts";
 import type { AdminCaller } from "../src/model/caller.ts";
+import { formatError, toTrpcError } from "../src/rpc/errors.ts";
 import type { Admin } from "../src/services/admin.ts";
-import { formatError, toTrpcError } from "./trpc.ts";
 
 /** What every admin procedure gets. */
 export interface AdminContext {

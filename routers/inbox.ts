@@ -3,10 +3,11 @@
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { integer } from "../src/model/integer.ts";
-import { Agent, Item, MessageInput, TO_ITSELF } from "../src/model/item.ts";
+import { Agent, Item, MessageInput, receiverRule } from "../src/model/item.ts";
 import { Id } from "../src/model/text.ts";
+import type { NextCall } from "../src/rpc/meta.ts";
 import { PAGES } from "./page.ts";
-import { hints, type NextCall } from "./tool.ts";
+import { hints } from "./tool.ts";
 import { account, anyone, key, router } from "./trpc.ts";
 
 const tags = ["Inbox"];
@@ -135,10 +136,7 @@ export const messages = router({
       },
       status: 201,
       accepts_idempotency_key: true,
-      rules: (caller, raw) =>
-        caller?.kind === "key" && (raw as { key_id?: unknown } | null)?.key_id === caller.key_id
-          ? TO_ITSELF
-          : {},
+      rules: receiverRule,
       errors: ["not_found", "inbox_full"],
       mcp: {
         name: "send_message",

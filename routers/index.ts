@@ -1,7 +1,9 @@
 /** Every procedure of the service, once. */
 
+import { type Procedures, proceduresOf } from "../src/rpc/trpc-internals.ts";
 import { accounts } from "./accounts.ts";
 import { attest } from "./attest.ts";
+import type { Context } from "./context.ts";
 import { devices } from "./devices.ts";
 import { agents, inbox, messages } from "./inbox.ts";
 import { keys } from "./keys.ts";
@@ -22,6 +24,9 @@ export const appRouter = router({
   messages,
   agents,
 });
+
+/** The same procedures by name, for the surfaces. */
+export const procedures: Procedures<Context> = proceduresOf(appRouter);
 
 /** For typed clients: `createTRPCClient<AppRouter>`. */
 export type AppRouter = typeof appRouter;

@@ -1,14 +1,15 @@
 /** docs/interface.md 5.7. */
 
 import { z } from "zod";
-import type { FieldReasons } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { integer } from "../src/model/integer.ts";
-import { Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
+import { keyIdRule } from "../src/model/key.ts";
+import { optionsRule, Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
 import { Id, isStorable } from "../src/model/text.ts";
+import type { NextCall } from "../src/rpc/meta.ts";
 import { PAGES } from "./page.ts";
-import { hints, type NextCall } from "./tool.ts";
-import { account, anyone, key, keyIdRule, router } from "./trpc.ts";
+import { hints } from "./tool.ts";
+import { account, anyone, key, router } from "./trpc.ts";
 
 const tags = ["Questions"];
 
@@ -45,14 +46,6 @@ function nextPage(
 const Wait = integer(0, LIMITS.wait_max)
   .meta({ description: "Seconds to wait for the question to leave `pending`; default 0" })
   .optional();
-
-/** Whether there may be options at all; how many is no question before that. */
-const optionsRule = (_caller: unknown, raw: unknown): FieldReasons => {
-  if (typeof raw !== "object" || raw === null) return {};
-  const { kind = "confirm", options = null } = raw as { kind?: unknown; options?: unknown };
-  if (kind === "choice") return options === null ? { options: "is required for a choice" } : {};
-  return options === null ? {} : { options: "is permitted for a choice only" };
-};
 
 export const questions = router({
   list: anyone

@@ -3,11 +3,13 @@
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { integer } from "../src/model/integer.ts";
+import { keyIdRule } from "../src/model/key.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
 import { Id } from "../src/model/text.ts";
+import type { NextCall } from "../src/rpc/meta.ts";
 import { PAGES } from "./page.ts";
-import { hints, type NextCall } from "./tool.ts";
-import { anyone, keyIdRule, router } from "./trpc.ts";
+import { hints } from "./tool.ts";
+import { anyone, router } from "./trpc.ts";
 
 const tags = ["Tasks"];
 

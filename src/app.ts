@@ -13,7 +13,7 @@ import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
 import { createStoreWatch } from "../db/store-watch.ts";
-import { appRouter } from "../routers/index.ts";
+import { appRouter, procedures } from "../routers/index.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./auth/apple-root.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import { createLimiter } from "./auth/limiter.ts";
@@ -99,7 +99,7 @@ const DRAIN = 10;
 /** Opens and migrates the store, then listens. Throws when either cannot be done. */
 export async function startApp(app_deps: AppDeps) {
   const { config, channels, clock, ids, log, storeTime, endProcess } = app_deps;
-  const tools = createTools(appRouter);
+  const tools = createTools(procedures);
   const check = await loadAttestationCheck(config);
   const lanes = await connectLanes(channels, config, clock);
   const faults = createFaultLog({ clock: systemClock, log });
@@ -285,10 +285,10 @@ export async function startApp(app_deps: AppDeps) {
         signer,
         log,
       }),
-      procedures: Object.keys(appRouter._def.procedures),
+      procedures: [...procedures.keys()],
       adminTrpc: admin_surface?.trpc ?? null,
       routes: createRestRoutes({
-        router: appRouter,
+        procedures,
         createContext,
         openScope,
         bodies,

@@ -1,8 +1,8 @@
 /** Bytes of answers that the calls of one tRPC batch share (docs/interface.md 13.4). */
 
-import type { BatchBudget } from "../../routers/context.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import type { BatchBudget } from "../rpc/context.ts";
 
 /**
  * The budget of one batch. A query reserves a part of it while it runs, and the others wait until

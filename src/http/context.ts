@@ -1,10 +1,11 @@
 /** Makes the context of a request: who calls, from where, and until when. */
 
-import type { BatchBudget, Context, Services } from "../../routers/context.ts";
+import type { Context, Services } from "../../routers/context.ts";
 import type { KeyUsage } from "../auth/authenticate.ts";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
+import type { BatchBudget } from "../rpc/context.ts";
 import type { RequestScope } from "./request-scope.ts";
 
 interface ContextOptions {

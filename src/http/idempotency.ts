@@ -1,10 +1,10 @@
 /** The `Idempotency-Key` header, as digests of who sent what where (docs/interface.md 8). */
 
 import type { TRPCRequestInfo } from "@trpc/server/http";
-import type { RelayMeta } from "../../routers/trpc.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
+import type { RelayMeta } from "../rpc/meta.ts";
 import type { Signer } from "../signer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -51,6 +51,12 @@ export function idempotentRequestOf(
   };
 }
 
+interface TrpcIdempotency {
+  /** By the name of a procedure; undefined for a name that is none. */
+  readonly metaOf: (name: string) => RelayMeta | undefined;
+  readonly signer: Signer;
+}
+
 /**
  * Takes the header of a tRPC mutation into its context. `/trpc/<name>` is a path of its own: what was
  * done there is not known on REST. A batch is refused, as its one answer could not say what of it was
@@ -60,11 +66,11 @@ export async function takeIdempotencyKey(
   request: Request,
   { isBatchCall, calls: [call] }: Pick<TRPCRequestInfo, "isBatchCall" | "calls">,
   ctx: RequestContext,
-  signer: Signer,
+  { metaOf, signer }: TrpcIdempotency,
 ): Promise<void> {
   const { method, headers } = request;
   if (method !== "POST" || !headers.has(HEADER) || !call) return;
-  const meta = call.procedure?._def.meta as RelayMeta | undefined;
+  const meta = metaOf(call.path);
   if (!meta?.accepts_idempotency_key && !isBatchCall) return;
   let input: unknown;
   try {

@@ -1,7 +1,6 @@
 /** `POST /mcp`: one message of an agent's client, in either era of the protocol (docs/interface.md 12). */
 
 import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
-import { toServiceError } from "../../routers/trpc.ts";
 import type { KeyUsage } from "../auth/authenticate.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
@@ -18,6 +17,7 @@ import { writeSession } from "../mcp/session.ts";
 import { createSignedTokens } from "../mcp/signed-token.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
+import { toServiceError } from "../rpc/errors.ts";
 import type { Signer } from "../signer.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";

@@ -1,7 +1,5 @@
 /** One request from its arrival to its answer: who calls, and what limit it counts to. */
 
-import type { RequestScope as Calls, EndedCall } from "../../routers/context.ts";
-import { toServiceError } from "../../routers/trpc.ts";
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
 import {
   type AddressLimit,
@@ -18,6 +16,9 @@ import { LIMITS, RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
+import type { CallScope, EndedCall } from "../rpc/context.ts";
+import { toServiceError } from "../rpc/errors.ts";
+import type { RouteLimit } from "../rpc/meta.ts";
 import type { Addresses } from "./address.ts";
 import { checkDeclaredSize, mayExceed } from "./body.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -26,7 +27,7 @@ import type { AnswerBody, Unsent } from "./unsent-answers.ts";
 
 const nothing = (): void => {};
 
-export interface RequestScope extends Calls {
+export interface RequestScope extends CallScope {
   readonly request: Request;
   /** When it came, on the clock that is never set ({@link Clock.elapsed}). */
   readonly started: number;
@@ -52,7 +53,7 @@ export interface RequestScope extends Calls {
    * that is above its limit or above the route's own: `429 rate_limited`, before it is read. For
    * routes without a credential, which any address may call with an ordinary body.
    */
-  refuseLargeBody(limit: Parameters<Calls["limit"]>[0] | undefined): void;
+  refuseLargeBody(limit: RouteLimit | undefined): void;
   /**
    * Charges the caller for a body of more than `LIMITS.large_body_bytes`, or of no declared length,
    * before it is read (docs/interface.md 10.6.7). True: there is no valid credential or it is above its
@@ -95,7 +96,7 @@ export interface RequestScope extends Calls {
   ended(call: EndedCall, mcp?: { readonly client: ClientInfo | null }): void;
 }
 
-interface VisitOptions {
+interface RequestScopeOptions {
   readonly auth: Auth;
   readonly limiter: Limiter;
   readonly addresses: Addresses;
@@ -130,7 +131,7 @@ export function createRequestScopes({
   heavy_work,
   record,
   creationsOf,
-}: VisitOptions) {
+}: RequestScopeOptions) {
   const page_turns = createPageTurns(heavy_work);
   return (request: Request): RequestScope => {
     const started = clock.elapsed();

@@ -1,13 +1,15 @@
 /** The Bun adapter of trpc-to-openapi: binds each procedure to its route, once, at start. */
 
-import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
-import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "trpc-to-openapi";
+import { getPathParameters } from "trpc-to-openapi";
 import type { z } from "zod";
-import { execute, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
+import type { Context } from "../../routers/context.ts";
 import type { Clock } from "../clock.ts";
 import { ClientGone, type FieldReasons, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
 import { cutMembers, TOO_DEEP_REASON } from "../json-bounds.ts";
 import { describeError, type Log } from "../log.ts";
+import { toServiceError } from "../rpc/errors.ts";
+import { execute } from "../rpc/execute.ts";
+import type { Procedures } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
 import { type Bodies, checkDeclaredSize, TOO_DEEP } from "./body.ts";
 import type { CreateContext } from "./context.ts";
@@ -25,7 +27,7 @@ export type Handler = (request: Bun.BunRequest, scope: RequestScope) => Promise<
 export type Route<R extends Request = Bun.BunRequest> = (request: R) => Promise<Response>;
 
 interface RestOptions {
-  readonly router: AnyTRPCRouter;
+  readonly procedures: Procedures<Context>;
   readonly createContext: CreateContext;
   readonly openScope: OpenRequestScope;
   readonly bodies: Bodies;
@@ -39,7 +41,7 @@ interface RestOptions {
 
 /** Routes for `Bun.serve`, path parameters as `:name`. */
 export function createRestRoutes(options: RestOptions): Record<string, Route> {
-  const { router, createContext, bodies, signer, extra } = options;
+  const { procedures, createContext, bodies, signer, extra } = options;
   const paths = new Map<string, Map<string, Handler>>();
   const add = (path: string, method: string, handle: Handler) => {
     const methods = paths.get(path) ?? new Map<string, Handler>();
@@ -47,7 +49,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     paths.set(path, methods.set(method, handle));
   };
 
-  forEachOpenApiProcedure(router._def.procedures, ({ procedure, meta }) => {
+  for (const procedure of procedures.values()) {
     const {
       openapi,
       status,
@@ -58,11 +60,10 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       takes,
       pages,
       limit,
-    } = meta as OpenApiMeta<RelayMeta>;
-    if (!openapi) return;
+    } = procedure.meta;
+    if (!openapi) continue;
     const { path, method } = openapi;
-    const input = procedure._def as unknown as { inputs: [z.ZodObject] };
-    const shape = input.inputs[0].shape;
+    const { shape } = procedure.input as z.ZodObject;
     const in_path = getPathParameters(path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
     // A DELETE has a body where its path does not say everything; elsewhere one is not read.
@@ -71,8 +72,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const decoders = new Map(
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
     );
-    const changes = procedure._def.type === "mutation";
-    const call = execute(procedure as unknown as AnyTRPCProcedure);
+    const changes = procedure.type === "mutation";
+    const call = execute(procedure);
     // What a read took out of an inbox is not lost for the size of the answer.
     const refusable = method === "GET" && takes !== true;
     // A page takes long compared with a round trip.
@@ -123,7 +124,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         const sent = { caller, path, params: request.params, method, body: () => body };
         ctx.once = idempotentRequestOf(request, sent, signer);
       }
-      const result = await scope.confirm(call(ctx, data));
+      const result = await scope.confirm(call(ctx, () => data));
       if (status === 204) return noContent(scope.quota());
       const response = json(result, ctx.outcome.existing ? 200 : (status ?? 200), scope, {
         refusable,
@@ -132,7 +133,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       return response;
     };
     add(path, method, handle);
-  });
+  }
 
   for (const [path, methods] of Object.entries(extra)) {
     for (const [method, handle] of Object.entries(methods)) add(path, method, handle);

@@ -1,13 +1,14 @@
 /** `/trpc` and `/admin/trpc`: procedures for typed clients (docs/interface.md 13). */
 
-import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
+import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AdminContext } from "../../routers/admin.ts";
-import { type RelayMeta, toServiceError, toTrpcError } from "../../routers/trpc.ts";
 import { ClientGone, invalidFields, ServiceError } from "../errors.ts";
 import { nestingOf, TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
+import { toServiceError, toTrpcError } from "../rpc/errors.ts";
+import { proceduresOf } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
 import { createBatchBudget } from "./batch.ts";
 import { type Bodies, checkDeclaredSize } from "./body.ts";
@@ -40,10 +41,8 @@ export function createTrpcHandler(options: TrpcOptions) {
     return turn;
   };
 
-  const metaOf = (name: string) => {
-    const procedure = router._def.procedures[name] as AnyTRPCProcedure | undefined;
-    return procedure?._def.meta as RelayMeta | undefined;
-  };
+  const procedures = proceduresOf(router);
+  const metaOf = (name: string) => procedures.get(name)?.meta;
   const isOpen = (name: string) => metaOf(name)?.access === "none";
   const isTaking = (name: string) => metaOf(name)?.takes === true;
 
@@ -66,7 +65,7 @@ export function createTrpcHandler(options: TrpcOptions) {
     return bodies.readText(scope);
   };
 
-  const isKnown = (name: string) => Object.hasOwn(router._def.procedures, name);
+  const isKnown = (name: string) => procedures.has(name);
 
   return async (scope: RequestScope, sent_path: string): Promise<Response> => {
     const { request } = scope;
@@ -100,7 +99,7 @@ export function createTrpcHandler(options: TrpcOptions) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
         if (signer && !too_deep && "once" in context)
-          await takeIdempotencyKey(request, info, context, signer);
+          await takeIdempotencyKey(request, info, context, { metaOf, signer });
         if ("batch" in context && info.calls.length > 1) context.batch = createBatchBudget();
         return context;
       },
@@ -115,11 +114,11 @@ export function createTrpcHandler(options: TrpcOptions) {
       onError({ error, path: name }) {
         const whole = name === undefined && toServiceError(error).code === "invalid_fields";
         const refused = whole ? refuseBatch(scope, context) : toServiceError(error);
-        const told = scope.refusalNow(refused);
+        const shown = scope.refusalNow(refused);
         // What tRPC renders is this very object, and there is no other place to change it.
-        if (error.cause !== told) {
-          Object.assign(error, toTrpcError(told));
-          error.message = told.message;
+        if (error.cause !== shown) {
+          Object.assign(error, toTrpcError(shown));
+          error.message = shown.message;
         }
         const { code, cause } = refused;
         if (code === "internal") {

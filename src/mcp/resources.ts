@@ -1,8 +1,8 @@
 /** Resources and prompts: what a person picks in their client, beside what the agent calls. */
 
 import type { Context } from "../../routers/context.ts";
-import { toServiceError } from "../../routers/trpc.ts";
 import { fail, failNotFound, invalidFields } from "../errors.ts";
+import { toServiceError } from "../rpc/errors.ts";
 import type { Tools } from "./tools.ts";
 
 const mimeType = "application/json";

@@ -1,8 +1,8 @@
 /** How results and errors look to an MCP client: structured, and as text for the model. */
 
-import type { NextCall } from "../../routers/tool.ts";
 import { type ErrorCode, invalidFields, ServiceError, toProblem } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import type { NextCall } from "../rpc/meta.ts";
 
 /** JSON-RPC's and MCP's own numbers of errors. */
 export const RPC = {

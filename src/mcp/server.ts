@@ -9,12 +9,12 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import type { Context } from "../../routers/context.ts";
-import { isGone, toServiceError } from "../../routers/trpc.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields, type ServiceError } from "../errors.ts";
 import { cutMembers } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { ClientInfo } from "../model/client.ts";
+import { isGone, toServiceError } from "../rpc/errors.ts";
 import { instructionsFor } from "./instructions.ts";
 import {
   checkResources,

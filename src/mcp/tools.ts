@@ -1,11 +1,12 @@
 /** The tools of `/mcp`: every procedure with `mcp` meta, made ready once at start. */
 
-import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import { z } from "zod";
 import type { Context } from "../../routers/context.ts";
-import type { NextCall } from "../../routers/tool.ts";
-import { execute, type RelayMeta, toServiceError } from "../../routers/trpc.ts";
 import { invalidFields, type ServiceError } from "../errors.ts";
+import { toServiceError } from "../rpc/errors.ts";
+import { execute } from "../rpc/execute.ts";
+import type { NextCall, RelayMeta, ToolMeta } from "../rpc/meta.ts";
+import type { Procedure, Procedures } from "../rpc/trpc-internals.ts";
 import {
   inputSchema,
   type JsonSchema,
@@ -60,16 +61,15 @@ const DONE_SCHEMA: ObjectSchema = {
 };
 
 /** All tools, in the order of the routers. Throws when one cannot be made, with its name. */
-export function createTools(router: AnyTRPCRouter): Tools {
+export function createTools(procedures: Procedures<Context>): Tools {
   const tools = new Map<string, Tool>();
-  const procedures = router._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
-  const list = schemaList(Object.values(procedures));
-  for (const [path, procedure] of Object.entries(procedures)) {
-    const { mcp } = procedure._def.meta as RelayMeta;
+  const list = schemaList([...procedures.values()]);
+  for (const [path, procedure] of procedures) {
+    const { mcp } = procedure.meta;
     if (!mcp) continue;
     try {
       if (tools.has(mcp.name)) throw new Error("two procedures have this name");
-      tools.set(mcp.name, toTool(procedure, list));
+      tools.set(mcp.name, toTool(procedure, mcp, list));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(`${path} cannot be the tool "${mcp.name}": ${why}`, { cause: error });
@@ -78,29 +78,19 @@ export function createTools(router: AnyTRPCRouter): Tools {
   return tools;
 }
 
-interface Definition {
-  readonly meta: RelayMeta;
-  readonly inputs: readonly [z.ZodType];
-  readonly output: z.ZodType;
-}
-
-const definitionOf = (procedure: AnyTRPCProcedure) => procedure._def as unknown as Definition;
-
 /** A resource is returned whole by the tool that reads it. */
-function schemaList(procedures: readonly AnyTRPCProcedure[]): SchemaList {
+function schemaList(procedures: readonly Procedure<Context>[]): SchemaList {
   const returned_by = new Map<string, string>();
-  for (const { meta, output } of procedures.map(definitionOf)) {
+  for (const { meta, output } of procedures) {
     const name = meta.mcp?.annotations?.readOnlyHint ? schemaName(output) : undefined;
     if (name !== undefined) returned_by.set(name, meta.mcp!.name);
   }
   return { returned_by, described: new Set() };
 }
 
-function toTool(procedure: AnyTRPCProcedure, list: SchemaList): Tool {
-  const { meta, inputs, output } = definitionOf(procedure);
-  const mcp = meta.mcp!;
+function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList): Tool {
+  const { meta, input, output } = procedure;
   check(mcp, meta);
-  const [input] = inputs;
   if (!(input instanceof z.ZodObject)) throw new Error("its input is no object");
   const accepted = argumentsOf(inputSchema(input), mcp);
   const waits = WAIT in accepted.properties;
@@ -134,7 +124,8 @@ function toTool(procedure: AnyTRPCProcedure, list: SchemaList): Tool {
     rounds: mcp.rounds === true,
     async call(ctx, given) {
       try {
-        return ((await run(ctx, inputOf(given))) ?? DONE) as object;
+        const input = inputOf(given);
+        return ((await run(ctx, () => input)) ?? DONE) as object;
       } catch (error) {
         throw waits ? renamed(toServiceError(error)) : error;
       }
@@ -146,10 +137,7 @@ function toTool(procedure: AnyTRPCProcedure, list: SchemaList): Tool {
 }
 
 /** What types cannot promise: meta may be written without them, as `never` or by a cast. */
-function check(
-  { name, title, description, annotations }: NonNullable<RelayMeta["mcp"]>,
-  meta: RelayMeta,
-) {
+function check({ name, title, description, annotations }: ToolMeta, meta: RelayMeta) {
   if (!/^[a-z][a-z0-9_]{0,63}$/.test(name)) throw new Error("its name is not lower_case");
   if (!title?.trim() || !description?.trim()) throw new Error("it has no title or description");
   for (const hint of [
@@ -166,7 +154,7 @@ function check(
 /** The input as an agent sees it: no fields of the account's, `wait` with its unit, the tool's words. */
 function argumentsOf(
   schema: ObjectSchema,
-  { account_only = [], defaults = {}, fields = {} }: NonNullable<RelayMeta["mcp"]>,
+  { account_only = [], defaults = {}, fields = {} }: ToolMeta,
 ): ObjectSchema {
   if (WAIT in schema.properties) throw new Error(`a field may not be called ${WAIT}`);
   const properties = Object.entries(schema.properties)

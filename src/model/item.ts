@@ -1,7 +1,9 @@
 /** What an agent finds in its inbox, and the agents it may write to (docs/interface.md 2.6, 2.7). */
 
 import { z } from "zod";
+import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import type { Caller } from "./caller.ts";
 import { Question } from "./question.ts";
 import { Task } from "./task.ts";
 import { Id, Timestamp, text } from "./text.ts";
@@ -57,8 +59,11 @@ export const MessageInput = z
   .meta({ id: "MessageCreate" });
 export type MessageInput = z.infer<typeof MessageInput>;
 
-/** Why a key cannot write to its own inbox. */
-export const TO_ITSELF = { key_id: "must be another key" };
+/** A key writes to other keys, not to itself (docs/interface.md 5.10.1). */
+export const receiverRule = (caller: Caller | null, raw: unknown): FieldReasons =>
+  caller?.kind === "key" && (raw as { readonly key_id?: unknown } | null)?.key_id === caller.key_id
+    ? { key_id: "must be another key" }
+    : {};
 
 /** A key as the other keys of its account see it; host and client are the person's business. */
 export const Agent = z

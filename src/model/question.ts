@@ -1,7 +1,7 @@
 /** The question and its transitions, pure (docs/interface.md 2.5, 3.1, 5.7). */
 
 import { z } from "zod";
-import { failFields } from "../errors.ts";
+import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { integer } from "./integer.ts";
 import { fits, Id, isBlank, Timestamp, text } from "./text.ts";
@@ -29,6 +29,10 @@ export const Question = z
   .meta({ id: "Question" });
 export type Question = z.infer<typeof Question>;
 
+function allDiffer(labels: readonly string[]): boolean {
+  return new Set(labels.map((label) => label.trim())).size === labels.length;
+}
+
 /** Ask body. `options: null` and `task_id: null` mean absent (docs/interface.md 5.7.2). */
 export const QuestionInput = z.strictObject({
   prompt: text({ max: LIMITS.prompt }),
@@ -37,6 +41,7 @@ export const QuestionInput = z.strictObject({
     .array(text({ max: LIMITS.option_label }))
     .min(LIMITS.options_min)
     .max(LIMITS.options_max)
+    .refine(allDiffer, "must all be different")
     .nullable()
     .exactOptional()
     .meta({ description: "For `choice` alone: 2 to 4 different labels" }),
@@ -51,13 +56,21 @@ export const QuestionInput = z.strictObject({
 });
 export type QuestionInput = z.infer<typeof QuestionInput>;
 
+/** A choice has options, and no other kind has (docs/interface.md 5.7.2). */
+export function optionsRule(_caller: unknown, raw: unknown): FieldReasons {
+  if (typeof raw !== "object" || raw === null) return {};
+  const { kind = "confirm", options = null } = raw as { kind?: unknown; options?: unknown };
+  if (kind === "choice") return options === null ? { options: "is required for a choice" } : {};
+  return options === null ? {} : { options: "is permitted for a choice only" };
+}
+
 interface NewQuestion {
   readonly id: string;
   readonly key_id: string;
   readonly now: number;
 }
 
-/** A new pending question; `422 fields.options` when the options do not fit the kind. */
+/** A new pending question, of an input that {@link optionsRule} has accepted. */
 export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuestion): Question {
   const kind = input.kind ?? "confirm";
   return {
@@ -66,7 +79,7 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
     task_id: input.task_id ?? null,
     prompt: input.prompt,
     kind,
-    options: optionsOf(kind, input.options ?? null),
+    options: kind === "confirm" ? ["Yes", "No"] : (input.options ?? []),
     status: "pending",
     answer: null,
     created_at: now,
@@ -90,17 +103,6 @@ export function isSameAsk(one: Question, other: Question): boolean {
     one.task_id === other.task_id &&
     lifeOf(one) === lifeOf(other)
   );
-}
-
-function optionsOf(kind: Question["kind"], options: string[] | null): string[] {
-  if (kind === "choice") {
-    if (options === null) failFields({ options: "is required for a choice" });
-    const trimmed = new Set(options.map((option) => option.trim()));
-    if (trimmed.size < options.length) failFields({ options: "must all be different" });
-    return options;
-  }
-  if (options !== null) failFields({ options: "is permitted for a choice only" });
-  return kind === "confirm" ? ["Yes", "No"] : [];
 }
 
 /** Whether time has ended the question, swept or not (docs/interface.md 3.1.3). */

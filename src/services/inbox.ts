@@ -17,12 +17,12 @@ import {
 } from "../../db/inbox.ts";
 import type { Statement } from "../../db/store.ts";
 import type { TaskRow } from "../../db/tasks.ts";
-import { fail, failFields, failNotFound } from "../errors.ts";
+import { fail, failNotFound } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { inboxOf } from "../model/event.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
-import { type Agent, type Item, type MessageInput, TO_ITSELF } from "../model/item.ts";
+import type { Agent, Item, MessageInput } from "../model/item.ts";
 import { questionUnits } from "../model/question.ts";
 import { type Task, taskUnits } from "../model/task.ts";
 import { untilDecided } from "./commit.ts";
@@ -222,7 +222,6 @@ export function createInbox(deps: InboxDeps) {
       { once }: { readonly once: IdempotentRequest | null },
     ): Promise<Item> {
       const { account_id } = caller;
-      if (caller.kind === "key" && key_id === caller.key_id) failFields(TO_ITSELF);
       const replay = async () => {
         const id = await repeats.repeated(once);
         if (id === undefined) return undefined;

@@ -13,7 +13,7 @@ import {
 } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
 import { taskById } from "../../db/tasks.ts";
-import { fail, failFields, failNotFound } from "../errors.ts";
+import { fail, failNotFound } from "../errors.ts";
 import type { Place } from "../events/waiters.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
@@ -291,9 +291,6 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
      * cursor of another list.
      */
     async list(caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) {
-      if (caller.kind === "key" && query.key_id !== undefined) {
-        failFields({ key_id: "is permitted for an account only" });
-      }
       const statuses = query.status ?? ["pending" as const];
       const limit = query.limit ?? LIMITS.question_list;
       const of_key = caller.kind === "key" ? caller.key_id : query.key_id;

@@ -9,7 +9,6 @@ import {
   taskPosition,
   tasksByIds,
 } from "../../db/tasks.ts";
-import { failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import { TASK_STATUSES, type Task, taskUnits } from "../model/task.ts";
@@ -62,9 +61,6 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
 
   /** Newest `updated_at` first. `422 fields.cursor` for a cursor of another list. */
   return async (caller: Caller, query: ListQuery, { effects, page_bytes }: ListOptions) => {
-    if (caller.kind === "key" && query.key_id !== undefined) {
-      failFields({ key_id: "is permitted for an account only" });
-    }
     const of_key = caller.kind === "key" ? caller.key_id : query.key_id;
     const owner = of_key ?? caller.account_id;
     const statuses = query.status ?? TASK_STATUSES;

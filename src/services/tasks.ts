@@ -2,7 +2,7 @@
 
 import { pendingOfTask } from "../../db/questions.ts";
 import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
-import { fail, failFields, failNotFound, ServiceError } from "../errors.ts";
+import { fail, failNotFound, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -111,8 +111,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 
   return {
     /**
-     * `key_id` is required of an account (`404` when it does not have it) and refused from a key.
-     * `409 too_many_tasks`.
+     * `404` when the account does not have the key that it names, `409 too_many_tasks`.
      */
     async create(
       caller: Caller,
@@ -123,7 +122,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       const task = newTask({
         ...input,
         id: ids.next("tsk"),
-        key_id: ownKeyId(caller, input.key_id),
+        key_id: caller.kind === "key" ? caller.key_id : (input.key_id ?? fail("not_found")),
         source: caller.kind === "key" ? "agent" : "app",
         host: caller.kind === "key" ? host : null,
         now: clock.now(),
@@ -212,11 +211,4 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
 function unlessGone(error: unknown): null {
   if (error instanceof ServiceError && error.code === "not_found") return null;
   throw error;
-}
-
-/** The key a new task is for (§5.5.3). */
-function ownKeyId(caller: Caller, key_id: string | undefined): string {
-  if (caller.kind === "account") return key_id ?? failFields({ key_id: "is required" });
-  if (key_id !== undefined) failFields({ key_id: "is permitted for an account only" });
-  return caller.key_id;
 }

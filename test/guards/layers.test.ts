@@ -46,7 +46,7 @@ const ALLOWED: Record<string, readonly string[]> = {
 /** Packages that only these layers may import. */
 const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(drizzle-orm|libsql|@libsql\/)/, ["db"]],
-  [/^@trpc\/server(?!\/observable)/, ["routers", "http", "mcp types", "leaf types", "web types"]],
+  [/^@trpc\/server(?!\/observable)/, ["rpc", "routers", "http", "leaf types", "web types"]],
   // What a link of the client is made of.
   [/^@trpc\/server\/observable/, ["web"]],
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
@@ -54,7 +54,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
-  [/^trpc-to-openapi/, ["routers types", "http"]],
+  [/^trpc-to-openapi/, ["rpc types", "http"]],
 ];
 
 function layerOf(path: string): string {
@@ -121,6 +121,18 @@ test("time, chance and the environment are read in their own files alone", async
       for (const [pattern, files] of OWN) {
         if (pattern.test(text) && !files.includes(file)) wrong.push(`${file}: ${pattern}`);
       }
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test("one file alone knows how tRPC builds a procedure", async () => {
+  const wrong: string[] = [];
+  for (const folder of ["src", "routers", "db", "bench", "scripts"]) {
+    for await (const name of new Glob("**/*.{ts,tsx}").scan(root + folder)) {
+      const file = `${folder}/${name}`;
+      if (file === "src/rpc/trpc-internals.ts") continue;
+      if (/\b_def\b/.test(await Bun.file(root + file).text())) wrong.push(file);
     }
   }
   expect(wrong).toEqual([]);

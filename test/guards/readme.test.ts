@@ -1,7 +1,7 @@
 /** The commands of README and docs/clients.md work as they stand there. */
 
 import { expect, test } from "bun:test";
-import { appRouter } from "../../routers/index.ts";
+import { procedures } from "../../routers/index.ts";
 import { startTestApp } from "../support/app.ts";
 import { client, createPair } from "../support/client.ts";
 import { ADDRESS, codeIn, readText, runShell, sectionOf } from "../support/documents.ts";
@@ -117,8 +117,7 @@ test("docs/clients.md names every client of README, and every tool", () => {
   const named = sectionOf(readme, "Connect an agent").matchAll(/^\| \[(.+?)\]/gm);
   const parts = [...named].map(([, name]) => sectionOf(clients, name!));
   expect(parts).toHaveLength(5);
-  const procedures = Object.values(appRouter._def.procedures as unknown as Record<string, any>);
-  const tools = procedures.map(({ _def }) => _def.meta.mcp?.name).filter(Boolean);
+  const tools = [...procedures.values()].flatMap(({ meta }) => meta.mcp?.name ?? []);
   const listed = [...sectionOf(clients, "Tools").matchAll(/`([a-z]+_[a-z]+)`/g)].map(([, n]) => n!);
   expect(tools.filter((name) => !listed.includes(name))).toEqual([]);
 });

@@ -1,10 +1,9 @@
 /** What the routers and models say, in the words of `docs/interface.md`. */
 
-import type { AnyTRPCProcedure } from "@trpc/server";
 import type { OpenApiMeta } from "trpc-to-openapi";
 import { z } from "zod";
-import { appRouter } from "../../routers/index.ts";
-import type { RelayMeta } from "../../routers/trpc.ts";
+import { procedures } from "../../routers/index.ts";
+import type { RelayMeta } from "../../src/rpc/meta.ts";
 
 export interface Procedure {
   readonly name: string;
@@ -14,16 +13,10 @@ export interface Procedure {
   readonly output: z.ZodType;
 }
 
-export const PROCEDURES: readonly Procedure[] = Object.entries(
-  appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>,
-).map(([name, { _def }]) => {
-  const { meta, inputs, output } = _def as unknown as {
-    meta: Procedure["meta"];
-    inputs: [z.ZodObject];
-    output: z.ZodType;
-  };
+export const PROCEDURES: readonly Procedure[] = [...procedures].map(([name, procedure]) => {
+  const meta = procedure.meta as Procedure["meta"];
   const route = `${meta.openapi.method} ${meta.openapi.path}`;
-  return { name, route, meta, input: inputs[0], output };
+  return { name, route, meta, input: procedure.input as z.ZodObject, output: procedure.output };
 });
 
 export type Schema = Readonly<Record<string, any>>;

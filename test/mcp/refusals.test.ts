@@ -12,6 +12,7 @@ import { createRestRoutes } from "../../src/http/rest.ts";
 import { createLog } from "../../src/log.ts";
 import { toolFailure } from "../../src/mcp/result.ts";
 import { createTools } from "../../src/mcp/tools.ts";
+import { proceduresOf } from "../../src/rpc/trpc-internals.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";
@@ -229,24 +230,26 @@ test("what is not there, or not this key's, is not_found on both surfaces [§1.4
 
 test("every error has the same code, text and fields over MCP and REST [§9.1.3]", async () => {
   const codes = Object.keys(ERRORS) as ErrorCode[];
-  const boom = router({
-    boom: open
-      .meta({ openapi: { method: "GET", path: "/v1/boom" } })
-      .input(z.strictObject({ code: z.string() }))
-      .output(z.void())
-      .query(({ input }) => fail(input.code as ErrorCode, { detail: `Why ${input.code}.` })),
-    tool: anyone
-      .meta({ mcp: { name: "boom", title: "Boom", description: "Boom", annotations: hints({}) } })
-      .input(z.strictObject({ code: z.string() }))
-      .output(z.void())
-      .query(({ input }) => fail(input.code as ErrorCode, { detail: `Why ${input.code}.` })),
-  });
+  const boom = proceduresOf<Context>(
+    router({
+      boom: open
+        .meta({ openapi: { method: "GET", path: "/v1/boom" } })
+        .input(z.strictObject({ code: z.string() }))
+        .output(z.void())
+        .query(({ input }) => fail(input.code as ErrorCode, { detail: `Why ${input.code}.` })),
+      tool: anyone
+        .meta({ mcp: { name: "boom", title: "Boom", description: "Boom", annotations: hints({}) } })
+        .input(z.strictObject({ code: z.string() }))
+        .output(z.void())
+        .query(({ input }) => fail(input.code as ErrorCode, { detail: `Why ${input.code}.` })),
+    }),
+  );
   const nothing = () => {};
-  const confirm = (work: unknown) => work;
+  const confirm = (work: Promise<unknown>) => work;
   const scope = { charge: nothing, ended: nothing, quota: () => null, confirm };
   const ctx = { caller: { kind: "key" }, rejected: null, scope } as unknown as Context;
   const routes = createRestRoutes({
-    router: boom,
+    procedures: boom,
     createContext: async () => ctx as never,
     bodies: createBodies({ clock: createTestClock() }),
     openScope: () => ({ ...scope, refusal: async (error: unknown) => error }) as never,

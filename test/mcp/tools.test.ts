@@ -3,10 +3,11 @@
 import { expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import { z } from "zod";
-import { appRouter } from "../../routers/index.ts";
+import { procedures } from "../../routers/index.ts";
 import { hints } from "../../routers/tool.ts";
 import { key, open, router } from "../../routers/trpc.ts";
 import { createTools } from "../../src/mcp/tools.ts";
+import { proceduresOf } from "../../src/rpc/trpc-internals.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";
 import { callTool, newEra, oldEra, type Rpc } from "../support/mcp.ts";
@@ -23,9 +24,7 @@ const { tools } = (await modern("tools/list")).body.result as { tools: any[] };
 const toolNamed = (name: string) => tools.find((tool) => tool.name === name);
 
 test("every procedure with meta is a tool, with all that a client shows", () => {
-  const names = Object.values(appRouter._def.procedures as unknown as Record<string, any>)
-    .map((procedure) => procedure._def.meta.mcp?.name)
-    .filter((name) => name !== undefined);
+  const names = [...procedures.values()].flatMap(({ meta }) => meta.mcp?.name ?? []);
   expect(tools.map(({ name }) => name)).toEqual(names);
   expect(names.toSorted()).toEqual([
     "ask_question",
@@ -187,7 +186,7 @@ test("a procedure that cannot be a tool stops the start, with its name", () => {
         .output(z.object({}))
         .query(() => ({})),
     });
-  expect([...createTools(build(good)).keys()]).toEqual(["ok"]);
+  expect([...createTools(proceduresOf(build(good))).keys()]).toEqual(["ok"]);
   const wrong: [RegExp, ReturnType<typeof build>][] = [
     [/lower_case/, build({ ...good, name: "Not OK" })],
     [/title or description/, build({ ...good, title: " " })],
@@ -201,12 +200,14 @@ test("a procedure that cannot be a tool stops the start, with its name", () => {
     [/input is no object/, build(good, { input: z.union([z.object({}), z.string()]) })],
   ];
   for (const [why, bad] of wrong) {
-    expect(() => createTools(bad)).toThrow(why);
-    expect(() => createTools(bad)).toThrow(/^bad cannot be the tool "/);
+    expect(() => createTools(proceduresOf(bad))).toThrow(why);
+    expect(() => createTools(proceduresOf(bad))).toThrow(/^bad cannot be the tool "/);
   }
   const twice = router({
     one: build(good)._def.procedures.bad,
     two: build(good)._def.procedures.bad,
   } as never);
-  expect(() => createTools(twice)).toThrow(/^two cannot be the tool "ok": two procedures/);
+  expect(() => createTools(proceduresOf(twice))).toThrow(
+    /^two cannot be the tool "ok": two procedures/,
+  );
 });

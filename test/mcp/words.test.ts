@@ -2,14 +2,14 @@
 
 import { expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { appRouter } from "../../routers/index.ts";
+import { procedures } from "../../routers/index.ts";
 import { instructionsFor } from "../../src/mcp/instructions.ts";
 import { createTools } from "../../src/mcp/tools.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair } from "../support/client.ts";
 import { callTool, newEra, oldEra } from "../support/mcp.ts";
 
-const tools = createTools(appRouter);
+const tools = createTools(procedures);
 const definitions = [...tools.values()].map(({ definition }) => definition);
 const definitionOf = (name: string) => tools.get(name)!.definition;
 const tokensOf = (value: unknown) => countTokens(JSON.stringify(value));

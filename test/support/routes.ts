@@ -1,9 +1,9 @@
 /** Every REST route of a procedure, read from the router, so that a new one is tested too. */
 
-import { forEachOpenApiProcedure, getPathParameters, type OpenApiMeta } from "trpc-to-openapi";
+import { getPathParameters } from "trpc-to-openapi";
 import type { z } from "zod";
-import { appRouter } from "../../routers/index.ts";
-import type { Access, RelayMeta } from "../../routers/trpc.ts";
+import { procedures } from "../../routers/index.ts";
+import type { Access } from "../../src/rpc/meta.ts";
 
 export interface Route {
   /** Name of the procedure, such as `tasks.update`. */
@@ -33,10 +33,9 @@ export function nameOf({ method, path }: Route): string {
 
 function readRoutes(): Route[] {
   const routes: Route[] = [];
-  forEachOpenApiProcedure(appRouter._def.procedures as never, ({ path, procedure, type, meta }) => {
-    const { openapi, access, query = [] } = meta as OpenApiMeta<RelayMeta> & { openapi: object };
-    const { inputs } = procedure._def as unknown as { inputs: [z.ZodObject] };
-    const { shape } = inputs[0];
+  for (const [name, { type, meta, input }] of procedures) {
+    const { openapi, access, query = [] } = meta;
+    const { shape } = input as z.ZodObject;
     const in_path = getPathParameters(openapi!.path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
     const { method } = openapi!;
@@ -44,8 +43,8 @@ function readRoutes(): Route[] {
       ["POST", "PUT", "PATCH"].includes(method) || (method === "DELETE" && rest.length > 0);
     const in_body = takes_body ? rest.filter((field) => !query.includes(field)) : null;
     routes.push({
-      procedure: path,
-      type: type as Route["type"],
+      procedure: name,
+      type,
       method,
       path: openapi!.path,
       access: access!,
@@ -54,6 +53,6 @@ function readRoutes(): Route[] {
       in_body,
       required: (in_body ?? []).filter((field) => shape[field]!._zod.optin === undefined),
     });
-  });
+  }
   return routes;
 }

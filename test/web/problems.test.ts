@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { ERRORS } from "../../src/errors.ts";
 import { startTestApp } from "../support/app.ts";
 import { browserTests, openPage } from "./browser.ts";
-import { fits, violations } from "./page-checks.ts";
+import { expectNoOverflow, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -21,7 +21,7 @@ for (const scheme of ["light", "dark"] as const) {
         await page.goto(`${app.url}/problems/${code}`);
         expect(await page.locator("h1").textContent()).toBe(title);
         found[code] = await violations(page);
-        await fits(page);
+        await expectNoOverflow(page);
       }
       expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
       const style = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -1,15 +1,10 @@
 /** The OpenAPI 3.1 document: trpc-to-openapi's, put right in one pass for what it cannot know. */
 
-import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
-import {
-  forEachOpenApiProcedure,
-  generateOpenApiDocument,
-  type OpenApiMeta,
-  type OpenApiRouter,
-} from "trpc-to-openapi";
-import type { z } from "zod";
-import type { RelayMeta } from "../../../routers/trpc.ts";
+import type { AnyTRPCRouter } from "@trpc/server";
+import { generateOpenApiDocument, type OpenApiRouter } from "trpc-to-openapi";
 import type { ErrorCode } from "../../errors.ts";
+import type { RelayMeta } from "../../rpc/meta.ts";
+import { proceduresOf } from "../../rpc/trpc-internals.ts";
 import { EVENT_SCHEMAS, eventStream } from "./events.ts";
 import { EXAMPLES } from "./examples.ts";
 import {
@@ -58,17 +53,16 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
   document.info.license = { name: "MIT", identifier: "MIT" };
   document.tags = TAGS;
 
-  forEachOpenApiProcedure(router._def.procedures, ({ meta, procedure }) => {
-    const { openapi, ...own } = meta as OpenApiMeta<RelayMeta>;
-    if (!openapi) return;
+  for (const { meta, input } of proceduresOf(router).values()) {
+    const { openapi, ...own } = meta;
+    if (!openapi) continue;
     const operation = document.paths[openapi.path][openapi.method.toLowerCase()];
     correct(operation, openapi.method, own);
-    if (!operation.requestBody) return;
-    const { inputs } = (procedure as unknown as AnyTRPCProcedure)._def as unknown as Inputs;
-    const name = inputs[0].meta()?.id;
+    if (!operation.requestBody) continue;
+    const name = input.meta()?.id;
     if (!name) throw new Error(`the input of ${openapi.method} ${openapi.path} has no id`);
     nameBody(document, operation, name);
-  });
+  }
   document.paths["/v1/events"] = { get: eventStream() };
   document.paths["/health"] = { get: health(version) };
   document.paths["/v1/openapi.json"] = { get: itself() };
@@ -84,11 +78,6 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
     addExamples(document.paths[path][method.toLowerCase()], example);
   }
   return document;
-}
-
-/** What a procedure was built with. */
-interface Inputs {
-  readonly inputs: readonly [z.ZodObject];
 }
 
 /** Status, security, query fields of a POST, and errors of one operation. */

@@ -1,0 +1,72 @@
+/** What the call pipeline needs to know of a call: its caller, its request, its limits. */
+
+import type { FieldReasons, ServiceError } from "../errors.ts";
+import type { Caller } from "../model/caller.ts";
+import type { RouteLimit } from "./meta.ts";
+
+/** A call that has ended, for the activity log (docs/interface.md 15). */
+export interface EndedCall {
+  /** Method and route with parameter names. */
+  readonly action: string;
+  readonly host: string | null;
+  /** Null when it succeeded. */
+  readonly error: ServiceError | null;
+}
+
+/** The part of a request's scope that each of its calls needs. */
+export interface CallScope {
+  /** Charges one call to its caller; throws `429 rate_limited`. */
+  charge(): void;
+  /**
+   * Waits until the caller may have its next page, which pages of all callers take turns for
+   * (docs/interface.md 11.2.4); call what it gives once the page was made. Throws `429 rate_limited`
+   * when its earlier answers have meanwhile put it into debt, or too many of them wait to be read.
+   */
+  pageTurn(): Promise<() => void>;
+  /** Charges one call to a limit of its address; throws `429 rate_limited`. */
+  limit(name: RouteLimit): Promise<void>;
+  /**
+   * The result of a call's work, or `503 store_unavailable` when it takes too long since the request
+   * came (docs/interface.md 13.4). Not for a call that waits for something.
+   */
+  within<T>(work: Promise<T>): Promise<T>;
+  /** Marks the request as one that asked to wait: how long it takes says nothing of the server. */
+  waits(): void;
+  /** Enters a call of the caller's into the activity log. */
+  ended(call: EndedCall): void;
+  /** The client's address, for limits alone: it is neither stored nor logged. */
+  address(): string;
+}
+
+/** Bytes of answers that the calls of one tRPC batch share (docs/interface.md 13.4). */
+export interface BatchBudget {
+  /**
+   * Waits until bytes are free for the answer of a query, and reserves them; gives how many. Throws
+   * `429 rate_limited` once the answers so far have used the budget up.
+   */
+  reserve(): Promise<number>;
+  /** Gives back what {@link reserve} gave, and counts the bytes that the answer really has. */
+  settle(reserved: number, bytes: number): void;
+  /** Bytes for the answer of a query that waits for something, which reserves none. As {@link reserve}. */
+  share(): number;
+}
+
+export interface CallContext {
+  /** Null without a valid credential. */
+  readonly caller: Caller | null;
+  /** Host name of the request (docs/interface.md 1.6). */
+  readonly host: string | null;
+  /** False for HEAD, and for a GET that a web page of another origin sent: neither has an effect. */
+  readonly effects: boolean;
+  /** True for HEAD, which is an action of its own in the activity log. */
+  readonly head: boolean;
+  /** Fields that the surface itself found invalid, such as a query parameter given twice. */
+  readonly rejected: FieldReasons | null;
+  readonly scope: CallScope;
+  /** Bytes of JSON that a page of a list may hold. */
+  readonly page_bytes: number;
+  /** What the answers of a tRPC batch share; null for a call of its own. */
+  readonly batch: BatchBudget | null;
+  /** Awaited before the response, so that a client that got it sees the key as used. */
+  readonly recorded: Promise<void> | undefined;
+}

@@ -1,0 +1,95 @@
+/**
+ * The only file that knows how tRPC builds a procedure: it reads the parts, and puts the one call
+ * pipeline in the place of tRPC's chain of middlewares. The version of `@trpc/server` is pinned.
+ */
+
+import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
+import type { ZodType } from "zod";
+import { cutMembers } from "../json-bounds.ts";
+import type { CallContext } from "./context.ts";
+import { toTrpcError } from "./errors.ts";
+import { execute } from "./execute.ts";
+import type { ProcedureMeta } from "./meta.ts";
+
+/** A procedure's parts, as its router declares them. */
+export interface Procedure<Ctx> {
+  readonly type: "query" | "mutation";
+  readonly meta: ProcedureMeta;
+  readonly input: ZodType;
+  readonly output: ZodType;
+  readonly resolver: (options: { readonly ctx: Ctx; readonly input: unknown }) => Promise<unknown>;
+}
+
+/** Every procedure of a router by its name, such as `tasks.create`, in the order of the routers. */
+export type Procedures<Ctx> = ReadonlyMap<string, Procedure<Ctx>>;
+
+/** What tRPC keeps of a built procedure: a base's middleware, the input's, the output's, the resolver's. */
+interface Definition<Ctx> {
+  readonly type: Procedure<Ctx>["type"];
+  readonly meta?: ProcedureMeta;
+  readonly inputs: readonly ZodType[];
+  readonly output?: ZodType;
+  readonly resolver: Procedure<Ctx>["resolver"];
+  readonly middlewares: readonly unknown[];
+}
+
+/** What tRPC calls a procedure with. */
+interface CallOptions<Ctx> {
+  readonly ctx: Ctx;
+  readonly getRawInput: () => Promise<unknown>;
+}
+
+export function proceduresOf<Ctx>(router: AnyTRPCRouter): Procedures<Ctx> {
+  const procedures = router._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
+  return new Map(
+    Object.entries(procedures).map(([name, procedure]) => [name, partsOf<Ctx>(procedure)]),
+  );
+}
+
+function partsOf<Ctx>(procedure: AnyTRPCProcedure): Procedure<Ctx> {
+  const { type, meta = {}, inputs, output, resolver } = definitionOf<Ctx>(procedure);
+  return { type, meta, input: inputs[0]!, output: output!, resolver };
+}
+
+const definitionOf = <Ctx>(procedure: AnyTRPCProcedure) =>
+  procedure._def as unknown as Definition<Ctx>;
+
+/**
+ * The middleware of a procedure base: it gives `ctx.caller` its type, and is never run. Outside of a
+ * router of {@link throughPipeline}, where nothing would check the caller, a call fails.
+ */
+export async function pipelineOnly(): Promise<never> {
+  throw new Error("a procedure is called through the pipeline only");
+}
+
+/** The same record, in which tRPC's calls of procedures run through {@link execute}. */
+export function throughPipeline<Ctx extends CallContext, Members extends object>(
+  record: Members,
+): Members {
+  const entries = Object.entries(record).map(([name, member]) => [
+    name,
+    typeof member === "function" ? callable<Ctx>(member as AnyTRPCProcedure) : member,
+  ]);
+  return Object.fromEntries(entries) as Members;
+}
+
+function callable<Ctx extends CallContext>(procedure: AnyTRPCProcedure): AnyTRPCProcedure {
+  const { type, inputs, output, middlewares } = definitionOf<Ctx>(procedure);
+  if (inputs.length !== 1 || !output || middlewares.length !== 4) {
+    throw new Error("a procedure has a base, one input, an output, and no other middleware");
+  }
+  const call = execute(partsOf<Ctx>(procedure));
+  const invoke = async ({ ctx, getRawInput }: CallOptions<Ctx>): Promise<unknown> => {
+    const readInput = async () => {
+      const raw = cutMembers(await getRawInput());
+      // A query without any input is one without fields, as it is on REST.
+      return raw === undefined && type === "query" ? {} : raw;
+    };
+    try {
+      return await call(ctx, readInput);
+    } catch (thrown) {
+      throw toTrpcError(thrown);
+    }
+  };
+  return Object.assign(invoke, procedure) as unknown as AnyTRPCProcedure;
+}
