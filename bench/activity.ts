@@ -3,12 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { compare, row } from "./compare.ts";
 import { openLoad, requestOf } from "./load.ts";
-import { post, startRelay, times } from "./process.ts";
+import { type Child, post, startChild, times } from "./process.ts";
 
-const WITHOUT = fileURLToPath(new URL("no-activity-log.ts", import.meta.url));
 /** Requests under way at once: a server with time to spare, and one that has none. */
 const LOADS = [4, 64];
 const TASK = { title: "Release version 2", description: "Build, test and publish the packages." };
@@ -16,10 +14,8 @@ const TASK = { title: "Release version 2", description: "Build, test and publish
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 const children: Bun.Subprocess[] = [];
 
-type Server = Awaited<ReturnType<typeof startRelay>>;
-
 /** An agent with one task for each connection. */
-async function createAgents({ port }: Server) {
+async function createAgents({ port }: Child) {
   const { token } = await post<{ token: string }>(port, "/v1/accounts", {});
   return Promise.all(
     times(Math.max(...LOADS), async (i) => {
@@ -48,10 +44,11 @@ const KINDS = [
 ];
 
 try {
-  const servers = [
-    await startRelay(join(folder, "without"), children, { options: ["--preload", WITHOUT] }),
-    await startRelay(join(folder, "with"), children),
-  ];
+  const start = (name: string) =>
+    startChild(children, "activity-relay.ts", [name], {
+      DATABASE_URL: `file:${join(folder, name, "relay.db")}`,
+    });
+  const servers = [await start("without"), await start("with")];
   const agents = await Promise.all(servers.map(createAgents));
   row("", "without/s", "with/s", "ratio", "without p50/p99", "with p50/p99 ms", "CPU µs each");
   for (const connections of LOADS) {

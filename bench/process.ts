@@ -17,20 +17,19 @@ export interface Child {
 
 interface RelayOptions {
   readonly env?: Record<string, string>;
-  readonly options?: readonly string[];
   readonly command?: readonly string[];
 }
 
 /**
- * Relay as people run it, on a store in `folder` and with more variables in `env`; `options` are
- * Bun's, and `command` is what Bun runs under. The process is added to `children`.
+ * Relay as people run it, on a store in `folder` and with more variables in `env`; `command` is
+ * what Bun runs under. The process is added to `children`.
  */
 export async function startRelay(
   folder: string,
   children: Bun.Subprocess[],
-  { env = {}, options = [], command = [] }: RelayOptions = {},
+  { env = {}, command = [] }: RelayOptions = {},
 ): Promise<Child> {
-  const child = Bun.spawn([...command, process.execPath, ...options, MAIN], {
+  const child = Bun.spawn([...command, process.execPath, MAIN], {
     env: {
       PATH: process.env.PATH ?? "",
       PORT: "0",

@@ -1,24 +1,10 @@
 /** Relay for the fan-out bench: each message from the parent is an event of every account. */
 
-import { storeTime } from "../db/store-time.ts";
 import { startApp } from "../src/app.ts";
-import { systemClock } from "../src/clock.ts";
-import { readConfig } from "../src/config.ts";
-import { createIds } from "../src/ids.ts";
-import { createLog } from "../src/log.ts";
-import { CHANNELS } from "../src/notify/channels/registry.ts";
+import { createDeps } from "./deps.ts";
 
 const data = process.argv[2]!;
-const config = readConfig(process.env);
-const app = await startApp({
-  config,
-  channels: CHANNELS,
-  clock: systemClock,
-  ids: createIds(systemClock),
-  log: createLog("warn", (line) => process.stderr.write(line)),
-  storeTime,
-  endProcess: () => process.exit(1),
-});
+const app = await startApp(createDeps());
 
 let seq = 0;
 process.on("message", (account_ids: string[]) => {

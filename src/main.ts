@@ -52,6 +52,7 @@ try {
     config,
     channels: CHANNELS,
     clock: systemClock,
+    timers: systemClock,
     ids,
     log,
     storeTime,

@@ -4,7 +4,7 @@ import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
 import { createHistogram } from "../observability/metrics.ts";
-import type { JobStats } from "../services/admin.ts";
+import type { JobStats } from "../observability/service-metrics.ts";
 
 /** Work that has no request of its own. */
 export interface Job {

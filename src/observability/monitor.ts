@@ -1,27 +1,29 @@
-/** Watches over this process: its requests, its last three hours, its memory and event loop. */
+/** Measures this process: its requests, its last three hours, its memory and event loop. */
 
-import { type Clock, systemClock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
 import { createDescriptorWatch, descriptorSystem } from "./descriptors.ts";
 import type { Metric } from "./metrics.ts";
 import { createProcessStats } from "./process-stats.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
-import { createTimeSeries, type Looks } from "./time-series.ts";
+import { createTimeSeries, type StoreGauges } from "./time-series.ts";
 
 interface MonitorOptions {
   readonly clock: Clock;
+  /** Real time: the process and its event loop are the real ones also in a test. */
+  readonly timers: Clock;
   readonly streams: { count(): number };
   readonly waits: { count(): number };
   readonly pushLanes: () => readonly LaneHealth[];
-  /** Asked once a minute. */
-  readonly look: () => Promise<Looks>;
+  /** Called once a minute. */
+  readonly readStoreGauges: () => Promise<StoreGauges>;
   readonly log: Log;
 }
 
-export function createMonitor({ clock, streams, waits, pushLanes, look, log }: MonitorOptions) {
-  // The event loop is the real one even when the time is a test's.
-  const process_stats = createProcessStats(systemClock);
+export function createMonitor(options: MonitorOptions) {
+  const { clock, timers, streams, waits, pushLanes, readStoreGauges, log } = options;
+  const process_stats = createProcessStats(timers);
   const series = createTimeSeries({
     clock,
     levels: () => ({
@@ -40,11 +42,11 @@ export function createMonitor({ clock, streams, waits, pushLanes, look, log }: M
         pushes_failed: all - accepted,
       };
     },
-    look,
+    readStoreGauges,
   });
   const meter = createRequestMetrics({ clock, series });
   const descriptors = createDescriptorWatch({
-    clock: systemClock,
+    clock: timers,
     system: descriptorSystem,
     usage: () => ({
       max_fds: process_stats.read().max_fds,

@@ -3,12 +3,12 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { Cancel, Clock } from "../clock.ts";
 
-/** Seconds between two looks at the event loop, and how many of them are kept: a minute's. */
-const LOOK_EVERY = 0.1;
-const LOOKS = 600;
+/** Seconds between two samples of the event loop, and how many of them are kept: a minute's. */
+const SAMPLE_EVERY = 0.1;
+const SAMPLES = 600;
 
-/** Seconds for which what was read is told again: of thousands of sockets a list takes milliseconds. */
-const KEEP = 1;
+/** Cache TTL in seconds: to list thousands of sockets takes milliseconds. */
+const CACHE_TTL = 1;
 
 export interface ProcessStats {
   readonly started_at: number;
@@ -27,18 +27,18 @@ export interface ProcessStats {
 export function createProcessStats(clock: Clock) {
   const started_at = clock.now() - process.uptime();
   // Bun's own monitorEventLoopDelay does not see a loop that is blocked.
-  const late = new Float64Array(LOOKS);
-  let looks = 0;
+  const late = new Float64Array(SAMPLES);
+  let samples = 0;
   let cancel: Cancel = () => {};
   let kept: { readonly until: number; readonly stats: ProcessStats } | undefined;
   let max_fds = readMaxFds();
   let memory: Pick<NodeJS.MemoryUsage, "rss" | "heapUsed"> = process.memoryUsage();
 
-  const look = () => {
-    const due = clock.elapsed() + LOOK_EVERY;
-    cancel = clock.after(LOOK_EVERY, () => {
-      late[looks++ % LOOKS] = Math.max(0, clock.elapsed() - due);
-      look();
+  const sample = () => {
+    const due = clock.elapsed() + SAMPLE_EVERY;
+    cancel = clock.after(SAMPLE_EVERY, () => {
+      late[samples++ % SAMPLES] = Math.max(0, clock.elapsed() - due);
+      sample();
     });
   };
 
@@ -48,7 +48,7 @@ export function createProcessStats(clock: Clock) {
     // last has to do.
     memory = orNull(() => process.memoryUsage()) ?? memory;
     max_fds = readMaxFds() ?? max_fds;
-    const sorted = late.slice(0, Math.min(looks, LOOKS)).sort();
+    const sorted = late.slice(0, Math.min(samples, SAMPLES)).sort();
     const at = (part: number) => sorted[Math.ceil(sorted.length * part) - 1] ?? 0;
     return {
       started_at,
@@ -63,13 +63,13 @@ export function createProcessStats(clock: Clock) {
   };
 
   return {
-    start: look,
+    start: sample,
     stop: (): void => cancel(),
 
     /** The same object for a second, so that whoever needs several of its figures can ask for each. */
     read(): ProcessStats {
       const now = clock.elapsed();
-      if (!kept || now >= kept.until) kept = { until: now + KEEP, stats: readNow() };
+      if (!kept || now >= kept.until) kept = { until: now + CACHE_TTL, stats: readNow() };
       return kept.stats;
     },
   };

@@ -1,7 +1,6 @@
 /** Measures every request: how many, how they ended and how long they took, by the route's template. */
 
 import type { Clock } from "../clock.ts";
-import type { Route } from "../http/rest.ts";
 import { createHistogram, type Histogram, type Metric, type Sample } from "./metrics.ts";
 import type { TimeSeries } from "./time-series.ts";
 
@@ -25,6 +24,8 @@ interface Known {
   readonly waits: Histogram;
   readonly statuses: Map<number, number>;
 }
+
+type Handler<R extends Request> = (request: R) => Promise<Response>;
 
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
@@ -95,9 +96,9 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
     },
 
     /** The route, measured under this template. */
-    wrap<R extends Request>(template: string, route: Route<R>): Route<R> {
+    wrap<R extends Request>(template: string, route: Handler<R>): Handler<R> {
       const methods = routes.get(template) ?? new Map<string, Known>();
-      // Whoever looks on should not see themselves.
+      // The charts leave out the requests that read them.
       const counts = !/^\/(metrics|admin\/trpc)$/.test(template);
       routes.set(template, methods);
       return (request) => {

@@ -1,21 +1,73 @@
-/** The metrics of `/metrics`, beside those of the requests: names, meanings, and where they are read. */
+/** The metrics of `/metrics` beside those of requests: their names, meanings and sources. */
 
-import type { Admin, AdminDeps } from "../services/admin.ts";
-import type { Metric } from "./metrics.ts";
+import type { Clock } from "../clock.ts";
+import type { OutboxFigures, PushFigures, StoreFigures } from "../model/admin.ts";
+import type { LaneHealth } from "../model/notification.ts";
+import type { Histogram, Metric } from "./metrics.ts";
+import type { ProcessStats } from "./process-stats.ts";
+
+/** The passes of one job in this process. */
+export interface JobStats {
+  readonly name: string;
+  /** Seconds between passes. */
+  readonly every: number;
+  readonly running: boolean;
+  readonly done: number;
+  readonly failed: number;
+  /** Seconds of each pass, whether it was done or failed. */
+  readonly durations: Histogram;
+  /** When the last pass began, and how many seconds it took; null before one ended. */
+  readonly last: { readonly at: number; readonly seconds: number } | null;
+  /** When the last pass that was done ended. */
+  readonly last_done_at: number | null;
+  /** The code, or else the name, of the last pass's error; null when it was done. */
+  readonly last_error: string | null;
+}
+
+/** Where the metrics are read: this process's parts, and figures of the store. */
+interface MetricSources {
+  readonly version: string;
+  readonly clock: Pick<Clock, "now">;
+  readonly processStats: () => ProcessStats;
+  readonly streams: { count(): number };
+  readonly waits: { count(): number };
+  readonly rateLimited: Readonly<Record<string, number>>;
+  readonly activityStats: () => { readonly queued: number; readonly dropped: number };
+  readonly jobStats: () => readonly JobStats[];
+  readonly pushLanes: () => readonly LaneHealth[];
+  readonly store: {
+    usable(): boolean;
+    walBytes(): number | null;
+    stats(): {
+      readonly durations: Histogram;
+      readonly groups: Histogram;
+      readonly failed: number;
+      readonly queued: number;
+    };
+  };
+  /** Faults of the store since the start, by kind. */
+  readonly storeFaults: () => Readonly<Record<string, number>>;
+  /** Store-wide figures, as the admin gets them. */
+  readonly readings: {
+    store(): Promise<Pick<StoreFigures, "reachable" | "latency" | "bytes">>;
+    outbox(): Promise<OutboxFigures>;
+    pushes(): Promise<Pick<PushFigures, "queues">>;
+  };
+}
 
 /** Those of the store and the outbox are the same in every process; all others are this process's. */
-export function createServiceMetrics(admin: Admin, deps: AdminDeps): readonly Metric[] {
+export function createServiceMetrics(sources: MetricSources): readonly Metric[] {
   return [
-    ...ofProcess(deps),
-    ...ofWork(deps),
-    ...ofJobs(deps),
-    ...ofStore(admin, deps),
-    ...ofOutbox(admin, deps),
-    ...ofPushes(admin, deps),
+    ...ofProcess(sources),
+    ...ofWork(sources),
+    ...ofJobs(sources),
+    ...ofStore(sources),
+    ...ofOutbox(sources),
+    ...ofPushes(sources),
   ];
 }
 
-function ofProcess({ version, processStats: read }: AdminDeps): readonly Metric[] {
+function ofProcess({ version, processStats: read }: MetricSources): readonly Metric[] {
   return [
     gauge("relay_build_info", "1, with the version.", () => [[{ version }, 1]]),
     counter("process_cpu_user_seconds_total", "User CPU time.", () => read().cpu_user),
@@ -47,7 +99,7 @@ function ofProcess({ version, processStats: read }: AdminDeps): readonly Metric[
   ];
 }
 
-function ofWork({ streams, waits, rateLimited, activityStats }: AdminDeps): readonly Metric[] {
+function ofWork({ streams, waits, rateLimited, activityStats }: MetricSources): readonly Metric[] {
   return [
     gauge("relay_streams_open", "Event streams.", () => streams.count()),
     gauge("relay_waits_open", "Requests that sleep until something happens.", () => waits.count()),
@@ -67,7 +119,7 @@ function ofWork({ streams, waits, rateLimited, activityStats }: AdminDeps): read
   ];
 }
 
-function ofJobs({ jobStats }: AdminDeps): readonly Metric[] {
+function ofJobs({ jobStats }: MetricSources): readonly Metric[] {
   return [
     counter("relay_job_runs_total", "Passes of each job, by their result.", () =>
       jobStats().flatMap(({ name: job, done, failed }) => [
@@ -89,10 +141,10 @@ function ofJobs({ jobStats }: AdminDeps): readonly Metric[] {
   ];
 }
 
-function ofStore(admin: Admin, { store, storeFaults }: AdminDeps): readonly Metric[] {
+function ofStore({ store, storeFaults, readings }: MetricSources): readonly Metric[] {
   return [
     gauge("relay_store_up", "1 while the store can be reached.", async () =>
-      Number((await admin.store()).reachable),
+      Number((await readings.store()).reachable),
     ),
     gauge("relay_store_usable", "0 while writes fail, or reads meet faults.", () =>
       Number(store.usable()),
@@ -103,9 +155,13 @@ function ofStore(admin: Admin, { store, storeFaults }: AdminDeps): readonly Metr
     gauge(
       "relay_store_read_seconds",
       "Duration of one small read.",
-      async () => (await admin.store()).latency,
+      async () => (await readings.store()).latency,
     ),
-    gauge("relay_store_size_bytes", "Size of the store.", async () => (await admin.store()).bytes),
+    gauge(
+      "relay_store_size_bytes",
+      "Size of the store.",
+      async () => (await readings.store()).bytes,
+    ),
     gauge("relay_store_wal_bytes", "Size of the log beside a file.", () => store.walBytes()),
     {
       name: "relay_store_commit_duration_seconds",
@@ -132,8 +188,8 @@ function ofStore(admin: Admin, { store, storeFaults }: AdminDeps): readonly Metr
   ];
 }
 
-function ofOutbox(admin: Admin, { clock }: AdminDeps): readonly Metric[] {
-  const events = async () => (await admin.outbox()).events;
+function ofOutbox({ clock, readings }: MetricSources): readonly Metric[] {
+  const events = async () => (await readings.outbox()).events;
   return [
     gauge(
       "relay_outbox_events",
@@ -152,7 +208,7 @@ function ofOutbox(admin: Admin, { clock }: AdminDeps): readonly Metric[] {
   ];
 }
 
-function ofPushes(admin: Admin, { clock, pushLanes }: AdminDeps): readonly Metric[] {
+function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metric[] {
   /** `environment` is the lane, as these metrics named it before there were other channels. */
   const labelsOf = ({ channel, lane }: { channel: string | null; lane: string }) => ({
     channel: channel ?? "",
@@ -161,7 +217,7 @@ function ofPushes(admin: Admin, { clock, pushLanes }: AdminDeps): readonly Metri
   });
   /** A lane for which nothing waits has its 0 too, so that an alarm can go by it. */
   const queues = async () => {
-    const { queues } = await admin.pushes();
+    const { queues } = await readings.pushes();
     if (queues === null) return [];
     const filled = new Set(queues.map(({ lane }) => lane));
     const empty = pushLanes().filter(({ lane }) => !filled.has(lane));

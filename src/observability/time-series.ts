@@ -11,7 +11,7 @@ const PER_DOUBLING = 4;
 /** Up to 105 seconds, longer than any request is held. */
 const STEPS = 84;
 
-/** Figures that are looked at when a minute begins. */
+/** Gauges of this process, read when a minute begins. */
 interface Levels {
   readonly streams: number;
   readonly waits: number;
@@ -28,8 +28,8 @@ interface Totals {
   readonly pushes_failed: number;
 }
 
-/** What others must be asked for when a minute begins; null of what they cannot tell. */
-export interface Looks {
+/** Figures of the store, read when a minute begins; null for what cannot be read. */
+export interface StoreGauges {
   /** Seconds of one small read. */
   readonly store_read: number | null;
   /** Events that are kept, and pushes that wait. */
@@ -38,7 +38,7 @@ export interface Looks {
 }
 
 /** One minute: of the levels what they were when it began, of the totals by what they grew. */
-export interface Minute extends Levels, Totals, Looks {
+export interface Minute extends Levels, Totals, StoreGauges {
   /** When it began. */
   readonly at: number;
   readonly requests: number;
@@ -58,21 +58,21 @@ interface Slot {
   readonly steps: Uint32Array;
   levels: Levels;
   totals: Totals;
-  looks: Looks;
+  store: StoreGauges;
 }
 
-const UNKNOWN: Looks = { store_read: null, outbox_events: null, pushes_queued: null };
+const UNKNOWN: StoreGauges = { store_read: null, outbox_events: null, pushes_queued: null };
 
 interface SeriesOptions {
   readonly clock: Clock;
   readonly levels: () => Levels;
   readonly totals: () => Totals;
-  readonly look: () => Promise<Looks>;
+  readonly readStoreGauges: () => Promise<StoreGauges>;
 }
 
 export type TimeSeries = ReturnType<typeof createTimeSeries>;
 
-export function createTimeSeries({ clock, levels, totals, look }: SeriesOptions) {
+export function createTimeSeries({ clock, levels, totals, readStoreGauges }: SeriesOptions) {
   const slots: Slot[] = [];
   const minuteNow = () => Math.floor(clock.now() / 60);
   const first = minuteNow();
@@ -91,12 +91,12 @@ export function createTimeSeries({ clock, levels, totals, look }: SeriesOptions)
       steps: slot?.steps.fill(0) ?? new Uint32Array(STEPS),
       levels: levels(),
       totals: totals(),
-      looks: UNKNOWN,
+      store: UNKNOWN,
     };
     slots[minute % KEPT] = fresh;
-    void look().then(
-      (looks) => {
-        fresh.looks = looks;
+    void readStoreGauges().then(
+      (gauges) => {
+        fresh.store = gauges;
       },
       () => {},
     );
@@ -111,7 +111,7 @@ export function createTimeSeries({ clock, levels, totals, look }: SeriesOptions)
   };
 
   return {
-    /** Looks at the levels at each minute's beginning, also when no request comes. */
+    /** Reads the gauges when each minute begins, also when no request comes. */
     start(): void {
       current();
       arm();
@@ -152,7 +152,7 @@ export function createTimeSeries({ clock, levels, totals, look }: SeriesOptions)
           p99: own ? quantile(own.steps, 0.99) : null,
           ...(minute === now ? end.levels : (own ?? after).levels),
           ...grown(own?.totals ?? after.totals, after.totals),
-          ...(own?.looks ?? UNKNOWN),
+          ...(own?.store ?? UNKNOWN),
         });
         after = own ?? after;
       }

@@ -24,7 +24,6 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ["src/notify/channels/registry.ts", /apns/g, "its line"],
   ["src/config.ts", /apple|apns/gi, "configuration"],
   ["src/auth/", /apple/gi, "App Attest"],
-  ["src/app.ts", /APPLE_APP_ATTEST_ROOT|apple-root/g, "App Attest"],
   ["src/http/pages/pages.ts", /apple-touch-icon/g, "the name that browsers give it"],
   ["src/model/device.ts", /apns_(token|environment)|APNS_ENVIRONMENTS/g, "fields of the interface"],
   ["src/http/openapi/examples.ts", /apns_(token|environment)/g, "fields of the interface"],

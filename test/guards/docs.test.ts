@@ -74,16 +74,13 @@ const quoted = [...documents].flatMap(([from, text]) =>
     : [...prose(text).matchAll(/`([^`\n]+)`/g)].map(([, words]) => ({ from, words: words! })),
 );
 
-/** Paths that the documents name already; each goes from here once it is there. */
-const COMING: readonly string[] = ["src/core.ts"];
-
 test("every path that a document names exists", () => {
   const paths = quoted.filter(({ words }) =>
     /^(src|db|routers|test|bench|scripts|docs)\/[\w./-]+$/.test(words),
   );
   expect(paths.length).toBeGreaterThan(50);
   const missing = paths.filter(({ words }) => !existsSync(root + words));
-  expect([...new Set(missing.map(({ words }) => words))].sort()).toEqual([...COMING]);
+  expect(missing).toEqual([]);
 });
 
 test("every command that a document names is one of package.json", () => {

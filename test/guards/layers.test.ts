@@ -11,7 +11,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   model: ["leaf"],
   db: ["model", "observability", "leaf"],
   events: ["model", "observability", "leaf"],
-  observability: ["model", "services types", "http types", "leaf"],
+  observability: ["model", "leaf"],
   notify: ["model", "db", "observability", "leaf"],
   services: ["model", "db", "events", "notify", "observability", "auth types", "leaf"],
   auth: ["model", "db", "leaf"],
@@ -62,7 +62,7 @@ function layerOf(path: string): string {
   if (path.startsWith("routers/")) return "routers";
   const match = /^src\/(\w+)\//.exec(path);
   if (match) return match[1]!;
-  return /^src\/(main|app)\.ts$/.test(path) ? "root" : "leaf";
+  return /^src\/(main|app|core)\.ts$/.test(path) ? "root" : "leaf";
 }
 
 async function imports() {

@@ -1,7 +1,7 @@
 /** The minutes that the charts are made of. */
 
 import { expect, test } from "bun:test";
-import { createTimeSeries, type Looks } from "../../src/observability/time-series.ts";
+import { createTimeSeries, type StoreGauges } from "../../src/observability/time-series.ts";
 import { createTestClock } from "../support/clock.ts";
 
 /** A series whose first minute has just begun. */
@@ -10,18 +10,18 @@ async function begin() {
   await clock.advance(60 - (clock.now() % 60));
   const levels = { streams: 0, waits: 0, resident_bytes: 1 };
   const totals = { cpu: 100, pushes_accepted: 10, pushes_failed: 5 };
-  const looks: Looks = { store_read: 0.001, outbox_events: 7, pushes_queued: 0 };
-  const asked: PromiseWithResolvers<Looks>[] = [];
+  const gauges: StoreGauges = { store_read: 0.001, outbox_events: 7, pushes_queued: 0 };
+  const asked: PromiseWithResolvers<StoreGauges>[] = [];
   const series = createTimeSeries({
     clock,
     levels: () => ({ ...levels }),
     totals: () => ({ ...totals }),
-    look() {
+    readStoreGauges() {
       asked.push(Promise.withResolvers());
       return asked.at(-1)!.promise;
     },
   });
-  return { clock, levels, totals, looks, asked, first: clock.now(), series };
+  return { clock, levels, totals, gauges, asked, first: clock.now(), series };
 }
 
 test("each minute has its requests, errors and levels, also when there was none", async () => {
@@ -70,7 +70,7 @@ test("a minute has what the totals grew by in it, also when the machine slept af
 });
 
 test("others are asked once a minute, and a minute without their answer has a gap", async () => {
-  const { clock, looks, asked, series } = await begin();
+  const { clock, gauges, asked, series } = await begin();
   series.start();
   for (let i = 0; i < 5; i++) series.record(200, 0.001);
   expect(asked.length).toBe(1);
@@ -78,10 +78,10 @@ test("others are asked once a minute, and a minute without their answer has a ga
     series.read().map(({ store_read, outbox_events }) => [store_read, outbox_events]);
   expect(told()).toEqual([[null, null]]);
   await clock.advance(60);
-  asked[0]!.resolve(looks);
+  asked[0]!.resolve(gauges);
   asked[1]!.reject(new Error("away"));
   await clock.advance(60);
-  asked[2]!.resolve({ ...looks, store_read: null });
+  asked[2]!.resolve({ ...gauges, store_read: null });
   await clock.advance(0);
   // An answer belongs to the minute in which it was asked for.
   expect(told()).toEqual([

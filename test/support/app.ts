@@ -49,6 +49,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     config,
     channels: [...CHANNELS, ...channels],
     clock,
+    timers: systemClock,
     ids,
     log,
     storeTime: options.storeTime ?? (clock === systemClock ? storeTime : async () => null),

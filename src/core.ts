@@ -1,0 +1,196 @@
+/**
+ * Everything below the surfaces: the store, events and waits, the services, background jobs and
+ * pushes. src/app.ts puts HTTP on top of it.
+ */
+
+import { pruneChallenges } from "../db/challenges.ts";
+import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
+import { pruneCreations } from "../db/creations.ts";
+import { createSweeper } from "../db/deletions.ts";
+import { createFaultLog, type ReportFault } from "../db/faults.ts";
+import { pruneIdempotency } from "../db/idempotency.ts";
+import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
+import { openStore } from "../db/open.ts";
+import { createOutbox } from "../db/outbox.ts";
+import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
+import { sharedSecret } from "../db/secrets.ts";
+import type { Store } from "../db/store.ts";
+import { createStoreWatch } from "../db/store-watch.ts";
+import { createAuth } from "./auth/authenticate.ts";
+import { loadAttestationCheck } from "./auth/load-attestation.ts";
+import type { Clock } from "./clock.ts";
+import { type Config, ConfigError, cannotUse } from "./config.ts";
+import { createFeed } from "./events/feed.ts";
+import { createWaiters } from "./events/waiters.ts";
+import type { Ids } from "./ids.ts";
+import { createEventPruner } from "./jobs/event-pruner.ts";
+import { createJobs } from "./jobs/jobs.ts";
+import { createRunner } from "./jobs/runner.ts";
+import { RATES } from "./limits.ts";
+import type { Log } from "./log.ts";
+import type { Channel } from "./notify/channel.ts";
+import { connectLanes, createSender } from "./notify/sender.ts";
+import { createAccounts } from "./services/accounts.ts";
+import { createActivity } from "./services/activity.ts";
+import { createActivityLog } from "./services/activity-log.ts";
+import { createAttestations } from "./services/attestations.ts";
+import { createCommit } from "./services/commit.ts";
+import type { ServiceDeps } from "./services/deps.ts";
+import { createDevices } from "./services/devices.ts";
+import { createInbox } from "./services/inbox.ts";
+import { createKeyActivity } from "./services/key-activity.ts";
+import { createKeys } from "./services/keys.ts";
+import { createLiveActivities } from "./services/live-activities.ts";
+import { createPushPlans } from "./services/push-plans.ts";
+import { createPushStatus } from "./services/push-status.ts";
+import { createQuestions } from "./services/questions.ts";
+import { createTasks } from "./services/tasks.ts";
+import { createSigner } from "./signer.ts";
+
+/** What the process gives, and a test replaces. */
+export interface AppDeps {
+  readonly config: Config;
+  /** Every notification channel there is, configured or not. */
+  readonly channels: readonly Channel[];
+  /** The time of the interface: of records, limits, waits and jobs. A test moves it. */
+  readonly clock: Clock;
+  /**
+   * Real time, also in tests: for deadlines of the store and of sockets, which are real there too, and
+   * for figures of the process.
+   */
+  readonly timers: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** The time at the store in epoch seconds; null where that is this machine's own. */
+  readonly storeTime: (store: Store) => Promise<number | null>;
+  /**
+   * Asks for the end of the process, for a reason that no request can mend: stop gracefully, exit
+   * with 1. Returns at once, may be called more than once and while the start is under way. The
+   * reason is logged, so it holds no content.
+   */
+  readonly endProcess: (reason: string) => void;
+}
+
+export type Core = Awaited<ReturnType<typeof createCore>>;
+
+/** Opens and migrates the store, and follows its events. Throws a ConfigError when it cannot. */
+export async function createCore(deps: AppDeps) {
+  const { config, channels, clock, timers, ids, log, storeTime, endProcess } = deps;
+  const check = await loadAttestationCheck(config);
+  const lanes = await connectLanes(channels, config, clock);
+  const faults = createFaultLog({ clock: timers, log });
+  const store = await openConfigured(config, timers, faults.report);
+  const store_watch = createStoreWatch({ store, clock: timers, report: faults.report, endProcess });
+  const signer = createSigner(await sharedSecret(store, "signing", ids.secret("sig")));
+  const outbox = createOutbox(store);
+  const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
+  const waits = createWaiters({ feed, clock });
+  const auth = createAuth({ store, clock });
+  const sender = createSender({ config, lanes, store, clock, ids, log });
+
+  const service_deps: ServiceDeps = {
+    store,
+    commit: createCommit({ store, feed, clock, wakeSender: sender.wake }),
+    pushPlans: createPushPlans({ lanesFor: sender.lanesFor, clock }),
+    wakeSender: sender.wake,
+    waits,
+    clock,
+    ids,
+    signer,
+    assertLive: auth.assertLive,
+    settings: {
+      account_creation: config.ACCOUNT_CREATION === "open",
+      accounts_per_hour: config.RATE_LIMITS === "on" ? RATES.accounts.quota : 0,
+    },
+  };
+  const keys = createKeys(service_deps);
+  const tasks = createTasks({ ...service_deps, keys });
+  const attestations = createAttestations({ ...service_deps, check, log });
+  const services = {
+    keys,
+    accounts: createAccounts({ ...service_deps, attestations }),
+    attestations,
+    devices: createDevices(service_deps),
+    tasks,
+    questions: createQuestions({ ...service_deps, keys }),
+    inbox: createInbox({ ...service_deps, keys, tasks }),
+    liveActivities: createLiveActivities(service_deps),
+    pushStatus: createPushStatus({ store, health: sender.health }),
+    activity: createActivity({ ...service_deps, keys }),
+  };
+  const activity_log = createActivityLog({ store, clock, ids, log });
+  const key_activity = createKeyActivity({ keys, clock, log });
+
+  const runner = createRunner({
+    jobs: createJobs({
+      questions: services.questions,
+      tasks: services.tasks,
+      inbox: services.inbox,
+      task_retention_days: config.TASK_RETENTION_DAYS,
+      pruneQuestions: createQuestionPruner(store),
+      pruneActivity: createActivityPruner(store),
+      pruneCreations: (before, limit) => pruneCreations(store, before, limit),
+      pruneEvents: createEventPruner({ outbox, clock }),
+      pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
+      pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
+      deleteStep: createSweeper(store, clock),
+      expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
+      pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),
+      checkVersion: () =>
+        assertCompatible(store).catch((error: unknown) => {
+          if (!(error instanceof OutdatedError)) throw error;
+          endProcess(error.message);
+        }),
+    }),
+    clock,
+    // The earlier of the two clocks: one that is ahead must not remove what others still need.
+    retentionTime: async () => Math.min(clock.now(), (await storeTime(store)) ?? Infinity),
+    log,
+  });
+
+  await feed.start();
+  store.watch(feed.wake);
+
+  return {
+    store,
+    storeFaults: faults.totals,
+    signer,
+    outbox,
+    feed,
+    waits,
+    auth,
+    services,
+    sender,
+    activityLog: activity_log,
+    keyActivity: key_activity,
+    jobs: { stats: runner.stats, settled: runner.settled },
+
+    /** Starts the background work. */
+    start(): void {
+      store_watch.start();
+      runner.start();
+      sender.start();
+    },
+
+    /** Ends the waits, and resolves when the background work under way is done. */
+    async stopWork(): Promise<void> {
+      waits.close();
+      store_watch.stop();
+      await Promise.all([runner.stop(), key_activity.stop(), sender.stop()]);
+    },
+
+    /** Ends what the surfaces need until their last answer: the feed and the store. */
+    async close(): Promise<void> {
+      feed.stop();
+      await store.close();
+    },
+  };
+}
+
+async function openConfigured(config: Config, timers: Clock, report: ReportFault): Promise<Store> {
+  const options = { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN };
+  return openStore(options, timers, report).catch((error: unknown) => {
+    if (error instanceof OutdatedError) throw new ConfigError(`DATABASE_URL: ${error.message}`);
+    throw cannotUse("DATABASE_URL", "the store cannot be opened", error);
+  });
+}
