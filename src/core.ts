@@ -86,7 +86,7 @@ export async function createCore(deps: AppDeps) {
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaiters({ feed, clock });
   const auth = createAuth({ store, clock });
-  const sender = createSender({ config, lanes, store, clock, ids, log });
+  const sender = createSender({ config, lanes, store, clock, timers, ids, log });
 
   const service_deps: ServiceDeps = {
     store,

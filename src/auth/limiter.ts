@@ -64,9 +64,9 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     },
 
     /** What is left to the caller, without a charge. */
-    look(caller: Caller): Quota | null {
-      if (caller.kind === "key") return keys?.look(caller.key_id) ?? null;
-      return accounts?.look(caller.account_id) ?? null;
+    peek(caller: Caller): Quota | null {
+      if (caller.kind === "key") return keys?.peek(caller.key_id) ?? null;
+      return accounts?.peek(caller.account_id) ?? null;
     },
 
     /** Charges one call to an address; null when that limit is off. Throws `429 rate_limited`. */
@@ -83,9 +83,9 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
       return buckets?.anyEmpty() ? buckets.isEmpty(addressOf()) : false;
     },
 
-    /** As {@link look}, for an address. */
-    lookAddress(name: AddressLimit, address: string): Quota | null {
-      return addresses[name]?.look(address) ?? null;
+    /** As {@link peek}, for an address. */
+    peekAddress(name: AddressLimit, address: string): Quota | null {
+      return addresses[name]?.peek(address) ?? null;
     },
   };
 }
@@ -180,7 +180,7 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
       recent.set(id, now + debt);
       return stateOf(debt);
     },
-    look: (id: string): Quota => stateOf(debtOf(id, nowMs())),
+    peek: (id: string): Quota => stateOf(debtOf(id, nowMs())),
     anyEmpty: (): boolean => empty_until > 0 && nowMs() < empty_until,
     isEmpty: (id: string): boolean => debtOf(id, nowMs()) + every > span,
     isOverdrawn: (id: string): boolean => debtOf(id, nowMs()) > span,

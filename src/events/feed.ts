@@ -44,11 +44,12 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   let last = 0;
   let lost = false;
   let stopped = false;
-  let look = false;
+  /** Whether the table is to be read once more. */
+  let requested = false;
   let pumping = false;
   const waiting: (() => void)[] = [];
   let cancel_poll: Cancel = () => {};
-  /** When a look began, or the store last answered it; by `clock.elapsed()`. */
+  /** When a read began, or the store last answered it; by `clock.elapsed()`. */
   let answered_at = 0;
 
   /** Seconds until the store counts as lost, unless it answers. */
@@ -65,7 +66,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     for (let next = own.get(last + 1); next; next = own.get(last + 1)) deliver(next);
   };
 
-  const tellLoss = () => {
+  const notifyLoss = () => {
     for (const listener of [...losses]) listener();
   };
 
@@ -76,9 +77,9 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       for (const row of rows) {
         if (row.seq <= last) continue;
         if (row.seq !== last + 1) {
-          // Older events are pruned: listeners cannot be told what they missed, so they reconnect.
+          // Older events are pruned: listeners cannot learn what they missed, so they reconnect.
           log.warn("fell behind the events", { missed: row.seq - last - 1 });
-          tellLoss();
+          notifyLoss();
         }
         deliver(row);
       }
@@ -92,10 +93,10 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     log.warn("store lost", describeError(error));
     lost = true;
     own.clear();
-    tellLoss();
+    notifyLoss();
   };
 
-  /** Starts anew from the newest event; listeners of before were told of the loss. */
+  /** Starts again from the newest event; earlier listeners know of the loss. */
   const recover = async (): Promise<void> => {
     last = await source.latest(timeLeft());
     answered_at = clock.elapsed();
@@ -104,29 +105,29 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     lost = false;
   };
 
-  const lookOnce = async (): Promise<void> => {
+  const readOnce = async (): Promise<void> => {
     if (lost) await recover();
     await readTable();
   };
 
   /** One failure may be a connection that had gone stale; two, or a long silence, are a lost store. */
-  const lookTwice = async (): Promise<void> => {
+  const readWithRetry = async (): Promise<void> => {
     answered_at = clock.elapsed();
     try {
-      await lookOnce();
+      await readOnce();
     } catch (error) {
       if (timeLeft() <= 0) throw error;
-      await lookOnce();
+      await readOnce();
     }
   };
 
   const pump = async (): Promise<void> => {
-    while (look) {
-      look = false;
+    while (requested) {
+      requested = false;
       const resolvers = waiting.splice(0);
-      await lookTwice().catch((error: unknown) => {
+      await readWithRetry().catch((error: unknown) => {
         lose(error);
-        // Those who came during the look hear of it now, not after another long silence.
+        // Those who came during the read hear of it now, not after another long silence.
         resolvers.push(...waiting.splice(0));
       });
       for (const resolve of resolvers) resolve();
@@ -136,14 +137,14 @@ export function createFeed({ source, clock, log }: FeedOptions) {
 
   const wake = (): void => {
     if (stopped) return;
-    look = true;
+    requested = true;
     if (pumping) return;
     pumping = true;
     void pump();
   };
 
-  /** Resolves when a look that began after the call is done, however many follow it. */
-  const lookAnew = (): Promise<void> =>
+  /** Resolves when a read that began after the call is done, however many follow it. */
+  const readAgain = (): Promise<void> =>
     new Promise((resolve) => {
       if (stopped) return resolve();
       waiting.push(resolve);
@@ -155,7 +156,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     if (stopped) return;
     const listening = accounts.size() + subjects.size() > 0 && !lost;
     cancel_poll = clock.after(listening ? source.pollEvery() : IDLE_POLL, () => {
-      void lookAnew().then(poll);
+      void readAgain().then(poll);
     });
   };
 
@@ -178,7 +179,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       if (own.size > 0) wake();
     },
 
-    /** Looks for events of other processes now. */
+    /** Reads events of other processes now. */
     wake,
 
     /**
@@ -186,7 +187,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
      * `503 store_unavailable` when the store is away.
      */
     async caughtUp(): Promise<void> {
-      await lookAnew();
+      await readAgain();
       if (lost || stopped) throw new ServiceError("store_unavailable");
     },
 

@@ -5,18 +5,18 @@ import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Feed } from "./feed.ts";
 
-/** What a look at the store found. */
-interface Look<T> {
+/** What one read of the store found. */
+interface Found<T> {
   readonly value: T;
   /** True: the wait is over. */
   readonly done: boolean;
-  /** Seconds from now until the next look is due without any event; absent: none. */
+  /** Seconds from now until the next read is due without any event; absent: none. */
   readonly again_in?: number;
 }
 
-/** A counted place of a request that is about to sleep. Giving it back twice is harmless. */
-export interface Place {
-  leave(): void;
+/** One of its owner's waits, counted from before the request sleeps. Releasing it twice is harmless. */
+export interface WaitSlot {
+  release(): void;
 }
 
 interface Wait<T> {
@@ -24,13 +24,13 @@ interface Wait<T> {
   readonly owner: string;
   /** Resources whose events end the sleep. */
   readonly subjects: readonly string[];
-  /** Seconds to sleep at most; 0 looks once. */
+  /** Seconds to sleep at most; 0 reads once. */
   readonly seconds: number;
   /** Aborts when the client goes. */
   readonly signal: AbortSignal;
-  /** A place taken before, when the request must not start without one. */
-  readonly place?: Place | undefined;
-  look(): Promise<Look<T>>;
+  /** A slot reserved before, when the request must not start without one. */
+  readonly slot?: WaitSlot | undefined;
+  read(): Promise<Found<T>>;
 }
 
 export type Waiters = ReturnType<typeof createWaiters>;
@@ -40,14 +40,14 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
   const endings = new Set<() => void>();
   let closed = false;
 
-  /** A place for `owner`, or null when it has its full number (§6.5). */
-  const take = (owner: string): Place | null => {
+  /** A slot for `owner`, or null when it has its full number (§6.5). */
+  const reserve = (owner: string): WaitSlot | null => {
     const count = sleeping.get(owner) ?? 0;
     if (count >= LIMITS.waits) return null;
     sleeping.set(owner, count + 1);
     let held = true;
     return {
-      leave() {
+      release() {
         if (!held) return;
         held = false;
         const left = sleeping.get(owner)! - 1;
@@ -58,7 +58,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
   };
 
   return {
-    take,
+    reserve,
 
     /** Keys and accounts that have requests asleep now. */
     owners: (): number => sleeping.size,
@@ -67,12 +67,12 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
     count: (): number => [...sleeping.values()].reduce((sum, count) => sum + count, 0),
 
     /**
-     * Looks, and sleeps between looks until one is done, the time is up, or the server stops: what
-     * the last look found is the result. Listens before the first look, so no event falls between.
+     * Reads, and sleeps between reads until one is done, the time is up, or the server stops: what
+     * the last read found is the result. Listens before the first read, so no event falls between.
      * Throws `429 too_many_waits`, `503 store_unavailable` when the store is lost, and whatever
-     * `look` throws.
+     * `read` throws.
      */
-    async wait<T>({ owner, subjects, seconds, signal, place, look }: Wait<T>): Promise<T> {
+    async wait<T>({ owner, subjects, seconds, signal, slot, read }: Wait<T>): Promise<T> {
       let woken = false;
       let over = false;
       let lost = false;
@@ -97,11 +97,11 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
           // A feed that has yet to follow a store that came back would skip what happens now.
           if (feed.isLost()) await feed.caughtUp();
         }
-        let found = await look();
+        let found = await read();
         if (found.done || seconds === 0 || closed) return found.value;
 
-        const own_place = place ?? take(owner) ?? fail("too_many_waits");
-        cancels.push(() => own_place.leave());
+        const own_slot = slot ?? reserve(owner) ?? fail("too_many_waits");
+        cancels.push(() => own_slot.release());
         signal.addEventListener("abort", end);
         cancels.push(() => signal.removeEventListener("abort", end));
         // A listener added after the abort never fires.
@@ -123,16 +123,16 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
           if (lost) fail("store_unavailable");
           const last = over;
           woken = false;
-          found = await look();
+          found = await read();
           if (found.done || last) return found.value;
         }
       } finally {
-        place?.leave();
+        slot?.release();
         for (const cancel of cancels) cancel();
       }
     },
 
-    /** Ends every wait with what it last found; later ones look once (docs/interface.md 6.4). */
+    /** Ends every wait with what it last found; later ones read once (docs/interface.md 6.4). */
     close(): void {
       closed = true;
       for (const end of [...endings]) end();

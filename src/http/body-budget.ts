@@ -24,7 +24,7 @@ interface Peers {
   bytes: number;
 }
 
-interface BodyRoomOptions {
+interface BodyBudgetOptions {
   readonly clock: Pick<Clock, "after" | "elapsed">;
   /** Bytes of all uploads together. */
   readonly bytes: number;
@@ -41,7 +41,7 @@ interface BodyRoomOptions {
  * address cannot push out the others (docs/interface.md 11.2.2). A body that
  * came with its head is read in the same turn of the event loop, and is never counted.
  */
-export function createBodyBudget(options: BodyRoomOptions) {
+export function createBodyBudget(options: BodyBudgetOptions) {
   const { clock, seconds } = options;
   const addresses = new Map<string, Peers>();
   /** All that are counted, the oldest first. */

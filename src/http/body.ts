@@ -38,7 +38,7 @@ export function mayExceed(request: Request, bytes: number): boolean {
 
 /** Reads the bodies of one server, which share one bound on what is under way. */
 export function createBodies({ clock }: { readonly clock: Clock }) {
-  const room = createBodyBudget({
+  const budget = createBodyBudget({
     clock,
     bytes: LIMITS.bodies_bytes,
     uploads: LIMITS.bodies,
@@ -52,7 +52,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     const declared = checkDeclaredSize(request);
     const whole = !request.body || (declared !== null && declared <= LIMITS.body_whole_bytes);
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-    const upload = room.enter(address, whole ? (declared ?? 0) : 0, reject);
+    const upload = budget.enter(address, whole ? (declared ?? 0) : 0, reject);
     // `Promise.race` would do the same, and take some microseconds of every request with a body.
     (whole ? request.bytes() : readChunks(request.body!, upload)).then(resolve, reject);
     try {
@@ -63,7 +63,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
       }
       throw error;
     } finally {
-      room.leave(upload);
+      budget.leave(upload);
     }
   };
 
@@ -79,7 +79,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
       if (upload.ended) break;
       size += chunk.length;
       if (size > LIMITS.body_bytes) fail("body_too_large");
-      room.hold(upload, chunk.length);
+      budget.hold(upload, chunk.length);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);

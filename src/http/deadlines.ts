@@ -8,7 +8,7 @@ interface Entry {
   readonly reject: (error: ServiceError) => void;
 }
 
-/** Seconds between two looks for what is overdue. */
+/** Seconds between two checks for what is overdue. */
 const SWEEP_EVERY = 0.1;
 
 export type Deadlines = ReturnType<typeof createDeadlines>;

@@ -14,7 +14,7 @@ interface Sent {
   readonly path: string;
   /** The parameters of the path. */
   readonly params: unknown;
-  /** The body; not looked at before it is known to be valid (docs/interface.md 1.3.8). */
+  /** The body; not read before it is known to be valid (docs/interface.md 1.3.8). */
   readonly body: () => unknown;
 }
 

@@ -75,8 +75,8 @@ export function createMcp(options: McpOptions): Handler {
     }
   };
 
-  /** The SDK's handler of the new era, for messages that need a longer look. */
-  const look = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
+  /** The SDK's own handler of the new era, which checks the headers too. */
+  const handleBySdk = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
     const response = await modern.fetch(request, {
       authInfo: { token: "", clientId: call.key_id, scopes: [], extra: { call } },
       parsedBody: body,
@@ -111,11 +111,11 @@ export function createMcp(options: McpOptions): Handler {
     body: JSONRPCRequest,
     scope: RequestScope,
   ) => {
-    const answer = await (message.checked ? exchange : look)(call, body, scope.request);
+    const answer = await (message.checked ? exchange : handleBySdk)(call, body, scope.request);
     // Its client went, or cancelled it: then it takes an empty 202 for the end without a complaint.
     if (answer === null) return new Response(null, { status: 202, headers: headersOf(scope) });
     if (!(answer instanceof Response)) return render(call, answer, scope);
-    // The SDK took it for a notification, so it is not what it looked like.
+    // The SDK took it for a notification, so it is no request.
     if (answer.status === 202) {
       const error = { code: RPC.invalid_request, message: "" };
       return render(call, { id: body.id, error }, scope);
@@ -203,7 +203,7 @@ export function createMcp(options: McpOptions): Handler {
     );
     const settled = () => {
       if (call.only_waited) return;
-      // At 400 the SDK looked no further than at the message's form.
+      // At 400 the SDK checked no more than the message's form.
       enter(response.status === 400 ? REFUSED : actionOf(call, servers, tools), call.error);
     };
     // A stream goes on after this.

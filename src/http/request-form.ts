@@ -1,4 +1,4 @@
-/** The form of a request, looked at once for every surface and before anything else. */
+/** The form of a request, checked once for every surface and before anything else. */
 
 import { ServiceError } from "../errors.ts";
 import type { SourceCheck } from "./source.ts";

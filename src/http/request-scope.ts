@@ -61,13 +61,13 @@ export interface RequestScope extends CallScope {
    * promise, for a small body.
    */
   chargeLargeBody(): Promise<boolean> | undefined;
-  /** The caller, once it is known, or else its address: what takes turns with others. */
+  /** The caller once it is known, else its address: who takes turns with others. */
   sender(): string;
   /** Waits until the request may begin its next piece of heavy work (docs/interface.md 11.2.4). */
   heavyTurn(): Promise<void>;
   /**
-   * As {@link refuseExhausted}, whatever credential was sent: that of the admin is not even looked
-   * at (docs/interface.md 4.3).
+   * As {@link refuseExhausted}, whatever credential was sent: that of the admin is not even
+   * compared (docs/interface.md 4.3).
    */
   refuseAnyExhausted(): void;
   /**
@@ -176,7 +176,7 @@ export function createRequestScopes({
       try {
         quota = limiter.address(name, address());
       } catch (limited) {
-        quota = limiter.lookAddress(name, address());
+        quota = limiter.peekAddress(name, address());
         if (limited instanceof ServiceError) exhausted = limited;
         throw limited;
       }
@@ -193,7 +193,7 @@ export function createRequestScopes({
         return error;
       } catch (limited) {
         if (error.code === "rate_limited" || !(limited instanceof ServiceError)) return error;
-        quota = limiter.lookAddress("address", address());
+        quota = limiter.peekAddress("address", address());
         return limited;
       }
     };
@@ -271,7 +271,7 @@ export function createRequestScopes({
         return refusalNow(error);
       },
 
-      quota: () => quota ?? (caller ? limiter.look(caller) : null),
+      quota: () => quota ?? (caller ? limiter.peek(caller) : null),
 
       charge() {
         if (refused_ahead) throw refused_ahead;
@@ -306,7 +306,7 @@ export function createRequestScopes({
       async limit(name) {
         if (!limiter.on) return;
         if (name !== "accounts") {
-          unspent = limiter.lookAddress(name, address());
+          unspent = limiter.peekAddress(name, address());
           unspent = quota = limiter.address(name, address());
           return;
         }

@@ -11,7 +11,10 @@ const EMPTY_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
 /** Of every JSON body, never to be stored by a cache. */
 export const JSON_HEADERS = { "content-type": "application/json", ...EMPTY_HEADERS };
 
-/** Headers of success for each state of a limit, made once: a response copies them quickly. */
+/**
+ * Headers of success for each state of a limit, made once: a response copies them quickly. They depend
+ * on that state alone, so servers of one process may share them.
+ */
 const made = new WeakMap<Quota, { readonly json: Headers; readonly empty: Headers }>();
 const UNLIMITED = { json: new Headers(JSON_HEADERS), empty: new Headers(EMPTY_HEADERS) };
 

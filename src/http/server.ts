@@ -26,7 +26,7 @@ interface ServerOptions {
   readonly openScope: OpenRequestScope;
   readonly cors: Cors;
   readonly checkForm: FormCheck;
-  /** True: browsers are told to come by https alone. */
+  /** True: browsers must use https (HSTS). */
   readonly https: boolean;
   readonly log: Log;
 }

@@ -145,7 +145,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
         unsure ||= name === "account.deleted" || name === "token.replaced";
       });
       // What was committed before `ready` is not sent after it; nor does a stream start with a
-      // credential whose end was delivered between the look at it and here.
+      // credential whose end was delivered between its check and here.
       const catchUp = async () => {
         await feed.caughtUp();
         do {

@@ -64,7 +64,7 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
   /** The total without answers that were given up. */
   let kept = 0;
 
-  /** Rare: it looks at each account that has something unread. False when there is nothing to give up. */
+  /** Rare: it visits each account that has something unread. False when there is nothing to give up. */
   const giveUpOne = (): boolean => {
     let heaviest: Holdings | undefined;
     for (const holdings of accounts.values()) {
@@ -174,8 +174,8 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
     },
 
     /**
-     * The same for a body that comes bit by bit: each is counted while it is being sent. `onChunk` is
-     * told of its bytes.
+     * The same for a body that comes bit by bit: each is counted while it is being sent. `onChunk` gets
+     * its bytes.
      */
     relay(
       request: Request,

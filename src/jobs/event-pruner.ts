@@ -19,18 +19,18 @@ interface EventPrunerOptions {
 
 /** Gives one step: it deletes up to `limit` events, and gives whether more may be left. */
 export function createEventPruner({ outbox, clock }: EventPrunerOptions) {
-  /** How far the events were at some moments of the retention; a restart begins anew. */
-  const looks: { readonly seq: number; readonly at: number }[] = [];
+  /** The newest event at some moments of the retention; a restart begins again. */
+  const marks: { readonly seq: number; readonly at: number }[] = [];
   let upto = 0;
 
   return async (limit: number): Promise<boolean> => {
-    const last = looks.at(-1);
+    const last = marks.at(-1);
     if (!last || clock.elapsed() - last.at >= LIMITS.event_look_every) {
       const seq = await outbox.latest();
       // The moment after the read: no event must seem older than it is.
-      looks.push({ seq, at: clock.elapsed() });
+      marks.push({ seq, at: clock.elapsed() });
     }
-    while (clock.elapsed() - looks[0]!.at >= LIMITS.event_retention) upto = looks.shift()!.seq;
+    while (clock.elapsed() - marks[0]!.at >= LIMITS.event_retention) upto = marks.shift()!.seq;
     return upto > 0 && (await outbox.prune(upto, limit)) === limit;
   };
 }

@@ -1,4 +1,4 @@
-/** What an agent is told of Relay when it connects, so that it uses the tools by itself. */
+/** The instructions that an agent gets when it connects, so that it uses the tools by itself. */
 
 import type { Tools } from "./tools.ts";
 

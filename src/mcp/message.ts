@@ -24,7 +24,7 @@ type Params = Readonly<Record<string, unknown>>;
 export interface Message {
   readonly kind: "request" | "notification";
   readonly modern: boolean;
-  /** False: the SDK's own handler is to look at the headers at length. */
+  /** False: the SDK's own handler must check the headers. */
   readonly checked: boolean;
   readonly method: string;
   readonly params: Params;

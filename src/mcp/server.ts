@@ -52,7 +52,7 @@ interface McpServersOptions {
   readonly clock: Clock;
   /** Seals what a client sends back to go on waiting. */
   readonly rounds: SignedTokens;
-  /** Told of an error that nobody expected. */
+  /** Called with an unexpected error. */
   readonly report: (error: ServiceError, tool: string) => void;
 }
 

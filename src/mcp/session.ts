@@ -1,4 +1,4 @@
-/** Sessions of the old era: what `initialize` told of the client, kept by the client itself. */
+/** Sessions of the old era: what `initialize` said about the client, kept by the client itself. */
 
 import type { Ids } from "../ids.ts";
 import type { ClientInfo } from "../model/client.ts";
@@ -14,7 +14,7 @@ export function writeSession(
   return seal.write(key_id, [client?.name, client?.version, ids.stamp()]);
 }
 
-/** The client of a session, null when it told none; undefined when the session is not ours. */
+/** The client of a session, null when it named none; undefined when the session is not ours. */
 export function readSession(seal: SignedTokens, key_id: string, session: string) {
   const found = seal.read(key_id, session) as [string | null, string | null] | undefined;
   if (!found) return undefined;

@@ -20,6 +20,8 @@ interface SenderOptions {
   readonly lanes: readonly Lane[];
   readonly store: Store;
   readonly clock: Clock;
+  /** Real time, also in tests. */
+  readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
 }
@@ -48,11 +50,11 @@ function startHttpClient(): void {
 }
 
 /** Without a lane it sends nothing. */
-export function createSender({ config, lanes, store, clock, ids, log }: SenderOptions) {
+export function createSender({ config, lanes, store, clock, timers, ids, log }: SenderOptions) {
   const in_flight = Math.floor(PUSH.in_flight / Math.max(1, lanes.length));
   const full = config.PUSH_CONTENT === "full";
   const workers = lanes.map((lane) =>
-    createDeliveryWorker({ ...lane, store, clock, ids, log, full, in_flight }),
+    createDeliveryWorker({ ...lane, store, clock, timers, ids, log, full, in_flight }),
   );
 
   const wake = () => {

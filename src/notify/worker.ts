@@ -13,7 +13,7 @@ import {
   stampActivities,
 } from "../../db/notify/queue.ts";
 import type { Statement, Store } from "../../db/store.ts";
-import { type Cancel, type Clock, systemClock } from "../clock.ts";
+import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { PUSH } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
@@ -29,6 +29,8 @@ interface WorkerOptions {
   readonly connection: Connection;
   readonly store: Store;
   readonly clock: Clock;
+  /** Real time, also in tests: for writes that share a commit, and for connections at a stop. */
+  readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
   /** False: no title, prompt or note. */
@@ -51,7 +53,7 @@ const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
 const REASONS = 100;
 
 export function createDeliveryWorker(options: WorkerOptions) {
-  const { channel, connection, store, clock, ids, log, full, in_flight } = options;
+  const { channel, connection, store, clock, timers, ids, log, full, in_flight } = options;
   const { lane } = connection;
   /** As log lines name it. */
   const named = { channel: channel.name, lane };
@@ -118,7 +120,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     if (stopping) return Promise.resolve();
     if (!next_beat) {
       next_beat = Promise.withResolvers();
-      systemClock.after(PUSH.beat, strike);
+      timers.after(PUSH.beat, strike);
     }
     return next_beat.promise;
   };
@@ -338,7 +340,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
       timer?.();
       resume?.();
       strike();
-      const cut = systemClock.after(PUSH.stop_wait, connection.abort);
+      const cut = timers.after(PUSH.stop_wait, connection.abort);
       while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
       cut();
     },

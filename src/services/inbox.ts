@@ -181,7 +181,7 @@ export function createInbox(deps: InboxDeps) {
               subjects: [inboxOf(key_id), key_id, account_id],
               seconds: wait,
               signal,
-              async look() {
+              async read() {
                 await assertLive(caller);
                 const value = await lookOnce(caller, look, effects);
                 return { value, done: value.length > 0 };

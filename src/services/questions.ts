@@ -14,7 +14,7 @@ import {
 import type { Statement } from "../../db/store.ts";
 import { taskById } from "../../db/tasks.ts";
 import { fail, failNotFound } from "../errors.ts";
-import type { Place } from "../events/waiters.ts";
+import type { WaitSlot } from "../events/waiters.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -151,7 +151,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     { id, key_id }: Pick<Question, "id" | "key_id">,
     seconds: number,
     signal: AbortSignal,
-    place?: Place,
+    slot?: WaitSlot,
   ): Promise<Question> =>
     waits.wait({
       owner: callerId(caller),
@@ -159,9 +159,9 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       subjects: [id, key_id, caller.account_id],
       seconds,
       signal,
-      place,
-      async look() {
-        // A sleeper looks again after a deletion: its credential may have ended.
+      slot,
+      async read() {
+        // A sleeper reads again after a deletion: its credential may have ended.
         await assertLive(caller);
         const { question } = await readNow(caller, id);
         return {
@@ -222,15 +222,15 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         }
       };
 
-      const place = wait > 0 ? waits.take(key_id) : null;
+      const slot = wait > 0 ? waits.reserve(key_id) : null;
       try {
-        if (wait > 0 && !place) {
+        if (wait > 0 && !slot) {
           await refusal();
           fail("too_many_waits");
         }
         /** The question as it is once the wait is over. */
         const settled = (asked: Pick<Question, "id" | "key_id">) => {
-          const held = () => hold(caller, asked, wait, signal, place ?? undefined);
+          const held = () => hold(caller, asked, wait, signal, slot ?? undefined);
           return joins && wait > 0 ? earlier.untilLeft(asked, held) : held();
         };
         const joined = joins ? await earlier.join(question) : undefined;
@@ -274,12 +274,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         };
         const { id, existing } = await untilDecided(ask);
         if (id === question.id) {
-          return { question: place ? await settled(question) : question, existing };
+          return { question: slot ? await settled(question) : question, existing };
         }
-        place?.leave();
+        slot?.release();
         return await replay(id, existing);
       } finally {
-        place?.leave();
+        slot?.release();
       }
     },
 

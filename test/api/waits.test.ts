@@ -182,18 +182,18 @@ test("an answer at any moment around the start of a wait is not missed [§6.1]",
 test("an answer between the read and the sleep is not missed [§6.1]", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
-  let looks = 0;
+  let reads = 0;
   const found = await app.waits.wait({
     owner: "race",
     subjects: [id],
     seconds: 50,
     signal: new AbortController().signal,
-    async look() {
+    async read() {
       const { body } = await agent.send(`GET /v1/questions/${id}`);
       // Committed and delivered after the read, before the wait can fall asleep.
-      if (looks++ === 0) await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+      if (reads++ === 0) await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
       return { value: body, done: body.status !== "pending" };
     },
   });
-  expect([found.status, looks]).toEqual(["answered", 2]);
+  expect([found.status, reads]).toEqual(["answered", 2]);
 });

@@ -72,15 +72,15 @@ test("the headers say how much is left and when all of it is back", async () => 
   const state = (left: number, t: number) => ({
     headers: { "ratelimit-policy": policy, ratelimit: `"key";r=${left};t=${t}` },
   });
-  expect(limiter.look(key("a"))).toEqual(state(120, 0));
+  expect(limiter.peek(key("a"))).toEqual(state(120, 0));
   expect(limiter.charge(key("a"))).toEqual(state(119, 1));
   for (let i = 0; i < 9; i++) limiter.charge(key("a"));
   expect(limiter.charge(key("a"))).toEqual(state(109, 2));
-  expect(limiter.look(key("a"))).toEqual(state(109, 2));
+  expect(limiter.peek(key("a"))).toEqual(state(109, 2));
   count(() => limiter.charge(key("a")));
-  expect(limiter.look(key("a"))).toEqual(state(0, 12));
+  expect(limiter.peek(key("a"))).toEqual(state(0, 12));
   await clock.advance(12);
-  expect(limiter.look(key("a"))).toEqual(state(120, 0));
+  expect(limiter.peek(key("a"))).toEqual(state(120, 0));
 });
 
 test("a wall clock that is set neither locks anybody out nor gives anything back", () => {
@@ -104,7 +104,7 @@ test("a large answer costs by its size, and puts the bucket one further window i
   const clock = createTestClock();
   const limiter = createLimiter({ clock, on: true });
   const call = () => limiter.charge(key("a"));
-  const left = () => limiter.look(key("a"))?.headers.ratelimit;
+  const left = () => limiter.peek(key("a"))?.headers.ratelimit;
   expect([0, 65_536, 65_537, 102_400, 1_048_576].map(tokensOf)).toEqual([0, 0, 2, 2, 16]);
   call();
   expect(limiter.spend(key("a"), 16)?.headers.ratelimit).toBe('"key";r=103;t=2');
@@ -135,7 +135,7 @@ test("a limit of 0 is off, and so is each without limits", () => {
   expect(count(() => some.charge(account("a")))).toBe(240);
   const none = createLimiter({ clock, on: false });
   expect(count(() => none.charge(account("a")))).toBe(1_000);
-  expect([none.look(account("a")), none.address("challenges", "a")]).toEqual([null, null]);
+  expect([none.peek(account("a")), none.address("challenges", "a")]).toEqual([null, null]);
 });
 
 test("a table of buckets does not grow with the number of addresses", () => {

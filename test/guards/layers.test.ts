@@ -109,6 +109,7 @@ test("time, chance and the environment are read in their own files alone", async
   const OWN: readonly (readonly [RegExp, readonly string[]])[] = [
     [/\bDate\.now\(|\bnew Date\(\)/, ["src/clock.ts", "src/log.ts", "src/web/clock.ts"]],
     [/\bset(Timeout|Interval)\(/, ["src/clock.ts", "src/client/timers.ts", "src/web/clock.ts"]],
+    [/\bsystemClock\b/, ["src/clock.ts", "src/main.ts"]],
     [/\brandom(UUID|Bytes)\(|Math\.random\(/, ["src/ids.ts", "src/client/timers.ts"]],
     // The bundle's is a text that it replaces.
     [/\bprocess\.env\b/, ["src/main.ts", "scripts/demo.ts", "src/http/pages/bundle.ts"]],

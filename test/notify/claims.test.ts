@@ -2,6 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import type { Store } from "../../db/store.ts";
+import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
@@ -37,7 +38,7 @@ async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) 
   const log = createLog("warn", (line) => lines.push(line));
   const ids = createIds(clock);
   const faulty = { ...store, ...faults };
-  const rest = { store: faulty, clock, ids, log, full: true, in_flight: 10 };
+  const rest = { store: faulty, clock, timers: systemClock, ids, log, full: true, in_flight: 10 };
   const worker = createDeliveryWorker({ ...connected!, ...rest });
   afterAll(() => worker.stop());
   /** How often it waited for the store. */

@@ -37,10 +37,6 @@ const fixedHeaders = (type: string) => ({
   ...API_SECURITY,
 });
 
-/** The same in every app of the process: made at the first request, not at the start. */
-let sources: Promise<Sources> | undefined;
-let admin_source: Promise<Bundle> | undefined;
-
 interface Sources {
   readonly person: Bundle;
   readonly worker: string;
@@ -58,30 +54,34 @@ async function readSources(): Promise<Sources> {
   return { person, worker, icons };
 }
 
+/** Makes it once for all who ask; a failure is not kept. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    if (!made) {
+      made = make();
+      made.catch(() => {
+        made = undefined;
+      });
+    }
+    return made;
+  };
+}
+
+/**
+ * Made of files of this version alone, so every server of the process shares them: at the first
+ * request, not at the start, as it takes a second.
+ */
+const sources = once(readSources);
+const adminSource = once(() => bundlePage("admin/main.tsx"));
+
 /** The routes of the pages. A fault of making one is a fault of that request alone. */
 export function createPages({ public_url, admin }: PagesOptions): Record<string, { GET: Handler }> {
-  let built: Promise<Built> | undefined;
-  const get = (): Promise<Built> => {
-    sources ??= readSources();
-    built ??= sources.then((made) => build(made, public_url));
-    built.catch(() => {
-      sources = undefined;
-      built = undefined;
-    });
-    return built;
-  };
-  let built_admin: Promise<Pick<Built, "document" | "assets">> | undefined;
-  const getAdmin = () => {
-    admin_source ??= bundlePage("admin/main.tsx");
-    built_admin ??= Promise.all([admin_source, get()]).then(([made, { icon }]) =>
-      buildAdmin(made, icon),
-    );
-    built_admin.catch(() => {
-      admin_source = undefined;
-      built_admin = undefined;
-    });
-    return built_admin;
-  };
+  const get = once(async () => build(await sources(), public_url));
+  const getAdmin = once(async () => {
+    const [bundle, { icon }] = await Promise.all([adminSource(), get()]);
+    return buildAdmin(bundle, icon);
+  });
   return {
     ...(admin && {
       "/admin": {
