@@ -110,7 +110,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
     await readTable();
   };
 
-  /** One failure may be a connection that had gone stale; two, or a long silence, are a lost store. */
+  /** One failure may be a stale connection; two, or a long silence, mean that the store is lost. */
   const readWithRetry = async (): Promise<void> => {
     answered_at = clock.elapsed();
     try {
@@ -127,7 +127,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       const resolvers = waiting.splice(0);
       await readWithRetry().catch((error: unknown) => {
         lose(error);
-        // Those who came during the read hear of it now, not after another long silence.
+        // Callers that came during the read hear of it now, not after another long silence.
         resolvers.push(...waiting.splice(0));
       });
       for (const resolve of resolvers) resolve();
@@ -171,7 +171,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       poll();
     },
 
-    /** Takes the events of a batch of this process that was just committed. */
+    /** Delivers the events of a batch that this process has just committed. */
     committed(events: readonly StoredEvent[]): void {
       if (lost) return;
       for (const event of events) if (event.seq > last) own.set(event.seq, event);

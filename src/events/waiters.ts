@@ -26,7 +26,7 @@ interface Wait<T> {
   readonly subjects: readonly string[];
   /** Seconds to sleep at most; 0 reads once. */
   readonly seconds: number;
-  /** Aborts when the client goes. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /** A slot reserved before, when the request must not start without one. */
   readonly slot?: WaitSlot | undefined;
@@ -94,7 +94,7 @@ export function createWaiters({ feed, clock }: { feed: Feed; clock: Clock }) {
         if (seconds > 0) {
           for (const subject of subjects) cancels.push(feed.onSubject(subject, wake));
           cancels.push(feed.onLost(onLost));
-          // A feed that has yet to follow a store that came back would skip what happens now.
+          // A feed that still lags behind a returned store would miss what happens now.
           if (feed.isLost()) await feed.caughtUp();
         }
         let found = await read();

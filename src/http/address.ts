@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import type { Log } from "../log.ts";
 
 interface AddressOptions {
-  /** How many entries of `X-Forwarded-For`, from its right, our own proxies wrote; 0: none. */
+  /** Number of entries of `X-Forwarded-For`, from the right, that our own proxies wrote; 0: none. */
   readonly trusted_hops: number;
   /** The address of the request's socket; null once the client is gone. */
   readonly socketOf: (request: Request) => string | null;
@@ -13,7 +13,7 @@ interface AddressOptions {
 
 export type Addresses = ReturnType<typeof createAddresses>;
 
-/** Of all who are gone: an address like another, so that leaving early is no way around a limit. */
+/** Shared by all clients that are gone, so that leaving early does not evade a limit. */
 const GONE = "gone";
 
 export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions) {
@@ -25,7 +25,7 @@ export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions)
     return address;
   };
   return {
-    /** Warns once of a proxy that is not understood: all its clients would share one address. */
+    /** Warns once about a proxy whose header cannot be read: all its clients share one address. */
     watch(request: Request): void {
       if (!watching || !request.headers.has("x-forwarded-for")) return;
       if (trusted_hops > 0 && network(hopOf(request)) !== null) return;
@@ -44,7 +44,7 @@ export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions)
   };
 }
 
-/** An IPv4 address as it is, an IPv6 one as its /64, which one client has whole; null for neither. */
+/** An IPv4 address as it is, an IPv6 address as its /64 (one client owns all of it); else null. */
 function network(address: string): string | null {
   const version = isIP(address);
   if (version !== 6) return version === 4 ? address : null;

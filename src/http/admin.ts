@@ -1,4 +1,4 @@
-/** What is there for the holder of the admin token: `/metrics` and `/admin/trpc`. */
+/** The surfaces that need the admin token: `/metrics` and `/admin/trpc` (docs/interface.md 4.3). */
 
 import type { AdminContext } from "../../routers/admin.ts";
 import { adminRouter } from "../../routers/admin.ts";
@@ -14,14 +14,14 @@ import { API_SECURITY } from "./security.ts";
 import { createTrpcHandler } from "./trpc.ts";
 
 interface AdminOptions extends Pick<AdminContext, "admin"> {
-  /** Unset: there is no admin, and none of this. */
+  /** Undefined: there is no admin, and neither path exists. */
   readonly token: string | undefined;
   readonly metrics: readonly Metric[];
   readonly bodies: Bodies;
   readonly log: Log;
 }
 
-/** Null without a token: the paths are then unknown like any other. */
+/** Null without a token: both paths are then unknown. */
 export function createAdminSurface({ token, admin, metrics, bodies, log }: AdminOptions) {
   if (token === undefined) return null;
   const authenticate = createAdminAuth(token);
@@ -45,7 +45,7 @@ export function createAdminSurface({ token, admin, metrics, bodies, log }: Admin
     async createContext(scope) {
       scope.refuseAnyExhausted();
       const caller = authenticate(scope.request.headers.get("authorization"));
-      // Whose else it is, if anybody's: a refusal is charged by that.
+      // Another valid credential: then the refusal is not charged to the address.
       if (!caller) await scope.authenticate().catch(() => null);
       return { caller, admin };
     },
@@ -56,7 +56,7 @@ export function createAdminSurface({ token, admin, metrics, bodies, log }: Admin
 
   return {
     routes: { "/metrics": { GET: showMetrics } },
-    // What the charts are made of is asked for every few seconds, from phones too.
+    // The charts poll every few seconds, from phones too.
     trpc: async (scope: RequestScope, path: string) =>
       gzipped(scope.request, await call(scope, path)),
   };

@@ -26,7 +26,7 @@ export function createBatchBudget(): BatchBudget {
     async reserve() {
       for (;;) {
         assertLeft();
-        // With none under way `left` is not 0, so there is always one that wakes the others.
+        // With no call under way `left` is above 0, so some call always wakes the others.
         const part = Math.min(LIMITS.batch_query_bytes, left());
         if (part > 0) {
           reserved += part;

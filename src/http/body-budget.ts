@@ -1,17 +1,17 @@
-/** Request bodies that are under way: how much and how many there may be, and who goes first. */
+/** Bounds the request bodies that are being received, in bytes and number (docs/interface.md 11.2.2). */
 
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 
 /** One body that is being read. */
 export interface Upload {
-  /** Bytes that it is counted with. */
+  /** Bytes it counts for. */
   bytes: number;
-  /** True once it was read, given up or left. */
+  /** True once it was read in full, given up or abandoned. */
   ended: boolean;
   readonly addressOf: () => string;
   readonly giveUp: (error: ServiceError) => void;
-  /** Those of its address; null until it is counted. */
+  /** The uploads of its address; null until it is counted. */
   peers: Peers | null;
   /** Seconds of {@link Clock.elapsed} at which it is given up. */
   until: number;
@@ -44,12 +44,12 @@ interface BodyBudgetOptions {
 export function createBodyBudget(options: BodyBudgetOptions) {
   const { clock, seconds } = options;
   const addresses = new Map<string, Peers>();
-  /** All that are counted, the oldest first. */
+  /** All counted uploads, oldest first. */
   const uploads = new Set<Upload>();
-  /** Those that began in this turn of the event loop. */
+  /** Uploads that began in this turn of the event loop. */
   let fresh: Upload[] = [];
   let bytes = 0;
-  /** Whether a timer runs; it is left to fire when there is nothing more to give up. */
+  /** Whether the timer runs; it is not cancelled when the last upload ends. */
   let armed = false;
 
   const leave = (upload: Upload): void => {

@@ -36,7 +36,7 @@ export function mayExceed(request: Request, bytes: number): boolean {
   return declared === null ? request.body !== null : declared > bytes;
 }
 
-/** Reads the bodies of one server, which share one bound on what is under way. */
+/** Reads the bodies of one server; together they stay within one budget. */
 export function createBodies({ clock }: { readonly clock: Clock }) {
   const budget = createBodyBudget({
     clock,
@@ -47,7 +47,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
   });
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
-  /** The body's bytes, unless it is given up. */
+  /** The body's bytes; rejects when the budget gives the upload up. */
   const readBytes = async ({ request, address }: Sender): Promise<Uint8Array> => {
     const declared = checkDeclaredSize(request);
     const whole = !request.body || (declared !== null && declared <= LIMITS.body_whole_bytes);
@@ -67,7 +67,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     }
   };
 
-  /** Only a stream tells what has come of a body so far. */
+  /** Reads as a stream, so that the budget sees how much has arrived. */
   const readChunks = async (
     body: ReadableStream<Uint8Array>,
     upload: Upload,
@@ -75,7 +75,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of body) {
-      // It was given up, and nobody takes it any more.
+      // The budget gave it up: nobody reads it any more.
       if (upload.ended) break;
       size += chunk.length;
       if (size > LIMITS.body_bytes) fail("body_too_large");

@@ -1,4 +1,4 @@
-/** Makes the context of a request: who calls, from where, and until when. */
+/** Makes the context of a request's calls: the caller, the host name, and what effects they have. */
 
 import type { Context, Services } from "../../routers/context.ts";
 import type { KeyUsage } from "../auth/authenticate.ts";
@@ -16,7 +16,7 @@ interface ContextOptions {
   readonly recordUse: (usage: KeyUsage, host: string | null) => Promise<void> | undefined;
 }
 
-/** A context whose `once` and `batch` the surface sets, where there are any, and what it rejects. */
+/** A context in which the surface may still set `once`, `batch` and `rejected`. */
 export interface RequestContext extends Context {
   once: IdempotentRequest | null;
   rejected: FieldReasons | null;
@@ -29,8 +29,8 @@ export type CreateContext = ReturnType<typeof createContextFactory>;
 
 export function createContextFactory({ services, isForeign, recordUse }: ContextOptions) {
   /**
-   * `open` leaves a credential that is sent unread. `recall`: what is remembered of it will do, as the
-   * outcome of the call is confirmed (`RequestScope.confirm`).
+   * `open`: a public route, on which any credential is ignored. `recall`: what this process remembers
+   * of the credential will do, as the outcome of the call is confirmed (`RequestScope.confirm`).
    */
   return async (
     scope: RequestScope,

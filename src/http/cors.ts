@@ -3,7 +3,7 @@
 import type { Route } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
 
-/** What clients send, besides what a page may always send. */
+/** Request headers that a page may send, beyond the safelisted ones. */
 const REQUEST_HEADERS = [
   "authorization",
   "content-type",
@@ -17,7 +17,7 @@ const REQUEST_HEADERS = [
   "trpc-accept",
 ].join(", ");
 
-/** What a page may read of an answer, besides what it may always read. */
+/** Response headers that a page may read, beyond the safelisted ones. */
 const RESPONSE_HEADERS = [
   "retry-after",
   "ratelimit",
@@ -27,7 +27,7 @@ const RESPONSE_HEADERS = [
   "www-authenticate",
 ].join(", ");
 
-/** Seconds that a browser may remember the answer to a preflight. */
+/** Seconds for which a browser may cache a preflight. */
 const MAX_AGE = 7_200;
 
 export type Cors = ReturnType<typeof createCors>;

@@ -1,12 +1,12 @@
-/** gzip: of an answer that is another each time, and whether a request takes it. */
+/** gzip for answers that are made on each request. */
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
-/** An `Accept-Encoding` that takes it. */
+/** Matches an `Accept-Encoding` that accepts gzip. */
 export const TAKES_GZIP = /\bgzip\b(?! *; *q=0(\.0*)?(,|$))/i;
 
-/** Bytes from which on it pays. */
+/** Smaller bodies, in bytes, are sent as they are. */
 const WORTH = 1_000;
 
 export const compressGzip = promisify(gzip);

@@ -20,7 +20,7 @@ interface Sent {
 
 const HEADER = "idempotency-key";
 
-/** Why the header cannot be used; nothing when it can, or is not there. */
+/** Why the header is invalid; empty when it is valid or absent. */
 export function keyFault({ headers }: Request): Record<string, string> {
   const length = headers.get(HEADER)?.length;
   if (length === undefined || (length > 0 && length <= LIMITS.idempotency_key)) return {};
@@ -42,7 +42,7 @@ export function idempotentRequestOf(
   let digest: string | undefined;
   return {
     id: signer.sign("idempotency key", id),
-    // Asked for by the procedure, so only of a body that its schema has accepted.
+    // Read by the procedure, so only after its schema has accepted the body.
     get body() {
       digest ??= signer.sign("idempotent body", JSON.stringify(body(), inOrder));
       return digest;
@@ -76,7 +76,7 @@ export async function takeIdempotencyKey(
   try {
     input = await call.getRawInput();
   } catch {
-    // What is no JSON is refused for that first (docs/interface.md 9.4.1).
+    // A body that is not JSON is refused for that first (docs/interface.md 9.4.1).
     return;
   }
   const batched = { idempotency_key: "is for one call, not for a batch" };
@@ -87,7 +87,7 @@ export async function takeIdempotencyKey(
   }
   const { caller } = ctx;
   const path = `/trpc/${call.path}`;
-  // How long to wait is no part of what is done: on REST it is not in the body.
+  // `wait` changes nothing about what is done; on REST it is not in the body either.
   const body = () => (isObject(input) ? omit(input, meta?.query ?? []) : input);
   ctx.once = idempotentRequestOf(request, { caller, method, path, params: {}, body }, signer);
 }

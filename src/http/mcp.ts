@@ -65,7 +65,7 @@ export function createMcp(options: McpOptions): Handler {
     const id = call.modern ? null : cancelId(request, body.id);
     if (id === null) return transport.serve(servers.create(call), body, request);
     const stop = () => void transport.close();
-    // Of two requests with one id, the later one.
+    // Two requests with one id: only the later one can be cancelled.
     const done = () => running.get(id) === stop && running.delete(id);
     running.set(id, stop);
     try {
@@ -112,7 +112,7 @@ export function createMcp(options: McpOptions): Handler {
     scope: RequestScope,
   ) => {
     const answer = await (message.checked ? exchange : handleBySdk)(call, body, scope.request);
-    // Its client went, or cancelled it: then it takes an empty 202 for the end without a complaint.
+    // The client left, or cancelled: an empty 202 ends the exchange without an error.
     if (answer === null) return new Response(null, { status: 202, headers: headersOf(scope) });
     if (!(answer instanceof Response)) return render(call, answer, scope);
     // The SDK took it for a notification, so it is no request.
@@ -124,7 +124,7 @@ export function createMcp(options: McpOptions): Handler {
     return measured(answer, scope);
   };
 
-  /** Reads the text of a body, which need not be any, as the message of a key. */
+  /** Parses a body as a key's message; the text may be a refusal instead. */
   const read = (text: string | ServiceError, headers: Headers, key_id: string) => {
     try {
       if (typeof text !== "string") throw text;
@@ -144,9 +144,9 @@ export function createMcp(options: McpOptions): Handler {
     const refused_early = scope.refuseExhausted();
     if (refused_early) await refused_early;
     const charged = scope.chargeLargeBody();
-    // Of nobody, or of a key above its limit, it is not read: the message is refused for that.
+    // Without a credential, or above the key's limit, it is not read: the message is refused for that.
     const unread = charged !== undefined && (await charged);
-    // Text that is none is refused only after the credential (docs/interface.md 9.4.2).
+    // A body that is not UTF-8 is refused only after the credential (docs/interface.md 9.4.2).
     const text = unread
       ? ""
       : await bodies.readText(scope).catch((error: unknown) => {
@@ -189,7 +189,7 @@ export function createMcp(options: McpOptions): Handler {
       await recorded;
       return new Response(null, { status: 202, headers: headersOf(scope) });
     }
-    // The request has been charged, and it is entered below by the name that MCP has for it.
+    // The request is charged above, and logged below under its MCP name.
     const part = { ...scope, charge() {}, ended() {} };
     const call: McpCall = {
       ...message,
@@ -206,12 +206,12 @@ export function createMcp(options: McpOptions): Handler {
       // At 400 the SDK checked no more than the message's form.
       enter(response.status === 400 ? REFUSED : actionOf(call, servers, tools), call.error);
     };
-    // A stream goes on after this.
+    // A streamed answer ends after this.
     void (call.work ?? Promise.resolve()).then(settled, settled);
     return response;
   };
 
-  /** The person sees that their agent is refused: the address is likely the wrong one. */
+  /** Logs the refusal, so that the person sees why their agent fails: likely a wrong address. */
   async function refuseSource(error: ServiceError, scope: RequestScope): Promise<never> {
     const ctx = await createContext(scope, null, false).catch(() => null);
     if (ctx?.caller?.kind === "key") {
@@ -229,7 +229,7 @@ export function createMcp(options: McpOptions): Handler {
   }
 }
 
-/** A request of a session, by which a later notification can name it; null without a session. */
+/** Identifies a request of a session for a later cancel notification; null without a session. */
 function cancelId({ headers }: Request, request_id: unknown): string | null {
   const session = headers.get("mcp-session-id");
   return session && JSON.stringify([session, request_id]);
@@ -239,7 +239,7 @@ function isJson({ headers }: Response): boolean {
   return headers.get("content-type")?.startsWith("application/json") ?? false;
 }
 
-/** The id of a request that was refused, where it can be read and is short enough to be repeated. */
+/** The id of a refused request, or null if it is unreadable or too long to repeat. */
 function idOf(body: unknown): unknown {
   const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
   if (typeof id === "string") return id.length > LIMITS.rpc_text ? null : id;
@@ -250,7 +250,7 @@ function headersOf(scope: RequestScope): Record<string, string> {
   return { "cache-control": "no-store", ...API_SECURITY, ...scope.quota()?.headers };
 }
 
-/** A JSON-RPC error in answer to a message that got no further. */
+/** The JSON-RPC error for a message that no handler saw. */
 function refused(status: number, id: unknown, error: object, scope: RequestScope): Response {
   return json({ jsonrpc: "2.0", id, error }, status, scope);
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 
 /** Decodes the values of one query field. */
 export interface Decoder {
-  /** Text to the native value; text that is none stays as it is, for the schema to refuse. */
+  /** Decodes text to the native value; other text stays as it is, and the schema refuses it. */
   readonly decode: (text: string) => unknown;
   /** True: a list, whose parameter may be repeated; its values are joined (docs/interface.md 1.5.1). */
   readonly repeats: boolean;
@@ -33,7 +33,7 @@ export function decoderOf(schema: z.ZodType): Decoder {
   throw new Error("a query field must be a string, an integer, a boolean or a list");
 }
 
-/** Puts the known parameters into `data`; one that takes one value and is given twice goes into `rejected`. */
+/** Copies known parameters into `data`; a repeated one that is no list goes into `rejected`. */
 export function readQuery(
   url: string,
   decoders: ReadonlyMap<string, Decoder>,

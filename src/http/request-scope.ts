@@ -1,4 +1,4 @@
-/** One request from its arrival to its answer: who calls, and what limit it counts to. */
+/** One request from its arrival to its answer: its caller, its limits, its entry in the log. */
 
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
 import {
@@ -29,7 +29,7 @@ const nothing = (): void => {};
 
 export interface RequestScope extends CallScope {
   readonly request: Request;
-  /** When it came, on the clock that is never set ({@link Clock.elapsed}). */
+  /** When it arrived, by the monotonic clock ({@link Clock.elapsed}). */
   readonly started: number;
   /** Looks up the credential that was sent. */
   authenticate(): Promise<Authenticated | null>;
@@ -78,21 +78,21 @@ export interface RequestScope extends CallScope {
   /** As {@link refusal}, once {@link authenticate} has been called. */
   refusalNow(error: ServiceError): ServiceError;
   /**
-   * Its body of so many bytes was read: from now on the time counts for {@link within}, and one
+   * Call when its body of so many bytes was read: the time of {@link within} runs from here, and one
    * without a declared length is charged for.
    */
   bodyArrived(bytes: number): void;
-  /** What the answer tells of its limit; null when there is none. */
+  /** The rate limit for the answer's headers; null when none applies. */
   quota(): Quota | null;
-  /** Charges the caller for an answer of so many bytes, which the answer's own headers then show. */
+  /** Charges the caller for an answer of this many bytes; its own headers include the charge. */
   spend(bytes: number): void;
   /** Throws `429 rate_limited` while the caller leaves too many large answers unread. */
   admitLarge(): void;
   /** The body of a large answer, counted until it was sent. */
   body(bytes: Uint8Array<ArrayBuffer>): AnswerBody;
-  /** As {@link body}, for one that comes bit by bit; {@link spend} is called for each bit. */
+  /** As {@link body}, for a streamed answer; calls {@link spend} for each chunk. */
   relay(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
-  /** As for any surface; `mcp` stands for the one that has clients. */
+  /** As for any surface; `mcp` is set on the surface whose clients name themselves. */
   ended(call: EndedCall, mcp?: { readonly client: ClientInfo | null }): void;
 }
 
@@ -102,11 +102,11 @@ interface RequestScopeOptions {
   readonly addresses: Addresses;
   readonly unsent: Unsent;
   readonly clock: Clock;
-  /** Takes note that a request asked to wait. */
+  /** Marks a request as one that asked to wait. */
   readonly waits: (request: Request) => void;
   readonly deadlines: Deadlines;
   readonly heavy_work: HeavyWork;
-  /** Takes an entry of the activity log. */
+  /** Queues an entry of the activity log. */
   readonly record: (request: KeyRequest) => void;
   /** Accounts that the address made within the hour, and when it made the first and the last. */
   readonly creationsOf: (address: string) => Promise<Creations>;
@@ -136,14 +136,14 @@ export function createRequestScopes({
   return (request: Request): RequestScope => {
     const started = clock.elapsed();
     const at = clock.now();
-    /** When the request was there in full. */
+    /** When the whole request had arrived. */
     let arrived = deadlines.now();
     /** Undefined until it was looked up. */
     let caller: Caller | null | undefined;
     let quota: Quota | null = null;
-    /** Stands for it when the request is refused: of the accounts only those that were made count. */
+    /** The quota to show if the request is refused: only accounts that were made count. */
     let unspent: Quota | null = null;
-    /** Why it was refused for its address, which then is charged no more. */
+    /** The refusal for its address, which is then not charged again. */
     let exhausted: ServiceError | undefined;
     /** What {@link RequestScope.chargeLargeBody} found: whether the caller is charged already, or refused. */
     let charged_ahead = false;
@@ -170,7 +170,7 @@ export function createRequestScopes({
       return found;
     };
 
-    /** Throws what the address's limit says of one more call. */
+    /** Charges the address one call; throws `429 rate_limited` when it has none left. */
     const refuseAddress = (name: AddressLimit = "address"): void => {
       caller = null;
       try {
@@ -185,7 +185,7 @@ export function createRequestScopes({
     const refusalNow = (error: ServiceError): ServiceError => {
       if (exhausted) return exhausted;
       quota = unspent ?? quota;
-      // A fault of ours is no refusal.
+      // An error of the server is not charged.
       if (caller || caller === undefined || error.status >= 500) return error;
       try {
         const left = limiter.address("address", address());
@@ -198,7 +198,7 @@ export function createRequestScopes({
       }
     };
 
-    /** Whose answers these are. */
+    /** The caller whose unread answers are counted. */
     const reader = () => caller ?? null;
 
     const spend = (bytes: number): void => {
@@ -266,7 +266,7 @@ export function createRequestScopes({
 
       async refusal(error) {
         if (!limiter.on || error.status >= 500) return error;
-        // A store that is away cannot tell whose it is: then nobody is charged.
+        // Without the store the caller is unknown: then nobody is charged.
         if (caller === undefined) await authenticate().catch(() => null);
         return refusalNow(error);
       },

@@ -8,7 +8,7 @@ import { API_SECURITY } from "./security.ts";
 import type { AnswerBody } from "./unsent-answers.ts";
 
 const EMPTY_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
-/** Of every JSON body, never to be stored by a cache. */
+/** Headers of every JSON body; no cache may store it. */
 export const JSON_HEADERS = { "content-type": "application/json", ...EMPTY_HEADERS };
 
 /**
@@ -31,11 +31,11 @@ function headersOf(quota: Quota | null) {
   return found;
 }
 
-/** UTF-16 units of a text that is no large answer, whatever its characters are. */
+/** A text of at most this many UTF-16 units is no large answer, whatever its characters. */
 const SMALL_UNITS = Math.floor(LIMITS.answer_free_bytes / 3);
 
 interface AnswerOptions {
-  /** True: nothing was done that the client has to hear of, so a large answer may still be refused. */
+  /** True: the request changed nothing, so a large answer may still be refused. */
   readonly refusable?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function json(
   return new Response(body, { status, headers: headersOf(scope.quota()).json });
 }
 
-/** The body of a text that may be large, after what it costs was charged. */
+/** Charges for a text that may be large, and gives its body. */
 function large(text: string, scope: RequestScope, refusable: boolean): AnswerBody {
   const length = Buffer.byteLength(text);
   if (length <= LIMITS.answer_free_bytes) return text;
@@ -66,7 +66,7 @@ function large(text: string, scope: RequestScope, refusable: boolean): AnswerBod
   return scope.body(Buffer.from(text));
 }
 
-/** An answer that a library made, charged and counted like our own; one that streams, bit by bit. */
+/** A library's answer, charged and counted like our own; a streamed one by chunk. */
 export async function measured(response: Response, scope: RequestScope): Promise<Response> {
   const { status, headers, body } = response;
   const type = headers.get("content-type") ?? "";

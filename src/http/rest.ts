@@ -66,7 +66,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const { shape } = procedure.input as z.ZodObject;
     const in_path = getPathParameters(path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
-    // A DELETE has a body where its path does not say everything; elsewhere one is not read.
+    // A DELETE has a body if its path does not hold all its fields; otherwise none is read.
     const has_body = method !== "GET" && (method !== "DELETE" || rest.length > 0);
     const in_query = new Set(has_body ? (query ?? []) : rest);
     const decoders = new Map(
@@ -74,7 +74,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     );
     const changes = procedure.type === "mutation";
     const call = execute(procedure);
-    // What a read took out of an inbox is not lost for the size of the answer.
+    // A read that takes items out of an inbox must not lose them by a refused answer.
     const refusable = method === "GET" && takes !== true;
     // A page takes long compared with a round trip.
     const may_recall = method === "GET" && access !== "none" && pages !== true;
@@ -179,7 +179,7 @@ function dispatch(
   });
 }
 
-/** The response of an error; one nobody expected is logged, without its message. */
+/** Renders an error as a response; an unexpected one is logged, without its message. */
 export function renderError(
   thrown: unknown,
   log: Log,
@@ -187,13 +187,13 @@ export function renderError(
   headers: Record<string, string> = {},
 ): Response {
   const error = toServiceError(thrown);
-  // Nobody is left to read it.
+  // No client is left to read it.
   if (rootCause(error) instanceof ClientGone) return new Response(null, { status: 499 });
   if (error.code === "internal") logInternal(error, log, route);
   return problem(error, headers);
 }
 
-/** The response of whatever a request ended with, charged to its address if it is nobody's. */
+/** Renders what a request threw; a refusal without a valid credential is charged to its address. */
 export async function refuse(
   thrown: unknown,
   scope: RequestScope,
@@ -205,12 +205,12 @@ export async function refuse(
   return renderError(error, log, route, { ...scope.quota()?.headers, ...headers });
 }
 
-/** Tells the log of an error nobody expected, without its message. */
+/** Logs an unexpected error, without its message. */
 export function logInternal(error: ServiceError, log: Log, route: string): void {
   log.error("internal error", { route, ...describeError(rootCause(error)) });
 }
 
-/** tRPC wraps what a procedure threw; the log wants the error itself. */
+/** The error itself, out of the wrappers that tRPC puts around it. */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
 }

@@ -1,18 +1,18 @@
-/** The headers that keep a browser from doing more with an answer than it is meant for. */
+/** Security headers: they keep a browser from using an answer as anything else. */
 
-/** Of every answer that is no page, also of what pages load: by itself it shows and runs nothing. */
+/** For every answer but pages, assets included: on its own it shows and runs nothing. */
 export const API_SECURITY = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-  // Not in the way of CORS_ORIGINS: it is about embedding without asking, which CORS never is.
+  // Compatible with CORS_ORIGINS: it forbids embedding without CORS only.
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 } as const;
 
-/** What a page has no use for. */
+/** Browser features that no page uses. */
 const UNUSED = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
 
-/** Of a page with this policy. */
+/** Headers of a page with this content security policy. */
 const pageSecurity = (policy: string) => ({
   ...API_SECURITY,
   "content-security-policy": policy,
@@ -22,18 +22,18 @@ const pageSecurity = (policy: string) => ({
 
 const NOTHING_ELSE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Of the web pages: all that they load is of their own server, and no script is in the document. */
+/** For the web pages: they load from their own server only, and have no inline script. */
 export const PAGE_SECURITY = pageSecurity(
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; manifest-src 'self'; worker-src 'self'; ${NOTHING_ELSE}`,
 );
 
-/** Of the service worker, which fetches what it keeps: its policy is its own, not the page's. */
+/** For the service worker, which fetches what it caches; the page's policy does not apply to it. */
 export const WORKER_SECURITY = {
   ...API_SECURITY,
   "content-security-policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
 } as const;
 
-/** Of `/docs`, which has no fonts, manifest or worker. */
+/** For `/docs`, which has no fonts, manifest or worker. */
 export const DOCS_SECURITY = pageSecurity(
   `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; ${NOTHING_ELSE}`,
 );
@@ -43,7 +43,7 @@ export const PROBLEM_SECURITY = pageSecurity(
   `default-src 'none'; style-src 'self'; img-src 'self' data:; ${NOTHING_ELSE}`,
 );
 
-/** Seconds that a browser remembers to come by https alone. */
+/** Seconds for which a browser uses https only. */
 const HSTS_AGE = 31_536_000;
 
 /** Sent by a server whose `PUBLIC_URL` is https. */

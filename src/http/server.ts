@@ -16,9 +16,9 @@ interface ServerOptions {
   /** 0 picks a free one. */
   readonly port: number;
   readonly routes: Readonly<Record<string, Route>>;
-  /** Gets the path with its query too: the URL's host is what the client sent, and may be none. */
+  /** Gets the path with its query as well, since the host of `request.url` may be invalid. */
   readonly trpc: (scope: RequestScope, path: string) => Promise<Response>;
-  /** Names of the procedures there: each is a route of its own to the meter. */
+  /** Names of the procedures at `/trpc`: each is a route of its own in the metrics. */
   readonly procedures: readonly string[];
   /** The same for the admin's procedures; null while there is no admin. */
   readonly adminTrpc: ServerOptions["trpc"] | null;
@@ -37,14 +37,14 @@ interface ServerOptions {
  */
 const IDLE_TIMEOUT = LIMITS.wait_max + 10;
 
-/** Stands for every path that is none, since a client may send any. */
+/** Label of every unknown path, since a client may send any. */
 const NO_ROUTE = "unknown";
 
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
   const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, https, log } = options;
   const turns = createTurnLimit();
-  /** Every route, behind the one check of a request's form. */
+  /** Wraps a route in the check of the request's form. */
   const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
     const handle: Route<R> = (request) => {
       const fault = options.checkForm(request, path);
@@ -74,7 +74,7 @@ export function startServer(options: ServerOptions) {
   const calls = new Map(
     options.procedures.map((name) => [name, meter.wrap(`/trpc/${name}`, call)]),
   );
-  // Several calls in one request, and names that are none.
+  // Batches, and names of no procedure.
   const other_calls = meter.wrap("/trpc", call);
   const unknown = async () => fail("unknown_path");
   const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown));
@@ -86,7 +86,7 @@ export function startServer(options: ServerOptions) {
     hostname,
     port,
     idleTimeout: IDLE_TIMEOUT,
-    // Without a limit of Bun's, whose answer has no body: ours is checked before a body is read.
+    // Bun's own 413 has no body, so our limit is checked before a body is read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
     // Bun would otherwise let a second server take the same port and share its requests.
@@ -116,7 +116,7 @@ function withHsts<R extends Request>(route: Route<R>): Route<R> {
   };
 }
 
-/** What follows the host, which need not be valid. */
+/** Path and query of a URL, whose host may be invalid. */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   return start < 0 ? "/" : url.slice(start);

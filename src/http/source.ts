@@ -1,4 +1,4 @@
-/** Where a request comes from: which web pages it may come from, and whether it names this server. */
+/** Checks `Origin` and `Host`: which web pages may call, and whether the request names this server. */
 
 import { isIP } from "node:net";
 import { ServiceError } from "../errors.ts";
@@ -29,7 +29,7 @@ export function createSourceCheck({ public_url, origins }: SourceOptions) {
       const host = headers.get("host") ?? "";
       if (origin === `http://${host}` || origin === `https://${host}`) return false;
       const sent = URL.parse(origin);
-      // A browser sends the origin alone, in the form in which URLs write it.
+      // A browser sends the origin alone, in serialized form.
       if (sent?.origin !== origin || !/^https?:$/.test(sent.protocol)) return true;
       return sent.host !== publicUrl().host && sent.host !== hostOf(host, sent.protocol);
     },
@@ -60,13 +60,13 @@ const isLoopback = (host: string): boolean =>
 
 const NO_HOST = /[/?#@\\\s]/;
 
-/** A host without its port, as URLs write it; empty for what is none. */
+/** A host without its port, in serialized form; empty if it is invalid. */
 function hostnameOf(host: string): string {
   if (NO_HOST.test(host)) return "";
   return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "") ?? "";
 }
 
-/** A host with its port unless that is the scheme's own, as URLs write it; null for what is none. */
+/** A host with any non-default port, in serialized form; null if it is invalid. */
 function hostOf(host: string, protocol: string): string | null {
   return NO_HOST.test(host) ? null : (URL.parse(`${protocol}//${host}`)?.host ?? null);
 }

@@ -19,7 +19,7 @@ interface StreamOptions {
 const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
-  // A proxy that collects the response would hold events back.
+  // Without it, a buffering proxy holds events back.
   "x-accel-buffering": "no",
   ...API_SECURITY,
 };
@@ -51,7 +51,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
     hurry: () => void,
   ): Stream => {
     const { account_id } = caller;
-    /** When something was sent last, on the clock that is never set. */
+    /** When something was sent last, by the monotonic clock. */
     let last_at = clock.elapsed();
     let ended = false;
     let cancel_ping: Cancel = () => {};
@@ -86,7 +86,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
       else if (free <= 0) cancel_check ??= clock.after(LIMITS.stream_catch_up, check);
     };
 
-    /** The reader is too slow: lets go of the socket soon, whatever it still has to take. */
+    /** For a reader that is too slow: drops the connection soon, with whatever is unsent. */
     const cut = () => {
       hurry();
       end();

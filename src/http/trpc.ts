@@ -23,10 +23,10 @@ interface TrpcOptions {
   /** The path that the names of procedures follow. */
   readonly endpoint: "/trpc" | "/admin/trpc";
   readonly router: AnyTRPCRouter;
-  /** What the router's procedures get; of an account or a key it is the context of a request. */
+  /** The context of the router's procedures. */
   readonly createContext: (scope: RequestScope) => Promise<RequestContext | AdminContext>;
   readonly bodies: Bodies;
-  /** Makes the digests of an `Idempotency-Key`; null where no procedure takes one. */
+  /** Signs digests of an `Idempotency-Key`; null where no procedure accepts one. */
   readonly signer: Signer | null;
   readonly log: Log;
 }
@@ -35,7 +35,7 @@ interface TrpcOptions {
 export function createTrpcHandler(options: TrpcOptions) {
   const { endpoint, router, createContext, bodies, signer, log } = options;
   let turn = Promise.resolve();
-  /** Batches begin one in each turn of the event loop, since the calls of one take milliseconds. */
+  /** One batch starts in each turn of the event loop, since its calls take milliseconds. */
   const nextTurn = (): Promise<void> => {
     turn = turn.then(() => new Promise((next) => setImmediate(next)));
     return turn;
@@ -76,12 +76,12 @@ export function createTrpcHandler(options: TrpcOptions) {
     });
     const nesting = nestingOf(typeof sent === "string" ? sent : inputOf(path));
     const too_deep = nesting === "deep";
-    // What nests so deep is kept from the parser: a text as short gives the same refusal.
+    // Input that nests too deep never reaches the parser: a short text gives the same refusal.
     const body = nesting === "shallow" ? sent : too_deep ? "{}" : "{";
     if (namesOf(path, endpoint).length > 1) await nextTurn();
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
-    // Before any call, so that it is known whose each refused one is.
+    // Before any call, so that the caller of a refused one is known.
     const context = await createContext(scope).catch(toServiceError);
     if (too_deep && "rejected" in context) context.rejected = { body: TOO_DEEP_REASON };
     const answer = await fetchRequestHandler({
@@ -115,7 +115,7 @@ export function createTrpcHandler(options: TrpcOptions) {
         const whole = name === undefined && toServiceError(error).code === "invalid_fields";
         const refused = whole ? refuseBatch(scope, context) : toServiceError(error);
         const shown = scope.refusalNow(refused);
-        // What tRPC renders is this very object, and there is no other place to change it.
+        // tRPC renders this object, so the only way to change the answer is to change it in place.
         if (error.cause !== shown) {
           Object.assign(error, toTrpcError(shown));
           error.message = shown.message;
@@ -165,10 +165,10 @@ function namesOf(path: string, endpoint: string): string[] {
   return names.split(",");
 }
 
-/** Stands for a name that is no procedure; it is none either. */
+/** Replaces a name of no procedure; no procedure has this name. */
 const UNKNOWN = "unknown";
 
-/** The path without names that are no procedures: tRPC repeats names in its errors, however long. */
+/** The path with unknown names replaced: tRPC repeats names in its errors, however long. */
 function hideUnknown(path: string, endpoint: string, isKnown: (name: string) => boolean): string {
   const start = endpoint.length + 1;
   const question = path.indexOf("?");
@@ -177,7 +177,7 @@ function hideUnknown(path: string, endpoint: string, isKnown: (name: string) => 
   if (isKnown(sent)) return path;
   const query = path.slice(end);
   const called = decode(sent)?.replace(/\/$/, "");
-  // It refuses this one as a whole.
+  // tRPC refuses it as a whole.
   if (called === undefined) return path;
   const batch = new URLSearchParams(query).get("batch") === "1";
   const names = (batch ? called.split(",") : [called]).map((name) =>

@@ -6,7 +6,7 @@ import { DESCRIPTORS } from "../limits.ts";
 import type { Log, LogFields } from "../log.ts";
 import type { Metric } from "./metrics.ts";
 
-/** What the watch needs of the system and of the event loop. */
+/** The watch's port to the system and the event loop. */
 export interface DescriptorSystem {
   /** Whether one more descriptor can be opened now. */
   available(): boolean;
@@ -80,7 +80,7 @@ export function createDescriptorWatch({ clock, system, usage, log }: DescriptorO
   return { metrics, start: watch, stop: (): void => cancel() };
 }
 
-/** The real one. A failure to open that has another cause than a limit is no shortage. */
+/** The real system. A failure to open for a reason other than a limit is no shortage. */
 export const descriptorSystem: DescriptorSystem = {
   available() {
     try {

@@ -1,4 +1,4 @@
-/** Metrics in the text format of Prometheus: counted where things happen, read when they are asked for. */
+/** Metrics in the text format of Prometheus: counted as things happen, read on each scrape. */
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -11,7 +11,7 @@ interface Named {
   readonly help: string;
 }
 
-/** What a metric is now; null while that cannot be told. */
+/** The current value of a metric; null while it is unknown. */
 type Reading<Value> = Value | readonly Sample<Value>[] | null;
 
 export type Metric = Named &
@@ -28,12 +28,12 @@ export interface Histogram {
   observe(value: number): void;
   /** Upper bounds, each inclusive. */
   readonly bounds: readonly number[];
-  /** Values in each bucket alone; the last one has those beyond every bound. */
+  /** Number of values in each bucket, not cumulative; the last is beyond every bound. */
   readonly counts: readonly number[];
   sum(): number;
 }
 
-/** `bounds` grow; a value beyond the last one counts too. */
+/** `bounds` ascend; larger values count in one more bucket. */
 export function createHistogram(bounds: readonly number[]): Histogram {
   const counts = new Array<number>(bounds.length + 1).fill(0);
   let sum = 0;
@@ -53,7 +53,7 @@ export function createHistogram(bounds: readonly number[]): Histogram {
 export function createMetrics() {
   const metrics = new Map<string, Metric>();
   return {
-    /** Adds metrics; a name can be taken once. */
+    /** Adds metrics; throws when a name is taken. */
     add(...more: readonly Metric[]): void {
       for (const metric of more) {
         if (metrics.has(metric.name)) throw new Error(`two metrics ${metric.name}`);

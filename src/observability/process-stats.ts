@@ -1,4 +1,4 @@
-/** What the operating system and the event loop say of this process. */
+/** Figures of this process from the operating system and its event loop. */
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { Cancel, Clock } from "../clock.ts";
@@ -17,7 +17,7 @@ export interface ProcessStats {
   readonly cpu_system: number;
   readonly resident_bytes: number;
   readonly heap_bytes: number;
-  /** Files and sockets that are open, and how many may be; null where the system does not tell. */
+  /** Open files and sockets, and their limit; null where the system does not say. */
   readonly open_fds: number | null;
   readonly max_fds: number | null;
   /** Seconds by which timers of the last minute came late. */
@@ -26,7 +26,7 @@ export interface ProcessStats {
 
 export function createProcessStats(clock: Clock) {
   const started_at = clock.now() - process.uptime();
-  // Bun's own monitorEventLoopDelay does not see a loop that is blocked.
+  // Bun's own monitorEventLoopDelay does not notice a blocked loop.
   const late = new Float64Array(SAMPLES);
   let samples = 0;
   let cancel: Cancel = () => {};
@@ -66,7 +66,7 @@ export function createProcessStats(clock: Clock) {
     start: sample,
     stop: (): void => cancel(),
 
-    /** The same object for a second, so that whoever needs several of its figures can ask for each. */
+    /** The same object for a second, so that callers may read one figure at a time. */
     read(): ProcessStats {
       const now = clock.elapsed();
       if (!kept || now >= kept.until) kept = { until: now + CACHE_TTL, stats: readNow() };
@@ -75,7 +75,7 @@ export function createProcessStats(clock: Clock) {
   };
 }
 
-/** The size of the folder is their number since Linux 6.2, and asking for it needs none. */
+/** Since Linux 6.2 the folder's size is their number, which needs no descriptor to read. */
 const countOpenFds = () =>
   orNull(() => statSync("/proc/self/fd").size || readdirSync("/proc/self/fd").length);
 

@@ -1,4 +1,4 @@
-/** Measures every request: how many, how they ended and how long they took, by the route's template. */
+/** Measures every request by the route's template: number, status and duration. */
 
 import type { Clock } from "../clock.ts";
 import { createHistogram, type Histogram, type Metric, type Sample } from "./metrics.ts";
@@ -11,15 +11,15 @@ interface RequestMetricsOptions {
 
 /** Seconds of a request that did not ask to wait. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
-/** Seconds of one that did: up to `LIMITS.wait_max`, and what it takes besides. */
+/** Seconds of a request that did: up to `LIMITS.wait_max`, and a little more. */
 const WAIT_BOUNDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 40, 50, 51] as const;
 
-/** A client may send any other one, and each would be a series of its own. */
+/** Any other method is counted as `other`: each would be a series of its own. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** What is known of one method of one route. */
+/** The figures of one method of one route. */
 interface Known {
-  /** Of those that did not ask to wait, and of those that did. */
+  /** Of requests that did not ask to wait, and of those that did. */
   readonly durations: Histogram;
   readonly waits: Histogram;
   readonly statuses: Map<number, number>;
@@ -114,7 +114,7 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
           if (counts) series.record(status, asked_to_wait ? null : seconds);
         };
         const answer = route(request);
-        // What is thrown here is answered by the server's own `error`.
+        // The server's `error` handler answers what is thrown here.
         answer.then(
           ({ status }) => done(status),
           () => done(500),
@@ -125,6 +125,6 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
   };
 }
 
-/** Nothing of a route on which there was none: most never wait. */
+/** No sample of an empty histogram: most routes never wait. */
 const ofAny = (histogram: Histogram): readonly Sample<Histogram>[] =>
   histogram.counts.some((count) => count > 0) ? [[{}, histogram]] : [];

@@ -55,7 +55,7 @@ interface MetricSources {
   };
 }
 
-/** Those of the store and the outbox are the same in every process; all others are this process's. */
+/** Metrics of the store and the outbox are the same in every process; the others are this process's. */
 export function createServiceMetrics(sources: MetricSources): readonly Metric[] {
   return [
     ...ofProcess(sources),
@@ -215,7 +215,7 @@ function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metri
     lane,
     environment: lane,
   });
-  /** A lane for which nothing waits has its 0 too, so that an alarm can go by it. */
+  /** An empty lane has a 0, so that alerts can use it. */
   const queues = async () => {
     const { queues } = await readings.pushes();
     if (queues === null) return [];

@@ -1,4 +1,4 @@
-/** The last three hours of this process, minute by minute, for the charts of whoever runs it. */
+/** The last three hours of this process by the minute, for the operator's charts. */
 
 import type { Cancel, Clock } from "../clock.ts";
 
@@ -19,11 +19,11 @@ interface Levels {
   readonly resident_bytes: number;
 }
 
-/** Figures that only grow. */
+/** Counters of this process. */
 interface Totals {
   /** Seconds of processor time. */
   readonly cpu: number;
-  /** Answers of the push service that took a push, and all others. */
+  /** Answers of the push service: accepted pushes, and all others. */
   readonly pushes_accepted: number;
   readonly pushes_failed: number;
 }
@@ -37,7 +37,7 @@ export interface StoreGauges {
   readonly pushes_queued: number | null;
 }
 
-/** One minute: of the levels what they were when it began, of the totals by what they grew. */
+/** One minute: gauges as of its beginning, counters by how much they grew. */
 export interface Minute extends Levels, Totals, StoreGauges {
   /** When it began. */
   readonly at: number;
@@ -118,7 +118,7 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
     },
     stop: (): void => cancel(),
 
-    /** Counts an answer; `seconds` is null where its duration says nothing of the server. */
+    /** Counts an answer; `seconds` is null for one that asked to wait. */
     record(status: number, seconds: number | null): void {
       const slot = current();
       slot.requests++;
@@ -137,11 +137,11 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
       const now = current().minute;
       const minutes: Minute[] = [];
       const end = { levels: levels(), totals: totals() };
-      // From the newest on, since what a total grew by is known from the minute after.
+      // From the newest back, since a counter's growth is known from the minute after.
       let after: Pick<Slot, "levels" | "totals"> = end;
       for (let minute = now; minute >= Math.max(first, now - KEPT + 1); minute--) {
         const slot = slots[minute % KEPT];
-        // A minute in which the machine slept has none of its own.
+        // A minute in which the machine slept has no slot.
         const own = slot?.minute === minute ? slot : undefined;
         minutes.push({
           at: minute * 60,
@@ -169,7 +169,7 @@ function grown(from: Totals, to: Totals): Totals {
   };
 }
 
-/** The end of the step in which so large a part is reached; null when nothing was counted. */
+/** The upper bound of the step that holds the quantile; null when nothing was counted. */
 function quantile(steps: Uint32Array, part: number): number | null {
   const total = steps.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;

@@ -5,41 +5,40 @@ import { Glob } from "bun";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Layer -> the layers it may import; itself and packages are free unless named below. */
+/**
+ * Layer -> the layers it may import, from the lowest up; itself, and packages that are not named below,
+ * are free. `x types`: its types only.
+ */
 const ALLOWED: Record<string, readonly string[]> = {
   leaf: [],
   model: ["leaf"],
-  db: ["model", "observability", "leaf"],
-  events: ["model", "observability", "leaf"],
   observability: ["model", "leaf"],
-  notify: ["model", "db", "observability", "leaf"],
-  services: ["model", "db", "events", "notify", "observability", "auth types", "leaf"],
-  auth: ["model", "db", "leaf"],
   rpc: ["model", "leaf"],
-  routers: ["rpc", "model", "services types", "leaf"],
-  mcp: ["routers", "rpc", "events", "model", "leaf"],
-  http: ["mcp", "routers", "rpc", "auth", "events", "observability", "model", "leaf"],
+  db: ["model", "observability", "leaf"],
+  events: ["model", "leaf"],
+  notify: ["model", "db", "observability", "leaf"],
+  auth: ["model", "db", "leaf"],
+  services: ["model", "db", "notify", "events types", "auth types", "observability", "leaf"],
   jobs: ["services types", "observability", "leaf"],
+  routers: ["rpc", "model", "services types", "leaf"],
+  mcp: ["routers types", "rpc", "model", "leaf"],
+  http: ["mcp", "routers", "rpc", "auth", "events types", "observability", "model", "leaf"],
   // Speaks to the server over HTTP alone.
   client: ["model types", "leaf types"],
   // Types alone of the server: what runs in the browser shares no code with it.
   web: ["client", "model types", "routers types"],
   root: [
-    ...[
-      "db",
-      "routers",
-      "rpc",
-      "auth",
-      "events",
-      "notify",
-      "observability",
-      "http",
-      "mcp",
-      "jobs",
-      "services",
-      "model",
-      "leaf",
-    ],
+    "db",
+    "routers",
+    "auth",
+    "events",
+    "notify",
+    "observability",
+    "http",
+    "mcp",
+    "jobs",
+    "services",
+    "leaf",
   ],
 };
 
