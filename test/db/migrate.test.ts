@@ -224,7 +224,7 @@ test("db/migrations holds what db/schema.ts says", async () => {
 
 test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
   const { url } = await createTestStore();
-  const expected = Object.values({ ...schema, ...notifySchema }).flatMap((table) => {
+  const expected = [...Object.values(schema), ...Object.values(notifySchema)].flatMap((table) => {
     if (!is(table, SQLiteTable)) return [];
     const { name, columns, indexes, primaryKeys } = getTableConfig(table);
     // A column's place in a primary key of several.
