@@ -23,7 +23,7 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
-import { qb, select, statement } from "../statement.ts";
+import { qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { taskColumns } from "../tasks.ts";
 import { deliveries, pushTargets } from "./schema.ts";
 import { targetOf } from "./targets.ts";
@@ -41,14 +41,14 @@ export const nextDue = statement(
     ),
     sql` union all `,
   )})`,
-  { gives: "row" },
+  { gives: rowOf<[due_ms: number | null]>() },
 );
 
 /** The leases on deliveries of `lane`, up to `limit` of them. */
 export const leasesOf = statement(
   sql`select distinct lease from pushes where environment = ${p("lane")} and lease is not null
     and expires_at > ${now} order by lease limit ${p("limit")}`,
-  { gives: "rows" },
+  { gives: rowsOf<[lease: string]>() },
 );
 
 const some = (where: SQL) =>
@@ -167,5 +167,5 @@ export const claimedDeliveries = select(
 export const pendingCounts = statement(
   sql`select task_id, count(*) from questions where task_id in (select value from json_each(${p("ids")}))
     and status = 'pending' and expires_at > ${now} group by task_id`,
-  { gives: "rows" },
+  { gives: rowsOf<[task_id: string, count: number]>() },
 );

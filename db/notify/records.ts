@@ -2,7 +2,7 @@
 
 import { desc, sql } from "drizzle-orm";
 import type { DeliveryRecord } from "../../src/model/notification.ts";
-import { qb, select, statement } from "../statement.ts";
+import { qb, rowsOf, select, statement } from "../statement.ts";
 import type { Store } from "../store.ts";
 import { deliveries, deliveryRecords } from "./schema.ts";
 
@@ -77,5 +77,5 @@ export const queuedDeliveries = statement(
   sql`select environment, count(*), min(created_at)
     from (select environment, created_at from pushes order by seq limit 10000)
     group by environment order by environment`,
-  { gives: "rows" },
+  { gives: rowsOf<[lane: string, rows: number, oldest_ms: number]>() },
 );

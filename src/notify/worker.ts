@@ -269,7 +269,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const ids_shown = JSON.stringify(shown.map(({ delivery }) => delivery.task_id));
     const count_pending = () => store.read(pendingCounts({ ids: ids_shown, now: clock.now() }));
     const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
-    const pending = new Map(counted as [string, number][]);
+    const pending = new Map(counted);
     for (const [i, one] of claimed.entries()) {
       launch(one, { pending, held_until });
       // A request takes its time to make: others get their turn between a few.
@@ -284,7 +284,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const rows = await store.read(leasesOf({ lane, now: clock.now(), limit: PUSH.leases }));
     // The moment after the read: a lease must not seem older than it is.
     next_look = clock.elapsed() + PUSH.poll_every;
-    lapsed = leases.lapsed(rows.map(([lease]) => lease as string));
+    lapsed = leases.lapsed(rows.map(([lease]) => lease));
   };
 
   const arm = (seconds: number) => {
@@ -300,7 +300,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
       if (stopping || state !== "open" || room <= 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
       const [row] = await store.read(nextDue({ lane }));
-      const due = row?.[0] === null || row === undefined ? null : (row[0] as number) / 1000;
+      const due_ms = row?.[0] ?? null;
+      const due = due_ms === null ? null : due_ms / 1000;
       const now = clock.now();
       const nothing = (due === null || due > now) && lapsed.length === 0;
       if (nothing || (await claim(Math.min(room, PUSH.claim))) === 0) {

@@ -35,11 +35,7 @@ export function createPushStatus({ store, health }: PushStatusDeps) {
       ]);
       return {
         lanes: health(),
-        queues: queues.map(([lane, rows, oldest]) => ({
-          lane: lane as string,
-          rows: rows as number,
-          oldest: (oldest as number) / 1000,
-        })),
+        queues: queues.map(([lane, rows, oldest_ms]) => ({ lane, rows, oldest: oldest_ms / 1000 })),
         records,
       };
     },
