@@ -67,12 +67,12 @@ export function useFigures(api: AdminApi, onRefused: () => void): Polled {
         else faults[name] = faultOf(result.reason);
       });
       if (Object.values(faults).some(({ code }) => code === "unauthorized")) return onRefused();
-      const all_failed = Object.keys(received).length === 0 ? Object.values(faults)[0]! : null;
+      const poll_fault = Object.keys(received).length === 0 ? Object.values(faults)[0]! : null;
       setPolled((before) => ({
         figures: { ...before.figures, ...received } as Figures,
-        faults: all_failed ? before.faults : faults,
-        fault: all_failed,
-        at: all_failed ? before.at : now(),
+        faults: poll_fault ? before.faults : faults,
+        fault: poll_fault,
+        at: poll_fault ? before.at : now(),
         answers: received.process
           ? [...before.answers, received.process as Answerer].slice(-REMEMBERED)
           : before.answers,

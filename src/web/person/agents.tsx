@@ -82,7 +82,7 @@ export function AgentsView() {
           Add one to get its key and setup instructions.
         </Empty>
       ) : offline ? (
-        <Empty icon={CloudOff} title="You're offline">
+        <Empty icon={CloudOff} title="Not connected">
           Agents will load once the server is reachable.
         </Empty>
       ) : (

@@ -35,7 +35,7 @@ export function QuestionsView() {
           <FirstAgent />
         </Empty>
       ) : offline ? (
-        <Empty icon={CloudOff} title="You're offline">
+        <Empty icon={CloudOff} title="Not connected">
           Questions will load once the server is reachable.
         </Empty>
       ) : (

@@ -86,7 +86,7 @@ export function TasksView() {
         <TaskList rows={rows} search={text} onToggle={toggle} />
       ) : !known ? (
         offline ? (
-          <Empty icon={CloudOff} title="You're offline">
+          <Empty icon={CloudOff} title="Not connected">
             Tasks will load once the server is reachable.
           </Empty>
         ) : (
