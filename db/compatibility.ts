@@ -4,17 +4,20 @@
  */
 
 import { OLDEST_COMPATIBLE, VERSION } from "../src/version.ts";
+import { storeFacts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { rowOf, statement } from "./statement.ts";
+import { qb, rowOf, select, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 const hasFacts = statement(
   sql`select 1 from sqlite_schema where type = 'table' and name = 'store_facts'`,
   { gives: rowOf<[1]>() },
 );
-const line = statement(sql`select value from store_facts where name = 'oldest_version'`, {
-  gives: rowOf<[oldest: string]>(),
-});
+const line = select(
+  qb.select({ oldest: storeFacts.value }).from(storeFacts),
+  sql`where name = 'oldest_version'`,
+  { one: true },
+);
 /** Inserts the line, or moves it from `seen`; changes nothing when another process moved it. */
 const moveLine = statement(
   sql`insert into store_facts (name, value) values ('oldest_version', ${p("next")})
@@ -31,7 +34,7 @@ const isOlder = (version: string, than: string) => Bun.semver.order(version, tha
 /** Throws {@link OutdatedError} when `version` may not use the store any more. Reads one row. */
 export async function assertCompatible(store: Store, version = VERSION): Promise<void> {
   const [row] = await store.read(line({}));
-  const oldest = row?.[0];
+  const oldest = row?.oldest;
   if (oldest === undefined || !isOlder(version, oldest)) return;
   throw new OutdatedError(`the store needs version ${oldest} or later, and this is ${version}`);
 }
@@ -45,7 +48,7 @@ export async function hasVersionLine(store: Store): Promise<boolean> {
 export async function raiseOldestVersion(store: Store, oldest = OLDEST_COMPATIBLE): Promise<void> {
   for (;;) {
     const [row] = await store.read(line({}));
-    const seen = row?.[0];
+    const seen = row?.oldest;
     if (seen !== undefined && !isOlder(seen, oldest)) return;
     await store.write([moveLine({ next: oldest, seen: seen ?? "" })]);
   }

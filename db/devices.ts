@@ -3,7 +3,7 @@
  * the lane that is its `apns_environment`; triggers make them targets (db/notify/schema.ts).
  */
 
-import { and, desc, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { accounts, devices } from "./schema.ts";
 import { insertWhere, qb, select, statement } from "./statement.ts";
@@ -64,16 +64,10 @@ export const releaseTokens = statement(
     where ${losing} and ${liveAccount}`,
 );
 
-const REPLACED = [
-  "platform",
-  "model",
-  "os_version",
-  "app_version",
-  "apns_environment",
-  "apns_token",
-  "push_to_start_token",
-  "widget_push_token",
-] as const;
+/** Every column but those that know the registration, and its time. */
+const REPLACED = Object.keys(getTableColumns(devices)).filter(
+  (name) => !["account_id", "id", "updated_at"].includes(name),
+);
 
 /**
  * Creates or replaces, unless the account is deleted. `updated_at` always grows, so that the oldest

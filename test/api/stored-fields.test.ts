@@ -1,0 +1,172 @@
+/**
+ * What a client sends in a field is what a later request reads. The fields are those of the routes,
+ * so that one that is added and forgotten anywhere between schema and store fails here.
+ */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { ask, createAgent, createPair, createTask, DEVICE, type Send } from "../support/client.ts";
+import { FIELDS } from "../support/fields.ts";
+import { BODY_ROUTES } from "../support/routes.ts";
+
+const app = await startTestApp();
+const { person, agent } = await createPair(app.url);
+const other = await createAgent(app.url, person, "other");
+const task = await createTask(agent.send);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Target {
+  /** Sends the fields for a resource of its own, and gives the request that reads it afterwards. */
+  readonly write: (fields: Fields) => Promise<() => Promise<Fields>>;
+  /** A body without the field that is tested. */
+  readonly body: Fields;
+  /** Values of fields that name something. */
+  readonly names?: Fields;
+  /** Fields that are read under another name or in another form. */
+  readonly readAs?: Readonly<Record<string, (resource: any) => unknown>>;
+}
+
+const read = async (send: Send, path: `/${string}`) => (await send(`GET ${path}`)).body;
+const expectOk = (answer: { readonly status: number; readonly body: any }) => {
+  expect([200, 201, 204], JSON.stringify(answer.body)).toContain(answer.status);
+  return answer.body;
+};
+const byId = (list: readonly any[], id: string) => list.find((one) => one.id === id);
+const keyOf = (id: string) => async () => byId((await read(person.send, "/v1/keys")).keys, id);
+
+/** By procedure; those of {@link UNREAD} aside, each route with a body stands here. */
+const TARGETS: Readonly<Record<string, Target>> = {
+  "accounts.update": {
+    body: { settings: { live_activities: true } },
+    async write(fields) {
+      expectOk(await person.send("PATCH /v1/account", fields));
+      return () => read(person.send, "/v1/account");
+    },
+  },
+  "devices.put": {
+    body: DEVICE,
+    async write(fields) {
+      const id = `dev_${crypto.randomUUID()}`;
+      const put = async (body: Fields) => {
+        expectOk(await person.send(`PUT /v1/devices/${id}`, body));
+        const { updated_at, ...device } = byId(
+          (await read(person.send, "/v1/devices")).devices,
+          id,
+        );
+        return device;
+      };
+      const made = await put(fields);
+      expect(await put(DEVICE)).toMatchObject(DEVICE);
+      expect(await put(fields)).toEqual(made);
+      return async () => made;
+    },
+  },
+  "keys.create": {
+    body: { label: "l" },
+    write: async (fields) => keyOf(expectOk(await person.send("POST /v1/keys", fields)).key.id),
+  },
+  "keys.update": {
+    body: { label: other.key.label },
+    async write(fields) {
+      expectOk(await person.send(`PATCH /v1/keys/${other.key.id}`, fields));
+      return keyOf(other.key.id);
+    },
+  },
+  "tasks.create": {
+    body: { title: "t", key_id: agent.key.id },
+    names: { key_id: other.key.id },
+    async write(fields) {
+      const { id } = expectOk(await person.send("POST /v1/tasks", fields));
+      return () => read(person.send, `/v1/tasks/${id}`);
+    },
+  },
+  "tasks.update": {
+    body: {},
+    async write(fields) {
+      const { id } = await createTask(agent.send);
+      const answer = expectOk(await agent.send(`PATCH /v1/tasks/${id}`, fields));
+      expect(answer).toEqual(await read(agent.send, `/v1/tasks/${id}`));
+      return () => read(agent.send, `/v1/tasks/${id}`);
+    },
+  },
+  "questions.ask": {
+    body: { prompt: "p" },
+    names: { task_id: task.id },
+    readAs: { expires_in: ({ expires_at, created_at }) => expires_at - created_at },
+    async write(fields) {
+      const { id } = await ask(agent.send, fields);
+      return async () => {
+        const question = await read(agent.send, `/v1/questions/${id}`);
+        await agent.send(`DELETE /v1/questions/${id}`);
+        return question;
+      };
+    },
+  },
+  "questions.answer": {
+    body: {},
+    async write(fields) {
+      const { id } = await ask(agent.send, { prompt: "p", kind: "text" });
+      if (fields.answer !== undefined) {
+        expectOk(await person.send(`POST /v1/questions/${id}/answer`, fields));
+      }
+      return () => read(person.send, `/v1/questions/${id}`);
+    },
+  },
+  "messages.send": {
+    body: { text: "t", key_id: agent.key.id },
+    names: { key_id: other.key.id },
+    async write(fields) {
+      const { id, key_id } = expectOk(await person.send("POST /v1/messages", fields));
+      const list = `/v1/keys/${key_id}/inbox` as const;
+      return async () => byId((await read(person.send, list)).items, id);
+    },
+  },
+};
+
+/** Fields that no request reads; other tests tell what they do. */
+const UNREAD: Readonly<Record<string, string>> = {
+  "accounts.create attestation": "checked, not stored",
+  "accounts.replaceToken token": "a secret",
+  "liveActivities.put device_id": "no request reads live activities",
+  "liveActivities.put push_token": "no request reads live activities",
+  "liveActivities.delete device_id": "names what ends",
+};
+
+const fields = BODY_ROUTES.flatMap(({ procedure, in_body }) =>
+  in_body!.map((field) => [procedure, field] as const),
+);
+
+test("each field of each body is tested here, or named as one that nothing reads", () => {
+  const known = fields.filter(([procedure]) => procedure in TARGETS);
+  const rest = fields.map((pair) => pair.join(" ")).filter((name) => !(name in UNREAD));
+  expect(rest).toEqual(known.map((pair) => pair.join(" ")));
+  const names = new Set(fields.map((pair) => pair.join(" ")));
+  expect(Object.keys(UNREAD).filter((name) => !names.has(name))).toEqual([]);
+});
+
+/** Values that are stored as they are sent, beside the texts that are there for their edges. */
+function valuesOf({ names = {} }: Target, field: string): unknown[] {
+  if (field in names) return [names[field]];
+  const row = FIELDS[field];
+  if (!row) throw new Error(`test/support/fields.ts knows no ${field}`);
+  return row.good
+    .map((text) => JSON.parse(text) as unknown)
+    .filter((value) => typeof value !== "string" || (value !== "" && value === value.trim()));
+}
+
+for (const [procedure, field] of fields) {
+  const target = TARGETS[procedure];
+  if (!target) continue;
+  test(`${procedure} stores ${field}`, async () => {
+    const valueIn = target.readAs?.[field] ?? ((resource: any) => resource[field]);
+    const before = valueIn(await (await target.write(target.body))());
+    const value = valuesOf(target, field).find((one) => !Bun.deepEquals(one, before));
+    expect(value, "a value other than the default").toBeDefined();
+    const { beside } = FIELDS[field] ?? {};
+    const readBack = await target.write({ ...target.body, ...beside, [field]: value });
+    const after = valueIn(await readBack());
+    expect(after).toEqual(value);
+    expect(after).not.toEqual(before);
+  });
+}
