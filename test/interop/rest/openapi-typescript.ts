@@ -1,18 +1,29 @@
 /** openapi-typescript with openapi-fetch: types of the document, and a client of `fetch`. */
 
 import type { Client } from "../client.ts";
+import { tryTypescript } from "../typescript.ts";
+
+const TYPES = "7.13.0";
+const FETCH = "0.17.0";
 
 export const clients: readonly Client[] = [
   {
-    name: "openapi-typescript + openapi-fetch",
+    name: "openapi-typescript, openapi-fetch",
     surface: "rest",
-    needs: ["npm", "node"],
-    async run({ url, exec, write }) {
-      await write("package.json", '{ "type": "module" }');
-      const packages = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
-      await exec(["npm", "install", "--no-audit", "--no-fund", ...packages]);
-      await exec(["npx", "openapi-typescript", `${url}/v1/openapi.json`, "-o", "api.ts"]);
-      return { version: "7.13.0 + 0.17.0", checks: { generate: "ok" } };
-    },
+    needs: ["npm", "npx"],
+    run: (context) =>
+      tryTypescript(context, {
+        packages: [`openapi-typescript@${TYPES}`, `openapi-fetch@${FETCH}`],
+        version: `${TYPES}, ${FETCH}`,
+        program: "openapi-fetch.ts",
+        generate: () =>
+          context.exec([
+            "npx",
+            "openapi-typescript",
+            `${context.url}/v1/openapi.json`,
+            "-o",
+            "api.ts",
+          ]),
+      }),
   },
 ];

@@ -1,0 +1,20 @@
+/** openapi-generator: a client of `fetch` in TypeScript. */
+
+import type { Client } from "../client.ts";
+import { GENERATOR_NEEDS, GENERATOR_VERSION, generateClient } from "../openapi-generator.ts";
+import { tryTypescript } from "../typescript.ts";
+
+export const clients: readonly Client[] = [
+  {
+    name: "openapi-generator, typescript-fetch",
+    surface: "rest",
+    needs: [...GENERATOR_NEEDS, "npm", "npx"],
+    run: (context) =>
+      tryTypescript(context, {
+        packages: [],
+        version: GENERATOR_VERSION,
+        program: "typescript-fetch.ts",
+        generate: () => generateClient(context, "typescript-fetch", "api"),
+      }),
+  },
+];
