@@ -168,7 +168,7 @@ export type FieldReasons = Readonly<Record<string, string>>;
 export const UNKNOWN_FIELD = "is not a field of this request";
 
 /** The reason of a parameter that names no resource of the caller's. */
-export const NOT_FOUND_REASON = "does not exist or is not yours";
+const NOT_FOUND_REASON = "does not exist or is not yours";
 
 interface ErrorOptions {
   /** What a person may read about this case; never a value that was sent. */

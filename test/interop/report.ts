@@ -3,7 +3,7 @@
 import type { Outcome } from "./client.ts";
 
 /** The last line of a program's output, as JSON. Numbers are as the client's own types hold them. */
-export interface Report {
+interface Report {
   readonly token: string;
   readonly account: { readonly id: string; readonly created_at: number };
   readonly key: { readonly id: string; readonly created_at: number };
