@@ -24,13 +24,13 @@ export const updateSettings = statement(
 );
 
 /**
- * Stamps an account one of whose credentials, `old_digest`, is about to become `digest`. Guarded by
+ * Gives a new revision to an account one of whose credentials, `old_digest`, is about to become `digest`. Guarded by
  * `id`, and that nobody has the new one, not even a deleted account.
  */
-export const stampTokenReplacement = statement(
+export const claimTokenReplacement = statement(
   updateSet(
     accounts,
-    ["change_id"],
+    ["revision"],
     sql`id = ${p("id")} and deleted_at is null
       and exists (select 1 from credentials where digest = ${p("old_digest")} and account_id = ${p("id")} and key_id is null)
       and not exists (select 1 from credentials where digest = ${p("digest")})
@@ -40,5 +40,5 @@ export const stampTokenReplacement = statement(
 
 /** Tombstone. */
 export const deleteAccount = statement(
-  updateSet(accounts, ["deleted_at", "change_id"], sql`id = ${p("id")} and deleted_at is null`),
+  updateSet(accounts, ["deleted_at", "revision"], sql`id = ${p("id")} and deleted_at is null`),
 );

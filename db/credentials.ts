@@ -1,7 +1,7 @@
 /** Queries on credentials: which account or key a token or secret belongs to. */
 
 import { isTouchDue } from "./keys.ts";
-import { stamped } from "./outbox.ts";
+import { atRevision } from "./outbox.ts";
 import { credentials } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { qb, select, statement, updateSet } from "./statement.ts";
@@ -26,9 +26,13 @@ export const credentialOwner = select(
   { one: true },
 );
 
-/** Replaces `old_digest` if the account was stamped earlier in the same batch. */
+/** Replaces `old_digest` if the account got the revision earlier in the same batch. */
 export const replaceDigest = statement(
-  updateSet(credentials, ["digest"], sql`digest = ${p("old_digest")} and ${stamped("accounts")}`),
+  updateSet(
+    credentials,
+    ["digest"],
+    sql`digest = ${p("old_digest")} and ${atRevision("accounts")}`,
+  ),
 );
 
 export const touchCredential = statement(

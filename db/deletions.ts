@@ -158,7 +158,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
       after = { after_ms: deleted_ms, after_id: id };
     }
     if (rows.length === PAGE && waiting.size < LIMITS.deleted_accounts) return true;
-    // From the beginning the next time: stamps of processes whose clocks differ are in no order.
+    // From the beginning the next time: times of processes whose clocks differ are in no order.
     after = BEGINNING;
     next_look = clock.elapsed() + LOOK_EVERY;
     return false;

@@ -65,9 +65,9 @@ export const releaseTokens = statement(
 );
 
 /** Every column but those that know the registration, and its time. */
-const REPLACED = Object.keys(getTableColumns(devices)).filter(
-  (name) => !["account_id", "id", "updated_at"].includes(name),
-);
+const REPLACED = Object.values(getTableColumns(devices))
+  .map(({ name }) => name)
+  .filter((name) => !["account_id", "id", "updated_at"].includes(name));
 
 /**
  * Creates or replaces, unless the account is deleted. `updated_at` always grows, so that the oldest

@@ -1,7 +1,7 @@
 /** Queries on what each `Idempotency-Key` did (docs/interface.md 8). */
 
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
-import { type Stamp, stamped } from "./outbox.ts";
+import { atRevision, type RowRevision } from "./outbox.ts";
 import { idempotency } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
@@ -19,9 +19,9 @@ export function isFirstRequest() {
 }
 
 const insert = {
-  tasks: statement(insertWhere(idempotency, stamped("tasks"))),
-  questions: statement(insertWhere(idempotency, stamped("questions"))),
-  items: statement(insertWhere(idempotency, stamped("items"))),
+  tasks: statement(insertWhere(idempotency, atRevision("tasks"))),
+  questions: statement(insertWhere(idempotency, atRevision("questions"))),
+  items: statement(insertWhere(idempotency, atRevision("items"))),
 };
 
 interface Done {
@@ -31,13 +31,19 @@ interface Done {
   readonly created_at: number;
 }
 
-/** Remembers the request, if the change of `stamp` took effect earlier in the batch. */
+/** Remembers the request, if the row is at the revision `changed`, made earlier in the batch. */
 export function remember(
   { id, body }: Pick<IdempotentRequest, "id" | "body">,
   done: Done,
-  stamp: Stamp & { readonly table: keyof typeof insert },
+  changed: RowRevision & { readonly table: keyof typeof insert },
 ): Statement {
-  return insert[stamp.table]({ id, body, ...done, stamp_id: stamp.id, stamp: stamp.change_id });
+  return insert[changed.table]({
+    id,
+    body,
+    ...done,
+    changed_id: changed.id,
+    changed_revision: changed.revision,
+  });
 }
 
 const prune = statement(

@@ -7,7 +7,7 @@ import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
-import { type Stamp, stamped } from "./outbox.ts";
+import { atRevision, type RowRevision } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
 import { items, questions, tasks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
@@ -37,13 +37,13 @@ export interface ItemRow {
   /** Its fields are null when there is no such task. */
   readonly task: Task | { readonly id: null };
   readonly account_id: string;
-  readonly change_id: string;
+  readonly revision: string;
   readonly question: Question | { readonly id: null };
 }
 
 /** The task's row, to be marked as seen. */
-export function taskOf({ task, account_id, change_id }: ItemRow): TaskRow | null {
-  return task.id === null ? null : { task, account_id, change_id };
+export function taskOf({ task, account_id, revision }: ItemRow): TaskRow | null {
+  return task.id === null ? null : { task, account_id, revision };
 }
 
 const columns = {
@@ -118,7 +118,7 @@ export const countUnread = statement(sql`select unread from keys where id = ${p(
 export const markRead = statement(
   updateSet(
     items,
-    ["read_at", "change_id"],
+    ["read_at", "revision"],
     sql`key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} and ${ofLiveKey("items")}
       and exists (select 1 from items where id = ${p("first")} and read_at is null)`,
   ),
@@ -127,7 +127,7 @@ export const markRead = statement(
 /** The row of a new item: unread, and what is not given is null. */
 type NewItem = Pick<Item, "id" | "key_id" | "type" | "created_at"> & {
   readonly account_id: string;
-  readonly change_id: string;
+  readonly revision: string;
   readonly from_key_id?: string | null;
   readonly from_label?: string | null;
   readonly task_id?: string | null;
@@ -149,17 +149,17 @@ const BLANK = {
 };
 
 const insertNotice = {
-  tasks: statement(insertWhere(items, stamped("tasks"))),
-  questions: statement(insertWhere(items, stamped("questions"))),
+  tasks: statement(insertWhere(items, atRevision("tasks"))),
+  questions: statement(insertWhere(items, atRevision("questions"))),
 };
 
-/** Adds an item from the account, if the change of `stamp` took effect earlier in the batch. */
+/** Adds an item from the account, if the row is at the revision `changed`, made earlier in the batch. */
 export function addNotice(
   item: NewItem,
-  stamp: Stamp & { readonly table: keyof typeof insertNotice },
+  changed: RowRevision & { readonly table: keyof typeof insertNotice },
 ): Statement {
-  const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
-  return insertNotice[stamp.table]({ ...BLANK, ...item, ...guard });
+  const guard = { changed_id: changed.id, changed_revision: changed.revision };
+  return insertNotice[changed.table]({ ...BLANK, ...item, ...guard });
 }
 
 const isCrowded = sql`(select unread from keys where id = ${p("key_id")}) > ${sql.raw(LIMITS.unread_merge)}`;
@@ -214,9 +214,9 @@ export const oldUnread = statement(
   { gives: rowsOf<[key_id: string, account_id: string, id: string, seq: number]>() },
 );
 
-/** Deletes the items of `key_id` that a batch marked with the stamp `change_id`, up to `last`. */
+/** Deletes the items of `key_id` that a batch marked with `revision`, up to `last`. */
 export const deleteMarked = statement(
-  sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and change_id = ${p("change_id")}`,
+  sql`delete from items where key_id = ${p("key_id")} and seq <= ${p("last")} and change_id = ${p("revision")}`,
 );
 
 /** Deletes up to `limit` items that were read before `before` (a timestamp). */

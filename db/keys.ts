@@ -1,7 +1,7 @@
 /** Queries on API keys and their secrets. */
 
 import { LIMITS } from "../src/limits.ts";
-import { stamped } from "./outbox.ts";
+import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
@@ -28,7 +28,7 @@ const columns = {
     done: keys.tasks_done,
     cancelled: keys.tasks_cancelled,
   },
-  change_id: keys.change_id,
+  revision: keys.revision,
 };
 
 /** The key, if it is the account's. */
@@ -54,10 +54,10 @@ export const insertKey = statement(
 );
 
 /** Guards a change by what it was decided on. */
-const unchanged = sql`id = ${p("id")} and change_id = ${p("old_change_id")} and deleted_at is null`;
+const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and deleted_at is null`;
 
 export const updateKey = statement(
-  updateSet(keys, ["label", "last_host", "last_client", "change_id"], unchanged),
+  updateSet(keys, ["label", "last_host", "last_client", "revision"], unchanged),
 );
 
 /**
@@ -74,7 +74,7 @@ export const touchKey = statement(
 export const deleteKey = statement(
   updateSet(
     keys,
-    ["deleted_at", "change_id"],
+    ["deleted_at", "revision"],
     sql`id = ${p("id")} and account_id = ${p("account_id")} and deleted_at is null`,
   ),
 );
@@ -84,6 +84,6 @@ export const deleteKeysOfAccount = statement(
   updateSet(
     keys,
     ["deleted_at"],
-    sql`account_id = ${p("id")} and deleted_at is null and ${stamped("accounts")}`,
+    sql`account_id = ${p("id")} and deleted_at is null and ${atRevision("accounts")}`,
   ),
 );

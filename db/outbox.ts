@@ -6,28 +6,28 @@ import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 import type { Cell, Statement, Store } from "./store.ts";
 
-/** The tables whose rows carry a `change_id`. */
-const STAMPED = { accounts, items, keys, questions, tasks };
+/** The tables whose rows carry a `revision`. */
+const REVISED = { accounts, items, keys, questions, tasks };
 
-/** Names the row and the stamp of the change that a follow-up belongs to. */
-export interface Stamp {
-  readonly table: keyof typeof STAMPED;
+/** A row at a revision, which the follow-ups of the change are guarded by. */
+export interface RowRevision {
+  readonly table: keyof typeof REVISED;
   readonly id: string;
-  readonly change_id: string;
+  readonly revision: string;
 }
 
-/** True in SQL once the change of the stamp took effect, earlier in the same batch. */
-export function stamped(table: keyof typeof STAMPED) {
-  return sql`exists (select 1 from ${sql.identifier(table)} where id = ${p("stamp_id")} and change_id = ${p("stamp")})`;
+/** True in SQL once the row is at the revision that the same batch made earlier. */
+export function atRevision(table: keyof typeof REVISED) {
+  return sql`exists (select 1 from ${sql.identifier(table)} where id = ${p("changed_id")} and change_id = ${p("changed_revision")})`;
 }
 
-/** One statement per table that can carry the stamp. */
-function perTable<S>(build: (guard: ReturnType<typeof stamped>) => S) {
-  const entries = Object.keys(STAMPED).map((table) => [
+/** One statement per table that has revisions. */
+function perTable<S>(build: (guard: ReturnType<typeof atRevision>) => S) {
+  const entries = Object.keys(REVISED).map((table) => [
     table,
-    build(stamped(table as Stamp["table"])),
+    build(atRevision(table as RowRevision["table"])),
   ]);
-  return Object.fromEntries(entries) as Record<Stamp["table"], S>;
+  return Object.fromEntries(entries) as Record<RowRevision["table"], S>;
 }
 
 const insertEvent = perTable((guard) => statement(insertWhere(events, guard)));
@@ -42,35 +42,39 @@ const insertInboxEvent = perTable((guard) =>
   ),
 );
 
-/** Writes the event if the change of `stamp` took effect; the row's number is its `seq`. */
+/** Writes the event if the row is at the revision `changed`; the row's number is its `seq`. */
 export function eventStatement(
   event: ServiceEvent,
   data: string,
-  stamp: Stamp,
+  changed: RowRevision,
   now: number,
 ): Statement<Cell[]> {
-  return insertEvent[stamp.table]({
+  return insertEvent[changed.table]({
     account_id: event.account_id,
     subject: event.subject,
     name: event.name,
     data,
     created_at: now,
-    stamp_id: stamp.id,
-    stamp: stamp.change_id,
+    changed_id: changed.id,
+    changed_revision: changed.revision,
   });
 }
 
 /**
- * Writes `inbox.updated` with the number of unread items as the batch leaves it, if the change of
- * `stamp` took effect; gives its `seq` and data.
+ * Writes `inbox.updated` with the number of unread items as the batch leaves it, if the row
+ * is at the revision `changed`; gives its `seq` and data.
  */
-export function inboxEventStatement(key_id: string, stamp: Stamp, now: number): Statement<Cell[]> {
-  return insertInboxEvent[stamp.table]({
+export function inboxEventStatement(
+  key_id: string,
+  changed: RowRevision,
+  now: number,
+): Statement<Cell[]> {
+  return insertInboxEvent[changed.table]({
     subject: inboxOf(key_id),
     key_id,
     created_at: now,
-    stamp_id: stamp.id,
-    stamp: stamp.change_id,
+    changed_id: changed.id,
+    changed_revision: changed.revision,
   });
 }
 

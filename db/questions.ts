@@ -5,7 +5,7 @@ import { type Caller, callerId } from "../src/model/caller.ts";
 import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
-import { stamped } from "./outbox.ts";
+import { atRevision } from "./outbox.ts";
 import { questions } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, rowsOf, select, statement, updateSet } from "./statement.ts";
@@ -97,7 +97,7 @@ const insert = statement(
 
 interface NewQuestion extends Question {
   readonly account_id: string;
-  readonly change_id: string;
+  readonly revision: string;
   readonly once_id: string | null;
   /** True: its id is not handed out before the asking call ends. */
   readonly hidden: boolean;
@@ -153,7 +153,7 @@ export const showQuestions = statement(
 );
 
 const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
-const finish = ["status", "answer", "answered_at", "change_id"] as const;
+const finish = ["status", "answer", "answered_at", "revision"] as const;
 
 /** Answers or cancels a question that is pending and not overdue at `now` (a timestamp). */
 export const finishQuestion = statement(
@@ -167,9 +167,9 @@ export const finishQuestion = statement(
 /** Expires a question that is pending; the caller has found it overdue. */
 export const expireQuestion = statement(updateSet(questions, finish, stillPending));
 
-/** Ends a question of a task that the same batch stamped as doomed. */
+/** Ends a question of a task that the same batch is deleting. */
 export const finishWithTask = statement(
-  updateSet(questions, finish, sql`${stillPending} and ${stamped("tasks")}`),
+  updateSet(questions, finish, sql`${stillPending} and ${atRevision("tasks")}`),
 );
 
 interface QuestionFilter {

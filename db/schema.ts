@@ -3,8 +3,9 @@
  * the JSON, so rows need no mapper.
  *
  * There are no foreign keys: rows of a deleted key or account are removed in small steps, and until
- * then every query leaves them out by the tombstone `deleted_at` of their key. `change_id` is the
- * stamp of a row's last change; the follow-ups of a write batch are guarded by it (see outbox.ts).
+ * then every query leaves them out by the tombstone `deleted_at` of their key. A
+ * `revision` (the column `change_id`) is new with each change of its row; the follow-ups of a write batch are guarded by it
+ * (see outbox.ts).
  */
 
 import { sql } from "drizzle-orm";
@@ -47,7 +48,7 @@ export const accounts = sqliteTable(
     created_at: timestamp().notNull(),
     live_activities: integer({ mode: "boolean" }).notNull(),
     token_digest: text().notNull(),
-    change_id: text().notNull(),
+    revision: text("change_id").notNull(),
     deleted_at: timestamp(),
   },
   (t) => [
@@ -126,7 +127,7 @@ export const keys = sqliteTable(
     tasks_cancelled: integer().notNull(),
     /** Unread items of the inbox, kept by triggers on `items`. */
     unread: integer().notNull().default(0),
-    change_id: text().notNull(),
+    revision: text("change_id").notNull(),
     /** Set by the deletion of the key, and of its account. */
     deleted_at: timestamp(),
   },
@@ -159,7 +160,7 @@ export const tasks = sqliteTable(
     completed_at: timestamp(),
     seen_at: timestamp(),
     host: text(),
-    change_id: text().notNull(),
+    revision: text("change_id").notNull(),
   },
   (t) => [
     // A list is a merge of one range per status, so these two serve every filter.
@@ -190,7 +191,7 @@ export const questions = sqliteTable(
     hidden: integer({ mode: "boolean" }),
     /** When the client left that call; null while it holds, and once another ask has joined. */
     left_at: timestamp(),
-    change_id: text().notNull(),
+    revision: text("change_id").notNull(),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),
@@ -276,7 +277,7 @@ export const items = sqliteTable(
     text: text(),
     created_at: timestamp().notNull(),
     read_at: timestamp(),
-    change_id: text().notNull(),
+    revision: text("change_id").notNull(),
   },
   (t) => [
     uniqueIndex("items_id").on(t.id),

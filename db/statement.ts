@@ -204,9 +204,11 @@ export function insertWhere<T extends SQLiteTable, P>(
 /** Untyped in its parameters. */
 export function insertWhere(table: SQLiteTable, guard: SQL): SQL;
 export function insertWhere(table: SQLiteTable, guard: SQL): SQL {
-  const columns = Object.values(getTableColumns(table)).filter((column) => !column.hasDefault);
-  const names = columns.map((column) => sql.identifier(column.name));
-  const values = columns.map((column) => new Param(new Placeholder(column.name), column));
+  const columns = Object.entries(getTableColumns(table)).filter(
+    ([, { hasDefault }]) => !hasDefault,
+  );
+  const names = columns.map(([, column]) => sql.identifier(column.name));
+  const values = columns.map(([name, column]) => new Param(new Placeholder(name), column));
   return sql`insert into ${sql.identifier(getTableName(table))} (${sql.join(names, sql`, `)}) select ${sql.join(values, sql`, `)} where ${guard}`;
 }
 
@@ -224,9 +226,10 @@ export function updateSet<T extends SQLiteTable>(
 ): SQL;
 export function updateSet(table: SQLiteTable, names: readonly string[], where: SQL): SQL {
   const columns = getTableColumns(table);
-  const sets = names.map(
-    (name) => sql`${sql.identifier(name)} = ${new Param(new Placeholder(name), columns[name]!)}`,
-  );
+  const sets = names.map((name) => {
+    const column = columns[name]!;
+    return sql`${sql.identifier(column.name)} = ${new Param(new Placeholder(name), column)}`;
+  });
   return sql`update ${sql.identifier(getTableName(table))} set ${sql.join(sets, sql`, `)} where ${where}`;
 }
 

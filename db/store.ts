@@ -3,7 +3,7 @@
  *
  * There is no interactive transaction, so an embedded file and a libSQL server behave alike. A
  * change that needs old and new state reads, decides in pure code, and writes guarded by the
- * `change_id` it read; when the guard misses, it decides again.
+ * `revision` it read; when the guard misses, it decides again.
  */
 
 import type { Clock } from "../src/clock.ts";

@@ -6,17 +6,17 @@ import { type Caller, callerId } from "../src/model/caller.ts";
 import { TASK_STATUSES, type Task } from "../src/model/task.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
-import { stamped } from "./outbox.ts";
+import { atRevision } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateAllBut, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
 
-/** What surrounds a task in the store: whose it is, and the stamp that guards its next change. */
+/** What surrounds a task in the store: whose it is, and the revision that guards its next change. */
 export interface TaskRow {
   readonly task: Task;
   readonly account_id: string;
-  readonly change_id: string;
+  readonly revision: string;
 }
 
 export const taskColumns = {
@@ -38,7 +38,7 @@ export const taskColumns = {
     host: tasks.host,
   },
   account_id: tasks.account_id,
-  change_id: tasks.change_id,
+  revision: tasks.revision,
 };
 const columns = taskColumns;
 
@@ -69,9 +69,9 @@ export const insertTask = statement(
   ),
 );
 
-const unchanged = sql`id = ${p("id")} and change_id = ${p("old_change_id")} and ${ofLiveKey("tasks")}`;
+const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and ${ofLiveKey("tasks")}`;
 
-/** Writes every column but those that never change; guarded by `id`, `old_change_id`. */
+/** Writes every column but those that never change; guarded by `id`, `old_revision`. */
 export const updateTask = statement(
   updateAllBut(tasks, ["id", "key_id", "account_id", "source", "created_at", "host"], unchanged),
 );
@@ -80,31 +80,31 @@ const claim = (owner: "key_id" | "account_id") =>
   statement(
     updateSet(
       tasks,
-      ["change_id"],
+      ["revision"],
       sql`id = ${p("id")} and ${sql.identifier(owner)} = ${p("owner")}`,
     ),
   );
 const claims = { key: claim("key_id"), account: claim("account_id") };
 
 /**
- * Stamps the task, if it is the caller's, and gives it: what another process decided on the task
+ * Gives the task a new revision, if it is the caller's, and gives it: what another process decided on the task
  * before misses. Nothing that anyone sees changes.
  */
 export function claimTask(
   caller: Caller,
-  { id, change_id }: { readonly id: string; readonly change_id: string },
+  { id, revision }: { readonly id: string; readonly revision: string },
 ): readonly [Statement, Statement<TaskRow>] {
-  return [claims[caller.kind]({ id, change_id, owner: callerId(caller) }), taskById(caller, id)];
+  return [claims[caller.kind]({ id, revision, owner: callerId(caller) }), taskById(caller, id)];
 }
 
 /**
- * Stamps a task that is about to be deleted, unless a pending question of it is not among the ids
- * in `known` (JSON text): the caller then decides again. Guarded by `id`, `old_change_id`.
+ * Gives a task that is about to be deleted a new revision, unless a pending question of it is not among the ids
+ * in `known` (JSON text): the caller then decides again. Guarded by `id`, `old_revision`.
  */
-export const stampTaskToDelete = statement(
+export const claimTaskDeletion = statement(
   updateSet(
     tasks,
-    ["change_id"],
+    ["revision"],
     sql`${unchanged} and not exists (select 1 from questions where task_id = ${p("id")} and status = 'pending'
       and id not in (select value from json_each(${p("known")})))`,
   ),
@@ -117,9 +117,9 @@ export const finishedTasks = select(
     order by updated_at limit ${p("limit")}`,
 );
 
-/** Deletes the task that {@link stampTaskToDelete} stamped. */
-export const deleteStampedTask = statement(
-  sql`delete from tasks where id = ${p("stamp_id")} and ${stamped("tasks")}`,
+/** Deletes the task that {@link claimTaskDeletion} marked. */
+export const deleteClaimedTask = statement(
+  sql`delete from tasks where id = ${p("changed_id")} and ${atRevision("tasks")}`,
 );
 
 /**
@@ -158,7 +158,7 @@ export function tasksByIds(
   return wholeByScope[scope]({ owner, ids: JSON.stringify(ids) });
 }
 
-/** Where a page of a list begins: after the task with this stamp and id. */
+/** Where a page of a list begins: after the task with this time and id. */
 export interface TaskPosition {
   readonly updated_at: number;
   readonly id: string;

@@ -1,4 +1,4 @@
-/** Ids, secrets and change stamps as a port, so that a test can fix them. */
+/** Ids, secrets and revisions as a port, so that a test can fix them. */
 
 import { randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
@@ -13,8 +13,8 @@ export interface Ids {
   secret(prefix: "mca" | "mck" | "sig"): string;
   /** 256 random bits, base64url. */
   challenge(): string;
-  /** A value no other change has: marks the row a write batch changed (see db/store.ts). */
-  stamp(): string;
+  /** A value that no other call gives, in any process: the revision of a row, a lease. */
+  unique(): string;
   /** At least 0 and below 1: what back-off is spread by. */
   jitter(): number;
 }
@@ -42,7 +42,7 @@ export function createIds(clock: Clock): Ids {
     },
     secret: (prefix) => `${prefix}_${randomBytes(32).toString("base64url")}`,
     challenge: () => randomBytes(32).toString("base64url"),
-    stamp: () => `${process_part}${(++changes).toString(36)}`,
+    unique: () => `${process_part}${(++changes).toString(36)}`,
     jitter: () => randomBytes(4).readUInt32BE() / 2 ** 32,
   };
 }

@@ -4,7 +4,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
 import { laneOf } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
-import { stamped } from "../outbox.ts";
+import { atRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
 import { statement } from "../statement.ts";
 import type { Statement } from "../store.ts";
@@ -36,11 +36,11 @@ const ending = (reason: SQL) => [
 ];
 
 const ENDS = {
-  tasks: ending(sql`task_id = ${p("stamp_id")} and ${stamped("tasks")}`),
+  tasks: ending(sql`task_id = ${p("changed_id")} and ${atRevision("tasks")}`),
   keys: ending(
-    sql`account_id = ${p("account_id")} and key_id = ${p("stamp_id")} and ${stamped("keys")}`,
+    sql`account_id = ${p("account_id")} and key_id = ${p("changed_id")} and ${atRevision("keys")}`,
   ),
-  accounts: ending(sql`account_id = ${p("stamp_id")} and ${stamped("accounts")}`),
+  accounts: ending(sql`account_id = ${p("changed_id")} and ${atRevision("accounts")}`),
 };
 const ENDS_OF_SETTING = ending(
   sql`account_id = ${p("account_id")} and exists (select 1 from accounts where id = ${p("account_id")} and not live_activities)`,
@@ -70,7 +70,7 @@ const valuesOf = (row: EndRow) => ({ ...row, lanes: row.lanes.end });
 /** The live activities of a task, key or account that the same batch changed. */
 export function endActivities(
   table: keyof typeof ENDS,
-  row: EndRow & { readonly stamp_id: string; readonly stamp: string },
+  row: EndRow & { readonly changed_id: string; readonly changed_revision: string },
 ): Statement[] {
   return ENDS[table].map((end) => end(valuesOf(row)));
 }

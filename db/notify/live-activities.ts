@@ -2,7 +2,7 @@
 
 import { sql } from "drizzle-orm";
 import { ofLiveKey } from "../keys.ts";
-import { stamped } from "../outbox.ts";
+import { atRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
 import { statement } from "../statement.ts";
 
@@ -47,19 +47,19 @@ export const activityGrounds = statement(
 // The ends while pushes are off, and those of devices: each stands in the batch of its reason, after
 // it. While pushes are on, db/notify/activity-ends.ts has their place.
 
-/** Of a task that the same batch changed. Placeholders `stamp_id`, `stamp`. */
+/** Of a task that the same batch changed. Placeholders `changed_id`, `changed_revision`. */
 export const endActivitiesOfTask = statement(
-  sql`delete from live_activities where task_id = ${p("stamp_id")} and ${stamped("tasks")}`,
+  sql`delete from live_activities where task_id = ${p("changed_id")} and ${atRevision("tasks")}`,
 );
 
-/** Of a key that the same batch deleted. Placeholders `stamp_id`, `stamp`. */
+/** Of a key that the same batch deleted. Placeholders `changed_id`, `changed_revision`. */
 export const endActivitiesOfKey = statement(
-  sql`delete from live_activities where key_id = ${p("stamp_id")} and ${stamped("keys")}`,
+  sql`delete from live_activities where key_id = ${p("changed_id")} and ${atRevision("keys")}`,
 );
 
-/** Of an account that the same batch deleted. Placeholders `stamp_id`, `stamp`. */
+/** Of an account that the same batch deleted. Placeholders `changed_id`, `changed_revision`. */
 export const endActivitiesOfAccount = statement(
-  sql`delete from live_activities where account_id = ${p("stamp_id")} and ${stamped("accounts")}`,
+  sql`delete from live_activities where account_id = ${p("changed_id")} and ${atRevision("accounts")}`,
 );
 
 /** Of an account whose setting is off. Placeholder `account_id`. */

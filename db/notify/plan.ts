@@ -3,7 +3,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
 import { type NotificationKind, PURPOSES } from "../../src/model/notification.ts";
-import { type Stamp, stamped } from "../outbox.ts";
+import { atRevision, type RowRevision } from "../outbox.ts";
 import { statement } from "../statement.ts";
 import type { Statement } from "../store.ts";
 import { MERGED } from "./merge.ts";
@@ -64,7 +64,7 @@ const wasTried = (kind: "task" | "question", about: SQL) => {
  * JSON list. What has no record any more is not known.
  */
 const shownOf = (owner: "key_id" | "account_id") => {
-  const own = sql`${sql.identifier(owner)} = ${p("stamp_id")}`;
+  const own = sql`${sql.identifier(owner)} = ${p("changed_id")}`;
   return sql`(select json_group_array(id) from (
     select id from tasks where ${own} and ${wasTried("task", sql`tasks.id`)}
     union all select id from questions where ${own} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
@@ -98,7 +98,7 @@ const insert = (kind: PlannedKind, guard: SQL) => {
   );
 };
 
-/** A guard of a change that has no stamp: true while the setting is another one than the new. */
+/** A guard of a change that makes no revision: true while the setting is another one than the new. */
 const settingDiffers = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null
   and live_activities <> ${p("live_activities")})`;
 
@@ -109,7 +109,7 @@ type PushTable = (typeof TABLES)[number];
 const planned = Object.fromEntries(
   TABLES.map((table) => [
     table,
-    Object.fromEntries(KINDS.map((kind) => [kind, insert(kind, stamped(table))])),
+    Object.fromEntries(KINDS.map((kind) => [kind, insert(kind, atRevision(table))])),
   ]),
 ) as Record<PushTable, Record<PlannedKind, ReturnType<typeof statement>>>;
 
@@ -141,14 +141,14 @@ const NOTHING = {
   expires_at: null,
 };
 
-/** Plans a delivery to each target of the account, if the change of `stamp` took effect. */
+/** Plans a delivery to each target of the account, if the row is at the revision `changed`. */
 export function planDelivery(
   kind: PlannedKind,
   { parts = [], lanes, ...row }: Planned,
-  stamp: Stamp & { readonly table: PushTable },
+  changed: RowRevision & { readonly table: PushTable },
 ): Statement {
-  const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
-  return planned[stamp.table][kind]({
+  const guard = { changed_id: changed.id, changed_revision: changed.revision };
+  return planned[changed.table][kind]({
     ...NOTHING,
     ...row,
     ...guard,
@@ -175,17 +175,17 @@ const update = (table: "tasks" | "questions") =>
         ${PACE.update(sql`d.task_id`)}, ${PACE.update(sql`d.task_id`)} + ${ms(PUSH.activity_life)}, ${now}
       from live_activities d ${joinActivityTarget(sql`d`)}
       where d.task_id = ${p("task_id")} and d.ended_at is null
-        and t.lane in (select value from json_each(${p("lanes")})) and ${stamped(table)} ${MERGED}`,
+        and t.lane in (select value from json_each(${p("lanes")})) and ${atRevision(table)} ${MERGED}`,
   );
 const planUpdates = { tasks: update("tasks"), questions: update("questions") };
 
 /** Plans an update of each live activity of the task, as {@link planDelivery}. */
 export function planUpdate(
   { parts = [], lanes, ...row }: Planned,
-  stamp: Stamp & { readonly table: keyof typeof planUpdates },
+  changed: RowRevision & { readonly table: keyof typeof planUpdates },
 ): Statement {
-  const guard = { stamp_id: stamp.id, stamp: stamp.change_id };
-  return planUpdates[stamp.table]({
+  const guard = { changed_id: changed.id, changed_revision: changed.revision };
+  return planUpdates[changed.table]({
     ...NOTHING,
     ...row,
     ...guard,
@@ -196,22 +196,22 @@ export function planUpdate(
 
 /** Targets with what each was shown; the limit keeps that from being looked up more than once. */
 const shownTo = (table: "keys" | "accounts", owner: "key_id" | "account_id") =>
-  sql`from (select d.*, ${shownOf(owner)} as shown ${targetsFor("alert")} and ${stamped(table)} limit -1) d`;
+  sql`from (select d.*, ${shownOf(owner)} as shown ${targetsFor("alert")} and ${atRevision(table)} limit -1) d`;
 
 // Without the key on it, the record that the pace follows from does not go with the key.
 const clear_or_silent = sql`case when d.shown = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
 const clearOfKey = statement(
   sql`insert into pushes (${COLUMNS})
-    select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("stamp_id")} end, null, null, d.lane, null, d.shown, 2,
+    select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("changed_id")} end, null, null, d.lane, null, d.shown, 2,
       ${clear_or_silent}, ${clear_or_silent} + ${ms(PUSH.silent_life)}, ${now}
     ${shownTo("keys", "key_id")} where true ${MERGED}`,
 );
 const widgetOfKey = statement(
   sql`insert into pushes (${COLUMNS})
-    select d.account_id, d.device_id, 'widget', '', ${p("stamp_id")}, null, null, d.lane, null, '[]', 2,
+    select d.account_id, d.device_id, 'widget', '', ${p("changed_id")}, null, null, d.lane, null, '[]', 2,
       ${PACE.widget()}, ${PACE.widget()} + ${ms(PUSH.widget_life)}, ${now}
-    ${targetsFor("widget")} and ${stamped("keys")}
-      and exists (select 1 from keys where id = ${p("stamp_id")} and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled > 0) ${MERGED}`,
+    ${targetsFor("widget")} and ${atRevision("keys")}
+      and exists (select 1 from keys where id = ${p("changed_id")} and tasks_todo + tasks_in_progress + tasks_done + tasks_cancelled > 0) ${MERGED}`,
 );
 /** Only where there is something to clear: by now, or in a row that waits. */
 const clearOfAccount = statement(
@@ -222,20 +222,20 @@ const clearOfAccount = statement(
       where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
 );
 const dropOfKey = statement(
-  sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("stamp_id")} and kind not in ('silent', 'widget', 'end') and ${stamped("keys")}`,
+  sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("changed_id")} and kind not in ('silent', 'widget', 'end') and ${atRevision("keys")}`,
 );
 const dropOfAccount = statement(
-  sql`delete from pushes where account_id = ${p("stamp_id")} and kind not in ('silent', 'end') and ${stamped("accounts")}`,
+  sql`delete from pushes where account_id = ${p("changed_id")} and kind not in ('silent', 'end') and ${atRevision("accounts")}`,
 );
 
 /**
  * Of a key or account that the batch deleted: clears what was shown, with copies of the addresses
  * where the targets go too, and drops what is queued. Stands after the ends of its activities.
  */
-export function planDeletion({ lanes, ...row }: Planned, stamp: Stamp): Statement[] {
-  const base = { ...NOTHING, ...row, stamp_id: stamp.id, stamp: stamp.change_id };
+export function planDeletion({ lanes, ...row }: Planned, changed: RowRevision): Statement[] {
+  const base = { ...NOTHING, ...row, changed_id: changed.id, changed_revision: changed.revision };
   const values = { ...base, lanes: lanes.silent };
-  return stamp.table === "accounts"
+  return changed.table === "accounts"
     ? [clearOfAccount(values), dropOfAccount(values)]
     : [clearOfKey(values), widgetOfKey({ ...base, lanes: lanes.widget }), dropOfKey(values)];
 }

@@ -11,7 +11,7 @@ export function writeSession(
   client: ClientInfo | null,
   ids: Ids,
 ): string {
-  return seal.write(key_id, [client?.name, client?.version, ids.stamp()]);
+  return seal.write(key_id, [client?.name, client?.version, ids.unique()]);
 }
 
 /** The client of a session, null when it named none; undefined when the session is not ours. */

@@ -249,7 +249,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   };
 
   const claim = async (limit: number): Promise<number> => {
-    const lease = ids.stamp();
+    const lease = ids.unique();
     const now = clock.now();
     const from = clock.elapsed();
     const names = JSON.stringify(lapsed);

@@ -2,9 +2,9 @@
 
 import {
   accountById,
+  claimTokenReplacement,
   deleteAccount,
   insertAccount,
-  stampTokenReplacement,
   updateSettings,
 } from "../../db/accounts.ts";
 import {
@@ -72,7 +72,7 @@ export function createAccounts(deps: AccountsDeps) {
       const account_row = {
         ...row,
         token_digest: digest(token),
-        change_id: ids.stamp(),
+        revision: ids.unique(),
         deleted_at: null,
       };
       const limit = settings.accounts_per_hour;
@@ -111,15 +111,15 @@ export function createAccounts(deps: AccountsDeps) {
       const token = given ?? ids.secret("mca");
       const replacement = { digest: digest(token), old_digest: credential };
       if (replacement.digest === credential) return { token };
-      const change_id = ids.stamp();
+      const revision = ids.unique();
       const happened = await commit({
         statements: [
-          stampTokenReplacement({ id: account_id, ...replacement, change_id }),
-          replaceDigest({ ...replacement, stamp_id: account_id, stamp: change_id }),
+          claimTokenReplacement({ id: account_id, ...replacement, revision }),
+          replaceDigest({ ...replacement, changed_id: account_id, changed_revision: revision }),
         ],
         events: [
           {
-            stamp: { table: "accounts", id: account_id, change_id },
+            changed: { table: "accounts", id: account_id, revision },
             event: { name: "token.replaced", account_id, subject: account_id, data: {} },
           },
         ],
@@ -133,22 +133,25 @@ export function createAccounts(deps: AccountsDeps) {
     /** Refuses the token and the secrets of its keys at once, and ends their waits and streams. */
     async remove(caller: AccountCaller): Promise<void> {
       const { account_id } = caller;
-      const change_id = ids.stamp();
+      const revision = ids.unique();
       const deleted_at = clock.now();
-      const stamp = { table: "accounts", id: account_id, change_id } as const;
+      const changed = { table: "accounts", id: account_id, revision } as const;
       const happened = await commit({
         statements: [
-          deleteAccount({ id: account_id, deleted_at, change_id }),
+          deleteAccount({ id: account_id, deleted_at, revision }),
           deleteKeysOfAccount({
             id: account_id,
             deleted_at,
-            stamp_id: account_id,
-            stamp: change_id,
+            changed_id: account_id,
+            changed_revision: revision,
           }),
         ],
-        pushes: pushPlans.ofDeletion(account_id, stamp),
+        pushes: pushPlans.ofDeletion(account_id, changed),
         events: [
-          { stamp, event: { name: "account.deleted", account_id, subject: account_id, data: {} } },
+          {
+            changed,
+            event: { name: "account.deleted", account_id, subject: account_id, data: {} },
+          },
         ],
       });
       if (!happened) fail("unauthorized");

@@ -1,6 +1,6 @@
 /** Writes a change and its events as one batch, and hands the events on once it is committed. */
 
-import { eventStatement, inboxEventStatement, type Stamp } from "../../db/outbox.ts";
+import { eventStatement, inboxEventStatement, type RowRevision } from "../../db/outbox.ts";
 import type { Statement, Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
@@ -9,10 +9,10 @@ import { inboxOf, type ServiceEvent, type StoredEvent } from "../model/event.ts"
 
 /** One batch. */
 export interface Change {
-  /** In order; the first one makes or stamps the row, and shows whether the change happened. */
+  /** In order; the first one makes the row or its new revision, and shows whether the change happened. */
   readonly statements: readonly [Statement, ...Statement[]];
-  /** Written after the statements, each only if the change of its stamp happened. */
-  readonly events: readonly { readonly event: ServiceEvent; readonly stamp: Stamp }[];
+  /** Written after the statements, each only if its row is at the revision. */
+  readonly events: readonly { readonly event: ServiceEvent; readonly changed: RowRevision }[];
   /** The key whose inbox the change touches: `inbox.updated` follows the events. */
   readonly inbox?: Inbox | null;
   /** Pushes that follow from it; the sender is woken when there are any. */
@@ -24,7 +24,7 @@ export interface Change {
 interface Inbox {
   readonly account_id: string;
   readonly key_id: string;
-  readonly stamp: Stamp;
+  readonly changed: RowRevision;
 }
 
 /** Resolves to whether the change happened; false means that its guard missed. */
@@ -41,12 +41,12 @@ interface CommitOptions {
 export function createCommit({ store, feed, clock, wakeSender }: CommitOptions): Commit {
   return async ({ statements, events, inbox = null, pushes = [], removals = [] }) => {
     const now = clock.now();
-    const rows = events.map(({ event, stamp }) => {
+    const rows = events.map(({ event, changed }) => {
       const data = JSON.stringify(event.data);
-      return { event, data, statement: eventStatement(event, data, stamp, now) };
+      return { event, data, statement: eventStatement(event, data, changed, now) };
     });
     const inserts = rows.map((row) => row.statement);
-    if (inbox) inserts.push(inboxEventStatement(inbox.key_id, inbox.stamp, now));
+    if (inbox) inserts.push(inboxEventStatement(inbox.key_id, inbox.changed, now));
     const results = await store.write([...statements, ...inserts, ...pushes, ...removals]);
     const committed: StoredEvent[] = [];
     rows.forEach(({ event, data }, i) => {

@@ -1,14 +1,14 @@
 /** Requests that a client may send again: what was done once is not done twice. */
 
 import { idempotencyRecord, remember } from "../../db/idempotency.ts";
-import type { Stamp } from "../../db/outbox.ts";
+import type { RowRevision } from "../../db/outbox.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail } from "../errors.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { ServiceDeps } from "./deps.ts";
 
-type RepeatableStamp = Stamp & { readonly table: "tasks" | "questions" | "items" };
+type CreatedRow = RowRevision & { readonly table: "tasks" | "questions" | "items" };
 
 export function createIdempotency({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
   return {
@@ -28,12 +28,12 @@ export function createIdempotency({ store, clock }: Pick<ServiceDeps, "store" | 
     },
 
     /** What remembers the request in the batch of its change, with it or not at all. */
-    done(once: IdempotentRequest | null, caller: Caller, stamp: RepeatableStamp): Statement[] {
+    done(once: IdempotentRequest | null, caller: Caller, changed: CreatedRow): Statement[] {
       if (!once) return [];
       const { account_id } = caller;
       const key_id = caller.kind === "key" ? caller.key_id : null;
       const created_at = clock.now();
-      return [remember(once, { resource_id: stamp.id, account_id, key_id, created_at }, stamp)];
+      return [remember(once, { resource_id: changed.id, account_id, key_id, created_at }, changed)];
     },
   };
 }

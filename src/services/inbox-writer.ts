@@ -1,7 +1,7 @@
 /** What tells an agent of the account's doing: an item in its inbox (docs/interface.md 5.9.1). */
 
 import { addNotice, mergeNotices } from "../../db/inbox.ts";
-import type { Stamp } from "../../db/outbox.ts";
+import type { RowRevision } from "../../db/outbox.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Item } from "../model/item.ts";
 import type { Task } from "../model/task.ts";
@@ -21,24 +21,27 @@ interface Notice {
 }
 
 /** The part of a change that puts the item into the inbox, with the change or not at all. */
-type Told = Required<Pick<Change, "inbox">> & { readonly statements: readonly Statement[] };
+type InboxWrite = Required<Pick<Change, "inbox">> & { readonly statements: readonly Statement[] };
 
-const SILENT: Told = { statements: [], inbox: null };
+const SILENT: InboxWrite = { statements: [], inbox: null };
 
 export function createInboxWriter({ ids, clock }: Pick<ServiceDeps, "ids" | "clock">) {
   return {
-    /** `stamp` is that of the change; without a notice there is nothing to tell. */
-    tell(stamp: Stamp & { readonly table: "tasks" | "questions" }, notice: Notice | null): Told {
+    /** `changed` is the row that changed; without a notice there is nothing to tell. */
+    tell(
+      changed: RowRevision & { readonly table: "tasks" | "questions" },
+      notice: Notice | null,
+    ): InboxWrite {
       if (!notice) return SILENT;
       const { type, key_id, account_id, task_id } = notice;
       const id = ids.next("itm");
       const added = addNotice(
-        { ...notice, id, created_at: clock.now(), change_id: ids.stamp() },
-        stamp,
+        { ...notice, id, created_at: clock.now(), revision: ids.unique() },
+        changed,
       );
       const merged =
         type === "task.updated" && task_id !== null ? mergeNotices({ id, key_id, task_id }) : [];
-      return { statements: [added, ...merged], inbox: { account_id, key_id, stamp } };
+      return { statements: [added, ...merged], inbox: { account_id, key_id, changed } };
     },
   };
 }

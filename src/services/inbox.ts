@@ -54,7 +54,7 @@ interface ReadOptions {
   readonly page_bytes: number;
 }
 
-interface Look extends PageSize {
+interface InboxRead extends PageSize {
   readonly peek: boolean;
   readonly acked: number;
 }
@@ -89,12 +89,12 @@ export function createInbox(deps: InboxDeps) {
     { first, last }: { readonly first: string; readonly last: number },
     { forget = false, read_at = clock.now() } = {},
   ): Promise<boolean> => {
-    const change_id = ids.stamp();
+    const revision = ids.unique();
     return commit({
-      statements: [markRead({ key_id, first, last, read_at, change_id })],
+      statements: [markRead({ key_id, first, last, read_at, revision })],
       events: [],
-      inbox: { account_id, key_id, stamp: { table: "items", id: first, change_id } },
-      removals: forget ? [deleteMarked({ key_id, last, change_id })] : [],
+      inbox: { account_id, key_id, changed: { table: "items", id: first, revision } },
+      removals: forget ? [deleteMarked({ key_id, last, revision })] : [],
     });
   };
 
@@ -127,7 +127,7 @@ export function createInbox(deps: InboxDeps) {
   /** What is unread after the position `acked`; marks it read, or with `peek` what is before it. */
   const lookOnce = (
     caller: KeyCaller,
-    { peek, acked, ...size }: Look,
+    { peek, acked, ...size }: InboxRead,
     effects: boolean,
   ): Promise<Item[]> =>
     untilDecided(async () => {
@@ -240,17 +240,17 @@ export function createInbox(deps: InboxDeps) {
         from_label: from?.key.label ?? null,
         text,
         created_at: clock.now(),
-        change_id: ids.stamp(),
+        revision: ids.unique(),
       };
-      const stamp = { table: "items", id: row.id, change_id: row.change_id } as const;
+      const changed = { table: "items", id: row.id, revision: row.revision } as const;
       const happened = await commit({
         statements: [
           insertMessage({ ...row, once_id: once?.id ?? null }),
-          ...repeats.done(once, caller, stamp),
+          ...repeats.done(once, caller, changed),
         ],
         events: [],
-        inbox: { account_id, key_id, stamp },
-        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, stamp) : [],
+        inbox: { account_id, key_id, changed },
+        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, changed) : [],
       });
       if (!happened) {
         const meanwhile = await replay();
@@ -267,7 +267,7 @@ export function createInbox(deps: InboxDeps) {
           task: { id: null },
           question: { id: null },
           account_id,
-          change_id: row.change_id,
+          revision: row.revision,
         },
         new Map(),
       );

@@ -32,7 +32,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
         log.warn("use of a key not recorded", describeError(error));
       },
     );
-  /** A stamp that is as far ahead as it may lag behind is of a clock that was wrong. */
+  /** A time that is as far ahead as it may lag behind is from a clock that was wrong. */
   const isDue = (credential: string, last_used_at: number | null): boolean => {
     const every = LIMITS.last_used_every;
     if (last_used_at !== null && Math.abs(clock.now() - last_used_at) < every) return false;

@@ -47,14 +47,14 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
         isSameClient(key.last_client, before.last_client);
       if (same) return before;
       const { account_id } = caller;
-      const change_id = ids.stamp();
-      const stamp = { table: "keys", id, change_id } as const;
+      const revision = ids.unique();
+      const changed = { table: "keys", id, revision } as const;
       const happened = await commit({
-        statements: [updateKey({ ...key, change_id, old_change_id: row.change_id })],
-        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, stamp) : [],
+        statements: [updateKey({ ...key, revision, old_revision: row.revision })],
+        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, changed) : [],
         events: [
           {
-            stamp,
+            changed,
             event: {
               name: "key.updated",
               account_id,
@@ -68,7 +68,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     });
 
   return {
-    /** The key, and the stamp of its last change. `404` unless it is of the caller's account. */
+    /** The key, and its revision. `404` unless it is of the caller's account. */
     find,
 
     /** All keys of the caller's account, newest first. */
@@ -86,7 +86,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     async create(caller: AccountCaller, label: string): Promise<{ key: Key; secret: string }> {
       const { account_id } = caller;
       const secret = ids.secret("mck");
-      const change_id = ids.stamp();
+      const revision = ids.unique();
       const key: Key = {
         id: ids.next("key"),
         label,
@@ -99,7 +99,7 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
         counts: { todo: 0, in_progress: 0, done: 0, cancelled: 0 },
       };
       const { counts, ...columns } = key;
-      const stamp = { table: "keys", id: key.id, change_id } as const;
+      const changed = { table: "keys", id: key.id, revision } as const;
       const happened = await commit({
         statements: [
           insertKey({
@@ -110,14 +110,14 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
             tasks_in_progress: counts.in_progress,
             tasks_done: counts.done,
             tasks_cancelled: counts.cancelled,
-            change_id,
+            revision,
             deleted_at: null,
           }),
         ],
-        pushes: pushPlans.ofAccountChange(account_id, stamp),
+        pushes: pushPlans.ofAccountChange(account_id, changed),
         events: [
           {
-            stamp,
+            changed,
             event: { name: "key.created", account_id, subject: key.id, data: { key } },
           },
         ],
@@ -152,14 +152,14 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     /** Refuses the secret and hides the key's data at once (§5.4.6). */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       const { account_id } = caller;
-      const change_id = ids.stamp();
-      const stamp = { table: "keys", id, change_id } as const;
+      const revision = ids.unique();
+      const changed = { table: "keys", id, revision } as const;
       const happened = await commit({
-        statements: [deleteKey({ id, account_id, deleted_at: clock.now(), change_id })],
-        pushes: pushPlans.ofDeletion(account_id, stamp),
+        statements: [deleteKey({ id, account_id, deleted_at: clock.now(), revision })],
+        pushes: pushPlans.ofDeletion(account_id, changed),
         events: [
           {
-            stamp,
+            changed,
             event: { name: "key.deleted", account_id, subject: id, data: { key_id: id } },
           },
         ],

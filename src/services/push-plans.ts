@@ -20,7 +20,7 @@ import {
   planSetting,
   planUpdate,
 } from "../../db/notify/plan.ts";
-import type { Stamp } from "../../db/outbox.ts";
+import type { RowRevision } from "../../db/outbox.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { type Device, laneOfDevice } from "../model/device.ts";
@@ -30,7 +30,7 @@ import { planTask, type TaskChange } from "../notify/plan.ts";
 
 export type PushPlans = ReturnType<typeof createPushPlans>;
 
-type StampOf<Table extends Stamp["table"]> = Stamp & { readonly table: Table };
+type RevisionOf<Table extends RowRevision["table"]> = RowRevision & { readonly table: Table };
 
 interface PushPlansOptions {
   /** The lanes that have a worker and take such notifications; none at all: no row is made. */
@@ -44,20 +44,23 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
     NOTIFICATION_KINDS.map((kind) => [kind, JSON.stringify(lanesFor(kind))]),
   ) as LanesByKind;
   const of = (account_id: string) => ({ account_id, lanes, now: clock.now() });
-  const stampOf = ({ id, change_id }: Stamp) => ({ stamp_id: id, stamp: change_id });
+  const guardOf = ({ id, revision }: RowRevision) => ({
+    changed_id: id,
+    changed_revision: revision,
+  });
 
   return {
     /** `ended`: pending questions that go with the task. */
     ofTask(
       account_id: string,
       change: TaskChange,
-      stamp: StampOf<"tasks">,
+      changed: RevisionOf<"tasks">,
       ended: readonly string[] = [],
     ): Statement[] {
       const task = change.after ?? change.before;
       if (!task) return [];
       const wants = planTask(change);
-      if (!on) return wants.activity === "end" ? [endActivitiesOfTask(stampOf(stamp))] : [];
+      if (!on) return wants.activity === "end" ? [endActivitiesOfTask(guardOf(changed))] : [];
       const { id: task_id, key_id } = task;
       const base = { ...of(account_id), key_id };
       const parts = change.changes;
@@ -65,38 +68,44 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
       const cleared = change.after === null ? [task_id, ...ended] : [];
       const statements = [
         wants.alert === "silent"
-          ? planDelivery("silent", { ...base, parts: cleared }, stamp)
-          : planDelivery(wants.alert, about, stamp),
+          ? planDelivery("silent", { ...base, parts: cleared }, changed)
+          : planDelivery(wants.alert, about, changed),
       ];
-      if (wants.widget) statements.push(planDelivery("widget", base, stamp));
-      if (wants.activity === "start") statements.push(planDelivery("start", about, stamp));
-      if (wants.activity === "update") statements.push(planUpdate(about, stamp));
+      if (wants.widget) statements.push(planDelivery("widget", base, changed));
+      if (wants.activity === "start") statements.push(planDelivery("start", about, changed));
+      if (wants.activity === "update") statements.push(planUpdate(about, changed));
       if (wants.activity === "end") {
-        statements.push(...endActivities("tasks", { ...base, ...stampOf(stamp) }));
+        statements.push(...endActivities("tasks", { ...base, ...guardOf(changed) }));
       }
       return statements;
     },
 
     /** An agent asks, or a question leaves `pending`. */
-    ofQuestion(account_id: string, question: Question, stamp: StampOf<"questions">): Statement[] {
+    ofQuestion(
+      account_id: string,
+      question: Question,
+      changed: RevisionOf<"questions">,
+    ): Statement[] {
       if (!on) return [];
       const { id, key_id, task_id, expires_at, status } = question;
       const base = { ...of(account_id), key_id };
       const asked = status === "pending";
       const statements = [
         asked
-          ? planDelivery("question", { ...base, subject: id, question_id: id, expires_at }, stamp)
-          : planDelivery("silent", { ...base, parts: [id] }, stamp),
+          ? planDelivery("question", { ...base, subject: id, question_id: id, expires_at }, changed)
+          : planDelivery("silent", { ...base, parts: [id] }, changed),
       ];
       if (task_id !== null) {
-        statements.push(planUpdate({ ...base, task_id, parts: asked ? ["question"] : [] }, stamp));
+        statements.push(
+          planUpdate({ ...base, task_id, parts: asked ? ["question"] : [] }, changed),
+        );
       }
       return statements;
     },
 
     /** The account makes or changes something else: its devices look for themselves. */
-    ofAccountChange(account_id: string, stamp: StampOf<"keys" | "items">): Statement[] {
-      return on ? [planDelivery("silent", of(account_id), stamp)] : [];
+    ofAccountChange(account_id: string, changed: RevisionOf<"keys" | "items">): Statement[] {
+      return on ? [planDelivery("silent", of(account_id), changed)] : [];
     },
 
     /** Stands before the statement that changes the setting. */
@@ -116,16 +125,16 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
     },
 
     /** Stands after the tombstone of a key or account. */
-    ofDeletion(account_id: string, stamp: StampOf<"keys" | "accounts">): Statement[] {
-      const { table } = stamp;
+    ofDeletion(account_id: string, changed: RevisionOf<"keys" | "accounts">): Statement[] {
+      const { table } = changed;
       if (!on) {
         const end = table === "keys" ? endActivitiesOfKey : endActivitiesOfAccount;
-        return [end(stampOf(stamp))];
+        return [end(guardOf(changed))];
       }
       const base = of(account_id);
       return [
-        ...endActivities(table, { ...base, ...stampOf(stamp) }),
-        ...planDeletion(base, stamp),
+        ...endActivities(table, { ...base, ...guardOf(changed) }),
+        ...planDeletion(base, changed),
       ];
     },
 

@@ -1,6 +1,6 @@
 /** Questions: ask, read, wait, list, answer, cancel, expire (docs/interface.md 5.7). */
 
-import type { Stamp } from "../../db/outbox.ts";
+import type { RowRevision } from "../../db/outbox.ts";
 import {
   countPending,
   expireQuestion,
@@ -51,7 +51,7 @@ interface WaitOptions {
   readonly asking: boolean;
 }
 
-type QuestionStamp = Stamp & { readonly table: "questions" };
+type QuestionRevision = RowRevision & { readonly table: "questions" };
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
   readonly once: IdempotentRequest | null;
@@ -101,11 +101,11 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     { account_id }: QuestionRow,
     next: Question,
     update: typeof finishQuestion,
-    also: (stamp: QuestionStamp) => Statement[] = () => [],
+    also: (changed: QuestionRevision) => Statement[] = () => [],
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
-    const change_id = ids.stamp();
-    const stamp = { table: "questions", id: question_id, change_id } as const;
+    const revision = ids.unique();
+    const changed = { table: "questions", id: question_id, revision } as const;
     const notice = {
       type: "question.answered",
       key_id,
@@ -113,18 +113,18 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       task_id,
       question_id,
     } as const;
-    const told = notices.tell(stamp, next.status === "answered" ? notice : null);
+    const told = notices.tell(changed, next.status === "answered" ? notice : null);
     return commit({
       statements: [
-        update({ ...next, change_id, now: clock.now() }),
+        update({ ...next, revision, now: clock.now() }),
         ...told.statements,
-        ...also(stamp),
+        ...also(changed),
       ],
       inbox: told.inbox,
-      pushes: pushPlans.ofQuestion(account_id, next, stamp),
+      pushes: pushPlans.ofQuestion(account_id, next, changed),
       events: [
         {
-          stamp,
+          changed,
           event: {
             name: "question.updated",
             account_id,
@@ -238,23 +238,23 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           return { question: await settled({ id: joined, key_id }), existing: true };
         }
         const ask = async (): Promise<{ id: string; existing: boolean } | undefined> => {
-          const change_id = ids.stamp();
-          const stamp = { table: "questions", id: question.id, change_id } as const;
+          const revision = ids.unique();
+          const changed = { table: "questions", id: question.id, revision } as const;
           const happened = await commit({
             statements: [
               insertQuestion({
                 ...question,
                 account_id,
-                change_id,
+                revision,
                 once_id: once?.id ?? null,
                 hidden: joins && wait > 0,
               }),
-              ...repeats.done(once, caller, stamp),
+              ...repeats.done(once, caller, changed),
             ],
-            pushes: pushPlans.ofQuestion(account_id, question, stamp),
+            pushes: pushPlans.ofQuestion(account_id, question, changed),
             events: [
               {
-                stamp,
+                changed,
                 event: {
                   name: "question.created",
                   account_id,
@@ -351,7 +351,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         checkAnswer(row.question, answer);
         const answered_at = clock.now();
         const next: Question = { ...row.question, status: "answered", answer, answered_at };
-        const done = (stamp: QuestionStamp) => repeats.done(once, caller, stamp);
+        const done = (changed: QuestionRevision) => repeats.done(once, caller, changed);
         return (await finish(row, next, finishQuestion, done)) ? next : undefined;
       }),
 

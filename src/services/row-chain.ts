@@ -6,11 +6,11 @@
  * of this process that are under way will leave it: the prediction.
  *
  * Why no update is lost, done twice or answered wrongly:
- * - Each write is guarded in the store by the `change_id` of the row it was decided on. Stamps are
+ * - Each write is guarded in the store by the `revision` of the row it was decided on. Revisions are
  *   unique, so it takes effect only if the row is exactly that row, whoever wrote last.
  * - A change is answered from its own write, once that is durable. A change that alters nothing is
  *   answered once the write that it looked at is durable.
- * - If a write fails or misses, nothing after it in the chain finds its stamp: all of them miss, have
+ * - If a write fails or misses, nothing after it in the chain finds its revision: all of them miss, have
  *   done nothing, and are decided again on a row that is read anew. If the outcome is unknown (503),
  *   those after it take effect exactly if it did. A neighbour that a bad statement made the store
  *   repeat one by one meets the same guards in the same order.
@@ -43,7 +43,7 @@ export interface RowChange<Row, T> {
   readonly owns: (row: Row) => boolean;
   /** Reads the row in the scope of the caller; throws `404` or `401` when it has none. */
   readonly read: () => Promise<Row>;
-  /** Stamps the row in the scope of the caller and gives it; undefined when it has none. */
+  /** Gives the row of the caller's scope a new revision, and returns it; undefined when it has none. */
   readonly claim: () => Promise<Row | undefined>;
   /** Reads what else the decision needs, before each time it is taken. */
   readonly prepare?: () => Promise<void>;
@@ -63,7 +63,7 @@ interface Prediction<Row> {
 }
 
 /** Kept while a request reads or changes the row, so that a read that was overtaken is noticed. */
-interface Place<Row> {
+interface ChainedRow<Row> {
   users: number;
   prediction: Prediction<Row> | null;
   /** A request of this process claims the row; the others wait for it. */
@@ -77,40 +77,40 @@ interface RowChainOptions {
 
 /** The chains of one table in this process. Memory is held only for rows that are being changed. */
 export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
-  const places = new Map<string, Place<Row>>();
+  const chains = new Map<string, ChainedRow<Row>>();
 
   /**
-   * Stamps the row, so that what other processes have decided on it by now misses, and a write that
+   * Gives the row a new revision, so that what other processes have decided on it by now misses, and a write that
    * follows at once takes effect. Undefined: the caller has no such row any more.
    */
   const claim = async (
-    place: Place<Row>,
+    chain: ChainedRow<Row>,
     request: RowChange<Row, unknown>,
   ): Promise<Row | undefined> => {
-    place.prediction = null;
-    place.claiming = request.claim();
+    chain.prediction = null;
+    chain.claiming = request.claim();
     try {
-      return await place.claiming;
+      return await chain.claiming;
     } finally {
-      place.claiming = null;
+      chain.claiming = null;
     }
   };
 
   /** Decides once; undefined: the row was not as expected, and nothing was done. */
   const attempt = async <T>(
-    place: Place<Row>,
+    chain: ChainedRow<Row>,
     { owns, read, prepare, decide }: RowChange<Row, T>,
     first: Row | undefined,
   ): Promise<Decision<Row, T> | undefined> => {
-    const begun = place.prediction;
+    const begun = chain.prediction;
     const row_before = begun?.row;
     let found = first;
     if (!found && !(begun && begun.under_way > 0 && owns(begun.row))) found = await read();
     if (prepare) await prepare();
 
     // No wait from here to the write.
-    const now = place.prediction;
-    if (place.claiming) return undefined;
+    const now = chain.prediction;
+    if (chain.claiming) return undefined;
     // Writes of this process since the read began: it may have missed them.
     const overtaken = !found || (now && (now.under_way > 0 || now.row !== row_before));
     if (overtaken && !now) return undefined;
@@ -132,13 +132,13 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
     else own.gone = true;
     own.under_way++;
     own.last = last;
-    place.prediction = own;
+    chain.prediction = own;
     let done = false;
     try {
       done = await last;
     } finally {
       own.under_way--;
-      if (!done && place.prediction === own) place.prediction = null;
+      if (!done && chain.prediction === own) chain.prediction = null;
     }
     return done ? decision : undefined;
   };
@@ -151,28 +151,28 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
     async change<T>(request: RowChange<Row, T>): Promise<T> {
       const { id } = request;
       const until = clock.elapsed() + LIMITS.store_answer;
-      let place = places.get(id);
-      if (!place) {
-        place = { users: 0, prediction: null, claiming: null };
-        places.set(id, place);
+      let chain = chains.get(id);
+      if (!chain) {
+        chain = { users: 0, prediction: null, claiming: null };
+        chains.set(id, chain);
       }
-      place.users++;
+      chain.users++;
       try {
-        let decision = await attempt(place, request, request.first);
+        let decision = await attempt(chain, request, request.first);
         for (let misses = 1; !decision; misses++) {
           if (clock.elapsed() > until) {
             fail("store_unavailable", { cause: "a row changed at every try" });
           }
           let row: Row | undefined;
-          if (place.claiming) await place.claiming;
-          else if (misses >= LIMITS.row_misses && !place.prediction?.under_way) {
-            row = await claim(place, request);
+          if (chain.claiming) await chain.claiming;
+          else if (misses >= LIMITS.row_misses && !chain.prediction?.under_way) {
+            row = await claim(chain, request);
           }
-          decision = await attempt(place, request, row);
+          decision = await attempt(chain, request, row);
         }
         return decision.result;
       } finally {
-        if (--place.users === 0) places.delete(id);
+        if (--chain.users === 0) chains.delete(id);
       }
     },
   };

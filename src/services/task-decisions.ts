@@ -2,7 +2,7 @@
 
 import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
-import { deleteStampedTask, stampTaskToDelete, type TaskRow, updateTask } from "../../db/tasks.ts";
+import { claimTaskDeletion, deleteClaimedTask, type TaskRow, updateTask } from "../../db/tasks.ts";
 import type { ServiceEvent } from "../model/event.ts";
 import { isOverdue, type Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
@@ -12,39 +12,36 @@ import type { createInboxWriter } from "./inbox-writer.ts";
 import type { Decision } from "./row-chain.ts";
 
 /** Whom a change is told to follows from who made it. */
-type Told = Pick<TaskChange, "changes" | "by">;
+type Cause = Pick<TaskChange, "changes" | "by">;
 
 type TaskDecisionsDeps = Pick<ServiceDeps, "clock" | "ids" | "pushPlans"> & {
   readonly notices: ReturnType<typeof createInboxWriter>;
 };
 
-/** Decisions for a row chain, each guarded by the `change_id` of the row that it is given. */
+/** Decisions for a row chain, each guarded by the `revision` of the row that it is given. */
 export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDecisionsDeps) {
   return {
     /**
      * Replaces the row by the new state of its task. `changes` are those that the key finds in its
      * inbox, or the devices of the person get to know; `seen_at` is none.
      */
-    replace(row: TaskRow, task: Task, told: Told | null = null): Decision<TaskRow, Task> {
-      const change_id = ids.stamp();
-      const stamp = { table: "tasks", id: task.id, change_id } as const;
+    replace(row: TaskRow, task: Task, cause: Cause | null = null): Decision<TaskRow, Task> {
+      const revision = ids.unique();
+      const changed = { table: "tasks", id: task.id, revision } as const;
       const { account_id } = row;
       const { id: task_id, key_id } = task;
-      const changes = told?.changes ?? [];
+      const changes = cause?.changes ?? [];
       const notice = { type: "task.updated", key_id, account_id, task_id, changes } as const;
-      const { statements, inbox } = notices.tell(stamp, told?.by === "account" ? notice : null);
+      const { statements, inbox } = notices.tell(changed, cause?.by === "account" ? notice : null);
       const change = {
-        statements: [
-          updateTask({ ...task, change_id, old_change_id: row.change_id }),
-          ...statements,
-        ],
-        events: [{ stamp, event: taskEvent("task.updated", account_id, task) }],
+        statements: [updateTask({ ...task, revision, old_revision: row.revision }), ...statements],
+        events: [{ changed, event: taskEvent("task.updated", account_id, task) }],
         inbox,
-        pushes: told
-          ? pushPlans.ofTask(account_id, { before: row.task, after: task, ...told }, stamp)
+        pushes: cause
+          ? pushPlans.ofTask(account_id, { before: row.task, after: task, ...cause }, changed)
           : [],
       } as const;
-      return { result: task, write: { change, after: { task, account_id, change_id } } };
+      return { result: task, write: { change, after: { task, account_id, revision } } };
     },
 
     /**
@@ -56,18 +53,23 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
       pending: readonly Question[],
       by: TaskChange["by"],
     ): Decision<TaskRow, void> {
-      const { account_id, change_id: old_change_id, task } = row;
+      const { account_id, revision: old_revision, task } = row;
       const { id, key_id } = task;
-      const change_id = ids.stamp();
-      const stamp = { table: "tasks", id, change_id } as const;
+      const revision = ids.unique();
+      const changed = { table: "tasks", id, revision } as const;
       const now = clock.now();
       const ended = pending.map((question) => {
         const status = isOverdue(question, now) ? "expired" : "cancelled";
-        return { stamp: ids.stamp(), question: { ...question, status } satisfies Question };
+        return { revision: ids.unique(), question: { ...question, status } satisfies Question };
       });
       const known = JSON.stringify(ended.map(({ question }) => question.id));
       const follow_ups: Statement[] = ended.map((end) =>
-        finishWithTask({ ...end.question, change_id: end.stamp, stamp_id: id, stamp: change_id }),
+        finishWithTask({
+          ...end.question,
+          revision: end.revision,
+          changed_id: id,
+          changed_revision: revision,
+        }),
       );
       const notice = {
         type: "task.deleted",
@@ -76,10 +78,10 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
         task_id: id,
         last_task: task,
       } as const;
-      const { statements, inbox } = notices.tell(stamp, by === "account" ? notice : null);
+      const { statements, inbox } = notices.tell(changed, by === "account" ? notice : null);
       const change = {
         statements: [
-          stampTaskToDelete({ id, change_id, old_change_id, known }),
+          claimTaskDeletion({ id, revision, old_revision, known }),
           ...follow_ups,
           ...statements,
         ],
@@ -87,12 +89,12 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
         pushes: pushPlans.ofTask(
           account_id,
           { before: task, after: null, changes: [], by },
-          stamp,
+          changed,
           ended.map(({ question }) => question.id),
         ),
         events: [
           {
-            stamp,
+            changed,
             event: {
               name: "task.deleted",
               account_id,
@@ -101,7 +103,7 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
             },
           },
           ...ended.map((end) => ({
-            stamp: { table: "questions", id: end.question.id, change_id: end.stamp } as const,
+            changed: { table: "questions", id: end.question.id, revision: end.revision } as const,
             event: {
               name: "question.updated",
               account_id,
@@ -110,7 +112,7 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
             } as const,
           })),
         ],
-        removals: [deleteStampedTask({ stamp_id: id, stamp: change_id })],
+        removals: [deleteClaimedTask({ changed_id: id, changed_revision: revision })],
       } as const;
       return { result: undefined, write: { change, after: null } };
     },

@@ -58,8 +58,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       caller.kind === "key" ? task.key_id === caller.key_id : account_id === caller.account_id,
     read: () => find(caller, id),
     async claim() {
-      const [stamp, read] = claimTask(caller, { id, change_id: ids.stamp() });
-      const results = await store.write([stamp, read]);
+      const [changed, read] = claimTask(caller, { id, revision: ids.unique() });
+      const results = await store.write([changed, read]);
       return read.read(results[1]!.rows)[0];
     },
   });
@@ -133,23 +133,23 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       };
       const before = await replay();
       if (before) return before;
-      const change_id = ids.stamp();
-      const stamp = { table: "tasks", id: task.id, change_id } as const;
+      const revision = ids.unique();
+      const changed = { table: "tasks", id: task.id, revision } as const;
       const { id: task_id, key_id } = task;
       const notice = { type: "task.created", key_id, account_id, task_id } as const;
-      const told = notices.tell(stamp, caller.kind === "account" ? notice : null);
+      const told = notices.tell(changed, caller.kind === "account" ? notice : null);
       const happened = await commit({
         statements: [
-          insertTask({ ...task, account_id, change_id, once_id: once?.id ?? null }),
+          insertTask({ ...task, account_id, revision, once_id: once?.id ?? null }),
           ...told.statements,
-          ...repeats.done(once, caller, stamp),
+          ...repeats.done(once, caller, changed),
         ],
-        events: [{ stamp, event: taskEvent("task.created", account_id, task) }],
+        events: [{ changed, event: taskEvent("task.created", account_id, task) }],
         inbox: told.inbox,
         pushes: pushPlans.ofTask(
           account_id,
           { before: null, after: task, changes: ["created"], by: caller.kind },
-          stamp,
+          changed,
         ),
       });
       if (happened) return task;
@@ -198,7 +198,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       await Promise.all(
         rows.map((first) => {
           const access = { id: first.task.id, first, owns: () => true, read: leave, claim: leave };
-          const is_due = ({ change_id }: TaskRow) => change_id === first.change_id;
+          const is_due = ({ revision }: TaskRow) => revision === first.revision;
           return remove(access, "server", is_due).catch(unlessGone);
         }),
       );

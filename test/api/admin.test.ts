@@ -1,9 +1,9 @@
 /** What the admin is told: counts of the whole store, accounts page by page, and this process. */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
 import { accounts as accounts_table } from "../../db/schema.ts";
+import { sql } from "../../db/sql.ts";
 import { insertWhere, statement } from "../../db/statement.ts";
 import { countRows } from "../../db/statistics.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -138,7 +138,7 @@ test("a large store is counted in steps, between which others go on", async () =
     created_at: i,
     live_activities: true,
     token_digest: `digest ${i}`,
-    change_id: "c",
+    revision: "c",
     deleted_at: i % 10 ? null : i,
   });
   const rows = Array.from({ length: 2_500 }, (_, i) => insert(row(i)));

@@ -246,8 +246,8 @@ test("a key holds at most 10,000 tasks", async () => {
 /** Copies a key's only task: thousands of requests would prove no more. */
 async function copyTask(key_id: string, copies: number): Promise<void> {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-  const columns = Object.keys(getTableColumns(tasks)).filter((name) => name !== "id");
-  const names = sql.raw(columns.join(", "));
+  const columns = Object.values(getTableColumns(tasks)).filter(({ name }) => name !== "id");
+  const names = sql.raw(columns.map(({ name }) => name).join(", "));
   const copy = statement(sql`insert into tasks (id, ${names})
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.raw(String(copies))})
     select id || i, ${names} from tasks, n where key_id = ${sql.placeholder("key_id")}`);
