@@ -32,7 +32,7 @@ export const accounts = router({
         })
         .meta({ id: "AccountCreate" }),
     )
-    .output(z.object({ account: Account, token: z.string() }).meta({ id: "NewAccount" }))
+    .output(z.object({ account: Account, token: z.string() }).meta({ id: "AccountWithToken" }))
     .mutation(({ ctx, input }) =>
       ctx.services.accounts.create(ctx.scope.address(), input.attestation),
     ),
@@ -80,7 +80,7 @@ export const accounts = router({
       },
     })
     .input(TokenInput)
-    .output(z.object({ token: z.string() }).meta({ id: "NewToken" }))
+    .output(z.object({ token: z.string() }).meta({ id: "AccountToken" }))
     .mutation(({ ctx, input }) => ctx.services.accounts.replaceToken(ctx.caller, input.token)),
 
   delete: account

@@ -41,7 +41,7 @@ export const keys = router({
       errors: ["too_many_keys"],
     })
     .input(z.strictObject({ label: Label }).meta({ id: "KeyCreate" }))
-    .output(z.object({ key: Key, secret: z.string() }).meta({ id: "NewKey" }))
+    .output(z.object({ key: Key, secret: z.string() }).meta({ id: "KeyWithSecret" }))
     .mutation(({ ctx, input }) => ctx.services.keys.create(ctx.caller, input.label)),
 
   update: account

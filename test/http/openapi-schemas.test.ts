@@ -142,12 +142,26 @@ test("operation ids are a verb and a noun, each once and none like a schema", ()
   expect(ids.filter((id) => !verbs.test(id))).toEqual([]);
   expect(new Set(ids).size).toBe(operations.length);
   // What generators make of an operation: its parameters, body and response.
+  // The same for schemas in Go: a constructor of each, and a nullable one.
+  const of_schemas = Object.keys(schemas).flatMap((name) => [`New${name}`, `Nullable${name}`]);
+  expect(of_schemas.filter((name) => name in schemas)).toEqual([]);
   const made = ids.flatMap((id) => {
     const name = id[0]!.toUpperCase() + id.slice(1);
     const ends = ["Request", "Response", "Params", "Body", "Data", "Error", "Errors", "Headers"];
     return ["", ...ends].map((end) => name + end);
   });
   expect(made.filter((name) => name in schemas)).toEqual([]);
+});
+
+test("the constants of all lists have names of their own", () => {
+  const names = Object.values<any>(schemas).flatMap(
+    ({ enum: values, "x-enum-varnames": given }) => given ?? values ?? [],
+  );
+  expect(new Set(names).size).toBe(names.length);
+  expect(schemas.QuestionStatus["x-enum-varnames"]).toEqual([
+    ...["PENDING", "ANSWERED", "EXPIRED", "QUESTION_STATUS_CANCELLED"],
+  ]);
+  expect(schemas.QuestionKind).not.toHaveProperty("x-enum-varnames");
 });
 
 test("operations and tags have descriptions; contact and licence are named", () => {

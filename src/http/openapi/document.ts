@@ -18,7 +18,7 @@ import {
   PARAMETERS,
   TAGS,
 } from "./parts.ts";
-import { nameBody, normalizeSchemas, openAnswers } from "./schemas.ts";
+import { nameBody, nameSharedValues, normalizeSchemas, openAnswers } from "./schemas.ts";
 
 interface DocumentOptions {
   readonly router: AnyTRPCRouter;
@@ -73,6 +73,7 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
   addQuotas(document);
   normalizeSchemas(document);
   openAnswers(document);
+  nameSharedValues(document);
   for (const [route, example] of Object.entries(EXAMPLES)) {
     const [method, path] = route.split(" ") as [string, string];
     addExamples(document.paths[path][method.toLowerCase()], example);

@@ -49,6 +49,30 @@ export function normalizeSchemas(document: Json): void {
   });
 }
 
+const upper = (text: string): string => text.replace(/[^A-Za-z]+/g, "_").toUpperCase();
+
+/**
+ * Names the constants of values that stand in several lists: some generators put the constants of all
+ * lists into one namespace, and others use these names too.
+ */
+export function nameSharedValues(document: Json): void {
+  const lists = Object.entries<Json>(document.components.schemas).filter(
+    ([, { enum: list }]) => list,
+  );
+  const uses = new Map<string, number>();
+  for (const [, { enum: values }] of lists) {
+    for (const value of values) uses.set(value, (uses.get(value) ?? 0) + 1);
+  }
+  for (const [name, schema] of lists) {
+    const values: readonly string[] = schema.enum;
+    if (values.every((value) => uses.get(value) === 1)) continue;
+    const prefix = upper(name.replace(/^Relay/, "").replace(/(?<=[a-z])(?=[A-Z])/g, "_"));
+    schema["x-enum-varnames"] = values.map((value) =>
+      uses.get(value) === 1 ? upper(value) : `${prefix}_${upper(value)}`,
+    );
+  }
+}
+
 /** Names of the components that `node` refers to, directly or not. */
 function reach(document: Json, node: unknown, found = new Set<string>()): Set<string> {
   walk(node, ({ $ref }) => {
