@@ -279,7 +279,7 @@ test("what a store that is away did not take is written once it is back [§15.1.
     ...Array(5).fill("GET /v1/questions"),
     ...Array(3).fill("GET /v1/tasks"),
   ]);
-}, 60_000);
+}, 120_000);
 
 test("a store that stays away cannot fill the memory, and a write of unknown outcome is not doubled", async () => {
   const { url } = await createTestStore();

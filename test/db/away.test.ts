@@ -129,7 +129,7 @@ server(
       (sqld) => sqld.kill(),
       (sqld) => sqld.restart(),
     ),
-  60_000,
+  120_000,
 );
 
 server(
@@ -139,7 +139,7 @@ server(
       (sqld) => sqld.freeze(),
       (sqld) => sqld.thaw(),
     ),
-  60_000,
+  120_000,
 );
 
 server(
@@ -175,7 +175,7 @@ server(
     else expectUnavailable(result!);
     stream.close();
   },
-  60_000,
+  120_000,
 );
 
 embedded(
@@ -223,7 +223,7 @@ embedded(
     expect((await person.send("GET /v1/keys")).body.keys).toHaveLength(1);
     stream.close();
   },
-  60_000,
+  120_000,
 );
 
 embedded(
@@ -245,5 +245,5 @@ embedded(
     await lock.release();
     expect((await writing).status).toBe(201);
   },
-  60_000,
+  120_000,
 );

@@ -204,7 +204,7 @@ test(
     expect(await counts()).toEqual(KEPT);
     await store.close();
   }),
-  60_000,
+  120_000,
 );
 
 /** Rows of an account and its keys in every table that has any, by name. */

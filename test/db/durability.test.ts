@@ -201,14 +201,14 @@ test.if(STORE_KIND === "embedded")(
 );
 
 test.if(STORE_KIND === "embedded")(
-  "a process killed under load, 20 times, loses nothing that it acknowledged",
+  "a process killed under load, 10 times, loses nothing that it acknowledged",
   seeded("killed processes", async (random) => {
     const { url: database_url } = await createTestStore();
     const start = () => startProcess({ ...env, DATABASE_URL: database_url });
     const ledger = createLedger();
     let app = await start();
     const { token } = await createPerson(app.url);
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < 10; i++) {
       await round(ledger, app.url, token, `round ${i}`, random, () => {
         app.kill("SIGKILL");
         return app.exited;

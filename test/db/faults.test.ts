@@ -135,7 +135,7 @@ embedded(
     expect((await agent.send("POST /v1/tasks", { title: "Again" })).status).toBe(201);
     expect((await agent.send("GET /v1/tasks")).body.tasks.slice(1)).toEqual(before);
   },
-  60_000,
+  120_000,
 );
 
 embedded(
@@ -163,7 +163,7 @@ embedded(
       said: "Relay cannot start: DATABASE_URL: the store cannot be opened (ENOENT)",
     });
   },
-  60_000,
+  120_000,
 );
 
 embedded(
@@ -186,7 +186,7 @@ embedded(
       /^Relay cannot start: DATABASE_URL: the store cannot be opened \(EROFS\)$/,
     );
   },
-  60_000,
+  120_000,
 );
 
 /** Each way to take the file away from under the server. */
@@ -227,7 +227,7 @@ embedded.each(TAKEN)(
     expect(fault).toMatchObject({ level: "error" });
     expect(linesOf(app.log(), "ending")).toHaveLength(1);
   },
-  60_000,
+  120_000,
 );
 
 embedded(
@@ -263,7 +263,7 @@ embedded(
     expect(linesOf(app.log(), "corrupt")).toHaveLength(1);
     expect(linesOf(app.log(), "internal error")).toEqual([]);
   },
-  60_000,
+  120_000,
 );
 
 embedded("the store and its folder are made for the owner alone", async () => {

@@ -53,7 +53,7 @@ test(
     // For the first time, each came in its order.
     expect([...new Set(handled)]).toEqual(sent);
   }),
-  60_000,
+  120_000,
 );
 
 test(
@@ -86,7 +86,7 @@ test(
     }
     expect([...new Set(handled)]).toEqual(sent);
   }),
-  60_000,
+  120_000,
 );
 
 test("an inbox wait in one process ends when the item is made in the other [§5.9.2 wait]", async () => {
@@ -118,4 +118,4 @@ test("an inbox wait in one process ends when the item is made in the other [§5.
   await Promise.all(readers);
   expect(got.toSorted()).toEqual(sent.toSorted());
   await until(async () => (await agent.send("GET /v1/inbox")).body.unread === 0);
-}, 60_000);
+}, 120_000);

@@ -131,7 +131,7 @@ test("four processes that start at once on one new store all come up and serve i
   const { body } = await person.send("GET /v1/keys");
   expect(body.keys[0].counts.todo).toBe(1);
   expect(await readAll(url, "select hash from relay_migrations")).toHaveLength(FILES.length);
-}, 60_000);
+}, 120_000);
 
 test("of processes that start at once, one applies each migration", async () => {
   const code = copyCode();
@@ -153,7 +153,7 @@ test("of processes that start at once, one applies each migration", async () => 
     await sqld?.kill();
   }
   for (const { end } of openers) end();
-}, 60_000);
+}, 120_000);
 
 test("a migration that fails leaves nothing behind, stops the start, and applies once mended", async () => {
   const code = copyCode();
@@ -173,7 +173,7 @@ test("a migration that fails leaves nothing behind, stops the start, and applies
   expect(await opener.open(url)).toBe("up");
   expect(await readAll(url, "select n from proof")).toEqual([]);
   opener.end();
-}, 60_000);
+}, 120_000);
 
 test("a start on a store that is up to date applies nothing", async () => {
   const { url } = await createTestStore();
@@ -186,7 +186,7 @@ test("a start on a store that is up to date applies nothing", async () => {
   const answer = await client(again.url, person.token)("GET /v1/account");
   expect(answer).toMatchObject({ status: 200, body: person.account });
   expect([await schemaOf(url), await claims()]).toEqual(before);
-}, 60_000);
+}, 120_000);
 
 /** Runs drizzle-kit in a copy, so that it cannot write into the tree. */
 async function drizzleKit(folder: string, command: "check" | "generate") {
@@ -220,7 +220,7 @@ test("db/migrations holds what db/schema.ts says", async () => {
   );
   await drizzleKit(folder, "generate");
   expect(files().length).toBeGreaterThan(before.length);
-}, 60_000);
+}, 120_000);
 
 test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
   const { url } = await createTestStore();

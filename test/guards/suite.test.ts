@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
-import { ON_ONE_STORE, readPlan } from "../suite/plan.ts";
+import { LONGEST, ON_ONE_STORE, readPlan, startOrder } from "../suite/plan.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -26,6 +26,14 @@ test("what starts a server or a store runs on both, but for pages and the files 
     if (starts.test(text)) starters.push(file);
   }
   expect(starters).toEqual([...ON_ONE_STORE]);
+});
+
+test("the longest files start first, and all of them start", async () => {
+  const { both, once, pages } = await readPlan();
+  const all = [...both, ...once, ...pages];
+  const order = startOrder(all);
+  expect(order.slice(0, LONGEST.length)).toEqual([...LONGEST]);
+  expect(order.toSorted()).toEqual(all.toSorted());
 });
 
 test("only test/support/store.ts knows on which store a run is", async () => {

@@ -63,5 +63,5 @@ for (const era of ["legacy", "modern"]) {
     expect([...left]).toEqual([]);
     expect((await inspect("--method", "resources/list")).resources.length).toBe(2);
     expect((await inspect("--method", "prompts/list")).prompts.length).toBe(1);
-  });
+  }, 120_000);
 }

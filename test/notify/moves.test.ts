@@ -94,7 +94,7 @@ test("what a stopped lane has for a device stays bounded, and ends", async () =>
     await world.advance(540, 540);
   }
   expect((await kept()).length).toBeLessThan(5);
-}, 60_000);
+}, 120_000);
 
 test("a live activity ends in its old environment when its device moves", async () => {
   const { production, sandbox, world, person, agent, phone } = await both();

@@ -39,12 +39,32 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/mcp/inspector.test.ts",
 ];
 
+/** They start first, so that no worker is left alone with one at the end of a run. */
+export const LONGEST: readonly string[] = [
+  "test/web/axe.test.ts",
+  "test/notify/kills.test.ts",
+  "test/mcp/inspector.test.ts",
+  "test/web/admin-look.test.ts",
+  "test/web/late-answers.test.ts",
+  "test/web/drafts.test.ts",
+  "test/web/account.test.ts",
+  "test/web/keep-focus.test.ts",
+  "test/web/admin.test.ts",
+  "test/http/exhausted.test.ts",
+  "test/lifecycle.test.ts",
+  "test/db/faults.test.ts",
+  "test/http/unsent-answers.test.ts",
+  "test/web/agents.test.ts",
+  "test/db/inbox-kills.test.ts",
+  "test/db/durability.test.ts",
+];
+
 export interface Plan {
   /** Files that run on each store. */
   readonly both: readonly string[];
   /** Files that run once, on the embedded store if on any. */
   readonly once: readonly string[];
-  /** Files with a real browser: once too, and as long as all of a store. */
+  /** Files with a real browser: once too. */
   readonly pages: readonly string[];
 }
 
@@ -62,6 +82,12 @@ export async function readPlan(): Promise<Plan> {
     else once.push(file);
   }
   return { both, once, pages };
+}
+
+/** The files in the order in which they start. */
+export function startOrder(files: readonly string[]): string[] {
+  const first = LONGEST.filter((file) => files.includes(file));
+  return [...first, ...files.filter((file) => !first.includes(file)).sort()];
 }
 
 /** Gives the files under `test` that a file imports, directly or not, itself included; types do not count. */

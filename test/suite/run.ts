@@ -1,22 +1,23 @@
 /**
- * Runs the suite: the files that use the store on both stores, side by side, and all others once.
- * `bun test/suite/run.ts [embedded | server]`; the exit code is 0 when every run came to its end and
- * every test passed.
+ * Runs the suite: the files that use the store on both stores, all others once, and `bun run check`
+ * beside them. `bun test/suite/run.ts [embedded | server]` runs the tests on one store, without the
+ * check; the exit code is 0 when every run came to its end and every test passed.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { availableParallelism, constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { readPlan } from "./plan.ts";
+import { readPlan, startOrder } from "./plan.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 /** Milliseconds until a test counts as hung. */
-const TIMEOUT = 60_000;
+const TIMEOUT = 120_000;
+/** Files that run at a time. Tests wait about as much as they compute, hence two for each core. */
+const WORKERS = Math.min(2 * availableParallelism(), 8);
 /** Files shown with their times. */
 const SLOWEST = 20;
 
 interface Run {
-  readonly name: string;
   readonly store: "embedded" | "server";
   readonly files: readonly string[];
 }
@@ -37,9 +38,8 @@ if (only !== undefined && only !== "embedded" && only !== "server") {
 }
 const { both, once, pages } = await readPlan();
 const runs: Run[] = [
-  { name: "embedded", store: "embedded", files: [...both, ...once].sort() },
-  { name: "server", store: "server", files: both },
-  { name: "pages", store: "embedded", files: pages },
+  { store: "embedded", files: startOrder([...both, ...once, ...pages]) },
+  { store: "server", files: startOrder(both) },
 ];
 const wanted = runs.filter(({ store }) => only === undefined || store === only);
 
@@ -55,30 +55,45 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-// Two at a time, as the smallest machine has two cores: the pages begin when a store's run has ended.
-const waiting = [...wanted];
+const checking = only === undefined ? runCheck() : undefined;
 const outcomes: Outcome[] = [];
-const runNext = async (): Promise<void> => {
-  for (let run = waiting.shift(); run && !interrupted; run = waiting.shift()) {
-    outcomes.push(await start(run));
-  }
-};
-await Promise.all([runNext(), runNext()]);
+for (const run of wanted) {
+  if (!interrupted) outcomes.push(await start(run));
+}
+const check_passed = (await checking) ?? true;
 rmSync(folder, { recursive: true, force: true });
-report(outcomes);
+report(outcomes, check_passed);
 if (interrupted !== undefined) process.exit(128 + constants.signals[interrupted]);
-process.exit(outcomes.every(({ fault }) => fault === undefined) ? 0 : 1);
+process.exit(check_passed && outcomes.every(({ fault }) => fault === undefined) ? 0 : 1);
+
+/** `bun run check`; what it says is printed at its end, in one piece. True when it passed. */
+async function runCheck(): Promise<boolean> {
+  const child = Bun.spawn([process.execPath, "--no-orphans", "run", "check"], {
+    cwd: ROOT,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  children.add(child);
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  children.delete(child);
+  process.stdout.write(`[check]\n${err}${out}`);
+  return child.exitCode === 0;
+}
 
 /** Starts a run and waits for its end. */
 async function start(run: Run): Promise<Outcome> {
   const begin = performance.now();
-  const timings = join(folder, `${run.name}.json`);
+  const timings = join(folder, `${run.store}.json`);
   const color = process.stdout.isTTY && !process.env.NO_COLOR && { FORCE_COLOR: "1" };
   const child = Bun.spawn(
     [
       process.execPath,
       "test",
       "--no-orphans",
+      `--parallel=${WORKERS}`,
+      // Imports what most files share once for each worker, not for each file.
+      "--no-isolate",
       `--timeout=${TIMEOUT}`,
       `--timings=${timings}`,
       "--update-timings",
@@ -99,7 +114,7 @@ async function start(run: Run): Promise<Outcome> {
     },
   );
   children.add(child);
-  const output = createOutput(run.name);
+  const output = createOutput(run.store);
   await Promise.all([output.follow(child.stdout), output.follow(child.stderr), child.exited]);
   children.delete(child);
   const ran = output.end();
@@ -119,7 +134,7 @@ function faultOf(child: Bun.Subprocess, ran: number | undefined, { files }: Run)
   return child.exitCode === 0 ? undefined : `exit code ${child.exitCode}`;
 }
 
-/** Prints what a run says file by file, so that runs side by side do not mix, each under its name. */
+/** Prints what a run says, each piece of a file under the name of the run. */
 function createOutput(name: string) {
   let block = "";
   let files: number | undefined;
@@ -159,20 +174,21 @@ function createOutput(name: string) {
   };
 }
 
-function report(all: readonly Outcome[]): void {
+function report(all: readonly Outcome[], check_passed: boolean): void {
   const slowest = all
     .flatMap(({ run, times }) => Object.entries(times).map(([file, ms]) => ({ run, file, ms })))
     .sort((a, b) => b.ms - a.ms)
     .slice(0, SLOWEST);
   const lines = slowest.length > 0 ? [`\nThe ${slowest.length} slowest files, in seconds:`] : [];
   for (const { run, file, ms } of slowest) {
-    lines.push(`${(ms / 1000).toFixed(1).padStart(7)}  ${run.name.padEnd(8)}  ${file}`);
+    lines.push(`${(ms / 1000).toFixed(1).padStart(7)}  ${run.store.padEnd(8)}  ${file}`);
   }
   lines.push("");
   for (const { run, fault, seconds } of all) {
     const told = fault === undefined ? "ok" : `FAILED: ${fault}`;
-    lines.push(`[${run.name}] ${run.files.length} files in ${seconds.toFixed(0)} s: ${told}`);
+    lines.push(`[${run.store}] ${run.files.length} files in ${seconds.toFixed(0)} s: ${told}`);
   }
+  if (!check_passed) lines.push("[check] FAILED");
   if (all.some(({ fault }) => fault !== undefined)) {
     lines.push(`Random choices were made with RELAY_TEST_SEED=${seed}`);
   }

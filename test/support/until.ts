@@ -1,7 +1,7 @@
 /** Waits for something that another process or the event loop has to do. */
 
 /** Milliseconds after which a test gives up; only a failing test ever takes this long. */
-const PATIENCE = 20_000;
+const PATIENCE = 50_000;
 
 type Truthy<T> = Exclude<T, null | undefined | false | 0 | "">;
 

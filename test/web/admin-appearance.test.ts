@@ -120,7 +120,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
         await check("away");
         expect(Object.entries(found).filter(([, list]) => list.length > 0)).toEqual([]);
       },
-      60_000,
+      120_000,
     );
   }
 }

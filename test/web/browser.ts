@@ -12,7 +12,9 @@ import type { Person } from "../support/client.ts";
 import { until } from "../support/until.ts";
 
 /** The system's browser: apt-get install chromium. */
-const path = Bun.which("chromium");
+const CHROMIUM = Bun.which("chromium");
+/** The same engine without the browser around it, if installed: half the CPU time. */
+const HEADLESS_SHELL = Bun.which("chromium-headless-shell");
 
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
 
@@ -20,6 +22,9 @@ export const PHONE = { width: 390, height: 844 };
 export const DESK = { width: 1440, height: 900 };
 
 let browser: Promise<Browser> | undefined;
+
+/** Executable for the current test file. */
+let path = HEADLESS_SHELL ?? CHROMIUM;
 
 function launch(): Promise<Browser> {
   browser ??= chromium.launch({ executablePath: path!, args: ARGS });
@@ -48,8 +53,10 @@ export function expectComplaints(pattern: RegExp): void {
 /**
  * Called once at the top of a test file; gives its `test` function and a browser of its own. A test
  * fails on any unexpected console message, violations of the content security policy included.
+ * The headless shell has no notifications: a file about them asks for the full browser.
  */
-export function browserTests() {
+export function browserTests({ notifications = false } = {}) {
+  path = notifications ? CHROMIUM : (HEADLESS_SHELL ?? CHROMIUM);
   afterEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
     const found = complaints.splice(0).filter((text) => !expected?.test(text));
@@ -80,7 +87,7 @@ export async function openProfile(url: string, options: OpenOptions = {}): Promi
         : [],
     },
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(50_000);
   contexts.push(context);
   context.on("console", (message) => {
     if (message.type() !== "debug") complaints.push(message.text());

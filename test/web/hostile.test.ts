@@ -106,6 +106,6 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       );
       expect(wrapped).toBe(true);
     },
-    60_000,
+    120_000,
   );
 }

@@ -16,7 +16,7 @@ import {
   untilLive,
 } from "./browser.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ notifications: true });
 const app = await startTestApp();
 
 const shown = (page: Page) =>

@@ -88,7 +88,7 @@ webTest(
     expect(relay.log()).not.toContain(person.token);
     expect(page.url()).not.toContain("mca_");
   },
-  60_000,
+  120_000,
 );
 
 webTest("changes during a load are not lost, and deleted resources do not come back", async () => {

@@ -235,7 +235,7 @@ webTest(
     await page.keyboard.press("Escape");
     await group(page, "To do").getByText("9,999").waitFor();
   },
-  60_000,
+  120_000,
 );
 
 webTest("a deleted agent cannot be chosen in the filter or for a task", async () => {
