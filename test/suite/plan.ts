@@ -44,7 +44,7 @@ export const LONGEST: readonly string[] = [
   "test/web/axe.test.ts",
   "test/notify/kills.test.ts",
   "test/mcp/inspector.test.ts",
-  "test/web/admin-look.test.ts",
+  "test/web/admin-appearance.test.ts",
   "test/web/late-answers.test.ts",
   "test/web/drafts.test.ts",
   "test/web/account.test.ts",
