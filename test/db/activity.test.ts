@@ -75,7 +75,7 @@ test("the newest 200 of each key are kept [§15.1.5] [§10.5 activity_per_key]",
   // The 50 oldest are not among them, and the store drops them soon.
   expect(first.at).toBeGreaterThan(agent.key.created_at + 0.45);
   for (let i = 0; i < 20; i++) await agent.send("HEAD /v1/tasks");
-  /** IdempotentRequest the newest is of this action and few more than 200 are stored. */
+  /** Once the newest is of this action and few more than 200 are stored. */
   const settled = (action: string) =>
     until(async () => {
       await clock.advance(0.1);
