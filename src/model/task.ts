@@ -40,6 +40,12 @@ export const Task = z
   .meta({ id: "RelayTask" });
 export type Task = z.infer<typeof Task>;
 
+/** A task that was stored as JSON, perhaps by an older version: fields that it lacks are null (§17.3). */
+export function storedTask(stored: Partial<Task>): Task {
+  const blank = Object.fromEntries(Object.keys(Task.shape).map((field) => [field, null]));
+  return { ...blank, ...stored } as Task;
+}
+
 const NOTIFY = "Whether the person's devices show an agent's changes as notifications";
 
 /** The part of the create body that both credential kinds may send. */

@@ -24,7 +24,7 @@ import { inboxOf } from "../model/event.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Agent, Item, MessageInput } from "../model/item.ts";
 import { questionUnits } from "../model/question.ts";
-import { type Task, taskUnits } from "../model/task.ts";
+import { storedTask, type Task, taskUnits } from "../model/task.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -315,7 +315,7 @@ function tasksOf(rows: readonly ItemRow[]): Map<string, Task> {
 
 /** UTF-16 units of the texts in an item, for the bound of a page. */
 function unitsOf({ item, task, question }: ItemRow): number {
-  const shown = item.last_task ?? (task.id === null ? null : task);
+  const shown = item.last_task ? storedTask(item.last_task) : task.id === null ? null : task;
   return (
     (item.text?.length ?? 0) +
     (item.from_label?.length ?? 0) +
@@ -332,7 +332,7 @@ function toItem({ item, question }: ItemRow, tasks: ReadonlyMap<string, Task>): 
       from_key_id === null
         ? { kind: "account" }
         : { kind: "key", key_id: from_key_id, label: from_label! },
-    task: last_task ?? (item.task_id === null ? null : (tasks.get(item.task_id) ?? null)),
+    task: last_task ? storedTask(last_task) : (tasks.get(item.task_id ?? "") ?? null),
     question: question.id === null ? null : question,
   };
 }

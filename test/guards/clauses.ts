@@ -181,5 +181,6 @@ export const CLAUSES: readonly Clause[] = [
   clause("§15.2", "names of requests"),
 
   clause("§17.1", "all routes are under /v1"),
+  clause("§17.3", "a field that an older record lacks is null"),
   clause("§17.4", "two successive versions serve one store"),
 ];
