@@ -176,7 +176,7 @@ function hideUnknown(path: string, endpoint: string, isKnown: (name: string) => 
   const sent = path.slice(start, end);
   if (isKnown(sent)) return path;
   const query = path.slice(end);
-  const called = decode(sent)?.replace(/\/$/, "");
+  const called = decode(sent);
   // tRPC refuses it as a whole.
   if (called === undefined) return path;
   const batch = new URLSearchParams(query).get("batch") === "1";

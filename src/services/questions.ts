@@ -174,7 +174,9 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
   const read = async (caller: Caller, id: string, options: WaitOptions) => {
     const { wait, signal, effects, asking } = options;
-    const { question } = await readNow(caller, id, effects);
+    const row = await readNow(caller, id, effects);
+    const { question } = row;
+    if (caller.kind === "key" && effects && !asking) await earlier.show([row]);
     if (wait === 0 || !effects || question.status !== "pending") return question;
     const held = () => hold(caller, question, wait, signal);
     return asking ? earlier.untilLeft(question, held) : held();
@@ -328,7 +330,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         unitsOf: ({ question }) => questionUnits(question),
         recordOf: ({ question }) => question,
       });
-      if (caller.kind === "key") await earlier.show(page);
+      if (caller.kind === "key" && effects) await earlier.show(page);
       const next = page.length < rows.length ? page.at(-1)!.question : null;
       return {
         questions: page.map(({ question }) => question),

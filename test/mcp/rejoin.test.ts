@@ -47,6 +47,9 @@ async function moving<T>(work: Promise<T>): Promise<T> {
 const pendingOf = async ({ person }: Pick<Pair, "person">): Promise<any[]> =>
   (await person.send("GET /v1/questions")).body.questions;
 
+/** Id of the one question that is pending. */
+const idOf = async (pair: Pick<Pair, "person">): Promise<string> => (await pendingOf(pair))[0].id;
+
 /** Begins an ask that waits, over a connection of its own. */
 async function begin(pair: Pair, rpc: Rpc, args: object = ASK) {
   const before = (await pendingOf(pair)).length;
@@ -168,6 +171,15 @@ test("a question whose id was handed out is not joined, by the ask, a list or a 
     ["tool", list],
     ["resource", (rpc) => rpc("resources/read", { uri: "relay://questions" })],
     ["REST", (_, { agent }) => agent.send("GET /v1/questions")],
+    ["one by REST", async (_, pair) => pair.agent.send(`GET /v1/questions/${await idOf(pair)}`)],
+    [
+      "one by its tool",
+      async (rpc, pair) => callTool(rpc, "get_question", { question_id: await idOf(pair) }),
+    ],
+    [
+      "one by its resource",
+      async (rpc, pair) => rpc("resources/read", { uri: `relay://questions/${await idOf(pair)}` }),
+    ],
   ];
   for (const [name, seen] of show) {
     for (const when of ["while it waits", "after it was left"]) {
@@ -191,6 +203,21 @@ test("a question whose id was handed out is not joined, by the ask, a list or a 
   ];
   const again = await ask(rpc);
   expect(known.map(({ id }) => id)).not.toContain(again.id);
+});
+
+test("a HEAD, and a web page of another origin, leave a question for an identical ask to join [§1.2.5] [§1.2.7]", async () => {
+  const foreign = { Origin: "https://other.example" };
+  for (const init of [{ method: "HEAD" }, { headers: foreign }]) {
+    const pair = await createPair(app.url);
+    const rpc = newEra(app.url, pair.agent.secret);
+    await (await begin(pair, rpc)).leave();
+    const id = await idOf(pair);
+    for (const path of ["/v1/questions", `/v1/questions/${id}`]) {
+      const headers = { ...init.headers, Authorization: `Bearer ${pair.agent.secret}` };
+      expect((await fetch(app.url + path, { ...init, headers })).status).toBe(200);
+    }
+    expect((await ask(rpc)).id).toBe(id);
+  }
 });
 
 test("a question that has ended, or whose answer another call got, is not joined [§12.4.5]", async () => {
