@@ -41,22 +41,22 @@ export const ON_ONE_STORE: readonly string[] = [
 
 /** They start first, so that no worker is left alone with one at the end of a run. */
 export const LONGEST: readonly string[] = [
-  "test/web/axe.test.ts",
   "test/notify/kills.test.ts",
-  "test/mcp/inspector.test.ts",
+  "test/web/axe.test.ts",
+  "test/web/tasks.test.ts",
   "test/web/admin-appearance.test.ts",
-  "test/web/late-answers.test.ts",
-  "test/web/drafts.test.ts",
-  "test/web/account.test.ts",
-  "test/web/keep-focus.test.ts",
-  "test/web/admin.test.ts",
-  "test/http/exhausted.test.ts",
-  "test/lifecycle.test.ts",
-  "test/db/faults.test.ts",
-  "test/http/unsent-answers.test.ts",
-  "test/web/agents.test.ts",
-  "test/db/inbox-kills.test.ts",
   "test/db/durability.test.ts",
+  "test/notify/faults.test.ts",
+  "test/mcp/inspector.test.ts",
+  "test/db/faults.test.ts",
+  "test/notify/coalescing.test.ts",
+  "test/notify/activities.test.ts",
+  "test/web/admin.test.ts",
+  "test/web/notifications.test.ts",
+  "test/notify/answers.test.ts",
+  "test/api/stream.test.ts",
+  "test/db/inbox-kills.test.ts",
+  "test/web/drafts.test.ts",
 ];
 
 export interface Plan {
