@@ -50,7 +50,10 @@ interface ExecOptions {
 }
 
 export interface Context {
-  /** Address of a running Relay without rate limits. */
+  /**
+   * Address of a running Relay without rate limits. For a client of REST its responses have members that the
+   * document does not name (docs/interface.md §1.3.9).
+   */
   readonly url: string;
   /** An empty folder of the client's own, as a path; it goes when the run ends. */
   readonly dir: string;

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Glob } from "bun";
 import type { Client, Context, Result } from "./client.ts";
+import { startNewer } from "./newer.ts";
 import { type Entry, hasFault, renderTable, writeTables } from "./table.ts";
 
 const HELP = `Usage: bun run interop [--write] [--keep] [<part of a name> …]
@@ -48,12 +49,15 @@ async function main(): Promise<number> {
   );
   const root = await mkdtemp(join(tmpdir(), "relay-interop-"));
   const server = await startServer(root);
+  const newer = startNewer(server.url);
   const entries: Entry[] = [];
   try {
     for (const [i, client] of chosen.entries()) {
-      entries.push(await runClient(client, server.url, join(root, `${i}`)));
+      const url = client.surface === "rest" ? newer.url : server.url;
+      entries.push(await runClient(client, url, join(root, `${i}`)));
     }
   } finally {
+    await newer.stop();
     server.stop();
     await server.exited;
     if (values.keep) process.stderr.write(`left: ${root}\n`);

@@ -17,7 +17,10 @@ export const clients: readonly Client[] = [
       await write("main/Main.kt", await readProgram("Main.kt"));
       await exec(["mvn", "-q", "-B", "compile"]);
       const env = { RELAY_URL: url };
-      const output = await exec(["mvn", "-q", "-B", "exec:java"], { env, seconds: 120 });
+      const output = await exec(["mvn", "-q", "-B", "-Dstyle.color=never", "exec:java"], {
+        env,
+        seconds: 120,
+      });
       const checks = {
         generate: "ok",
         compile: "ok",
