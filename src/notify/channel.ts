@@ -1,7 +1,8 @@
 /**
  * The port of a channel: one way to reach a person, such as a push service. The rest of
  * `src/notify` and `db/notify` knows no channel by name. To add one: a folder under `channels/`
- * with an object of this type, and its line in `channels/registry.ts`.
+ * with an object of this type, its line in `channels/registry.ts`, and what registers its targets;
+ * docs/architecture.md has all steps.
  */
 
 import type { Clock } from "../clock.ts";

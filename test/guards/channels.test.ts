@@ -1,7 +1,8 @@
-/** A channel is known to its own folder, the registry and the configuration, and to nothing else. */
+/** Only its own folder, the registry and the configuration know a channel by its name or lanes. */
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
+import type { Channel } from "../../src/notify/channel.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -18,37 +19,78 @@ async function sources() {
   return found;
 }
 
-/** What may name Apple or its push service beside the channel: file or folder, words, and why. */
+type Named = Pick<Channel, "name" | "lanes">;
+
+/** Other names of a channel. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = { apns: ["apple"] };
+
+/** What names a channel: its name in any notation, and its lanes as whole strings in quotes. */
+function wordsOf({ name, lanes }: Named): RegExp {
+  const names = [name, ...(ALIASES[name] ?? [])].map((word) => word.replace(/\W/g, "[-_]?"));
+  // Lanes may be common words, such as `production`.
+  const strings = `(?<=["'\`])(?:${lanes.join("|")})(?=["'\`])`;
+  // Names in any case, lanes as they are written.
+  return new RegExp(`\\w*(?i:${names.join("|")})\\w*|${strings}`, "g");
+}
+
+/** Where a channel may be named. Migrations are not TypeScript, and not looked at. */
+const placesOf = ({ name }: Named): readonly string[] => [
+  `src/notify/channels/${name}/`,
+  "src/notify/channels/registry.ts",
+  "src/config.ts",
+];
+
+/** Each mention of a channel outside its places. */
+const mentions = (channels: readonly Named[], file: string, text: string): string[] =>
+  channels
+    .filter((channel) => !placesOf(channel).some((place) => file.startsWith(place)))
+    .flatMap((channel) => text.match(wordsOf(channel)) ?? []);
+
+/** What else may name Apple, its push service or a lane of it: file or folder, words, and why. */
 const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = [
-  ["src/notify/channels/apns/", /apple|apns/gi, "the channel"],
-  ["src/notify/channels/registry.ts", /apns/g, "its line"],
-  ["src/config.ts", /apple|apns/gi, "configuration"],
   ["src/auth/", /apple/gi, "App Attest"],
+  ["src/http/pages/bundle.ts", /'"production"'/g, "NODE_ENV"],
   ["src/http/pages/pages.ts", /apple-touch-icon/g, "the name that browsers give it"],
   ["src/model/device.ts", /apns_(token|environment)|APNS_ENVIRONMENTS/g, "fields of the interface"],
-  ["src/http/openapi/examples.ts", /apns_(token|environment)/g, "fields of the interface"],
+  ["src/model/device.ts", /"(production|sandbox)"/g, "values of a field of the interface"],
+  [
+    "src/http/openapi/examples.ts",
+    /"production"|apns_(token|environment)/g,
+    "fields of the interface",
+  ],
   ["src/web/person/account.tsx", /apns_token/g, "a field of the interface"],
   ["db/devices.ts", /apns_(token|environment)/g, "columns"],
   ["db/schema.ts", /apns_(token|environment)|devices_apns/g, "columns"],
   ["db/notify/", /apns_id/g, "a column"],
 ];
 
-test("only its channel, the configuration and the fields of a device name Apple", async () => {
-  const used = new Set<string>();
+test("only its folder, the registry, the configuration and old fields name a channel", async () => {
+  const used = new Set<(typeof NAMED)[number]>();
   const wrong: string[] = [];
   for (const { file, text } of await sources()) {
     let rest = text;
-    for (const [path, words] of NAMED) {
+    for (const row of NAMED) {
+      const [path, words] = row;
       if (!file.startsWith(path)) continue;
       const without = rest.replace(words, "");
-      if (without !== rest) used.add(path);
+      if (without !== rest) used.add(row);
       rest = without;
     }
-    for (const [word] of rest.matchAll(/\w*(apple|apns)\w*/gi)) wrong.push(`${file}: ${word}`);
+    for (const word of mentions(CHANNELS, file, rest)) wrong.push(`${file}: ${word}`);
   }
   expect(wrong).toEqual([]);
   // None is allowed that nothing needs.
-  expect(NAMED.map(([path]) => path).filter((path) => !used.has(path))).toEqual([]);
+  expect(NAMED.filter((row) => !used.has(row)).map(String)).toEqual([]);
+});
+
+test("a channel is found by its name and its lanes wherever it may not be named", () => {
+  const pager = { name: "web-pager", lanes: ["day", "night"] };
+  const found = (file: string, text: string) => mentions([pager], file, text);
+  const text = `const WEB_PAGER_URL = webPager("day", 'night', "daylight", 'nightly', "Day", day);`;
+  expect(found("src/notify/plan.ts", text)).toEqual(["WEB_PAGER_URL", "webPager", "day", "night"]);
+  expect(found("src/notify/channels/web-pager/channel.ts", text)).toEqual([]);
+  expect(found("src/notify/channels/apns/channel.ts", "'day'")).toEqual(["day"]);
+  expect(found("src/config.ts", text)).toEqual([]);
 });
 
 test("only the registry imports a channel, and only its own channel a push client", async () => {
