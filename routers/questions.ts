@@ -224,7 +224,7 @@ export const questions = router({
         name: "cancel_question",
         title: "Cancel a question",
         description: "Withdraw a pending question as soon as you no longer need the answer.",
-        annotations: hints({ destroys: true, accepts_idempotency_key: true }),
+        annotations: hints({ destroys: true, repeats_safely: true }),
       },
     })
     .input(z.strictObject({ question_id: Id }))

@@ -147,7 +147,7 @@ export const tasks = router({
           "Change a task; fields you leave out stay. At each step send `progress` and a `status_note` of what you do now; at the end `status` done, or cancelled if you give up.",
         fields: { notify: "Whether changes notify the person", status_note: "One line" },
         // Not destructive: a client would ask the person at every progress note.
-        annotations: hints({ accepts_idempotency_key: true }),
+        annotations: hints({ repeats_safely: true }),
       },
     })
     .input(TaskPatch.extend({ task_id: Id }).meta({ id: "TaskUpdate" }))
@@ -173,7 +173,7 @@ export const tasks = router({
         title: "Delete a task",
         description:
           "Delete a task made by mistake, and cancel its pending questions. Finished or abandoned work gets a `status` instead.",
-        annotations: hints({ destroys: true, accepts_idempotency_key: true }),
+        annotations: hints({ destroys: true, repeats_safely: true }),
       },
     })
     .input(z.strictObject({ task_id: Id }))

@@ -7,8 +7,8 @@ interface Nature {
   readonly reads?: boolean;
   /** It can undo or overwrite what was there. */
   readonly destroys?: boolean;
-  /** The same call again changes nothing more. */
-  readonly accepts_idempotency_key?: boolean;
+  /** The same call again changes nothing more: what MCP calls `idempotentHint`. */
+  readonly repeats_safely?: boolean;
   /** It reaches someone outside: the person, or another agent. */
   readonly person?: boolean;
 }
@@ -17,13 +17,13 @@ interface Nature {
 export function hints({
   reads = false,
   destroys = false,
-  accepts_idempotency_key = reads,
+  repeats_safely = reads,
   person = false,
 }: Nature): ToolMeta["annotations"] {
   return {
     readOnlyHint: reads,
     destructiveHint: destroys,
-    idempotentHint: accepts_idempotency_key,
+    idempotentHint: repeats_safely,
     openWorldHint: person,
   };
 }
