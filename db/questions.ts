@@ -67,6 +67,7 @@ export const overdueQuestions = select(
     order by expires_at limit ${p("limit")}`,
 );
 
+/** `insert` compares it with the limit (docs/interface.md §5.7.2(3)). */
 const pendingOfKey = sql`(select count(*) from questions where key_id = ${p("key_id")} and status = 'pending' and expires_at > ${p("created_at", questions.created_at)})`;
 
 /** The number of questions of `key_id` that are pending at `created_at`. */

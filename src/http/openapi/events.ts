@@ -17,7 +17,12 @@ const required = (name: (typeof NAMES)[number]): number => Object.keys(EVENTS[na
 /** Those with more members first, since generated clients take the first schema that fits. */
 const BY_SIZE = NAMES.toSorted((a, b) => required(b) - required(a));
 
-const idOf = (name: (typeof NAMES)[number]): string => EVENTS[name].meta()!.id!;
+/** Component of an event's data. Throws, with the name, for a schema that has no id. */
+function idOf(name: (typeof NAMES)[number]): string {
+  const id = EVENTS[name].meta()?.id;
+  if (id === undefined) throw new Error(`the data of the event ${name} has no .meta({ id })`);
+  return id;
+}
 
 /** The schema of an event's data; what it refers to are components of the document already. */
 function dataSchema(name: (typeof NAMES)[number]): Json {
