@@ -205,7 +205,7 @@ test("a question whose id was handed out is not joined, by the ask, a list or a 
   expect(known.map(({ id }) => id)).not.toContain(again.id);
 });
 
-test("a HEAD, and a web page of another origin, leave a question for an identical ask to join [§1.2.5] [§1.2.7]", async () => {
+test("a HEAD, and a web page of another origin, leave a question for an identical ask to join [§12.4.5]", async () => {
   const foreign = { Origin: "https://other.example" };
   for (const init of [{ method: "HEAD" }, { headers: foreign }]) {
     const pair = await createPair(app.url);
