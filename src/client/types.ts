@@ -76,7 +76,7 @@ export interface InboxQuery {
   readonly limit?: number;
   /** True: the items stay unread. */
   readonly peek?: boolean;
-  /** Id of an item: it and all older ones become read first. */
+  /** Id of an item: it and all older items are marked as read before the items are returned. */
   readonly ack?: string;
 }
 
