@@ -1,15 +1,10 @@
 /** Inboxes, messages and agents (docs/interface.md 5.9 to 5.11). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import { systemClock } from "../../src/clock.ts";
 import type { Item } from "../../src/model/item.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
 
@@ -394,19 +389,4 @@ test("read items are kept 7 days, unread ones 30, and their end is told [§7.3.2
   expect(await stream.names(2)).toEqual(["inbox.updated", "task.created"]);
   expect(stream.events[1]!.data).toEqual({ key_id, unread: 1 });
   stream.close();
-});
-
-test("a deleted task that an older version stored without a later field is read with null there [§17.3]", async () => {
-  const { url } = await createTestStore();
-  const app = await startTestApp({ env: { DATABASE_URL: url } });
-  const { person, agent } = await createPair(app.url);
-  const task = await createTask(person.send, { title: "one", key_id: agent.key.id });
-  await person.send(`DELETE /v1/tasks/${task.id}`);
-  const store = await openStore({ url, auth_token: undefined }, systemClock);
-  const forgetField = statement(sql`update items set last_task = json_remove(last_task, '$.host')`);
-  await store.write([forgetField({})]);
-  await store.close();
-  const { status, body } = await agent.send("GET /v1/inbox");
-  expect(status).toBe(200);
-  expect(body.items.at(-1).task).toEqual({ ...task, host: null });
 });
