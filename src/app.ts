@@ -7,6 +7,7 @@ import { type AppDeps, type Core, createCore } from "./core.ts";
 import { createHeavyWork } from "./heavy-work.ts";
 import { createAddresses } from "./http/address.ts";
 import { createAdminSurface } from "./http/admin.ts";
+import { createBaseAddresses } from "./http/base-address.ts";
 import { createBodies } from "./http/body.ts";
 import { createContextFactory } from "./http/context.ts";
 import { createCors } from "./http/cors.ts";
@@ -50,7 +51,16 @@ export async function createApp(core: Core, deps: AppDeps) {
   const { store, signer, outbox, feed, waits, auth, services, sender } = core;
   const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
-  const source = createSourceCheck({ public_url: () => url, origins });
+  const base_addresses = createBaseAddresses({
+    public_url: config.PUBLIC_URL,
+    allowed_hosts: config.ALLOWED_HOSTS ?? [],
+    listen_host: config.HOST,
+    port: () => server.port!,
+    tls: false,
+    trusted_hops: config.TRUST_PROXY,
+  });
+  const { hostRefusal } = base_addresses;
+  const source = createSourceCheck({ public_url: () => url, origins, hostRefusal });
   const bodies = createBodies({ clock });
   const limiter = createLimiter({ clock, on: config.RATE_LIMITS === "on" });
   const streams = createStreams({ auth, feed, clock });
@@ -222,6 +232,7 @@ export async function createApp(core: Core, deps: AppDeps) {
     url,
     /** Address this process listens on. */
     local_url: server.url.origin,
+    baseAddresses: base_addresses,
     services,
     feed,
     waits,

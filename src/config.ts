@@ -10,6 +10,12 @@ const url = (pattern: RegExp, says: string) =>
 const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
+/** A host name as a browser writes it, from a name or an IP address; null if it is neither. */
+function hostName(text: string): string | null {
+  const url = /[/?#@:\\\s*]/.test(text) ? null : URL.parse(`http://${text}`);
+  return url?.hostname.replace(/\.$/, "") || null;
+}
+
 const apnsId = z
   .string()
   .regex(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits")
@@ -83,6 +89,17 @@ export const CONFIG = {
       .refine(
         (origins) => origins.every(isOrigin),
         "must be origins such as https://app.example, separated by commas",
+      )
+      .optional(),
+  },
+  ALLOWED_HOSTS: {
+    doc: "Further host names by which clients reach `/mcp`, separated by commas, such as `relay.lan,studio.example`",
+    schema: z
+      .string()
+      .transform((text) => text.split(",").map((name) => hostName(name.trim())))
+      .refine(
+        (names) => names.every((name) => name !== null),
+        "must be host names such as relay.lan, without a port, separated by commas",
       )
       .optional(),
   },

@@ -31,7 +31,7 @@ export const ERRORS = {
     status: 403,
     trpc: "FORBIDDEN",
     title: "Not allowed with this credential",
-    help: "The credential is valid but of the wrong kind: some routes are for the account token only, others for API keys only. The documentation names the kind for each route. A web page of a foreign origin gets the same code when it tries to change something.",
+    help: "The credential is valid but of the wrong kind: some routes are for the account token only, others for API keys only. The documentation names the kind for each route. A web page of a foreign origin gets the same code when it tries to change something, and so does a call to MCP by a host name that the server does not know.",
   },
   attestation_required: {
     status: 403,

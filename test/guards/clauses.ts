@@ -18,6 +18,9 @@ export const CLAUSES: readonly Clause[] = [
   clause("§1.4.3", "what is not there, or not the caller's"),
   clause("§1.5.1", "a list: commas, repeated parameters, or both"),
   clause("§1.5.2", "the next page"),
+  clause("§1.7.2", "the hosts that are accepted; any other is 403 forbidden"),
+  clause("§1.7.3", "base address of a request: its host, and the scheme"),
+  clause("§1.7.4", "base address for another device"),
 
   clause("§2.1", "fields of an account"),
   clause("§2.2", "fields of a device"),
@@ -168,6 +171,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§11.4.2", "a lost store ends the stream"),
 
   clause("§12.1.1", "POST /mcp"),
+  clause("§12.1.3", "Host names this server, Origin is not foreign or is loopback"),
   clause("§12.3.5", "what to make of a question that ended"),
   clause("§12.4.1", "pending comes back after wait_seconds"),
   clause("§12.4.4", "rounds only for clients that declare them"),

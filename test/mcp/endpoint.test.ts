@@ -129,9 +129,10 @@ test("other methods are 405, other spellings no route", async () => {
   expectProblem(await sendRaw(app.url, "POST", "/mcp/"), "unknown_path");
 });
 
-test("Host and Origin must be ours", async () => {
+test("Host must name this server, and Origin a page of it or of this machine [§12.1.3]", async () => {
   const own = new URL(app.url).host;
-  const public_app = await startTestApp({ env: { PUBLIC_URL: "https://Relay.example/x/" } });
+  const env = { PUBLIC_URL: "https://Relay.example/x/", ALLOWED_HOSTS: "box.lan, Büro.example" };
+  const public_app = await startTestApp({ env });
   const pair = await createPair(public_app.local_url);
   const send = (url: string, secret: string, headers: Record<string, string>) =>
     sendRaw(
@@ -145,18 +146,27 @@ test("Host and Origin must be ours", async () => {
   const at_public = (headers: Record<string, string>) =>
     send(public_app.local_url, pair.agent.secret, headers);
 
-  const loopback = ["localhost:1", "LOCALHOST", "localhost.", "127.0.0.1", "127.0.0.2"];
-  for (const host of [own, ...loopback, "[::1]:3000", "[0:0:0:0:0:0:0:1]"]) {
+  const loopback = ["localhost:1", "LOCALHOST", "localhost.", "127.0.0.1", "relay.localhost:3000"];
+  const lan = ["192.168.1.20:3000", "[fd00::2]:3000", "2130706433", "studio:3000"];
+  for (const host of [own, ...loopback, "[::1]:3000", "[0:0:0:0:0:0:0:1]", ...lan]) {
     expect([host, (await local({ host })).status]).toEqual([host, 200]);
     expect([host, (await at_public({ host })).status]).toEqual([host, 200]);
   }
-  for (const host of ["relay.example", "Relay.Example:443"]) {
-    expect((await at_public({ host })).status).toBe(200);
-    expectProblem(await local({ host }), "forbidden");
+  for (const host of [
+    "relay.example",
+    "Relay.Example:443",
+    "box.lan:3000",
+    "xn--bro-hoa.example",
+  ]) {
+    expect([host, (await at_public({ host })).status]).toEqual([host, 200]);
+    const refused = await local({ host });
+    expectProblem(refused, "forbidden");
+    expect(JSON.parse(refused.text).detail).toContain("ALLOWED_HOSTS");
   }
   for (const host of [
-    ...["evil.example", "relay.example.evil", "localhost.evil", "127.0.0.1.nip.io"],
-    ...["evil.example@localhost", "localhost/x", "localhost#evil", "127.evil", "[::2]"],
+    ...["evil.example", "evil.example:3000", "evil.example.", "EVIL.example", "relay.example.evil"],
+    ...["localhost.evil", "127.0.0.1.nip.io", "not-this-machine.local", "x.box.lan"],
+    ...["evil.example@localhost", "localhost/x", "localhost#evil", "127.evil", ""],
   ]) {
     expectProblem(await at_public({ host }), "forbidden");
   }
@@ -164,7 +174,20 @@ test("Host and Origin must be ours", async () => {
   for (const origin of ["https://relay.example", "http://localhost:6274", "http://[::1]"]) {
     expect([origin, (await at_public({ host, origin })).status]).toEqual([origin, 200]);
   }
-  const foreign = ["https://evil.example", "http://relay.example", "https://relay.example:8443"];
+  // A page of the address that the request itself names, as it is opened on a phone.
+  for (const name of ["192.168.1.20:3000", "[fd00::2]:3000", "studio:3000"]) {
+    const own_page = { host: name, origin: `http://${name}` };
+    expect([name, (await local(own_page)).status]).toEqual([name, 200]);
+    const other_page = { host: name, origin: "http://192.168.1.66:3000" };
+    expectProblem(await local(other_page), "forbidden");
+  }
+  // So does a page whose name an attacker pointed to this machine.
+  expectProblem(await local({ host: "evil.example", origin: "http://evil.example" }), "forbidden");
+  const foreign = [
+    "https://evil.example",
+    "https://relay.example:8443",
+    "http://192.168.1.20:3000",
+  ];
   for (const origin of [
     ...[...foreign, "null", "", "x", "http://localhost.evil"],
     ...["http://evil.example@localhost", "http://localhost/", "chrome-extension://localhost"],

@@ -1,0 +1,159 @@
+/** Base addresses of this server: the one a request came by, and those for another device (docs/interface.md §1.7). */
+
+import { isIP } from "node:net";
+import { hostname as machineName, networkInterfaces } from "node:os";
+import { ServiceError } from "../errors.ts";
+import { lanAddresses } from "./lan-addresses.ts";
+
+interface BaseAddressOptions {
+  /** `PUBLIC_URL`. */
+  readonly public_url: string | undefined;
+  /** Host names of `ALLOWED_HOSTS`. */
+  readonly allowed_hosts: readonly string[];
+  /** `HOST`: the address that this process listens on. */
+  readonly listen_host: string;
+  /** The port that it listens on; asked for once it listens. */
+  readonly port: () => number;
+  /** Whether this process serves TLS itself. */
+  readonly tls: boolean;
+  /** `TRUST_PROXY`: above 0, `X-Forwarded-Proto` tells the scheme. */
+  readonly trusted_hops: number;
+  /** Name of this machine; the system's when absent. */
+  readonly machineName?: () => string;
+  /** Its network interfaces; the system's when absent. */
+  readonly interfaces?: typeof networkInterfaces;
+}
+
+/** An address for another device, or why there is none. */
+export type BestAddress =
+  | { readonly url: string; readonly reason?: never }
+  | { readonly url: null; readonly reason: string };
+
+export type BaseAddresses = ReturnType<typeof createBaseAddresses>;
+
+export function createBaseAddresses(options: BaseAddressOptions) {
+  const { public_url, allowed_hosts, listen_host, port, tls, trusted_hops } = options;
+  const { machineName: nameOfMachine = machineName, interfaces = networkInterfaces } = options;
+  const shown = public_url === undefined ? null : new URL(public_url);
+  const shown_base = shown && !isLoopback(shown.hostname) ? shown.href.replace(/\/$/, "") : null;
+  const named = new Set(
+    [...allowed_hosts, ...(shown ? [shown.host] : [])].map((host) => bareName(hostnameOf(host))),
+  );
+
+  /**
+   * Whether a request for this host name or IP address (IPv6 in brackets) may be meant for this
+   * server, on any port. DNS rebinding needs a dotted name, so no other needs to be known here
+   * (docs/interface.md §1.7.2).
+   */
+  const isAcceptedHost = (hostname: string): boolean => {
+    const name = bareName(hostnameOf(hostname));
+    if (name === "") return false;
+    if (isAddress(name) || !name.includes(".") || isLoopback(name) || named.has(name)) return true;
+    if (!name.endsWith(".local")) return false;
+    return name === `${nameOfMachine().split(".")[0]!.toLowerCase()}.local`;
+  };
+
+  const schemeOf = (headers: Headers): string => {
+    if (tls) return "https:";
+    if (trusted_hops === 0) return "http:";
+    // One that our outermost proxy wrote; what stands before it came from the client.
+    const sent = headers.get("x-forwarded-proto")?.split(",") ?? [];
+    const scheme = sent.at(-Math.min(trusted_hops, sent.length))?.trim().toLowerCase();
+    return scheme === "https" ? "https:" : "http:";
+  };
+
+  /**
+   * The base address by which a request came, `scheme://host[:port]` without a path, in the form
+   * that the URL parser gives; null unless its `Host` is accepted.
+   */
+  const ofRequest = ({ headers }: Request): string | null => {
+    const host = headers.get("host") ?? "";
+    if (!isAcceptedHost(host)) return null;
+    if (shown && parseHost(host, shown.protocol)?.host === shown.host) return shown.origin;
+    return parseHost(host, schemeOf(headers))?.origin ?? null;
+  };
+
+  /**
+   * Base addresses at which other machines may reach this server, best first: `PUBLIC_URL` (with its
+   * path, and unless it is loopback), then those of the network interfaces that it listens on.
+   */
+  const reachable = (): string[] => {
+    const urls = shown_base === null ? [] : [shown_base];
+    const hosts = listensOnAll(listen_host)
+      ? lanAddresses(interfaces()).filter((ip) => listen_host !== "0.0.0.0" || isIP(ip) === 4)
+      : [listen_host];
+    for (const host of hosts) {
+      const at = `${isIP(host) === 6 ? `[${host}]` : host}:${port()}`;
+      const url = parseHost(at, tls ? "https:" : "http:");
+      if (url && !isLoopback(url.hostname)) urls.push(url.origin);
+    }
+    return urls;
+  };
+
+  return {
+    isAcceptedHost,
+    isLoopback,
+    ofRequest,
+    reachable,
+
+    /**
+     * The base address to give to another device: `PUBLIC_URL`, else the one by which the request
+     * came, else the best one of the local network; none that is loopback (docs/interface.md §1.7.4).
+     */
+    best(request?: Request): BestAddress {
+      if (shown_base !== null) return { url: shown_base };
+      const came_by = request ? ofRequest(request) : null;
+      if (came_by !== null && !isLoopback(new URL(came_by).hostname)) return { url: came_by };
+      const [first] = reachable();
+      if (first !== undefined) return { url: first };
+      const reason = listensOnAll(listen_host)
+        ? "This machine has no network address that others can reach. Set PUBLIC_URL."
+        : "Relay accepts connections from this machine only. Set HOST=0.0.0.0, or PUBLIC_URL if a proxy stands in front.";
+      return { url: null, reason };
+    },
+
+    /** Whether MCP clients accept OAuth at this base address: loopback, or https with a DNS name. */
+    offersOAuth(base: string): boolean {
+      const { protocol, hostname } = new URL(base);
+      return isLoopback(hostname) || (protocol === "https:" && !isAddress(hostname));
+    },
+
+    /** `403 forbidden` for a request whose `Host` is not accepted, else null (docs/interface.md §1.7.2). */
+    hostRefusal({ headers }: Request): ServiceError | null {
+      if (isAcceptedHost(headers.get("host") ?? "")) return null;
+      return new ServiceError("forbidden", {
+        detail:
+          "The Host header does not name this server. The operator can add the name to ALLOWED_HOSTS.",
+      });
+    },
+  };
+}
+
+const NO_HOST = /[/?#@\\\s]/;
+
+/** A `Host` with or without a port; null if it is invalid. */
+export function parseHost(host: string, protocol: string): URL | null {
+  return NO_HOST.test(host) ? null : URL.parse(`${protocol}//${host}`);
+}
+
+const hostnameOf = (host: string): string => parseHost(host, "http:")?.hostname ?? "";
+
+/** Without the dot of the DNS root. */
+const bareName = (hostname: string): string => hostname.replace(/\.$/, "");
+
+/** Whether a host in serialized form is an IP address. */
+const isAddress = (hostname: string): boolean => hostname.startsWith("[") || isIP(hostname) === 4;
+
+/** Whether a host in serialized form, IPv6 in brackets, is this machine itself. */
+export function isLoopback(hostname: string): boolean {
+  const name = bareName(hostname);
+  return (
+    name === "localhost" ||
+    name.endsWith(".localhost") ||
+    name === "[::1]" ||
+    (isIP(name) === 4 && name.startsWith("127."))
+  );
+}
+
+/** Whether a `HOST` means every interface. */
+const listensOnAll = (host: string): boolean => host === "0.0.0.0" || /^[0:]+$/.test(host);
