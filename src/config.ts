@@ -1,5 +1,6 @@
 /** The configuration: one table of environment variables (docs/interface.md 16). */
 
+import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
 
@@ -100,6 +101,17 @@ export const CONFIG = {
       .refine(
         (names) => names.every((name) => name !== null),
         "must be host names such as relay.lan, without a port, separated by commas",
+      )
+      .optional(),
+  },
+  OUTBOUND_PRIVATE: {
+    doc: "Private networks that addresses given by users may lead to, in CIDR notation separated by commas, such as `192.168.0.0/16,fd00::/8`; none when unset",
+    schema: z
+      .string()
+      .transform((text) => text.split(",").map((network) => network.trim()))
+      .refine(
+        (networks) => networks.every((network) => ipaddr.isValidCIDR(network)),
+        "must be networks such as 192.168.0.0/16, separated by commas",
       )
       .optional(),
   },

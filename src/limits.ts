@@ -326,3 +326,13 @@ export const SERVER_STORE = {
   /** A stream unused for so long is opened anew: sqld gives it up after 10. */
   stream_idle: 8,
 } as const;
+
+/** Requests to addresses that users give; seconds unless the name says otherwise (docs/interface.md §11.6). */
+export const OUTBOUND = {
+  /** From the look-up of the name to the last byte of the answer. */
+  seconds: 10,
+  answer_bytes: 65_536,
+  url_characters: 2_000,
+  /** Addresses of a name that are tried, one after the other. */
+  addresses: 4,
+} as const;

@@ -40,6 +40,7 @@ test("a value that cannot be used is named, and never shown", () => {
       "a.example,,secret.example",
       "secret@a.example",
     ],
+    OUTBOUND_PRIVATE: ["secret", "10.0.0.0", "10.0.0.0/33", "10.0.0.0/8,"],
     RATE_LIMITS: ["secret"],
     ACCOUNT_CREATION: ["secret"],
     ATTEST: ["on", "secret"],

@@ -16,6 +16,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   rpc: ["model", "leaf"],
   db: ["model", "observability", "leaf"],
   events: ["model", "leaf"],
+  outbound: ["leaf"],
   notify: ["model", "db", "observability", "leaf"],
   auth: ["model", "db", "leaf"],
   services: ["model", "db", "notify", "events types", "auth types", "observability", "leaf"],
@@ -53,6 +54,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
+  [/^ipaddr\.js/, ["outbound", "leaf"]],
   [/^trpc-to-openapi/, ["rpc types", "http"]],
 ];
 

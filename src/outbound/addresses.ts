@@ -1,0 +1,70 @@
+/** Which addresses a URL given by a user may lead to (docs/interface.md §11.6). */
+
+import ipaddr from "ipaddr.js";
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = readonly [Address, number];
+
+/** All of the global unicast addresses of IPv6 that are assigned so far. */
+const GLOBAL_IPV6: Network = ipaddr.parseCIDR("2000::/3");
+
+/**
+ * Where clouds serve the credentials of a machine: never allowed, whatever is configured. Most of
+ * them are private or link-local and would be refused anyway, but for `OUTBOUND_PRIVATE`.
+ */
+const METADATA: readonly Network[] = [
+  // AWS, Azure, Google, DigitalOcean, Oracle, OpenStack; AWS's containers and clocks beside it.
+  "169.254.0.0/16",
+  // Alibaba Cloud.
+  "100.100.100.200/32",
+  // Oracle Cloud at Customer.
+  "192.0.0.192/32",
+  // Azure's WireServer, a public address.
+  "168.63.129.16/32",
+  // AWS and Google over IPv6.
+  "fd00:ec2::/32",
+  "fd20:ce::254/128",
+  "fe80::a9fe:a9fe/128",
+].map((network) => ipaddr.parseCIDR(network));
+
+/**
+ * IPv6 addresses that stand for an IPv4 one: where they end up is for a translator to decide, and it
+ * may be any address that is refused here.
+ */
+const TRANSLATED: readonly Network[] = [
+  // Compatible (deprecated; `::1` is told apart below), mapped, translated.
+  "::/96",
+  "::ffff:0:0/96",
+  "::ffff:0:0:0/96",
+  // NAT64, by the well-known prefix and by the local one.
+  "64:ff9b::/96",
+  "64:ff9b:1::/48",
+  // Teredo and 6to4.
+  "2001::/32",
+  "2002::/16",
+].map((network) => ipaddr.parseCIDR(network));
+
+const isIn = (address: Address, [network, bits]: Network): boolean =>
+  address.kind() === network.kind() && address.match([network, bits] as never);
+
+/** `public`: allowed over https; `private`: allowed by configuration, over http too. */
+export type Reach = "public" | "private" | "refused";
+
+/** Networks in CIDR notation, such as `192.168.0.0/16`; throws for anything else. */
+export const networksOf = (notations: readonly string[]): readonly Network[] =>
+  notations.map((notation) => ipaddr.parseCIDR(notation));
+
+/**
+ * How far an address literal may be reached. `allowed` adds networks, but never a metadata address or
+ * an IPv6 address that stands for an IPv4 one (docs/interface.md §11.6.2).
+ */
+export function reachOf(literal: string, allowed: readonly Network[]): Reach {
+  if (!ipaddr.isValid(literal)) return "refused";
+  const address = ipaddr.parse(literal);
+  if (METADATA.some((network) => isIn(address, network))) return "refused";
+  const is_loopback = address.range() === "loopback";
+  if (!is_loopback && TRANSLATED.some((network) => isIn(address, network))) return "refused";
+  if (allowed.some((network) => isIn(address, network))) return "private";
+  if (address.range() !== "unicast") return "refused";
+  return address.kind() === "ipv4" || isIn(address, GLOBAL_IPV6) ? "public" : "refused";
+}

@@ -1,0 +1,247 @@
+/**
+ * Requests to addresses that users give: every address of the name is checked, and the connection
+ * goes to one that was checked (docs/interface.md §11.6).
+ */
+
+import { lookup } from "node:dns/promises";
+import http from "node:http";
+import https from "node:https";
+import { isIP } from "node:net";
+import type { Clock } from "../clock.ts";
+import { OUTBOUND } from "../limits.ts";
+import { networksOf, reachOf } from "./addresses.ts";
+
+/**
+ * Why a request had no answer. `invalid_url`, `forbidden_address`: it will never have one.
+ * `unknown_host`, `unreachable`, `tls_failed`, `timed_out`, `answer_too_large`, `failed`: another
+ * attempt may.
+ */
+export type OutboundFault =
+  | "invalid_url"
+  | "forbidden_address"
+  | "unknown_host"
+  | "unreachable"
+  | "tls_failed"
+  | "timed_out"
+  | "answer_too_large"
+  | "failed";
+
+/** The message is the fault alone: it names neither the URL nor an address, so it can be shown. */
+export class OutboundError extends Error {
+  override readonly name = "OutboundError";
+  constructor(
+    readonly fault: OutboundFault,
+    options?: ErrorOptions,
+  ) {
+    super(fault, options);
+  }
+}
+
+export interface OutboundRequest {
+  readonly url: string;
+  readonly method: "GET" | "POST";
+  /** `Host`, `Content-Length` and `Connection` are set here. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Bytes of the answer's body at most; {@link OUTBOUND.answer_bytes} when it is left out. */
+  readonly max_bytes?: number;
+  /** Seconds until it is given up; {@link OUTBOUND.seconds} when it is left out. */
+  readonly seconds?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface OutboundAnswer {
+  /** Any status; a redirect is not followed. */
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** As it was sent: still compressed, if the server did that unasked. */
+  readonly body: Buffer;
+}
+
+export interface OutboundOptions {
+  /** Networks beside the public ones (`OUTBOUND_PRIVATE`), in CIDR notation. */
+  readonly private_networks: readonly string[];
+  /** PEM of the authorities to trust instead of the system's, for tests. */
+  readonly ca?: string;
+  /** Every address of a name. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  /** Time outside the process, which a test does not move. */
+  readonly timers: Pick<Clock, "after">;
+}
+
+/** Errors of `connect`: no byte was sent, so the next address may be tried. */
+const NOT_CONNECTED = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "ETIMEDOUT",
+]);
+
+const systemResolve = async (host: string): Promise<readonly string[]> =>
+  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+
+export function createOutbound(options: OutboundOptions) {
+  const { ca, resolve = systemResolve, timers } = options;
+  const allowed = networksOf(options.private_networks);
+
+  /** The addresses to try, all of them allowed; throws {@link OutboundError}. */
+  const addressesOf = async (url: URL): Promise<readonly string[]> => {
+    const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+    const found = isIP(host)
+      ? [host]
+      : await resolve(host).catch((cause: unknown) => {
+          throw new OutboundError("unknown_host", { cause });
+        });
+    if (found.length === 0) throw new OutboundError("unknown_host");
+    for (const address of found) {
+      const reach = reachOf(address, allowed);
+      if (reach === "refused") throw new OutboundError("forbidden_address");
+      // What is sent over plain http can be read and changed on its way.
+      if (reach === "public" && url.protocol === "http:") throw new OutboundError("invalid_url");
+    }
+    return found.slice(0, OUTBOUND.addresses);
+  };
+
+  return {
+    /**
+     * Throws {@link OutboundError} for a URL that can never be called, or not now: for the `422` of
+     * whoever gives it. The answer holds for now alone, so {@link request} checks again.
+     */
+    async check(url: string): Promise<void> {
+      const parsed = parse(url);
+      await within({ timers }, () => addressesOf(parsed));
+    },
+
+    /**
+     * The answer, within `seconds` from now, whatever the name server and the other side do; throws
+     * {@link OutboundError}. The caller bounds how many there are at once.
+     */
+    async request(request: OutboundRequest): Promise<OutboundAnswer> {
+      const url = parse(request.url);
+      const { seconds, signal: outer } = request;
+      return within({ timers, seconds, outer }, async (signal) => {
+        const addresses = await addressesOf(url);
+        for (const [index, address] of addresses.entries()) {
+          try {
+            return await send({ ...request, url, address, ca, signal });
+          } catch (error) {
+            const { code } = (error as { cause?: { code?: string } }).cause ?? {};
+            const more = index + 1 < addresses.length && !signal.aborted;
+            if (!more || !NOT_CONNECTED.has(code ?? "")) throw error;
+          }
+        }
+        throw new OutboundError("unreachable");
+      });
+    },
+  };
+}
+
+/** An absolute http(s) URL without credentials or a fragment. */
+function parse(text: string): URL {
+  const url = text.length <= OUTBOUND.url_characters && URL.canParse(text) ? new URL(text) : null;
+  const is_http = url?.protocol === "https:" || url?.protocol === "http:";
+  if (!url || !is_http || url.username !== "" || url.password !== "" || url.hash !== "") {
+    throw new OutboundError("invalid_url");
+  }
+  return url;
+}
+
+interface Deadline {
+  readonly timers: Pick<Clock, "after">;
+  readonly seconds?: number | undefined;
+  readonly outer?: AbortSignal | undefined;
+}
+
+/** Runs the work until it ends, the deadline, or the caller's abort; the work may go on unseen. */
+async function within<T>(
+  { timers, seconds = OUTBOUND.seconds, outer }: Deadline,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const own = new AbortController();
+  const end = (error: unknown) => own.abort(error);
+  const leave = () => end(new OutboundError("failed", { cause: outer?.reason }));
+  if (outer?.aborted) leave();
+  outer?.addEventListener("abort", leave, { once: true });
+  const cancel = timers.after(seconds, () => end(new OutboundError("timed_out")));
+  const ended = Promise.withResolvers<never>();
+  own.signal.addEventListener("abort", () => ended.reject(own.signal.reason), { once: true });
+  ended.promise.catch(() => {});
+  try {
+    own.signal.throwIfAborted();
+    return await Promise.race([work(own.signal), ended.promise]);
+  } finally {
+    cancel();
+    outer?.removeEventListener("abort", leave);
+  }
+}
+
+interface Sending extends Omit<OutboundRequest, "url"> {
+  readonly url: URL;
+  readonly address: string;
+  readonly ca: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Over `node:https`, which goes where it is told: `fetch` takes a proxy from the environment, and a
+ * connection is not kept, so that the name in the certificate is checked each time.
+ */
+function send(sending: Sending): Promise<OutboundAnswer> {
+  const { url, address, ca, method, headers, body, signal } = sending;
+  const { max_bytes = OUTBOUND.answer_bytes } = sending;
+  const secure = url.protocol === "https:";
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return new Promise((resolve, reject) => {
+    const give_up = (error: unknown) => reject(toOutboundError(error));
+    const request = (secure ? https : http).request(
+      {
+        host: address,
+        port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
+        path: url.pathname + url.search,
+        method,
+        agent: false,
+        signal,
+        headers: {
+          ...headers,
+          host: url.host,
+          connection: "close",
+          ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
+        },
+        ...(secure && { servername: isIP(host) ? "" : host, ...(ca !== undefined && { ca }) }),
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        let bytes = 0;
+        response.on("data", (part: Buffer) => {
+          bytes += part.length;
+          parts.push(part);
+          if (bytes <= max_bytes) return;
+          give_up(new OutboundError("answer_too_large"));
+          request.destroy();
+        });
+        response.on("error", give_up);
+        response.on("aborted", () => give_up(new OutboundError("failed")));
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(parts),
+          }),
+        );
+      },
+    );
+    request.on("error", give_up);
+    request.end(body);
+  });
+}
+
+function toOutboundError(error: unknown): OutboundError {
+  if (error instanceof OutboundError) return error;
+  const code = (error as { code?: unknown } | null)?.code;
+  const name = typeof code === "string" ? code : "";
+  if (NOT_CONNECTED.has(name)) return new OutboundError("unreachable", { cause: error });
+  const is_tls = /^ERR_(TLS|SSL)|CERT|UNABLE_TO_|SELF_SIGNED|HOSTNAME_MISMATCH/.test(name);
+  return new OutboundError(is_tls ? "tls_failed" : "failed", { cause: error });
+}
