@@ -7,6 +7,7 @@ import { ConfigError, readConfig } from "./config.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
 import { CHANNELS } from "./notify/channels/registry.ts";
+import { startMessage } from "./start-message.ts";
 import { VERSION } from "./version.ts";
 
 /** Seconds that a stop may take once the process has to end; then it is cut off. */
@@ -62,10 +63,16 @@ try {
 
   if (!ending) {
     log.info("started", { version: VERSION, url: app.url });
-    const here = config.PUBLIC_URL === undefined ? "" : ` (here at ${app.local_url})`;
+    const { reachable, best } = app.baseAddresses;
     process.stdout.write(
-      `Relay ${VERSION} is listening at ${app.url}${here}\n` +
-        `Next: open it in a browser, or create an account with  curl -X POST ${app.url}/v1/accounts\n`,
+      startMessage({
+        version: VERSION,
+        url: app.url,
+        local_url: app.local_url,
+        reachable: reachable(),
+        unreachable_reason: best().reason ?? null,
+        columns: process.stdout.isTTY ? process.stdout.columns : null,
+      }),
     );
   }
 

@@ -50,7 +50,9 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   // What a link of the client is made of.
   [/^@trpc\/server\/observable/, ["web"]],
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
-  [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react|uqr)(\/|$)/, ["web"]],
+  [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react)(\/|$)/, ["web"]],
+  // The page's, and that of the start at a terminal.
+  [/^uqr$/, ["web", "leaf"]],
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],

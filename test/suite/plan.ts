@@ -37,6 +37,7 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/mcp/clients.test.ts",
   "test/mcp/conformance.test.ts",
   "test/mcp/inspector.test.ts",
+  "test/start-message.test.ts",
 ];
 
 /** They start first, so that no worker is left alone with one at the end of a run. */

@@ -1,0 +1,44 @@
+/** What the process prints once it listens. */
+
+import { renderUnicodeCompact } from "uqr";
+
+interface StartMessage {
+  readonly version: string;
+  /** Base address shown to clients. */
+  readonly url: string;
+  /** Base address that the process listens on. */
+  readonly local_url: string;
+  /** Base addresses for other devices, best first; or why there is none. */
+  readonly reachable: readonly string[];
+  readonly unreachable_reason: string | null;
+  /** Columns of the terminal; null if the output is none. */
+  readonly columns: number | null;
+}
+
+/** Light modules with a dark ground, whatever the colors of the terminal. */
+const [LIGHT_ON_DARK, RESET] = ["\u001b[38;5;231;48;5;16m", "\u001b[0m"];
+
+/**
+ * The text, with a line break at its end. The first line ends with the address. At a terminal that
+ * is wide enough, a QR code of the best address for another device follows.
+ */
+export function startMessage(options: StartMessage): string {
+  const { version, url, local_url, reachable, unreachable_reason, columns } = options;
+  const here = url === local_url ? "" : ` (here at ${local_url})`;
+  const lines = [
+    `Relay ${version} is listening at ${url}${here}`,
+    `Next: open it in a browser, or create an account with  curl -X POST ${url}/v1/accounts`,
+  ];
+  const others = reachable.filter((address) => address !== url);
+  if (others.length > 0) lines.push(`From other devices: ${others.join("  ")}`);
+  if (unreachable_reason !== null) lines.push(`From a phone: ${unreachable_reason}`);
+  const [best] = reachable;
+  if (best !== undefined && columns !== null) lines.push(...qrLines(best, columns));
+  return `${lines.join("\n")}\n`;
+}
+
+function qrLines(text: string, columns: number): string[] {
+  const lines = renderUnicodeCompact(text, { border: 2 }).split("\n");
+  if (lines[0]!.length > columns) return [];
+  return lines.map((line) => `${LIGHT_ON_DARK}${line}${RESET}`);
+}
