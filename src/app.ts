@@ -22,6 +22,7 @@ import { createFormCheck } from "./http/request-form.ts";
 import { createRequestScopes } from "./http/request-scope.ts";
 import { JSON_HEADERS } from "./http/respond.ts";
 import { createRestRoutes } from "./http/rest.ts";
+import { createHstsRule } from "./http/security.ts";
 import { startServer } from "./http/server.ts";
 import { createSourceCheck } from "./http/source.ts";
 import { createStreams } from "./http/stream.ts";
@@ -33,6 +34,7 @@ import { createMonitor } from "./observability/monitor.ts";
 import { createServiceMetrics } from "./observability/service-metrics.ts";
 import { createAdmin } from "./services/admin.ts";
 import { createStoreStatistics } from "./services/store-statistics.ts";
+import { loadTls, type Tls } from "./tls.ts";
 import { VERSION } from "./version.ts";
 
 export type App = Awaited<ReturnType<typeof startApp>>;
@@ -42,11 +44,12 @@ const DRAIN = 10;
 
 /** Opens and migrates the store, then listens. Throws a ConfigError when either cannot be done. */
 export async function startApp(deps: AppDeps) {
-  return createApp(await createCore(deps), deps);
+  const tls = await loadTls(deps.config);
+  return createApp(await createCore(deps), deps, tls);
 }
 
 /** Puts every surface on the core, listens, and starts the background work. */
-export async function createApp(core: Core, deps: AppDeps) {
+export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = null) {
   const { config, channels, clock, timers, ids, log } = deps;
   const { store, signer, outbox, feed, waits, auth, services, sender } = core;
   const origins = config.CORS_ORIGINS ?? [];
@@ -56,7 +59,7 @@ export async function createApp(core: Core, deps: AppDeps) {
     allowed_hosts: config.ALLOWED_HOSTS ?? [],
     listen_host: config.HOST,
     port: () => server.port!,
-    tls: false,
+    tls: tls !== null,
     trusted_hops: config.TRUST_PROXY,
   });
   const { hostRefusal } = base_addresses;
@@ -155,7 +158,8 @@ export async function createApp(core: Core, deps: AppDeps) {
       cors,
       meter: monitor.meter,
       checkForm: createFormCheck(source),
-      https: config.PUBLIC_URL?.startsWith("https:") ?? false,
+      tls,
+      sendsHsts: createHstsRule(config.PUBLIC_URL, tls),
       trpc: createTrpcHandler({
         endpoint: "/trpc",
         router: appRouter,

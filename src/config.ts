@@ -50,6 +50,14 @@ export const CONFIG = {
       "must be an http(s) URL without a query or a credential",
     ).optional(),
   },
+  TLS_CERT_FILE: {
+    doc: "PEM file with the certificate, and those of its chain, to serve `https`; read at the start",
+    schema: z.string().min(1).optional(),
+  },
+  TLS_KEY_FILE: {
+    doc: "PEM file with its private key, without a passphrase",
+    schema: z.string().min(1).optional(),
+  },
   DATABASE_URL: {
     doc: "The store: `file:` for an embedded libSQL file; `http(s)://`, `libsql://` or `ws(s)://` for a libSQL server",
     schema: z
@@ -212,17 +220,22 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   if (config.ATTEST === "required" && config.ATTEST_APP_ID === undefined) {
     throw new ConfigError("ATTEST_APP_ID: is needed when ATTEST is required");
   }
-  checkPushes(config);
-  return config;
-}
-
-/** Pushes are configured whole or not at all, and a key comes with its id. */
-function checkPushes(config: Config): void {
-  const needs = (name: keyof Config, because: keyof Config) => {
+  const needs: Needs = (name, because) => {
     if (config[because] !== undefined && config[name] === undefined) {
       throw new ConfigError(`${name}: is needed when ${because} is set`);
     }
   };
+  needs("TLS_KEY_FILE", "TLS_CERT_FILE");
+  needs("TLS_CERT_FILE", "TLS_KEY_FILE");
+  checkPushes(config, needs);
+  return config;
+}
+
+/** Throws a ConfigError if `because` is set and `name` is not. */
+type Needs = (name: keyof Config, because: keyof Config) => void;
+
+/** Pushes are configured whole or not at all, and a key comes with its id. */
+function checkPushes(config: Config, needs: Needs): void {
   needs("APNS_BUNDLE_ID", "APNS_TEAM_ID");
   for (const name of ["APNS_PRODUCTION", "APNS_SANDBOX"] as const) {
     needs(`${name}_KEY_ID`, `${name}_KEY`);

@@ -1,5 +1,8 @@
 /** Security headers: they keep a browser from using an answer as anything else. */
 
+import { isIP } from "node:net";
+import type { Tls } from "../tls.ts";
+
 /** For every answer but pages, assets included: on its own it shows and runs nothing. */
 export const API_SECURITY = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -46,5 +49,23 @@ export const PROBLEM_SECURITY = pageSecurity(
 /** Seconds for which a browser uses https only. */
 const HSTS_AGE = 31_536_000;
 
-/** Sent by a server whose `PUBLIC_URL` is https. */
 export const HSTS = ["strict-transport-security", `max-age=${HSTS_AGE}`] as const;
+
+/**
+ * Which requests are answered with HSTS, by their headers; null for none (docs/interface.md
+ * §1.2.10). A browser applies it to every port of a name for a year, so only the name of an https
+ * `PUBLIC_URL` gets it, never one that other servers of a machine share, and never with a
+ * certificate that it could not rely on.
+ */
+export function createHstsRule(
+  public_url: string | undefined,
+  tls: Tls | null,
+): ((headers: Headers) => boolean) | null {
+  const { protocol, hostname, host } = new URL(public_url ?? "http://localhost");
+  const name = hostname.replace(/\.$/, "");
+  // An IPv6 address has no dot.
+  const shared = !name.includes(".") || isIP(name) !== 0 || /\.local(host)?$/.test(name);
+  if (protocol !== "https:" || shared || tls?.self_signed) return null;
+  // Without TLS here, a proxy serves that name, and it may have replaced the Host.
+  return tls ? (headers) => headers.get("host") === host : () => true;
+}

@@ -4,6 +4,7 @@ import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { RequestMetrics } from "../observability/request-metrics.ts";
+import type { Tls } from "../tls.ts";
 import type { Cors } from "./cors.ts";
 import type { FormCheck } from "./request-form.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
@@ -26,8 +27,10 @@ interface ServerOptions {
   readonly openScope: OpenRequestScope;
   readonly cors: Cors;
   readonly checkForm: FormCheck;
-  /** True: browsers must use https (HSTS). */
-  readonly https: boolean;
+  /** Serves https; null serves http. */
+  readonly tls: Tls | null;
+  /** Whether a request is answered with HSTS, by its headers; null: none is. */
+  readonly sendsHsts: ((headers: Headers) => boolean) | null;
   readonly log: Log;
 }
 
@@ -42,7 +45,7 @@ const NO_ROUTE = "unknown";
 
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
-  const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, https, log } = options;
+  const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, tls, log } = options;
   const turns = createTurnLimit();
   /** Wraps a route in the check of the request's form. */
   const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
@@ -56,7 +59,8 @@ export function startServer(options: ServerOptions) {
       const turn = turns.wait();
       return turn ? turn.then(() => handleLater(request)) : handle(request);
     };
-    return https ? withHsts(checked) : checked;
+    const { sendsHsts } = options;
+    return sendsHsts ? withHsts(checked, sendsHsts) : checked;
   };
   const answer = (path: string, methods: readonly string[], handle: typeof trpc) =>
     secure(
@@ -85,6 +89,7 @@ export function startServer(options: ServerOptions) {
   return Bun.serve({
     hostname,
     port,
+    ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
     idleTimeout: IDLE_TIMEOUT,
     // Bun's own 413 has no body, so our limit is checked before a body is read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -108,10 +113,13 @@ export function startServer(options: ServerOptions) {
   });
 }
 
-function withHsts<R extends Request>(route: Route<R>): Route<R> {
+function withHsts<R extends Request>(
+  route: Route<R>,
+  sendsHsts: (headers: Headers) => boolean,
+): Route<R> {
   return async (request) => {
     const response = await route(request);
-    response.headers.set(...HSTS);
+    if (sendsHsts(request.headers)) response.headers.set(...HSTS);
     return response;
   };
 }

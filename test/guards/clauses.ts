@@ -13,6 +13,7 @@ interface Clause {
 const clause = (id: string, demands: string): Clause => ({ id, demands });
 
 export const CLAUSES: readonly Clause[] = [
+  clause("§1.2.10", "security headers; HSTS where it cannot do harm"),
   clause("§1.3.9", "fields may be added to responses"),
   clause("§1.4.1", "ids have their prefix and sort by time"),
   clause("§1.4.3", "what is not there, or not the caller's"),

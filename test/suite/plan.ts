@@ -32,6 +32,7 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/http/problems.test.ts",
   "test/http/request-form.test.ts",
   "test/http/security.test.ts",
+  "test/http/tls.test.ts",
   "test/http/trpc-client.test.ts",
   "test/http/unsent-answers.test.ts",
   "test/mcp/clients.test.ts",

@@ -34,9 +34,12 @@ export async function createAuthority() {
     signingAlgorithm: ALGORITHM,
     extensions: [new BasicConstraintsExtension(true, undefined, true)],
   });
+  const pemOf = async (key: CryptoKey) =>
+    PemConverter.encode(await crypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY");
   return {
-    /** PEM of the root. */
+    /** PEM of the root, which is its own issuer, and of its key. */
     ca: root.toString("pem"),
+    key: await pemOf(keys.privateKey),
     /** A certificate for 127.0.0.1. */
     async issue(): Promise<Identity> {
       const own = await keyPair();
@@ -55,8 +58,7 @@ export async function createAuthority() {
           ]),
         ],
       });
-      const pkcs8 = await crypto.subtle.exportKey("pkcs8", own.privateKey);
-      return { key: PemConverter.encode(pkcs8, "PRIVATE KEY"), cert: leaf.toString("pem") };
+      return { key: await pemOf(own.privateKey), cert: leaf.toString("pem") };
     },
   };
 }

@@ -1,0 +1,63 @@
+/** The certificate and key that this process serves TLS with (docs/interface.md §16). */
+
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { type Config, ConfigError, cannotUse } from "./config.ts";
+
+export interface Tls {
+  /** PEM of the certificate, followed by those between it and the root. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+  /** Whether the certificate is its own issuer. */
+  readonly self_signed: boolean;
+}
+
+/**
+ * Reads `TLS_CERT_FILE` and `TLS_KEY_FILE`; null while they are unset. Throws a ConfigError that
+ * names the variable: a file that cannot be read, no PEM, a key with a passphrase, or the key of
+ * another certificate.
+ */
+export async function loadTls(config: Config): Promise<Tls | null> {
+  const { TLS_CERT_FILE: cert_file, TLS_KEY_FILE: key_file } = config;
+  if (cert_file === undefined || key_file === undefined) return null;
+  const [cert, key] = await Promise.all([
+    readText("TLS_CERT_FILE", cert_file),
+    readText("TLS_KEY_FILE", key_file),
+  ]);
+  const leaf = parseCertificates(cert);
+  if (!leaf.checkPrivateKey(parseKey(key))) {
+    throw new ConfigError(
+      "TLS_KEY_FILE: is not the key of the certificate that comes first in TLS_CERT_FILE",
+    );
+  }
+  return { cert, key, self_signed: leaf.checkIssued(leaf) };
+}
+
+async function readText(variable: string, file: string): Promise<string> {
+  try {
+    return await Bun.file(file).text();
+  } catch (error) {
+    throw cannotUse(variable, "the file cannot be read", error);
+  }
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** The first certificate. All are parsed, as one that is broken would stop the server later. */
+function parseCertificates(text: string): X509Certificate {
+  try {
+    const [leaf] = (text.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
+    if (leaf) return leaf;
+  } catch (error) {
+    throw cannotUse("TLS_CERT_FILE", "has a certificate that cannot be read", error);
+  }
+  throw new ConfigError("TLS_CERT_FILE: is no PEM file with a certificate");
+}
+
+function parseKey(text: string): KeyObject {
+  try {
+    return createPrivateKey(text);
+  } catch (error) {
+    throw cannotUse("TLS_KEY_FILE", "is no PEM file with a private key without passphrase", error);
+  }
+}
