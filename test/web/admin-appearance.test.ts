@@ -25,9 +25,7 @@ webTest("the keyboard and the pointer select minutes of a chart", async () => {
   const { minutes } = await adminClient(app.url).series.query();
   expect(minutes.length).toBe(180);
   const at = (minute: (typeof minutes)[number]) =>
-    new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hour12: false }).format(
-      minute.at * 1000,
-    );
+    new Intl.DateTimeFormat("en-US", { timeStyle: "short" }).format(minute.at * 1000);
   await slider.focus();
   for (const [key, i] of [
     ["Home", 0],

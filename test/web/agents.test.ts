@@ -150,7 +150,7 @@ webTest("the inbox shows items and sends messages, live", async () => {
   await page.getByLabel("Message to agent").fill("Hold on\nfor a day");
   await page.getByRole("button", { name: "Send message" }).click();
   const items = page.getByRole("list", { name: "Inbox" }).locator("li");
-  await items.filter({ hasText: "Hold on" }).getByText("Unread").waitFor();
+  await items.filter({ hasText: "Hold on" }).getByText("Unread by agent").waitFor();
   expect(await page.getByLabel("Message to agent").inputValue()).toBe("");
   // From another agent, and from the person in another client.
   await second.send("POST /v1/messages", { key_id: agent.key.id, text: "From next door" });
@@ -173,10 +173,10 @@ webTest("unread counts are current after a reload and after a lost stream", asyn
   const body = { key_id: agent.key.id, text: "Hello" };
   await person.send("POST /v1/messages", body);
   const page = await openPage(app.url, { as: person, at: "#/agents" });
-  await page.getByText("1 unread").waitFor();
+  await page.getByText("1 unread by the agent").waitFor();
   await page.context().setOffline(true);
   await page.getByText(/^Offline\./).waitFor();
   await person.send("POST /v1/messages", body);
   await page.context().setOffline(false);
-  await page.getByText("2 unread").waitFor();
+  await page.getByText("2 unread by the agent").waitFor();
 });

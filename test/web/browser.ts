@@ -39,6 +39,8 @@ interface OpenOptions {
   readonly at?: string;
   /** A touch screen. */
   readonly touch?: true;
+  /** Language of the browser, such as `de-DE`; `en-US` when absent. */
+  readonly locale?: string;
 }
 
 const contexts: BrowserContext[] = [];
@@ -73,12 +75,13 @@ export function browserTests({ notifications = false } = {}) {
 
 /** A new profile for the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
-  const { as, size = DESK, scheme = "light", touch = false } = options;
+  const { as, size = DESK, scheme = "light", touch = false, locale = "en-US" } = options;
   const context = await (await launch()).newContext({
     viewport: size,
     colorScheme: scheme,
     reducedMotion: "reduce",
     hasTouch: touch,
+    locale,
     isMobile: touch,
     storageState: {
       cookies: [],

@@ -21,7 +21,7 @@ import {
 
 const webTest = browserTests();
 
-const banner = /Offline\. Last updated \d\d:\d\d/;
+const banner = /Offline\. Last updated \d+:\d\d\s[AP]M/;
 
 webTest(
   "the page works through a restart of the server",

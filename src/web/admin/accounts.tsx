@@ -3,8 +3,9 @@
 import { RotateCw } from "lucide-react";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
+import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
-import { Ago, Problem, Skeleton } from "../ui/parts.tsx";
+import { Problem, Skeleton } from "../ui/parts.tsx";
 import type { AdminApi, Outputs } from "./api.ts";
 import { count } from "./numbers.ts";
 

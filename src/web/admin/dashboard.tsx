@@ -3,9 +3,10 @@
 import { LogOut } from "lucide-react";
 import type { ReactNode } from "react";
 import { Logo } from "../person/logo.tsx";
+import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
-import { Ago, Problem } from "../ui/parts.tsx";
+import { Problem } from "../ui/parts.tsx";
 import { fullTime } from "../ui/time.ts";
 import { Accounts } from "./accounts.tsx";
 import type { AdminApi, Minute } from "./api.ts";

@@ -1,6 +1,7 @@
 /** Contents of the panels of the dashboard. */
 
-import { Ago, Badge, Facts, type Tone } from "../ui/parts.tsx";
+import { Ago } from "../ui/ago.tsx";
+import { Badge, Facts, type Tone } from "../ui/parts.tsx";
 import type { Outputs } from "./api.ts";
 import { Shares, Spread } from "./bars.tsx";
 import { bytes, count, many, percent, span } from "./numbers.ts";

@@ -12,10 +12,11 @@ import {
 import { type Device, type Fault, faultOf } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import { leave, replaceToken, signOut, unconfirmedToken } from "../state/session.ts";
+import { Ago } from "../ui/ago.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Switch } from "../ui/field.tsx";
-import { Ago, Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
+import { Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { toast } from "../ui/toast.tsx";
 import { type NotificationState, notificationState, setNotifications } from "./notifications.ts";

@@ -3,11 +3,12 @@
 import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type { Key } from "../state/api.ts";
+import { Ago } from "../ui/ago.tsx";
 import { Button, ButtonLink, IconButton } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Confirm } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
-import { Ago, Empty, Facts, FormProblem, Heading } from "../ui/parts.tsx";
+import { Empty, Facts, FormProblem, Heading } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useIsMounted } from "../ui/use-is-mounted.ts";

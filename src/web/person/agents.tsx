@@ -4,8 +4,9 @@ import { Bot, CloudOff, Plus } from "lucide-react";
 import { useEffect } from "react";
 import { every } from "../clock.ts";
 import type { Key } from "../state/api.ts";
+import { AgoInLink } from "../ui/ago.tsx";
 import { ButtonLink } from "../ui/button.tsx";
-import { Ago, Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
+import { Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 /** Seconds between refreshes of `last_used_at`. */
@@ -103,7 +104,7 @@ function AgentCard({ agent }: { agent: Key }) {
         <bdi dir="auto" className="min-w-0 flex-1 truncate font-semibold text-base">
           {agent.label}
         </bdi>
-        {unread > 0 && <Badge tone="accent">{unread} unread</Badge>}
+        {unread > 0 && <Badge tone="accent">{unread} unread by the agent</Badge>}
       </p>
       <p className="mt-0.5 truncate text-faint text-sm">
         <LastSeen agent={agent} />
@@ -124,7 +125,7 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
       {last_used_at !== null && (
         <>
           {(last_client || last_host) && " · "}
-          <Ago at={last_used_at} />
+          <AgoInLink at={last_used_at} />
         </>
       )}
     </>

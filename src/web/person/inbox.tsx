@@ -3,9 +3,10 @@
 import { Inbox as InboxIcon, Send } from "lucide-react";
 import { type FormEvent, useEffect } from "react";
 import type { Item } from "../state/api.ts";
+import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { AreaField } from "../ui/field.tsx";
-import { Ago, Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
+import { Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useDraft } from "./use-draft.ts";
@@ -106,7 +107,7 @@ function Line({ item }: { item: Item }) {
           <Ago at={item.created_at} />
         </span>
         <Badge tone={item.read_at === null ? "accent" : "plain"}>
-          {item.read_at === null ? "Unread" : "Read"}
+          {item.read_at === null ? "Unread by agent" : "Read by agent"}
         </Badge>
       </p>
       {task && (

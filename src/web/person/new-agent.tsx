@@ -43,6 +43,7 @@ function Form() {
           label="Name"
           name="label"
           required
+          autoFocus
           value={label}
           onChange={({ target }) => setLabel(target.value)}
           hint="For example: Claude on my laptop."

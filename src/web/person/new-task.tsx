@@ -1,8 +1,8 @@
 /** The form for a new task. */
 
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Button, ButtonLink } from "../ui/button.tsx";
-import { Sheet } from "../ui/dialog.tsx";
+import { FIRST_FIELD, Sheet } from "../ui/dialog.tsx";
 import { SelectField } from "../ui/field.tsx";
 import { FormProblem } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -38,6 +38,7 @@ export function NewTask({ open, agent, onClose }: NewTaskProps) {
 }
 
 interface NewText extends TaskText {
+  /** Empty until an agent is chosen. */
   readonly key_id: string;
 }
 
@@ -46,7 +47,7 @@ function Form({ agent }: { agent: string | null }) {
   const keys = useKeyOptions();
   const { busy, fault, run } = useAction();
   const [start] = useState<NewText>(() => ({
-    key_id: agent ?? keys[0]![0],
+    key_id: agent ?? "",
     title: "",
     description: "",
     priority: "medium",
@@ -55,13 +56,17 @@ function Form({ agent }: { agent: string | null }) {
   const { value, set: change, send } = useDraft("task", start);
   // Changes made while the form is being sent would be lost.
   const set = busy ? () => {} : change;
-  // If the chosen agent is deleted, the person must choose again.
-  const there = keys.some(([id]) => id === value.key_id);
+  // With several agents the person chooses, and chooses again if that agent is deleted.
+  const key_id = value.key_id === "" && keys.length === 1 ? keys[0]![0] : value.key_id;
+  const there = keys.some(([id]) => id === key_id);
+  const form = useRef<HTMLFormElement>(null);
+  // By a direct link the sheet is open before the agents are known.
+  useEffect(() => form.current?.querySelector<HTMLElement>(FIRST_FIELD)?.focus(), []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
       const { result: task, changed } = await send((options) =>
-        api.tasks.create.mutate(value, options),
+        api.tasks.create.mutate({ ...value, key_id }, options),
       );
       store.put("tasks", task);
       // Stay if the person has navigated elsewhere, or begun another task.
@@ -71,14 +76,18 @@ function Form({ agent }: { agent: string | null }) {
     });
   };
   return (
-    <form onSubmit={submit} className="space-y-5">
+    <form ref={form} onSubmit={submit} className="space-y-5">
       <SelectField
         label="Agent"
         required
-        value={there ? value.key_id : ""}
+        value={there ? key_id : ""}
         onChange={({ target }) => set({ ...value, key_id: target.value })}
         options={there ? keys : [["", "Choose an agent"], ...keys]}
-        error={there ? fault?.fields.key_id : "agent no longer exists: choose another one"}
+        error={
+          there || key_id === ""
+            ? fault?.fields.key_id
+            : "agent no longer exists: choose another one"
+        }
       />
       <TaskTextFields value={value} onChange={set} fault={fault} busy={busy} />
       <PriorityField value={value} onChange={set} />

@@ -5,10 +5,11 @@ import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question } from "../state/api.ts";
+import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
-import { Ago, Problem } from "../ui/parts.tsx";
+import { Problem } from "../ui/parts.tsx";
 import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
@@ -99,7 +100,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       tabIndex={-1}
       onFocus={onFocus}
       onKeyDown={onKeyDown}
-      className="card relative overflow-hidden p-4 sm:p-5"
+      className="card relative overflow-hidden p-4 outline-offset-0 sm:p-5"
     >
       <CardHeader question={question} expired={expired} />
       <p

@@ -1,13 +1,14 @@
 /** Questions: pending ones first, then the history. */
 
 import { CheckCheck, CloudOff } from "lucide-react";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
+import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { useMisclickGuard } from "../ui/misclick-guard.ts";
-import { Ago, Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
+import { Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { FirstAgent } from "./agents.tsx";
 import { QuestionCard, type SentAnswer } from "./question-card.tsx";
@@ -89,6 +90,8 @@ function Pending({ questions }: { questions: readonly Question[] }) {
   // When the last question leaves, the list is removed with it.
   useEffect(() => () => handleClosed(store.pending()), [handleClosed, store]);
 
+  useArrivalKeys(list);
+
   const step = (by: number) => {
     const cards = [...(list.current?.querySelectorAll<HTMLElement>("article") ?? [])];
     const at = cards.findIndex((card) => card.contains(document.activeElement));
@@ -120,6 +123,34 @@ function Pending({ questions }: { questions: readonly Question[] }) {
       ))}
     </ul>
   );
+}
+
+/**
+ * Lets the keys of the first question work on arrival: it takes the focus, unless that is in use. When
+ * the focus is nowhere later on, the keys that move between questions lead back to the first one.
+ */
+function useArrivalKeys(list: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const enter = () => {
+      if (!isFocusFree()) return false;
+      list.current?.querySelector<HTMLElement>("article")?.focus({ preventScroll: true });
+      return true;
+    };
+    // Where there is no keyboard, the focus stays with the heading.
+    if (matchMedia("(pointer: fine)").matches) enter();
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (["j", "k", "ArrowDown", "ArrowUp"].includes(event.key) && enter()) event.preventDefault();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, [list]);
+}
+
+/** Whether nothing has the focus but what gets it on navigation. */
+function isFocusFree(): boolean {
+  const { activeElement: one } = document;
+  return one === null || one === document.body || one.matches("main, main h1, nav a[aria-current]");
 }
 
 /** Toast for a question that was closed while the person was working on it. */

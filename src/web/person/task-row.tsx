@@ -4,8 +4,9 @@ import { Ban, Check, Circle, CircleDashed, LoaderCircle } from "lucide-react";
 import { memo } from "react";
 import type { Priority, Status, Task } from "../state/api.ts";
 import { faultOf } from "../state/api.ts";
+import { AgoInLink } from "../ui/ago.tsx";
 import { classes } from "../ui/classes.ts";
-import { Ago, Badge, ProgressBar, type Tone } from "../ui/parts.tsx";
+import { Badge, ProgressBar, type Tone } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
@@ -58,7 +59,7 @@ export const TaskRow = memo(({ id, search }: { id: string; search: string }) => 
             <span className="shrink-0 tabular-nums">{task.progress}%</span>
           ) : (
             <span className="shrink-0">
-              <Ago at={task.updated_at} />
+              <AgoInLink at={task.updated_at} />
             </span>
           )}
         </p>

@@ -11,6 +11,9 @@ import { toast } from "./toast.tsx";
 const SHADE =
   "fixed inset-0 bg-shade transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0";
 
+/** The field of a form that gets the focus: the first text field, or the choice to be made above it. */
+export const FIRST_FIELD = ":is(select:invalid, input)";
+
 interface SheetProps {
   readonly open: boolean;
   readonly onClose: () => void;
@@ -27,8 +30,9 @@ export function Sheet({ open, onClose, title, children }: SheetProps) {
         <Dialog.Backdrop className={`${SHADE} z-30`} />
         <Dialog.Popup
           ref={popup}
-          // Focus the first field of a form.
-          initialFocus={() => popup.current?.querySelector<HTMLElement>("form input") ?? true}
+          initialFocus={() =>
+            popup.current?.querySelector<HTMLElement>(`form ${FIRST_FIELD}`) ?? true
+          }
           className="fixed inset-0 z-40 flex flex-col bg-surface short:block short:overflow-y-auto transition-transform duration-200 ease-out data-ending-style:translate-x-full data-starting-style:translate-x-full sm:left-auto sm:w-[32rem] sm:border-line sm:border-l sm:shadow-lift"
         >
           <header className="flex items-start gap-2 border-line border-b py-2 pr-2 pl-5">

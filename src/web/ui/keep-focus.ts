@@ -74,7 +74,7 @@ function positionOf(element: Element): FocusPosition {
 function targetOf({ list, at, section }: FocusPosition): HTMLElement | null {
   const item = list?.isConnected ? list.children[Math.min(at, list.children.length - 1)] : null;
   const found: HTMLElement | null | undefined =
-    item?.querySelector<HTMLElement>("a, button:not([data-careful])") ??
+    item?.querySelector<HTMLElement>("a, button:not([data-careful], [data-time])") ??
     (item as HTMLElement | null | undefined) ??
     (section?.isConnected ? section.querySelector("h2") : null) ??
     document.querySelector<HTMLElement>("main h1") ??

@@ -4,8 +4,6 @@ import type { LucideIcon } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import type { Fault } from "../state/api.ts";
 import { classes } from "./classes.ts";
-import { ago, fullTime } from "./time.ts";
-import { useNow } from "./use-now.ts";
 
 const TONES = {
   plain: "bg-sunken text-soft",
@@ -57,16 +55,6 @@ export function ProgressBar({ value, label, thin }: ProgressProps) {
   );
 }
 
-/** Relative time; the full time is in the tooltip. */
-export function Ago({ at }: { at: number }) {
-  const now = useNow(15);
-  return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at)}>
-      {ago(at, now)}
-    </time>
-  );
-}
-
 /** Empty state: what is missing, and what to do about it. */
 export function Empty({
   icon: Icon,
@@ -100,11 +88,14 @@ export function Skeleton({ rows = 3, label }: { rows?: number; label: string }) 
   );
 }
 
-/** Heading of a view. It takes the focus on navigation, so that screen readers announce it. */
+/**
+ * Heading of a view. It takes the focus on navigation, so that screen readers announce it, unless the view
+ * begins with a field.
+ */
 export function Heading({ children, actions }: { children: ReactNode; actions?: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (document.activeElement?.closest("nav, main")) {
+    if (document.activeElement?.matches(":is(nav, main) :not(input), main")) {
       heading.current?.focus({ preventScroll: true });
     }
   }, []);

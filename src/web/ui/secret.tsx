@@ -1,27 +1,35 @@
 /** Text to copy: snippets and secrets; secrets can also be shown as a QR code. */
 
 import { Check, Copy, Eye, EyeOff, QrCode } from "lucide-react";
-import { useState } from "react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import { after } from "../clock.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
+import { copyText } from "./copy.ts";
 import type { QrCode as QrImage } from "./qr.ts";
 import { toast } from "./toast.tsx";
 
 /** Seconds that the button shows success. */
 const SAID = 2;
 
-function CopyButton({ text, label }: { text: string; label: string }) {
+interface CopyButtonProps {
+  readonly text: string;
+  readonly label: string;
+  /** Selects the text on the page: the last resort, when the browser refuses to copy. */
+  readonly onRefused: () => void;
+}
+
+function CopyButton({ text, label, onRefused }: CopyButtonProps) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
+    if (await copyText(text)) {
       setCopied(true);
       toast("Copied");
       after(SAID, () => setCopied(false));
-    } catch {
-      toast("Your browser blocked copying. Select the text and copy it yourself.", { bad: true });
+      return;
     }
+    onRefused();
+    toast("Your browser blocked copying. The text is selected: copy it yourself.", { bad: true });
   };
   return (
     <IconButton label={label} onClick={() => void copy()}>
@@ -34,14 +42,22 @@ function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
+function select({ current }: RefObject<HTMLElement | null>): void {
+  if (current) getSelection()?.selectAllChildren(current);
+}
+
 /** Text to copy; `name` says what it is. */
 export function Snippet({ text, name }: { text: string; name: string }) {
+  const shown = useRef<HTMLPreElement>(null);
   return (
     <div className="flex items-start gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
-      <pre className="min-w-0 flex-1 whitespace-pre-wrap break-all py-2.5 font-mono text-[0.8125rem] leading-6">
+      <pre
+        ref={shown}
+        className="min-w-0 flex-1 whitespace-pre-wrap break-all py-2.5 font-mono text-[0.8125rem] leading-6"
+      >
         {text}
       </pre>
-      <CopyButton text={text} label={`Copy ${name}`} />
+      <CopyButton text={text} label={`Copy ${name}`} onRefused={() => select(shown)} />
     </div>
   );
 }
@@ -50,6 +66,18 @@ export function Snippet({ text, name }: { text: string; name: string }) {
 export function Secret({ text, name, hidden }: { text: string; name: string; hidden?: boolean }) {
   const [shown, setShown] = useState(!hidden);
   const [code, setCode] = useState<QrImage | null>(null);
+  const area = useRef<HTMLElement>(null);
+  /** Selected once it is shown. */
+  const [selecting, setSelecting] = useState(false);
+  useEffect(() => {
+    if (!selecting) return;
+    select(area);
+    setSelecting(false);
+  }, [selecting]);
+  const reveal = () => {
+    setShown(true);
+    setSelecting(true);
+  };
   const toggle = async () => {
     if (code !== null) return setCode(null);
     const { qrCode } = await import("./qr.ts");
@@ -59,6 +87,7 @@ export function Secret({ text, name, hidden }: { text: string; name: string; hid
     <div>
       <div className="flex items-center gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
         <code
+          ref={area}
           className={classes(
             "min-w-0 flex-1 break-all py-2 font-mono text-[0.8125rem]",
             shown ? "select-all" : "select-none text-faint",
@@ -78,7 +107,7 @@ export function Secret({ text, name, hidden }: { text: string; name: string; hid
             )}
           </IconButton>
         )}
-        <CopyButton text={text} label={`Copy ${name}`} />
+        <CopyButton text={text} label={`Copy ${name}`} onRefused={reveal} />
       </div>
       <Button
         variant="quiet"

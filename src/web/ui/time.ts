@@ -1,4 +1,4 @@
-/** Formats times and durations. */
+/** Formats times and durations: words in English, dates and clocks as the browser's locale writes them. */
 
 const UNITS = [
   ["day", 86_400],
@@ -7,9 +7,9 @@ const UNITS = [
 ] as const;
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
-const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hour12: false });
-const date = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
-const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
 /** `5 min. ago`; a date after a week. */
 export function ago(at: number, now: number): string {
@@ -40,7 +40,7 @@ export function momentOf(at: number, now: number): string {
   return day === date.format(now * 1000) ? time : `${time}, ${day}`;
 }
 
-/** Date and time, to the second. */
+/** Weekday, date and time, to the second. */
 export const fullTime = (at: number): string => full.format(at * 1000);
 
 /** Formats a duration in milliseconds. */
