@@ -2,7 +2,7 @@
 
 import { accounts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 
 /** The account, unless it is deleted. */
 export const accountById = select(
@@ -18,6 +18,18 @@ export const accountById = select(
 );
 
 export const insertAccount = statement(insertWhere(accounts, sql`true`));
+
+/**
+ * Whether there is or was an account. The row of a deleted one goes in the end, but its deletion is
+ * an event, and the number of the last event stays.
+ */
+const had_accounts = sql`(exists (select 1 from accounts)
+  or exists (select 1 from sqlite_sequence where name = 'events' and seq > 0))`;
+
+export const hadAccounts = statement(sql`select ${had_accounts}`, { gives: rowOf<[0 | 1]>() });
+
+/** Inserts an account unless there is or was one. */
+export const insertFirstAccount = statement(insertWhere(accounts, sql`not ${had_accounts}`));
 
 export const updateSettings = statement(
   updateSet(accounts, ["live_activities"], sql`id = ${p("id")} and deleted_at is null`),

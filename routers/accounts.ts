@@ -29,13 +29,15 @@ export const accounts = router({
             description:
               "base64url of the JSON `{challenge, key_id, object}`: the challenge as it came, the key's id and the App Attest attestation object, both base64. Ignored while the server requires no app attestation",
           }),
+          start_code: z.string().exactOptional().meta({
+            description:
+              "The code in the address that Relay prints at its start. Needed for the first account while the server creates no other; ignored otherwise",
+          }),
         })
         .meta({ id: "AccountCreate" }),
     )
     .output(z.object({ account: Account, token: z.string() }).meta({ id: "AccountWithToken" }))
-    .mutation(({ ctx, input }) =>
-      ctx.services.accounts.create(ctx.scope.address(), input.attestation),
-    ),
+    .mutation(({ ctx, input }) => ctx.services.accounts.create(ctx.scope.address(), input)),
 
   get: account
     .meta({

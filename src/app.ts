@@ -187,6 +187,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
           ...createProblemPages(),
           ...createPages({
             public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
+            needs_start_code: config.ACCOUNT_CREATION === "first",
             admin: config.ADMIN_TOKEN !== undefined,
           }),
           ...admin_surface?.routes,
@@ -237,6 +238,8 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     /** Address this process listens on. */
     local_url: server.url.origin,
     baseAddresses: base_addresses,
+    /** The code to create the first account with; null where there is none to create that way. */
+    startCode: async () => (config.ACCOUNT_CREATION === "first" ? core.startCode.current() : null),
     services,
     feed,
     waits,

@@ -128,8 +128,8 @@ export const CONFIG = {
     schema: z.enum(["on", "off"], "must be on or off").default("on"),
   },
   ACCOUNT_CREATION: {
-    doc: "`off` refuses `POST /v1/accounts`",
-    schema: z.enum(["open", "off"], "must be open or off").default("open"),
+    doc: "Who can create an account: `open` anyone; `first` one account in all, with the code that the start prints; `off` nobody",
+    schema: z.enum(["open", "first", "off"], "must be open, first or off").default("open"),
   },
   ATTEST: {
     doc: "`required`: `POST /v1/accounts` needs an App Attest attestation from the app",

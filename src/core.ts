@@ -44,6 +44,7 @@ import { createLiveActivities } from "./services/live-activities.ts";
 import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
+import { createStartCode } from "./services/start-code.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createSigner } from "./signer.ts";
 
@@ -99,16 +100,17 @@ export async function createCore(deps: AppDeps) {
     signer,
     assertLive: auth.assertLive,
     settings: {
-      account_creation: config.ACCOUNT_CREATION === "open",
+      account_creation: config.ACCOUNT_CREATION,
       accounts_per_hour: config.RATE_LIMITS === "on" ? RATES.accounts.quota : 0,
     },
   };
   const keys = createKeys(service_deps);
   const tasks = createTasks({ ...service_deps, keys });
   const attestations = createAttestations({ ...service_deps, check, log });
+  const start_code = createStartCode({ store, signer });
   const services = {
     keys,
-    accounts: createAccounts({ ...service_deps, attestations }),
+    accounts: createAccounts({ ...service_deps, attestations, startCode: start_code }),
     attestations,
     devices: createDevices(service_deps),
     tasks,
@@ -163,6 +165,7 @@ export async function createCore(deps: AppDeps) {
     sender,
     activityLog: activity_log,
     keyActivity: key_activity,
+    startCode: start_code,
     jobs: { stats: runner.stats, settled: runner.settled },
 
     /** Starts the background work. */

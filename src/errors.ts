@@ -49,7 +49,7 @@ export const ERRORS = {
     status: 403,
     trpc: "FORBIDDEN",
     title: "Account creation is off",
-    help: "The operator of this server has turned account creation off. Ask the operator, or use an account that exists.",
+    help: "The operator of this server has turned account creation off, or allowed one account only and it exists. Ask the operator, or use an account that exists.",
   },
   not_found: {
     status: 404,

@@ -11,6 +11,10 @@ interface StartMessage {
   /** Base addresses for other devices, best first; or why there is none. */
   readonly reachable: readonly string[];
   readonly unreachable_reason: string | null;
+  /** `ACCOUNT_CREATION`. */
+  readonly account_creation: "open" | "first" | "off";
+  /** The code to create the first account with; null if there is none to create that way. */
+  readonly start_code: string | null;
   /** Columns of the terminal; null if the output is none. */
   readonly columns: number | null;
 }
@@ -24,17 +28,24 @@ const [LIGHT_ON_DARK, RESET] = ["\u001b[38;5;231;48;5;16m", "\u001b[0m"];
  */
 export function startMessage(options: StartMessage): string {
   const { version, url, local_url, reachable, unreachable_reason, columns } = options;
+  const [best] = reachable;
+  const first_view = options.start_code === null ? "" : `/#/start/${options.start_code}`;
   const here = url === local_url ? "" : ` (here at ${local_url})`;
   const lines = [
     `Relay ${version} is listening at ${url}${here}`,
-    `Next: open it in a browser, or create an account with  curl -X POST ${url}/v1/accounts`,
+    nextStep(options, `${best ?? local_url}${first_view}`),
   ];
   const others = reachable.filter((address) => address !== url);
   if (others.length > 0) lines.push(`From other devices: ${others.join("  ")}`);
   if (unreachable_reason !== null) lines.push(`From a phone: ${unreachable_reason}`);
-  const [best] = reachable;
-  if (best !== undefined && columns !== null) lines.push(...qrLines(best, columns));
+  if (best !== undefined && columns !== null) lines.push(...qrLines(best + first_view, columns));
   return `${lines.join("\n")}\n`;
+}
+
+function nextStep({ url, account_creation, start_code }: StartMessage, first: string): string {
+  if (start_code !== null) return `Next: create the first account at ${first}`;
+  if (account_creation !== "open") return "Next: open it in a browser";
+  return `Next: open it in a browser, or create an account with  curl -X POST ${url}/v1/accounts`;
 }
 
 function qrLines(text: string, columns: number): string[] {

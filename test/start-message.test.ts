@@ -15,8 +15,10 @@ const LOOPBACK = {
   local_url: "http://127.0.0.1:3000",
   reachable: [],
   unreachable_reason: "Set HOST.",
+  account_creation: "open",
+  start_code: null,
   columns: null,
-};
+} as const;
 const LAN = {
   ...LOOPBACK,
   url: "http://0.0.0.0:3000",
@@ -76,13 +78,32 @@ test("other addresses are listed, and a terminal gets a QR code of the best one 
   expect(modulesIn(startMessage({ ...LOOPBACK, columns: 80 }))).toEqual([]);
 });
 
+test("a start code is in the address that is named and in the QR code", () => {
+  const first = { account_creation: "first", start_code: "abc" } as const;
+  const best = `${LAN.reachable[0]}/#/start/abc`;
+  const shown = startMessage({ ...LAN, ...first, columns: 80 });
+  expect(shown).toContain(`\nNext: create the first account at ${best}\n`);
+  expect(modulesIn(shown)).toEqual(modulesOf(best));
+  const local = startMessage({ ...LOOPBACK, ...first, columns: 80 });
+  expect(local).toContain(
+    "\nNext: create the first account at http://127.0.0.1:3000/#/start/abc\n",
+  );
+  for (const account_creation of ["first", "off"] as const) {
+    const used = startMessage({ ...LAN, account_creation });
+    expect(used).toContain("\nNext: open it in a browser\n");
+  }
+});
+
 test("the process prints it at a terminal", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const PUBLIC_URL = "https://relay.example/under";
   let said = "";
   const decoder = new TextDecoder();
   const child = Bun.spawn([process.execPath, MAIN], {
-    env: { PATH: process.env.PATH ?? "", PORT: "0", DATABASE_URL, PUBLIC_URL },
+    env: {
+      ...{ PATH: process.env.PATH ?? "", PORT: "0", DATABASE_URL, PUBLIC_URL },
+      ACCOUNT_CREATION: "first",
+    },
     terminal: {
       cols: 80,
       data(_terminal, chunk) {
@@ -90,10 +111,13 @@ test("the process prints it at a terminal", async () => {
       },
     },
   });
-  const expected = modulesOf(PUBLIC_URL);
-  await until(() => modulesIn(said).length === expected.length || child.exitCode !== null);
+  const lengthOf = (code: string) => modulesOf(`${PUBLIC_URL}/#/start/${code}`).length;
+  await until(() => modulesIn(said).length === lengthOf("x".repeat(22)) || child.exitCode !== null);
   child.kill("SIGKILL");
   await child.exited;
-  expect(modulesIn(said)).toEqual(expected);
+  const [start] = /https:\/\/relay\.example\/under\/#\/start\/[\w-]{22}(?=\r?\n)/.exec(said) ?? [
+    "",
+  ];
+  expect(modulesIn(said)).toEqual(modulesOf(start));
   expect(said).toMatch(/listening at https:\/\/relay\.example\/under \(here at http:\S+\)\r?\n/);
 });

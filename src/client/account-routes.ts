@@ -19,8 +19,10 @@ export const accountRoutes = (send: Send) => ({
      * Creates an account; no credential. Codes: `account_creation_off`, `attestation_required`,
      * `attestation_invalid` (docs/interface.md §5.2.1).
      */
-    create: (body: { readonly attestation?: string } = {}, given?: CallOptions) =>
-      send<NewAccount>("POST", "/v1/accounts", { body }, given),
+    create: (
+      body: { readonly attestation?: string; readonly start_code?: string } = {},
+      given?: CallOptions,
+    ) => send<NewAccount>("POST", "/v1/accounts", { body }, given),
 
     /** The account (§5.2.2). */
     get: (given?: CallOptions) => send<Account>("GET", "/v1/account", {}, given),

@@ -5,6 +5,7 @@ import {
   claimTokenReplacement,
   deleteAccount,
   insertAccount,
+  insertFirstAccount,
   updateSettings,
 } from "../../db/accounts.ts";
 import {
@@ -22,6 +23,7 @@ import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
 import type { ServiceDeps } from "./deps.ts";
+import type { StartCode } from "./start-code.ts";
 
 /** Seconds that the clocks of processes may differ by, with room to spare. */
 const CLOCKS_DIFFER = 60;
@@ -30,10 +32,16 @@ export type Accounts = ReturnType<typeof createAccounts>;
 
 interface AccountsDeps extends ServiceDeps {
   readonly attestations: Pick<Attestations, "admit">;
+  readonly startCode: Pick<StartCode, "isUsed" | "matches">;
+}
+
+interface AccountInput {
+  readonly attestation?: string;
+  readonly start_code?: string;
 }
 
 export function createAccounts(deps: AccountsDeps) {
-  const { store, commit, clock, ids, signer, settings, attestations } = deps;
+  const { store, commit, clock, ids, signer, settings, attestations, startCode } = deps;
   const { pushPlans, wakeSender, assertLive } = deps;
 
   /** The address itself is not stored; what a clock wrote that was set back since does not count. */
@@ -50,6 +58,15 @@ export function createAccounts(deps: AccountsDeps) {
     return { ...account, settings: { live_activities } };
   };
 
+  /** Only the first account, and only with the start code (docs/interface.md §5.2.1). */
+  const checkStartCode = async (given: string | undefined): Promise<void> => {
+    if (await startCode.isUsed()) fail("account_creation_off");
+    if (given === undefined) failFields({ start_code: "is required" });
+    if (!startCode.matches(given)) {
+      failFields({ start_code: "is not the code that Relay printed at its start" });
+    }
+  };
+
   return {
     read,
 
@@ -59,13 +76,16 @@ export function createAccounts(deps: AccountsDeps) {
     /**
      * The token is in this answer only; the store keeps its digest. Counts for the client's
      * `address`: `429 rate_limited` when it has made its full number within the hour.
-     * `403 account_creation_off`, `attestation_required`, `attestation_invalid`.
+     * `403 account_creation_off`, `attestation_required`, `attestation_invalid`;
+     * `422 fields.start_code` where the first account needs one.
      */
     async create(
       address: string,
-      attestation?: string,
+      { attestation, start_code }: AccountInput,
     ): Promise<{ account: Account; token: string }> {
-      if (!settings.account_creation) fail("account_creation_off");
+      if (settings.account_creation === "off") fail("account_creation_off");
+      const is_first = settings.account_creation === "first";
+      if (is_first) await checkStartCode(start_code);
       await attestations.admit(attestation);
       const token = ids.secret("mca");
       const row = { id: ids.next("acc"), created_at: clock.now(), live_activities: true };
@@ -78,14 +98,14 @@ export function createAccounts(deps: AccountsDeps) {
       const limit = settings.accounts_per_hour;
       const window = lately(address);
       const [made] = await store.write(
-        limit === 0
-          ? [insertAccount(account_row)]
+        is_first || limit === 0
+          ? [(is_first ? insertFirstAccount : insertAccount)(account_row)]
           : [
               insertAccountWithin({ ...account_row, ...window, limit }),
               insertCreation({ origin: window.origin, created_at: row.created_at, id: row.id }),
             ],
       );
-      if (made!.changes === 0) fail("rate_limited");
+      if (made!.changes === 0) fail(is_first ? "account_creation_off" : "rate_limited");
       const { live_activities, ...account } = row;
       return { account: { ...account, settings: { live_activities } }, token };
     },

@@ -22,8 +22,8 @@ export interface ServiceDeps {
   /** Throws `401 unauthorized` when the caller's credential has ended. */
   readonly assertLive: (caller: Caller) => Promise<void>;
   readonly settings: {
-    /** False: `POST /v1/accounts` gives `403 account_creation_off`. */
-    readonly account_creation: boolean;
+    /** Who may create accounts: `ACCOUNT_CREATION`. */
+    readonly account_creation: "open" | "first" | "off";
     /** Accounts that one address may make in any hour; 0: any number. */
     readonly accounts_per_hour: number;
   };

@@ -51,6 +51,8 @@ async function createPair() {
 
 test("a client that trusts the authority calls, follows the stream and waits over TLS", async () => {
   expect(url).toStartWith("https://127.0.0.1:");
+  const request = new Request(url, { headers: { host: "studio:1" } });
+  expect(app.baseAddresses.ofRequest(request)).toBe("https://studio:1");
   const { person, agent } = await createPair();
   const ended = new AbortController();
   const names: string[] = [];

@@ -149,6 +149,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     good: [],
   },
   // Ignored while the server asks for none, but still a string.
+  start_code: { bad: [...NO_TEXT, "null"], good: json("x", "") },
   attestation: { bad: [...NO_TEXT, "null"], good: json("x", "") },
 };
 

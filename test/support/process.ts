@@ -13,6 +13,8 @@ const START_ENV = { PATH, ...(cache && { BUN_RUNTIME_TRANSPILER_CACHE_PATH: cach
 export interface RelayProcess {
   readonly url: string;
   readonly pid: number;
+  /** Standard output so far. */
+  output(): string;
   /** Standard error so far: the log. */
   log(): string;
   kill(signal?: NodeJS.Signals): void;
@@ -45,6 +47,7 @@ export async function startProcess(
   return {
     url,
     pid: child.pid,
+    output: () => out,
     log: () => log,
     kill: (signal = "SIGKILL") => child.kill(signal),
     exited: child.exited,

@@ -68,7 +68,7 @@ export async function openTaskService(url: string) {
     ids,
     signer: createSigner("test"),
     assertLive: auth.assertLive,
-    settings: { account_creation: false, accounts_per_hour: 0 },
+    settings: { account_creation: "off" as const, accounts_per_hour: 0 },
   };
   return {
     tasks: createTasks({ ...deps, keys: createKeys(deps) }),

@@ -56,6 +56,7 @@ const STATUS = {
   forbidden: 403,
   attestation_required: 403,
   attestation_invalid: 403,
+  account_creation_off: 403,
   not_found: 404,
   unknown_path: 404,
   method_not_allowed: 405,

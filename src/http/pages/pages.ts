@@ -11,6 +11,8 @@ import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts
 interface PagesOptions {
   /** What agents reach this server by, when it is known; else the page goes by its own address. */
   readonly public_url: string | undefined;
+  /** Whether only the first account can be created, with the start code. */
+  readonly needs_start_code: boolean;
   /** Whether there is an admin, and so their page. */
   readonly admin: boolean;
 }
@@ -76,8 +78,12 @@ const sources = once(readSources);
 const adminSource = once(() => bundlePage("admin/main.tsx"));
 
 /** The routes of the pages. A fault of making one is a fault of that request alone. */
-export function createPages({ public_url, admin }: PagesOptions): Record<string, { GET: Handler }> {
-  const get = once(async () => build(await sources(), public_url));
+export function createPages({
+  public_url,
+  needs_start_code,
+  admin,
+}: PagesOptions): Record<string, { GET: Handler }> {
+  const get = once(async () => build(await sources(), public_url, needs_start_code));
   const getAdmin = once(async () => {
     const [bundle, { icon }] = await Promise.all([adminSource(), get()]);
     return buildAdmin(bundle, icon);
@@ -107,7 +113,11 @@ export function createPages({ public_url, admin }: PagesOptions): Record<string,
   };
 }
 
-function build({ person, worker, icons }: Sources, public_url: string | undefined): Built {
+function build(
+  { person, worker, icons }: Sources,
+  public_url: string | undefined,
+  needs_start_code: boolean,
+): Built {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
   // What must be there for the page to open without the server; other fonts and chunks come as used.
@@ -116,6 +126,7 @@ function build({ person, worker, icons }: Sources, public_url: string | undefine
   const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   const document = documentOf(person, icon.name, "Relay", [
     ...(url ? [`<meta name="relay-url" content="${url}">`] : []),
+    ...(needs_start_code ? ['<meta name="relay-start-code" content="needed">'] : []),
     '<link rel="manifest" href="manifest.webmanifest">',
     // The home screen of iOS takes no SVG.
     `<link rel="apple-touch-icon" href="assets/${touch.name}">`,

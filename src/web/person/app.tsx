@@ -3,6 +3,7 @@
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { currentSession, onSession, type Session } from "../state/session.ts";
+import { onStartCode, startCode } from "../state/start-code.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { keepFocus } from "../ui/keep-focus.ts";
@@ -16,6 +17,7 @@ import { Logo } from "./logo.tsx";
 import { watchQuestions } from "./notifications.ts";
 import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
+import { Start } from "./start.tsx";
 import { TasksView } from "./tasks.tsx";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import { Created, Welcome } from "./welcome.tsx";
@@ -29,20 +31,22 @@ const SECTIONS = [
 
 export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
+  const start_code = useSyncExternalStore(onStartCode, startCode);
   useEffect(() => {
     if (!session) clearToasts();
   }, [session]);
   useEffect(keepFocus, []);
   return (
     <>
-      {viewFor(session)}
+      {viewFor(session, start_code)}
       <Toasts />
     </>
   );
 }
 
-function viewFor(session: Session | null): ReactNode {
-  if (!session) return <Welcome />;
+function viewFor(session: Session | null, start_code: string | null): ReactNode {
+  // Whoever is signed in stays so.
+  if (!session) return start_code === null ? <Welcome /> : <Start code={start_code} />;
   // The token is the only way to sign in, so it is shown first.
   if (session.is_new) return <Created token={session.token} />;
   return (

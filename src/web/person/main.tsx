@@ -4,8 +4,10 @@ import "../styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { resume } from "../state/session.ts";
+import { watchStartLinks } from "../state/start-code.ts";
 import { App } from "./app.tsx";
 
+watchStartLinks();
 resume();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

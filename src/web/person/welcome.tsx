@@ -4,6 +4,7 @@ import { ArrowRight } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { createApi } from "../state/api.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
+import { needsStartCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Problem } from "../ui/parts.tsx";
@@ -18,7 +19,7 @@ const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
   refused: "You were signed out because your token is no longer valid.",
 };
 
-function Frame({ title, children }: { title: string; children: ReactNode }) {
+export function Frame({ title, children }: { title: string; children: ReactNode }) {
   return (
     <main className="mx-auto flex min-h-dvh max-w-md flex-col justify-center px-5 py-10">
       <Logo className="size-14" />
@@ -49,23 +50,29 @@ export function Welcome() {
           {message}
         </p>
       )}
-      <div className="mt-8 space-y-3">
-        <Button
-          variant="primary"
-          className="w-full"
-          busy={creation.busy}
-          onClick={() => void create()}
-        >
-          Create account
-        </Button>
-        {creation.fault && (
-          <Problem>
-            {creation.fault.code === "unanswered"
-              ? "Couldn't reach the server. Try again."
-              : creation.fault.message}
-          </Problem>
-        )}
-      </div>
+      {needsStartCode() ? (
+        <p className="mt-8 text-soft">
+          To create the first account, open the address that Relay shows in its terminal.
+        </p>
+      ) : (
+        <div className="mt-8 space-y-3">
+          <Button
+            variant="primary"
+            className="w-full"
+            busy={creation.busy}
+            onClick={() => void create()}
+          >
+            Create account
+          </Button>
+          {creation.fault && (
+            <Problem>
+              {creation.fault.code === "unanswered"
+                ? "Couldn't reach the server. Try again."
+                : creation.fault.message}
+            </Problem>
+          )}
+        </div>
+      )}
       <div className="my-7 flex items-center gap-4 text-faint text-sm">
         <span aria-hidden className="h-px flex-1 bg-line" />
         or

@@ -1,0 +1,49 @@
+/** The view of a start link: creates the first account of a server, when the person says so. */
+
+import { createApi, type Fault } from "../state/api.ts";
+import { signIn } from "../state/session.ts";
+import { forgetStartCode } from "../state/start-code.ts";
+import { Button } from "../ui/button.tsx";
+import { Problem } from "../ui/parts.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { Frame } from "./welcome.tsx";
+
+export function Start({ code }: { code: string }) {
+  const creation = useAction();
+  const create = () =>
+    creation.run(async () => {
+      const created = await createApi(null).accounts.create.mutate({ start_code: code });
+      // Stored at once: without the token the account is lost.
+      signIn(created.token, created.account.id, true);
+      forgetStartCode();
+    });
+  return (
+    <Frame title="Create the first account">
+      <p className="mt-2 text-lg text-soft leading-snug">
+        This Relay has no account yet, and the link that you opened can create the only one. Create
+        it if you started this server.
+      </p>
+      <div className="mt-8 space-y-3">
+        <Button
+          variant="primary"
+          className="w-full"
+          busy={creation.busy}
+          onClick={() => void create()}
+        >
+          Create account
+        </Button>
+        {creation.fault && <Problem>{messageOf(creation.fault)}</Problem>}
+        <Button className="w-full" onClick={forgetStartCode}>
+          Sign in instead
+        </Button>
+      </div>
+    </Frame>
+  );
+}
+
+function messageOf({ code, fields, message }: Fault): string {
+  if (code === "unanswered") return "Couldn't reach the server. Try again.";
+  if (code === "account_creation_off") return "The first account of this server exists already.";
+  if (fields.start_code === undefined) return message;
+  return "This link isn't valid. Open the address that Relay shows in its terminal.";
+}

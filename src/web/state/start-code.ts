@@ -1,0 +1,36 @@
+/** The code of a start link, `#/start/<code>`: kept in memory only (docs/interface.md §5.2.1). */
+
+let code: string | null = null;
+const listeners = new Set<() => void>();
+
+const set = (next: string | null) => {
+  code = next;
+  for (const listener of [...listeners]) listener();
+};
+
+/** The code that this tab was opened with; null if there is none. */
+export const startCode = (): string | null => code;
+export const forgetStartCode = (): void => set(null);
+
+export function onStartCode(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Whether this server creates only the first account, with a start code. */
+export const needsStartCode = (): boolean =>
+  document.querySelector('meta[name="relay-start-code"]') !== null;
+
+/** Takes the code out of the address, where other people and the history would see it. */
+function take(): void {
+  const [, found] = /^#\/start\/([\w-]+)$/.exec(location.hash) ?? [];
+  if (found === undefined) return;
+  history.replaceState(null, "", "#/");
+  if (needsStartCode()) set(found);
+}
+
+/** Looks for a start link now and whenever the address changes. Creates nothing. */
+export function watchStartLinks(): void {
+  take();
+  window.addEventListener("hashchange", take);
+}

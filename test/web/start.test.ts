@@ -1,0 +1,68 @@
+/** A start link: the first account of a server that creates one only (docs/interface.md §5.2.1). */
+
+import { expect } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { client } from "../support/client.ts";
+import { browserTests, expectComplaints, go, openPage, PHONE, untilLive } from "./browser.ts";
+
+const webTest = browserTests();
+const env = { ACCOUNT_CREATION: "first" };
+const app = await startTestApp({ env });
+const code = (await app.startCode())!;
+
+webTest(
+  "a start link creates the first account, only when asked, and leaves the address",
+  async () => {
+    expectComplaints(/422|403/);
+    const wrong = await openPage(app.url, { at: `#/start/${"x".repeat(22)}` });
+    await wrong.getByRole("button", { name: "Create account" }).click();
+    await wrong.getByRole("alert").getByText("This link isn't valid.").waitFor();
+
+    const page = await openPage(app.url, { size: PHONE, at: `#/start/${code}` });
+    const late = await openPage(app.url, { at: `#/start/${code}` });
+    await page.getByRole("heading", { name: "Create the first account" }).waitFor();
+    expect(page.url()).toBe(`${app.url}/#/`);
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe(
+      "{}",
+    );
+    // It was looked at, and nothing was created.
+    expect(await app.startCode()).toBe(code);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+    const token = (await page.locator("code").textContent())!;
+    expect((await client(app.url, token)("GET /v1/account")).status).toBe(200);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await untilLive(page);
+
+    await late.getByRole("button", { name: "Create account" }).click();
+    await late.getByRole("alert").getByText("exists already").waitFor();
+    await late.getByRole("button", { name: "Sign in instead" }).click();
+    await late.getByLabel("Account token").waitFor();
+  },
+);
+
+webTest("the first view names the terminal where an account needs the start code", async () => {
+  const page = await openPage(app.url);
+  await page.getByText("open the address that Relay shows in its terminal").waitFor();
+  expect(await page.getByRole("button", { name: "Create account" }).count()).toBe(0);
+  // A link that is opened in a tab that shows the page already.
+  await go(page, `start/${code}`);
+  await page.getByRole("heading", { name: "Create the first account" }).waitFor();
+  expect(page.url()).toBe(`${app.url}/#/`);
+});
+
+webTest(
+  "a start link changes nothing for who is signed in, nor where anyone creates accounts",
+  async () => {
+    const used = await startTestApp({ env });
+    const start_code = (await used.startCode())!;
+    const { body } = await client(used.url)("POST /v1/accounts", { start_code });
+    const page = await openPage(used.url, { as: body, at: `#/start/${start_code}` });
+    await page.getByRole("heading", { name: "Questions" }).waitFor();
+    const open = await startTestApp();
+    const stranger = await openPage(open.url, { at: `#/start/${code}` });
+    await stranger.getByRole("button", { name: "Create account" }).waitFor();
+    await stranger.getByLabel("Account token").waitFor();
+    expect([page.url(), stranger.url()]).toEqual([`${used.url}/#/`, `${open.url}/#/`]);
+  },
+);
