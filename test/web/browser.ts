@@ -16,7 +16,13 @@ const CHROMIUM = Bun.which("chromium");
 /** The same engine without the browser around it, if installed: half the CPU time. */
 const HEADLESS_SHELL = Bun.which("chromium-headless-shell");
 
-const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
+/** A name of this machine that the browser does not trust over plain http, as with a LAN address. */
+export const LAN_NAME = "relay-lan";
+
+const ARGS = [
+  ...["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+  `--host-resolver-rules=MAP ${LAN_NAME} 127.0.0.1`,
+];
 
 export const PHONE = { width: 390, height: 844 };
 export const DESK = { width: 1440, height: 900 };
