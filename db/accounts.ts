@@ -1,6 +1,7 @@
 /** Queries on accounts and their tokens. */
 
 import { accounts } from "./schema.ts";
+import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 
@@ -50,7 +51,11 @@ export const claimTokenReplacement = statement(
   ),
 );
 
-/** Tombstone. */
+/** Tombstone; only by a sign-in that is past its trial. */
 export const deleteAccount = statement(
-  updateSet(accounts, ["deleted_at", "revision"], sql`id = ${p("id")} and deleted_at is null`),
+  updateSet(
+    accounts,
+    ["deleted_at", "revision"],
+    sql`id = ${p("account_id")} and deleted_at is null and ${isPastTrial}`,
+  ),
 );

@@ -14,6 +14,7 @@ import { qb, select, statement, updateSet } from "./statement.ts";
 export const credentialOwner = select(
   qb
     .select({
+      id: credentials.id,
       account_id: credentials.account_id,
       key_id: credentials.key_id,
       last_used_at: credentials.last_used_at,
@@ -35,6 +36,7 @@ export const replaceDigest = statement(
   ),
 );
 
+/** Moves `last_used_at`, once it is due. */
 export const touchCredential = statement(
   updateSet(credentials, ["last_used_at"], sql`digest = ${p("digest")} and ${isTouchDue}`),
 );

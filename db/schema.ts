@@ -81,7 +81,7 @@ export const credentials = sqliteTable(
     label: text(),
     made_by: text().$type<CredentialMaker>().notNull(),
     created_at: timestamp().notNull(),
-    /** Of a key's credential; written at most once a minute. */
+    /** Written at most once a minute. */
     last_used_at: timestamp(),
     /** The key's, so that authenticating a request reads this row alone. */
     last_host: text(),
@@ -93,6 +93,35 @@ export const credentials = sqliteTable(
     uniqueIndex("credentials_id").on(t.id),
     index("credentials_account").on(t.account_id, t.created_at, t.id),
     index("credentials_key").on(t.key_id).where(sql`key_id is not null`),
+  ],
+);
+
+/**
+ * Pairing codes (docs/interface.md 5.14), each as keyed digests of its two forms. Triggers (migration
+ * 0021) remove the codes of a sign-in that ends or changes its token, and what an ended one claimed,
+ * so that an account has no more rows than open codes and sign-ins.
+ */
+export const pairings = sqliteTable(
+  "pairings",
+  {
+    /** In the order in which they were made. */
+    seq: integer().primaryKey(),
+    account_id: text().notNull(),
+    /** The sign-in that made it; null: the administrator did. */
+    session_id: text(),
+    /** Of the code that is typed, and of the one in the link. */
+    code_digest: text().notNull(),
+    link_digest: text().notNull(),
+    created_at: timestamp().notNull(),
+    expires_at: timestamp().notNull(),
+    /** The sign-in that it was used for; null while it is open. */
+    claimed_by: text(),
+  },
+  (t) => [
+    uniqueIndex("pairings_code").on(t.code_digest),
+    uniqueIndex("pairings_link").on(t.link_digest),
+    index("pairings_account").on(t.account_id),
+    index("pairings_expiry").on(t.expires_at),
   ],
 );
 

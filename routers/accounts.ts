@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { Account, AccountPatch, TokenInput } from "../src/model/account.ts";
+import { Label } from "../src/model/key.ts";
 import { account, open, router } from "./trpc.ts";
 
 const tags = ["Accounts"];
@@ -32,6 +33,9 @@ export const accounts = router({
           start_code: z.string().exactOptional().meta({
             description:
               "The code in the address that Relay prints at its start. Needed for the first account while the server creates no other; ignored otherwise",
+          }),
+          label: Label.exactOptional().meta({
+            description: "Name of the device for the person, such as `Firefox on Linux`",
           }),
         })
         .meta({ id: "AccountCreate" }),

@@ -15,19 +15,25 @@ import {
   StoreFigures,
 } from "../src/model/admin.ts";
 import type { AdminCaller } from "../src/model/caller.ts";
+import { type LinkBase, Pairing } from "../src/model/pairing.ts";
+import { Id } from "../src/model/text.ts";
 import { formatError, toTrpcError } from "../src/rpc/errors.ts";
 import type { Admin } from "../src/services/admin.ts";
+import type { Pairings } from "../src/services/pairings.ts";
 
 /** What every admin procedure gets. */
 export interface AdminContext {
   /** Null without the admin token. */
   readonly caller: AdminCaller | null;
   readonly admin: Admin;
+  readonly pairings: Pick<Pairings, "createByAdmin">;
+  /** The base address to give to another device. */
+  readonly linkBase: () => LinkBase;
 }
 
 const t = initTRPC.context<AdminContext>().create({ isDev: false, errorFormatter: formatError });
 
-/** Each procedure takes its fields from the query; none changes anything. */
+/** A query takes its fields from the query of the request and changes nothing. */
 const admin = t.procedure.use(async ({ ctx, next }) => {
   try {
     const caller = ctx.caller ?? fail("unauthorized");
@@ -56,6 +62,15 @@ export const adminRouter = t.router({
     .input(AccountPage.optional())
     .output(AccountList)
     .query(({ ctx, input }) => ctx.admin.accounts(input ?? {})),
+
+  /**
+   * A pairing code for an account, for a person who lost every sign-in (docs/interface.md 5.14.5);
+   * `404 not_found`. It is logged with the id of the account.
+   */
+  pair: admin
+    .input(z.strictObject({ account_id: Id }))
+    .output(Pairing)
+    .mutation(({ ctx, input }) => ctx.pairings.createByAdmin(input.account_id, ctx.linkBase())),
 
   /** The process that answers. */
   process: admin

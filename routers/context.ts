@@ -9,12 +9,16 @@ import type { Devices } from "../src/services/devices.ts";
 import type { Inbox } from "../src/services/inbox.ts";
 import type { Keys } from "../src/services/keys.ts";
 import type { LiveActivities } from "../src/services/live-activities.ts";
+import type { Pairings } from "../src/services/pairings.ts";
 import type { Questions } from "../src/services/questions.ts";
+import type { Sessions } from "../src/services/sessions.ts";
 import type { Tasks } from "../src/services/tasks.ts";
 
 export interface Services {
   readonly accounts: Accounts;
   readonly attestations: Attestations;
+  readonly sessions: Sessions;
+  readonly pairings: Pairings;
   readonly devices: Devices;
   readonly keys: Keys;
   readonly tasks: Tasks;

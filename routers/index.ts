@@ -8,13 +8,17 @@ import { devices } from "./devices.ts";
 import { agents, inbox, messages } from "./inbox.ts";
 import { keys } from "./keys.ts";
 import { liveActivities } from "./live-activities.ts";
+import { pairings } from "./pairings.ts";
 import { questions } from "./questions.ts";
+import { sessions } from "./sessions.ts";
 import { tasks } from "./tasks.ts";
 import { router } from "./trpc.ts";
 
 export const appRouter = router({
   accounts,
   attest,
+  sessions,
+  pairings,
   devices,
   keys,
   tasks,

@@ -66,7 +66,14 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
   const source = createSourceCheck({ public_url: () => url, origins, hostRefusal });
   const bodies = createBodies({ clock });
   const limiter = createLimiter({ clock, on: config.RATE_LIMITS === "on" });
-  const streams = createStreams({ auth, feed, clock });
+  const streams = createStreams({
+    auth,
+    feed,
+    clock,
+    recordUse(request, usage) {
+      if (!source.isForeign(request)) void core.keyActivity.record(usage, null);
+    },
+  });
   const unsent = createUnsentAnswers({
     closeIdle: (request, seconds) => server.timeout(request, seconds),
   });
@@ -105,6 +112,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
   const admin_surface = createAdminSurface({
     token: config.ADMIN_TOKEN,
     admin,
+    pairings: services.pairings,
     metrics: [
       ...monitor.metrics,
       unsent.metric,
@@ -129,6 +137,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     heavy_work: createHeavyWork(timers),
     record: core.activityLog.record,
     creationsOf: services.accounts.creationsOf,
+    linkBaseOf: base_addresses.best,
   });
   const createContext = createContextFactory({
     services,

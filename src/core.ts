@@ -12,6 +12,7 @@ import { pruneIdempotency } from "../db/idempotency.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
+import { prunePairings } from "../db/pairings.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
@@ -41,9 +42,11 @@ import { createInbox } from "./services/inbox.ts";
 import { createKeyActivity } from "./services/key-activity.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
+import { createPairings } from "./services/pairings.ts";
 import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
+import { createSessions } from "./services/sessions.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createSigner } from "./signer.ts";
@@ -112,6 +115,8 @@ export async function createCore(deps: AppDeps) {
     keys,
     accounts: createAccounts({ ...service_deps, attestations, startCode: start_code }),
     attestations,
+    sessions: createSessions(service_deps),
+    pairings: createPairings({ ...service_deps, log }),
     devices: createDevices(service_deps),
     tasks,
     questions: createQuestions({ ...service_deps, keys }),
@@ -135,6 +140,7 @@ export async function createCore(deps: AppDeps) {
       pruneEvents: createEventPruner({ outbox, clock }),
       pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
+      prunePairings: (before, limit) => prunePairings(store, before, limit),
       deleteStep: createSweeper(store, clock),
       expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
       pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),

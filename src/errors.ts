@@ -87,6 +87,18 @@ export const ERRORS = {
     title: "The account has too many keys",
     help: "The account has as many keys as it may have. Delete a key that is no longer used.",
   },
+  too_many_sessions: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The account has too many sign-ins",
+    help: "The account is signed in on as many browsers and devices as it may be. Sign out one that is no longer used; the code can then still be used until it expires.",
+  },
+  last_session: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "It is the last sign-in of the account",
+    help: "Without a sign-in, only the administrator of the server can open the account again. Send last=true to end it all the same, or delete the account.",
+  },
   too_many_tasks: {
     status: 409,
     trpc: "CONFLICT",

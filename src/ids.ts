@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** `docs/interface.md 1.4.1`. */
-type IdPrefix = "acc" | "key" | "tsk" | "qst" | "itm" | "act";
+type IdPrefix = "acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act";
 
 export interface Ids {
   /** Prefix + UUIDv7 as 32 lowercase hex digits: sorts by creation time. */
@@ -13,6 +13,8 @@ export interface Ids {
   secret(prefix: "mca" | "mck" | "sig"): string;
   /** 256 random bits, base64url. */
   challenge(): string;
+  /** So many random bytes. */
+  random(bytes: number): Uint8Array;
   /** A value that no other call gives, in any process: the revision of a row, a lease. */
   unique(): string;
   /** At least 0 and below 1: what back-off is spread by. */
@@ -42,6 +44,7 @@ export function createIds(clock: Clock): Ids {
     },
     secret: (prefix) => `${prefix}_${randomBytes(32).toString("base64url")}`,
     challenge: () => randomBytes(32).toString("base64url"),
+    random: (bytes) => randomBytes(bytes),
     unique: () => `${process_part}${(++changes).toString(36)}`,
     jitter: () => randomBytes(4).readUInt32BE() / 2 ** 32,
   };

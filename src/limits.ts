@@ -58,6 +58,11 @@ export const LIMITS = {
   /** A longer host name is cut. */
   host: 253,
   keys_per_account: 100,
+  sessions_per_account: 50,
+  /** One more ends the oldest open one. */
+  open_pairings: 5,
+  /** Characters of a pairing code as it may be sent; its two forms have 8 and 22. */
+  pairing_code: 64,
   /** One more replaces the one with the oldest `updated_at`. */
   devices_per_account: 20,
   device_text: 100,
@@ -129,6 +134,13 @@ export const LIMITS = {
   left_ask: 120,
   /** Seconds in which a challenge of app attestation can be used. */
   challenge_life: 300,
+  /** Seconds in which a pairing code can be used, and how long a use is remembered after that. */
+  pairing_life: 300,
+  pairing_kept: 3_600,
+  /** Seconds in which a sign-in that was added may not end others, add any, or delete the account. */
+  session_trial: 600,
+  /** Seconds between two notes of the use of a sign-in that only holds an event stream open. */
+  stream_used_every: 300,
   /** Characters of an `attestation`; a genuine one has some 10,000. */
   attestation: 32_768,
   /** Accounts of one page of the admin's list. */
@@ -217,6 +229,9 @@ export const RATES = {
   accounts: { quota: 5, window: 3_600 },
   /** Attestation challenges for one address. */
   challenges: { quota: 20, window: 3_600 },
+  /** Claims of pairing codes by one address, and in one process: what a guesser gets. */
+  pairings: { quota: 10, window: 60 },
+  pairings_process: { quota: 300, window: 60 },
 } as const satisfies Record<string, Rate>;
 
 /** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */

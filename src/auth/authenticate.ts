@@ -6,16 +6,24 @@ import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
-import type { Caller, KeyCaller } from "../model/caller.ts";
+import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 
-/** A caller, and what the store held of a key's use before this request. */
+/** A caller, and what the store held of the credential's use before this request. */
 export interface Authenticated {
   readonly caller: Caller;
-  readonly usage: KeyUsage | null;
+  readonly usage: Usage;
 }
 
-export interface KeyUsage {
+export type Usage = KeyUsage | SessionUsage;
+
+interface SessionUsage {
+  readonly caller: AccountCaller;
+  /** As that of a key. */
+  readonly last_used_at: number | null;
+}
+
+interface KeyUsage {
   readonly caller: KeyCaller;
   /** When the credential was used, which is once a minute at the most (§2.3.2). */
   readonly last_used_at: number | null;
@@ -45,9 +53,10 @@ export function createAuth({ store, clock }: AuthOptions) {
   const find = async (credential: string): Promise<Authenticated | null> => {
     const [owner] = await store.read(credentialOwner({ digest: credential }));
     if (!owner || (owner.expires_at !== null && owner.expires_at <= clock.now())) return null;
-    const { account_id, key_id, last_used_at, last_host, last_client } = owner;
+    const { id, account_id, key_id, last_used_at, last_host, last_client } = owner;
     if (key_id === null) {
-      return { caller: { kind: "account", account_id, credential }, usage: null };
+      const caller = { kind: "account", account_id, session_id: id, credential } as const;
+      return { caller, usage: { caller, last_used_at } };
     }
     const caller = { kind: "key", account_id, key_id, credential } as const;
     return { caller, usage: { caller, last_used_at, last_host, last_client } };

@@ -12,7 +12,10 @@ export interface Quota {
 }
 
 /** Limits of an address that are kept in memory. */
-export type AddressLimit = "address" | "challenges";
+export type AddressLimit = "address" | "challenges" | "pairings";
+
+/** Limits that are kept in memory; `pairings_process` is of all addresses together. */
+type KeptLimit = "key" | "account" | AddressLimit | "pairings_process";
 
 export type Limiter = ReturnType<typeof createLimiter>;
 
@@ -20,18 +23,31 @@ interface LimiterOptions {
   readonly clock: Clock;
   /** False: nothing is limited. */
   readonly on: boolean;
-  readonly rates?: Readonly<Record<"key" | "account" | AddressLimit, Rate>>;
+  readonly rates?: Readonly<Record<KeptLimit, Rate>>;
 }
 
 export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
-  const refused = { key: 0, account: 0, address: 0, accounts: 0, challenges: 0 };
-  const bucketsOf = (name: "key" | "account" | AddressLimit) =>
+  const refused = {
+    key: 0,
+    account: 0,
+    address: 0,
+    accounts: 0,
+    challenges: 0,
+    pairings: 0,
+    pairings_process: 0,
+  };
+  const bucketsOf = (name: KeptLimit) =>
     on && rates[name].quota > 0
       ? createBuckets(name, rates[name], clock, () => refused[name]++)
       : null;
   const keys = bucketsOf("key");
   const accounts = bucketsOf("account");
-  const addresses = { address: bucketsOf("address"), challenges: bucketsOf("challenges") };
+  const addresses = {
+    address: bucketsOf("address"),
+    challenges: bucketsOf("challenges"),
+    pairings: bucketsOf("pairings"),
+  };
+  const all_pairings = bucketsOf("pairings_process");
 
   return {
     on,
@@ -71,7 +87,9 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
 
     /** Charges one call to an address; null when that limit is off. Throws `429 rate_limited`. */
     address(name: AddressLimit, address: string): Quota | null {
-      return addresses[name]?.take(address) ?? null;
+      const quota = addresses[name]?.take(address) ?? null;
+      if (name === "pairings") all_pairings?.take(name);
+      return quota;
     },
 
     /**

@@ -4,8 +4,18 @@ import type { Account, AccountPatch } from "../model/account.ts";
 import type { Device, DeviceInput } from "../model/device.ts";
 import type { Key } from "../model/key.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
+import type { Claimed, Pairing } from "../model/pairing.ts";
+import type { Session } from "../model/session.ts";
 import { type CallOptions, path, type Send } from "./send.ts";
-import type { ActivityPage, Challenge, ItemPage, NewAccount, NewKey, PageQuery } from "./types.ts";
+import type {
+  ActivityPage,
+  Challenge,
+  ItemPage,
+  NewAccount,
+  NewKey,
+  PageQuery,
+  PairingClaim,
+} from "./types.ts";
 
 export const accountRoutes = (send: Send) => ({
   attest: {
@@ -20,7 +30,11 @@ export const accountRoutes = (send: Send) => ({
      * `attestation_invalid` (docs/interface.md §5.2.1).
      */
     create: (
-      body: { readonly attestation?: string; readonly start_code?: string } = {},
+      body: {
+        readonly attestation?: string;
+        readonly label?: string;
+        readonly start_code?: string;
+      } = {},
       given?: CallOptions,
     ) => send<NewAccount>("POST", "/v1/accounts", { body }, given),
 
@@ -40,6 +54,39 @@ export const accountRoutes = (send: Send) => ({
 
     /** Deletes the account and everything that belongs to it (§5.2.5). */
     delete: (given?: CallOptions) => send<void>("DELETE", "/v1/account", {}, given),
+  },
+
+  sessions: {
+    /** Newest first (§5.13.1). */
+    list: (given?: CallOptions) =>
+      send<{ readonly sessions: readonly Session[] }>("GET", "/v1/sessions", {}, given),
+
+    /** Labels a sign-in. Codes: `not_found` (§5.13.2). */
+    update: (session_id: string, body: { readonly label: string }, given?: CallOptions) =>
+      send<Session>("PATCH", path`/v1/sessions/${session_id}`, { body }, given),
+
+    /**
+     * Ends a sign-in; the only one needs `last`. Codes: `not_found`, `last_session`, and `forbidden`
+     * for 10 minutes after the current one was added (§5.13.3, §4.1.6).
+     */
+    delete: (session_id: string, query: { readonly last?: boolean } = {}, given?: CallOptions) =>
+      send<void>("DELETE", path`/v1/sessions/${session_id}`, { query: { ...query } }, given),
+  },
+
+  pairings: {
+    /**
+     * Makes a code by which another device signs in, valid once and for 5 minutes. Code: `forbidden`
+     * for 10 minutes after the current sign-in was added (§5.14.1, §4.1.6).
+     */
+    create: (given?: CallOptions) => send<Pairing>("POST", "/v1/pairings", { body: {} }, given),
+
+    /**
+     * Signs in with a code; no credential. Make `token` as for `accounts.replaceToken` and store it
+     * first: with the same code and token, the call may be repeated. Codes: `not_found`,
+     * `too_many_sessions` (§5.14.2).
+     */
+    claim: (body: PairingClaim, given?: CallOptions) =>
+      send<Claimed>("POST", "/v1/pairings/claim", { body }, given),
   },
 
   devices: {

@@ -17,6 +17,8 @@ const NAMES: Readonly<Record<StreamEvent["name"], true>> = {
   "question.created": true,
   "question.updated": true,
   "inbox.updated": true,
+  "session.created": true,
+  "session.deleted": true,
   "account.deleted": true,
 };
 

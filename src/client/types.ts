@@ -30,6 +30,13 @@ export interface NewKey {
   readonly secret: string;
 }
 
+/** `code` in either form; `token` is made by the client, `label` names the device (§5.14.2). */
+export interface PairingClaim {
+  readonly code: string;
+  readonly token: string;
+  readonly label?: string;
+}
+
 /** `challenge` is base64url, `expires_at` epoch seconds (§5.2.6). */
 export interface Challenge {
   readonly challenge: string;

@@ -13,7 +13,7 @@ import type { Handler } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
 import { createTrpcHandler } from "./trpc.ts";
 
-interface AdminOptions extends Pick<AdminContext, "admin"> {
+interface AdminOptions extends Pick<AdminContext, "admin" | "pairings"> {
   /** Undefined: there is no admin, and neither path exists. */
   readonly token: string | undefined;
   readonly metrics: readonly Metric[];
@@ -22,7 +22,8 @@ interface AdminOptions extends Pick<AdminContext, "admin"> {
 }
 
 /** Null without a token: both paths are then unknown. */
-export function createAdminSurface({ token, admin, metrics, bodies, log }: AdminOptions) {
+export function createAdminSurface(options: AdminOptions) {
+  const { token, admin, pairings, metrics, bodies, log } = options;
   if (token === undefined) return null;
   const authenticate = createAdminAuth(token);
   const registry = createMetrics();
@@ -47,7 +48,7 @@ export function createAdminSurface({ token, admin, metrics, bodies, log }: Admin
       const caller = authenticate(scope.request.headers.get("authorization"));
       // Another valid credential: then the refusal is not charged to the address.
       if (!caller) await scope.authenticate().catch(() => null);
-      return { caller, admin };
+      return { caller, admin, pairings, linkBase: scope.linkBase };
     },
     bodies,
     signer: null,

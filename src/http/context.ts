@@ -1,7 +1,7 @@
 /** Makes the context of a request's calls: the caller, the host name, and what effects they have. */
 
 import type { Context, Services } from "../../routers/context.ts";
-import type { KeyUsage } from "../auth/authenticate.ts";
+import type { Usage } from "../auth/authenticate.ts";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -12,8 +12,8 @@ interface ContextOptions {
   readonly services: Services;
   /** Whether a web page of another origin sent the request. */
   readonly isForeign: (request: Request) => boolean;
-  /** Records the use of a key; resolves once it is written, undefined when nothing is due. */
-  readonly recordUse: (usage: KeyUsage, host: string | null) => Promise<void> | undefined;
+  /** Records the use of a credential; resolves once it is written, undefined when nothing is due. */
+  readonly recordUse: (usage: Usage, host: string | null) => Promise<void> | undefined;
 }
 
 /** A context in which the surface may still set `once`, `batch` and `rejected`. */
@@ -21,8 +21,8 @@ export interface RequestContext extends Context {
   once: IdempotentRequest | null;
   rejected: FieldReasons | null;
   batch: BatchBudget | null;
-  /** What is known of a key's use before this request; null for another caller. */
-  readonly usage: KeyUsage | null;
+  /** What is known of the credential's use before this request; null without a caller. */
+  readonly usage: Usage | null;
 }
 
 export type CreateContext = ReturnType<typeof createContextFactory>;

@@ -1,7 +1,7 @@
 /** `POST /mcp`: one message of an agent's client, in either era of the protocol (docs/interface.md 12). */
 
 import { createMcpHandler, type JSONRPCRequest } from "@modelcontextprotocol/server";
-import type { KeyUsage } from "../auth/authenticate.ts";
+import type { Usage } from "../auth/authenticate.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
@@ -32,7 +32,7 @@ interface McpOptions {
   readonly bodies: Bodies;
   /** A `403 forbidden` for a request that does not name this server; null for any other. */
   readonly foreignSource: (request: Request) => ServiceError | null;
-  readonly recordClient: (usage: KeyUsage, client: ClientInfo) => Promise<void> | undefined;
+  readonly recordClient: (usage: Usage, client: ClientInfo) => Promise<void> | undefined;
   readonly signer: Signer;
   readonly clock: Clock;
   readonly ids: Ids;

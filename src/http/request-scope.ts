@@ -16,6 +16,7 @@ import { LIMITS, RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
+import type { LinkBase } from "../model/pairing.ts";
 import type { CallScope, EndedCall } from "../rpc/context.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import type { RouteLimit } from "../rpc/meta.ts";
@@ -110,6 +111,8 @@ interface RequestScopeOptions {
   readonly record: (request: KeyRequest) => void;
   /** Accounts that the address made within the hour, and when it made the first and the last. */
   readonly creationsOf: (address: string) => Promise<Creations>;
+  /** The base address to give to another device. */
+  readonly linkBaseOf: (request: Request) => LinkBase;
 }
 
 interface Creations {
@@ -131,6 +134,7 @@ export function createRequestScopes({
   heavy_work,
   record,
   creationsOf,
+  linkBaseOf,
 }: RequestScopeOptions) {
   const page_turns = createPageTurns(heavy_work);
   return (request: Request): RequestScope => {
@@ -239,7 +243,8 @@ export function createRequestScopes({
       },
 
       refuseLargeBody(limit) {
-        const names: AddressLimit[] = limit === "challenges" ? ["address", limit] : ["address"];
+        const names: AddressLimit[] =
+          limit === undefined || limit === "accounts" ? ["address"] : ["address", limit];
         const name = names.find((one) => limiter.exhausted(one, address));
         if (name && mayExceed(request, LIMITS.exhausted_body_bytes)) refuseAddress(name);
       },
@@ -347,6 +352,7 @@ export function createRequestScopes({
       },
 
       address,
+      linkBase: () => linkBaseOf(request),
     };
   };
 }

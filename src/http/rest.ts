@@ -66,8 +66,9 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const { shape } = procedure.input as z.ZodObject;
     const in_path = getPathParameters(path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
-    // A DELETE has a body if its path does not hold all its fields; otherwise none is read.
-    const has_body = method !== "GET" && (method !== "DELETE" || rest.length > 0);
+    // A DELETE has a body if its path and query do not hold all its fields; otherwise none is read.
+    const of_body = rest.filter((field) => !query?.includes(field));
+    const has_body = method !== "GET" && (method !== "DELETE" || of_body.length > 0);
     const in_query = new Set(has_body ? (query ?? []) : rest);
     const decoders = new Map(
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),

@@ -1,6 +1,6 @@
 /** `GET /v1/events`: the account's changes as server-sent events (docs/interface.md 7). */
 
-import type { Auth } from "../auth/authenticate.ts";
+import type { Auth, Usage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import type { Feed } from "../events/feed.ts";
@@ -14,6 +14,8 @@ interface StreamOptions {
   readonly auth: Auth;
   readonly feed: Feed;
   readonly clock: Clock;
+  /** Records that a sign-in is in use, at most once a minute (docs/interface.md 2.9.2). */
+  readonly recordUse: (request: Request, usage: Usage) => void;
 }
 
 const HEADERS = {
@@ -31,7 +33,7 @@ interface Stream {
   end(): void;
 }
 
-export function createStreams({ auth, feed, clock }: StreamOptions) {
+export function createStreams({ auth, feed, clock, recordUse }: StreamOptions) {
   const open = new Map<string, Set<Stream>>();
   /** The last event's frame: streams of one account share its bytes. */
   let encoded: { seq: number; bytes: Uint8Array } | undefined;
@@ -48,11 +50,13 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
     caller: Caller,
     controller: ReadableStreamDefaultController<Uint8Array>,
     signal: AbortSignal,
+    noteUse: () => void,
     hurry: () => void,
   ): Stream => {
     const { account_id } = caller;
-    /** When something was sent last, by the monotonic clock. */
+    /** When something was sent last, and the use was noted last, by the monotonic clock. */
     let last_at = clock.elapsed();
+    let noted_at = last_at;
     let ended = false;
     let cancel_ping: Cancel = () => {};
     let cancel_check: Cancel | undefined;
@@ -101,6 +105,10 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
       cancel_ping = clock.after(seconds, () => {
         const due_in = last_at + LIMITS.ping_after - clock.elapsed();
         if (due_in <= 0) send(PING);
+        if (clock.elapsed() - noted_at >= LIMITS.stream_used_every) {
+          noted_at = clock.elapsed();
+          noteUse();
+        }
         if (!ended) armPing(due_in <= 0 ? LIMITS.ping_after : due_in);
       });
     };
@@ -135,7 +143,7 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
     /** `hurry` makes the server drop the connection shortly, even if its reader takes nothing. */
     async open(scope: RequestScope, hurry: () => void): Promise<Response> {
       const { request } = scope;
-      const caller = (await scope.authenticate())?.caller ?? fail("unauthorized");
+      const { caller, usage } = (await scope.authenticate()) ?? fail("unauthorized");
       scope.charge();
       const headers = { ...HEADERS, ...scope.quota()?.headers };
       if (caller.kind !== "account") fail("forbidden");
@@ -155,12 +163,14 @@ export function createStreams({ auth, feed, clock }: StreamOptions) {
       };
       await scope.within(catchUp()).finally(cancel);
       if (closed) fail("store_unavailable");
+      const noteUse = () => recordUse(request, usage);
+      noteUse();
 
       let stream: Stream | undefined;
       const body = new ReadableStream<Uint8Array>(
         {
           start(controller) {
-            stream = start(caller, controller, request.signal, hurry);
+            stream = start(caller, controller, request.signal, noteUse, hurry);
           },
           cancel: () => stream?.end(),
         },

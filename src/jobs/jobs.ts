@@ -22,6 +22,8 @@ interface JobDeps {
   readonly pruneIdempotency: (before: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` challenges that are expired at `now`; gives their number. */
   readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
+  /** Deletes up to `limit` pairing codes that expired before then; gives their number. */
+  readonly prunePairings: (before: number, limit: number) => Promise<number>;
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
   readonly deleteStep: (limit: number) => Promise<boolean>;
   /** Drops up to `limit` deliveries that are expired at `now`; gives their number. */
@@ -34,7 +36,7 @@ interface JobDeps {
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
-  const { expireDeliveries, pruneDeliveryRecords, checkVersion } = deps;
+  const { expireDeliveries, pruneDeliveryRecords, prunePairings, checkVersion } = deps;
   return [
     {
       // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
@@ -91,6 +93,13 @@ export function createJobs(deps: JobDeps): Job[] {
       every: 60,
       run: async ({ now, limit }) => ({
         more: (await pruneChallenges(await now(), limit)) === limit,
+      }),
+    },
+    {
+      name: "prune pairings",
+      every: 60,
+      run: async ({ now, limit }) => ({
+        more: (await prunePairings((await now()) - LIMITS.pairing_kept, limit)) === limit,
       }),
     },
     {

@@ -15,7 +15,7 @@ export const Account = z
 export type Account = z.infer<typeof Account>;
 
 /** A token as the server makes them, too: `mca_` and 256 random bits in base64url. */
-const AccountToken = z
+export const AccountToken = z
   .string()
   .refine(
     (value) => /^mca_[A-Za-z0-9_-]{43}$/.test(value),

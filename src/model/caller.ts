@@ -8,6 +8,8 @@ interface AnyCaller {
 
 export interface AccountCaller extends AnyCaller {
   readonly kind: "account";
+  /** The sign-in whose token was sent. */
+  readonly session_id: string;
 }
 
 export interface KeyCaller extends AnyCaller {

@@ -3,5 +3,6 @@
 /** `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. */
 export type CredentialKind = "account_token" | "key_secret";
 
-/** How a credential came about: `account`, at the request of the account itself. */
-export type CredentialMaker = "account";
+/** How a credential came about. `account`: at the request of the account itself. */
+export const CREDENTIAL_MAKERS = ["account", "pairing", "administrator"] as const;
+export type CredentialMaker = (typeof CREDENTIAL_MAKERS)[number];

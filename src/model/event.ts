@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { Key } from "./key.ts";
 import { Question } from "./question.ts";
+import { Session } from "./session.ts";
 import { Task } from "./task.ts";
 
 const TaskData = z.object({ task: Task }).meta({ id: "TaskEventData" });
@@ -28,6 +29,8 @@ export const EVENTS = {
   "inbox.updated": z
     .object({ key_id: z.string(), unread: z.int().min(0) })
     .meta({ id: "InboxEventData" }),
+  "session.created": z.object({ session: Session }).meta({ id: "SessionEventData" }),
+  "session.deleted": z.object({ session_id: z.string() }).meta({ id: "SessionDeletedEventData" }),
   "account.deleted": z.object({}).meta({ id: "AccountDeletedEventData" }),
 } as const;
 
@@ -36,7 +39,7 @@ export type StreamData = { [Name in keyof typeof EVENTS]: z.infer<(typeof EVENTS
 
 /** Events from process to process that no stream sends: name -> data. */
 interface InternalData {
-  /** A token has ended: each process looks again at what it opened. */
+  /** A token was replaced or its sign-in ended: each process looks again at what it opened. */
   "token.replaced": Record<string, never>;
 }
 

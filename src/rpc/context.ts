@@ -2,6 +2,7 @@
 
 import type { FieldReasons, ServiceError } from "../errors.ts";
 import type { Caller } from "../model/caller.ts";
+import type { LinkBase } from "../model/pairing.ts";
 import type { RouteLimit } from "./meta.ts";
 
 /** A call that has ended, for the activity log (docs/interface.md 15). */
@@ -36,6 +37,8 @@ export interface CallScope {
   ended(call: EndedCall): void;
   /** The client's address, for limits alone: it is neither stored nor logged. */
   address(): string;
+  /** The base address to give to another device (docs/interface.md 1.7). */
+  linkBase(): LinkBase;
 }
 
 /** Bytes of answers that the calls of one tRPC batch share (docs/interface.md 13.4). */

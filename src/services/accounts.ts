@@ -16,17 +16,17 @@ import {
 } from "../../db/creations.ts";
 import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
+import { labelFirstSession } from "../../db/sessions.ts";
+import type { Statement } from "../../db/store.ts";
 import { fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { RATES } from "../limits.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
-import type { ServiceDeps } from "./deps.ts";
+import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
+import { failInTrial, trialSince } from "./sessions.ts";
 import type { StartCode } from "./start-code.ts";
-
-/** Seconds that the clocks of processes may differ by, with room to spare. */
-const CLOCKS_DIFFER = 60;
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
@@ -35,8 +35,17 @@ interface AccountsDeps extends ServiceDeps {
   readonly startCode: Pick<StartCode, "isUsed" | "matches">;
 }
 
+type Row = ReturnType<typeof accountById> extends Statement<infer R> ? R : never;
+
+/** An account from its row. */
+export function toAccount({ live_activities, ...account }: Row): Account {
+  return { ...account, settings: { live_activities } };
+}
+
 interface AccountInput {
   readonly attestation?: string;
+  /** Of the first sign-in. */
+  readonly label?: string;
   readonly start_code?: string;
 }
 
@@ -53,9 +62,7 @@ export function createAccounts(deps: AccountsDeps) {
 
   const read = async (caller: AccountCaller): Promise<Account> => {
     const [row] = await store.read(accountById({ id: caller.account_id }));
-    if (!row) fail("unauthorized");
-    const { live_activities, ...account } = row;
-    return { ...account, settings: { live_activities } };
+    return row ? toAccount(row) : fail("unauthorized");
   };
 
   /** Only the first account, and only with the start code (docs/interface.md §5.2.1). */
@@ -74,14 +81,15 @@ export function createAccounts(deps: AccountsDeps) {
     creationsOf: (address: string) => countCreations(store, lately(address)),
 
     /**
-     * The token is in this answer only; the store keeps its digest. Counts for the client's
+     * The token is in this answer only; the store keeps its digest. `label` is that of the first
+     * sign-in. Counts for the client's
      * `address`: `429 rate_limited` when it has made its full number within the hour.
      * `403 account_creation_off`, `attestation_required`, `attestation_invalid`;
      * `422 fields.start_code` where the first account needs one.
      */
     async create(
       address: string,
-      { attestation, start_code }: AccountInput,
+      { attestation, label, start_code }: AccountInput,
     ): Promise<{ account: Account; token: string }> {
       if (settings.account_creation === "off") fail("account_creation_off");
       const is_first = settings.account_creation === "first";
@@ -97,17 +105,18 @@ export function createAccounts(deps: AccountsDeps) {
       };
       const limit = settings.accounts_per_hour;
       const window = lately(address);
-      const [made] = await store.write(
-        is_first || limit === 0
+      const { token_digest } = account_row;
+      const [made] = await store.write([
+        ...(is_first || limit === 0
           ? [(is_first ? insertFirstAccount : insertAccount)(account_row)]
           : [
               insertAccountWithin({ ...account_row, ...window, limit }),
               insertCreation({ origin: window.origin, created_at: row.created_at, id: row.id }),
-            ],
-      );
+            ]),
+        ...(label === undefined ? [] : [labelFirstSession({ digest: token_digest, label })]),
+      ]);
       if (made!.changes === 0) fail(is_first ? "account_creation_off" : "rate_limited");
-      const { live_activities, ...account } = row;
-      return { account: { ...account, settings: { live_activities } }, token };
+      return { account: toAccount(row), token };
     },
 
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
@@ -150,15 +159,19 @@ export function createAccounts(deps: AccountsDeps) {
       return failFields({ token: "must be new" });
     },
 
-    /** Refuses the token and the secrets of its keys at once, and ends their waits and streams. */
+    /**
+     * Refuses the token and the secrets of its keys at once, and ends their waits and streams.
+     * `403 forbidden` in the sign-in's trial (docs/interface.md 4.1.6).
+     */
     async remove(caller: AccountCaller): Promise<void> {
-      const { account_id } = caller;
+      const { account_id, credential } = caller;
       const revision = ids.unique();
       const deleted_at = clock.now();
+      const trial_since = trialSince(deleted_at);
       const changed = { table: "accounts", id: account_id, revision } as const;
       const happened = await commit({
         statements: [
-          deleteAccount({ id: account_id, deleted_at, revision }),
+          deleteAccount({ account_id, credential, trial_since, deleted_at, revision }),
           deleteKeysOfAccount({
             id: account_id,
             deleted_at,
@@ -174,7 +187,9 @@ export function createAccounts(deps: AccountsDeps) {
           },
         ],
       });
-      if (!happened) fail("unauthorized");
+      if (happened) return;
+      await assertLive(caller);
+      failInTrial();
     },
   };
 }

@@ -9,6 +9,9 @@ import type { Signer } from "../signer.ts";
 import type { Commit } from "./commit.ts";
 import type { PushPlans } from "./push-plans.ts";
 
+/** Seconds that the clocks of processes may differ by, with room to spare. */
+export const CLOCKS_DIFFER = 60;
+
 export interface ServiceDeps {
   readonly store: Store;
   readonly commit: Commit;

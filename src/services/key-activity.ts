@@ -1,16 +1,19 @@
-/** Records when, from which host and by which client a key was used (docs/interface.md 2.3). */
+/**
+ * Records when a credential was used, and from which host and by which client a key was
+ * (docs/interface.md 2.3, 2.9).
+ */
 
-import type { KeyUsage } from "../auth/authenticate.ts";
+import type { Usage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
-import type { KeyCaller } from "../model/caller.ts";
+import type { Caller, KeyCaller } from "../model/caller.ts";
 import { type ClientInfo, isSameClient } from "../model/client.ts";
 import type { Keys } from "./keys.ts";
 
 interface KeyActivityOptions {
-  readonly keys: Keys;
+  readonly keys: Pick<Keys, "touch" | "setHost" | "setClient">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -29,7 +32,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
         // The request itself must not fail for this. A key that is deleted meanwhile needs no record,
         // and a store that cannot be used is logged by itself.
         if (error instanceof ServiceError && error.code !== "internal") return;
-        log.warn("use of a key not recorded", describeError(error));
+        log.warn("use of a credential not recorded", describeError(error));
       },
     );
   /** A time that is as far ahead as it may lag behind is from a clock that was wrong. */
@@ -40,7 +43,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
     return at === undefined || clock.elapsed() - at >= every;
   };
 
-  const touch = (caller: KeyCaller): Promise<void> => {
+  const touch = (caller: Caller): Promise<void> => {
     if (touched.size >= REMEMBERED) touched.clear();
     touched.set(caller.credential, clock.elapsed());
     return keys.touch(caller).catch((error: unknown) => {
@@ -59,16 +62,18 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
 
   return {
     /** Resolves when what is due now was written; undefined when nothing is. */
-    record(usage: KeyUsage, host: string | null): Promise<void> | undefined {
-      const { caller, last_used_at, last_host } = usage;
-      const used = isDue(caller.credential, last_used_at);
+    record(usage: Usage, host: string | null): Promise<void> | undefined {
+      const used = isDue(usage.caller.credential, usage.last_used_at);
+      if (!("last_host" in usage)) return used ? quietly(touch(usage.caller)) : undefined;
+      const { caller, last_host } = usage;
       const moved = host !== null && (host !== last_host || hosts.has(caller.key_id));
       if (!used && !moved) return undefined;
       return quietly(Promise.all([used && touch(caller), moved && hosts.set(caller, host)]));
     },
 
     /** The same for the client that an MCP request told of. */
-    recordClient(usage: KeyUsage, client: ClientInfo): Promise<void> | undefined {
+    recordClient(usage: Usage, client: ClientInfo): Promise<void> | undefined {
+      if (!("last_client" in usage)) return undefined;
       const { caller, last_client } = usage;
       if (isSameClient(client, last_client) && !clients.has(caller.key_id)) return undefined;
       return quietly(clients.set(caller, client));

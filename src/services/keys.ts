@@ -138,13 +138,13 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
     setClient: (caller: KeyCaller, client: ClientInfo): Promise<Key> =>
       change(caller, caller.key_id, { last_client: client }),
 
-    /** Moves `last_used_at`, at most once a minute (§2.3.2); no event. */
-    async touch(caller: KeyCaller): Promise<void> {
+    /** Moves `last_used_at` of a key or a sign-in, at most once a minute (§2.3.2, §2.9.2); no event. */
+    async touch(caller: Caller): Promise<void> {
       const now = clock.now();
       const every = LIMITS.last_used_every;
       const use = { last_used_at: now, not_after: now - every, not_before: now + every };
       await store.write([
-        touchKey({ id: caller.key_id, ...use }),
+        ...(caller.kind === "key" ? [touchKey({ id: caller.key_id, ...use })] : []),
         touchCredential({ digest: caller.credential, ...use }),
       ]);
     },

@@ -2,14 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { client, createAgent, createPerson } from "../support/client.ts";
+import { client, createAgent, createPerson, newToken } from "../support/client.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 
 const app = await startTestApp();
-
-const newToken = () =>
-  `mca_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
 
 test("a token that the client made is good in every process, though its answer is lost [§4.1.5]", async () => {
   const database_url = (await createTestStore()).url;

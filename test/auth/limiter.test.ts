@@ -7,7 +7,12 @@ import { LIMITS, RATES } from "../../src/limits.ts";
 import type { Caller } from "../../src/model/caller.ts";
 import { createTestClock } from "../support/clock.ts";
 
-const account = (id: string): Caller => ({ kind: "account", account_id: id, credential: "" });
+const account = (id: string): Caller => ({
+  kind: "account",
+  account_id: id,
+  session_id: "ses_1",
+  credential: "",
+});
 const key = (id: string): Caller => ({ ...account("acc_1"), kind: "key", key_id: id });
 
 /** Seconds to wait; null when the call was let in. */

@@ -77,13 +77,25 @@ test("each route has a method, which gives what the route answers", async () => 
   await person.devices.delete(device_id);
   await person.keys.delete(key.id);
   expect((await person.keys.list()).keys.map(({ id }) => id)).toEqual([other.key.id]);
+  const {
+    sessions: [first],
+  } = await person.sessions.list();
+  const named = await person.sessions.update(first!.id, { label: "Firefox on Linux" });
+  expect(named).toEqual({ ...first!, label: "Firefox on Linux", current: true });
+  const { code } = await person.pairings.create();
+  const claimed = { code, label: "Phone", token: `mca_${"p".repeat(43)}` };
+  const { session } = await nobody.pairings.claim(claimed);
+  expect((await person.sessions.list()).sessions).toEqual([{ ...session, current: false }, named]);
+  await person.sessions.delete(session.id);
+  await expect(person.sessions.delete(first!.id)).rejects.toMatchObject({ code: "last_session" });
+
   const replaced = connect((await person.accounts.replaceToken()).token);
   for await (const { name } of replaced.events()) {
     if (name === "ready") await replaced.accounts.delete();
   }
 
   const paths = [...sent].map((name) =>
-    name.replace(/(key|tsk|qst|dev)_[\w-]+/, (_, prefix: string) => PARAMETERS[prefix]!),
+    name.replace(/(key|tsk|qst|dev|ses)_[\w-]+/, (_, prefix: string) => PARAMETERS[prefix]!),
   );
   const others = ["GET /health", "GET /v1/events", "GET /v1/openapi.json"];
   expect([...new Set(paths)].sort()).toEqual([...ROUTES.map(nameOf), ...others].sort());
@@ -94,6 +106,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   tsk: "{task_id}",
   qst: "{question_id}",
   dev: "{device_id}",
+  ses: "{session_id}",
 };
 
 test("a parameter of the path cannot lead to another route", async () => {
@@ -119,6 +132,11 @@ interface Types {
   create_account: Same<Result<Client["accounts"]["create"]>, Output["accounts"]["create"]>;
   account: Same<Result<Client["accounts"]["get"]>, Output["accounts"]["get"]>;
   token: Same<Result<Client["accounts"]["replaceToken"]>, Output["accounts"]["replaceToken"]>;
+  sessions: Same<Result<Client["sessions"]["list"]>, Output["sessions"]["list"]>;
+  session: Same<Result<Client["sessions"]["update"]>, Output["sessions"]["update"]>;
+  pairing: Same<Result<Client["pairings"]["create"]>, Output["pairings"]["create"]>;
+  claim: SameFields<First<Client["pairings"]["claim"]>, Input["pairings"]["claim"]>;
+  claimed: Same<Result<Client["pairings"]["claim"]>, Output["pairings"]["claim"]>;
   challenge: Same<Result<Client["attest"]["challenge"]>, Output["attest"]["challenge"]>;
   devices: Same<Result<Client["devices"]["list"]>, Output["devices"]["list"]>;
   keys: Same<Result<Client["keys"]["list"]>, Output["keys"]["list"]>;

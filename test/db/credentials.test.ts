@@ -12,7 +12,7 @@ import type { Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { digest } from "../../src/ids.ts";
 import { startTestApp } from "../support/app.ts";
-import { client, createAgent, createPair, createPerson } from "../support/client.ts";
+import { claim, client, createAgent, createPair, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
@@ -190,6 +190,68 @@ test("an account has several sign-ins: each replaces its own token and leaves th
   stream.close();
   await first.send("DELETE /v1/account");
   expect((await third("GET /v1/account")).status).toBe(401);
+});
+
+test("version 0.1.0 knows the oldest sign-in that is left, and one that is added to none [§17.4]", async () => {
+  const { url } = await createTestStore();
+  const app = await startTestApp({ database_url: url });
+  const store = await open(url);
+  const person = await createPerson(app.url);
+  const { id } = person.account;
+  const known = async () => (await rows(store, "select token_digest from accounts"))[0]![0];
+  await change(
+    store,
+    another(token("second"), "account_token", id, null),
+    another(token("third"), "account_token", id, null).replace(", 1)", ", 2)"),
+    another(token("other"), "refresh_token", id, null).replace(", 1)", ", 0)"),
+  );
+  const end = (bearer: string) =>
+    change(store, `delete from credentials where digest = '${digest(bearer)}'`);
+  await end(token("third"));
+  expect(await known()).toBe(digest(person.token));
+  await change(store, another(token("third"), "account_token", id, null).replace(", 1)", ", 2)"));
+  await end(person.token);
+  expect(await known()).toBe(digest(token("second")));
+  // What it knows, it can replace.
+  await change(store, old.replaceToken("second", "renewed"));
+  expect(await statusOf(app.url, token("second"))).toBe(401);
+  expect(await statusOf(app.url, token("renewed"))).toBe(200);
+  await end(token("renewed"));
+  expect(await known()).toBe(digest(token("third")));
+  await end(token("third"));
+  expect(await known()).toMatch(/^ended [0-9A-F]{32}$/);
+  await change(store, another(token("fourth"), "account_token", id, null));
+  expect(await known()).toBe(digest(token("fourth")));
+  // Its own deletion of the account ends every sign-in, and the digest stays.
+  await change(store, another(token("fifth"), "account_token", id, null));
+  await change(store, "update accounts set deleted_at = 1");
+  expect(await statusOf(app.url, token("fifth"))).toBe(401);
+  expect(await known()).toBe(digest(token("fourth")));
+});
+
+test("pairing codes end with what version 0.1.0 does to the token and the account [§17.4]", async () => {
+  const { url } = await createTestStore();
+  const app = await startTestApp({ database_url: url });
+  const store = await open(url);
+  const people = [];
+  for (let i = 0; i < 3; i++) {
+    const person = await createPerson(app.url);
+    const { code } = (await person.send("POST /v1/pairings", {})).body;
+    people.push({ ...person, code });
+  }
+  const [replaced, deleted, kept] = people;
+  const of = (column: string, { token: bearer }: { token: string }) =>
+    `where ${column} = '${digest(bearer)}'`;
+  await change(
+    store,
+    `update accounts set token_digest = '${digest(token("new"))}' ${of("token_digest", replaced!)}`,
+    `update accounts set deleted_at = 1 ${of("token_digest", deleted!)}`,
+  );
+  const statuses = [];
+  for (const { code } of people) statuses.push((await claim(app.url, { code })).status);
+  expect(statuses).toEqual([404, 404, 201]);
+  const left = await rows(store, "select account_id from pairings");
+  expect(left).toEqual([[kept!.account.id]]);
 });
 
 test("a key has several credentials, which end with it, or when they expire [§4.1.5]", async () => {

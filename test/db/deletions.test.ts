@@ -69,6 +69,7 @@ const KEPT = {
   items: 2,
   idempotency: 3,
   credentials: 2,
+  pairings: 1,
   // The entries of its fifteen requests.
   activity_blocks: 1,
   accounts: 1,
@@ -78,6 +79,7 @@ const KEPT = {
 async function fill(url: string) {
   const { person, agent } = await createPair(url);
   const second = await createAgent(url, person);
+  await person.send("POST /v1/pairings", {});
   const device_id = `dev_${crypto.randomUUID()}`;
   const apns_token = crypto.randomUUID().replaceAll("-", "");
   await person.send(`PUT /v1/devices/${device_id}`, { ...DEVICE, apns_token });

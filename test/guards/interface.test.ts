@@ -12,7 +12,9 @@ import { Device } from "../../src/model/device.ts";
 import { EVENTS } from "../../src/model/event.ts";
 import { Agent, Item } from "../../src/model/item.ts";
 import { Key } from "../../src/model/key.ts";
+import { Pairing } from "../../src/model/pairing.ts";
 import { Question } from "../../src/model/question.ts";
+import { Session } from "../../src/model/session.ts";
 import { Task } from "../../src/model/task.ts";
 import { hasClause, namesIn, readDocument, rowsWith } from "./document.ts";
 import { jsonOf, PROCEDURES, resourceOf, responseOf, type Schema, typeOf } from "./words.ts";
@@ -186,6 +188,8 @@ const RESOURCES: Readonly<Record<string, z.ZodType>> = {
   "2.6": Item,
   "2.7": Agent,
   "2.8": ActivityEntry,
+  "2.9": Session,
+  "2.10": Pairing,
 };
 
 for (const [section, schema] of Object.entries(RESOURCES)) {

@@ -21,7 +21,12 @@ const PATHS = ["/metrics", ...PROCEDURES.map((name) => `/admin/trpc/${name}`)];
 const codeOf = ({ body }: { body: any }) => body?.code ?? body?.error?.data?.code_name;
 
 test("every procedure is in the list that the tests go by", () => {
-  expect(Object.keys(adminRouter._def.procedures).sort()).toEqual([...PROCEDURES].sort());
+  const named = (type: string) =>
+    Object.entries(adminRouter._def.procedures)
+      .filter(([, procedure]) => procedure._def.type === type)
+      .map(([name]) => name);
+  expect(named("query").sort()).toEqual([...PROCEDURES].sort());
+  expect(named("mutation")).toEqual(["pair"]);
 });
 
 test("without ADMIN_TOKEN there is nothing of it", async () => {
@@ -64,6 +69,18 @@ test("no other credential opens any of it, however like it looks", async () => {
     const spelled = { headers: { authorization: `bearer  ${ADMIN_TOKEN}` } };
     expect((await exchange(app.url, "GET", path, spelled)).status).toBe(200);
   }
+  const body = JSON.stringify({ account_id: holders.account.account.id });
+  for (const [name, header] of headers) {
+    const given = { body, ...(header !== null && { headers: { authorization: header } }) };
+    const answer = await exchange(app.url, "POST", "/admin/trpc/pair", given);
+    if (codeOf(answer) !== "unauthorized") wrong.push(["pair", name, answer.status, answer.text]);
+  }
+  const pair = { body, credential: ADMIN_TOKEN };
+  expect((await exchange(app.url, "POST", "/admin/trpc/pair", pair)).status).toBe(200);
+  // Nor does a web page of another origin.
+  const headers_of_page = { origin: "https://elsewhere.example" };
+  const foreign = { ...pair, headers: headers_of_page };
+  expect((await exchange(app.url, "POST", "/admin/trpc/pair", foreign)).status).toBe(403);
   expect(wrong).toEqual([]);
 });
 
@@ -241,7 +258,7 @@ test("its answers are compressed for who takes that, and are the same for who do
 test("an answer that does not fit its schema is a fault of ours, and does not leave", async () => {
   const jobs = () => ({ jobs: [{ name: "zanzibar" }] });
   const caller = { kind: "admin" } as const;
-  const call = adminRouter.createCaller({ caller, admin: { jobs } as never });
+  const call = adminRouter.createCaller({ caller, admin: { jobs } } as never);
   const error = await call.jobs().catch((thrown: unknown) => thrown);
   expect((error as { code?: string }).code).toBe("INTERNAL_SERVER_ERROR");
   expect(((error as Error).cause as ServiceError).code).toBe("internal");

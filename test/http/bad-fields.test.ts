@@ -77,6 +77,8 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
       "app_version",
       "apns_environment",
     ],
+    "PATCH /v1/sessions/{session_id}": ["label"],
+    "POST /v1/pairings/claim": ["code", "token"],
     "POST /v1/keys": ["label"],
     "PATCH /v1/keys/{key_id}": ["label"],
     "POST /v1/tasks": ["title"],

@@ -58,6 +58,37 @@ export const RULES: Readonly<Record<string, Rule>> = {
     access: "account",
     actions: { "[§5.2.5]": { input: () => ({}), success: 204, ends: true } },
   },
+  "sessions.list": {
+    access: "account",
+    actions: { "[§5.13.1]": { input: () => ({}), success: 200 } },
+  },
+  "sessions.update": {
+    access: "account",
+    actions: {
+      "[§5.13.2]": {
+        names: "session",
+        input: (session_id) => ({ session_id, label: "renamed" }),
+        success: 200,
+      },
+    },
+  },
+  "sessions.delete": {
+    access: "account",
+    actions: {
+      "[§5.13.3]": {
+        names: "session",
+        input: (session_id) => ({ session_id }),
+        success: 204,
+        ends: true,
+      },
+    },
+  },
+  "pairings.create": {
+    access: "account",
+    actions: { "[§5.14.1]": { input: () => ({}), success: 201 } },
+  },
+  // What a code opens is the business of test/api/pairings.test.ts.
+  "pairings.claim": { access: "none", actions: {} },
   "devices.list": {
     access: "account",
     actions: { "": { input: () => ({}), success: 200 } },

@@ -176,7 +176,12 @@ test("the digest of a body is made when the procedure asks for it, and once", ()
     looks++;
     return { b: [1, { d: 1, c: 2 }], a: "x" };
   };
-  const caller = { kind: "account", account_id: "acc_1", credential: "c" } as const;
+  const caller = {
+    kind: "account",
+    account_id: "acc_1",
+    session_id: "ses_1",
+    credential: "c",
+  } as const;
   const sent = { caller, method: "POST", path: "/v1/tasks", params: {}, body };
   const signer = createSigner("secret");
   const once = idempotentRequestOf(request, sent, signer)!;

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { ADMIN, ADMIN_TOKEN, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
-import { ask, client, createPair, createTask } from "../support/client.ts";
+import { ask, claim, client, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { sampleOf } from "../support/exposition.ts";
 import { sendRaw } from "../support/raw.ts";
@@ -198,6 +198,7 @@ test("refusals of each rate limit are counted", async () => {
   for (let i = 0; i < 245; i++) await person.send("GET /v1/account");
   for (let i = 0; i < 7; i++) await client(app.url)("POST /v1/accounts");
   for (let i = 0; i < 22; i++) await client(app.url)("POST /v1/attest/challenge");
+  for (let i = 0; i < 14; i++) await claim(app.url, { code: "ABCD-2345" });
   for (let i = 0; i < 70; i++) await client(app.url)("GET /v1/account");
   // Until then this address is not even let in with the right token.
   await clock.advance(1);
@@ -206,7 +207,10 @@ test("refusals of each rate limit are counted", async () => {
     all.get("relay_rate_limited_total")!.series.map(({ labels, value }) => [labels.limit, value]),
   );
   // Whoever is refused without a credential is charged for it too, for the accounts as well.
-  expect(refused).toEqual({ key: 3, account: 6, accounts: 3, challenges: 2, address: 15 });
+  expect(refused).toEqual({
+    ...{ key: 3, account: 6, accounts: 3, challenges: 2, address: 29 },
+    ...{ pairings: 4, pairings_process: 0 },
+  });
 });
 
 test.if(STORE_KIND === "server")(

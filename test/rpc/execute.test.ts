@@ -11,7 +11,12 @@ import { execute } from "../../src/rpc/execute.ts";
 import { proceduresOf } from "../../src/rpc/trpc-internals.ts";
 
 const KEY: Caller = { kind: "key", account_id: "acc_1", key_id: "key_1", credential: "c" };
-const ACCOUNT: Caller = { kind: "account", account_id: "acc_1", credential: "c" };
+const ACCOUNT: Caller = {
+  kind: "account",
+  account_id: "acc_1",
+  session_id: "ses_1",
+  credential: "c",
+};
 
 const steps: string[] = [];
 const note = (step: string) => void steps.push(step);

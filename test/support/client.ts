@@ -3,6 +3,7 @@
 import type { Account } from "../../src/model/account.ts";
 import type { Key } from "../../src/model/key.ts";
 import type { Question } from "../../src/model/question.ts";
+import type { Session } from "../../src/model/session.ts";
 import type { Task } from "../../src/model/task.ts";
 
 export interface Answer<Body = any> {
@@ -63,6 +64,27 @@ export interface Agent {
 export async function createPerson(url: string): Promise<Person> {
   const { body } = await client(url)("POST /v1/accounts");
   return { ...body, send: client(url, body.token) };
+}
+
+/** A token as clients make them. */
+export function newToken(): string {
+  return `mca_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
+}
+
+/** Signs in with a pairing code; `token` is a new one when absent. */
+export function claim(
+  url: string,
+  { token = newToken(), ...body }: { code: string; label?: string; token?: string },
+): Promise<Answer> {
+  return client(url)("POST /v1/pairings/claim", { ...body, token });
+}
+
+/** A further sign-in of the account, made by a pairing code. */
+export async function pair(url: string, { send }: Pick<Person, "send">, label?: string) {
+  const { code } = (await send("POST /v1/pairings", {})).body;
+  const { status, body } = await claim(url, { code, ...(label !== undefined && { label }) });
+  if (status !== 201) throw new Error(`not paired: ${JSON.stringify(body)}`);
+  return { ...body, send: client(url, body.token) } as Person & { readonly session: Session };
 }
 
 /** A new key of the account. */

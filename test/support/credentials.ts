@@ -1,6 +1,15 @@
 /** Every kind of credential, and resources of every owner, for the table of who may do what. */
 
-import { ask, client, createAgent, createPerson, createTask, DEVICE, type Send } from "./client.ts";
+import {
+  ask,
+  claim,
+  client,
+  createAgent,
+  createPerson,
+  createTask,
+  DEVICE,
+  type Send,
+} from "./client.ts";
 
 /** Whose a live credential or resource is. */
 export type Owner = "first" | "second" | "stranger";
@@ -24,7 +33,7 @@ export const TARGETS = [
   "never there",
 ] as const;
 export type Target = (typeof TARGETS)[number];
-export type Resource = "key" | "task" | "question" | "device";
+export type Resource = "key" | "task" | "question" | "device" | "session";
 
 /** The account that a live owner belongs to: first and second are keys of one account. */
 const accountOf = (owner: Owner) => (owner === "stranger" ? "stranger" : "account");
@@ -70,16 +79,22 @@ export async function createHolders(url: string) {
     return id;
   };
 
+  const addSession = async (send: Send): Promise<string> => {
+    const { code } = (await send("POST /v1/pairings", {})).body;
+    return (await claim(url, { code })).body.session.id;
+  };
+
   const create = async (resource: Resource, target: Target): Promise<string> => {
     if (isLive(target)) {
       if (resource === "device") return putDevice(personOf(target).send);
+      if (resource === "session") return addSession(personOf(target).send);
       if (resource !== "key") return make(resource, keys[target].send, target);
       return (await createAgent(url, personOf(target), `label-of-${target}`)).key.id;
     }
     if (target === "never there") return `${PREFIX[resource]}_${"0".repeat(32)}`;
     if (target === "of a deleted account") return dead[resource].account;
-    // A device is of no key.
-    const without_key = resource === "device";
+    // A device and a sign-in are of no key.
+    const without_key = resource === "device" || resource === "session";
     if ((target === "of a deleted key" && !without_key) || resource === "question") {
       return dead[resource].key;
     }
@@ -89,6 +104,7 @@ export async function createHolders(url: string) {
   };
 
   const device_of_gone = await putDevice(gone.send);
+  const session_of_gone = await addSession(gone.send);
 
   /** Made before their owners go. */
   const dead: Record<Resource, { key: string; account: string }> = {
@@ -102,6 +118,7 @@ export async function createHolders(url: string) {
       account: await make("question", key_of_gone.send, "gone"),
     },
     device: { key: device_of_gone, account: device_of_gone },
+    session: { key: session_of_gone, account: session_of_gone },
   };
   await account.send(`DELETE /v1/keys/${gone_key.key.id}`);
   await gone.send("DELETE /v1/account");
@@ -178,4 +195,10 @@ export async function createHolders(url: string) {
   };
 }
 
-const PREFIX = { key: "key", task: "tsk", question: "qst", device: "dev" } as const;
+const PREFIX = {
+  key: "key",
+  task: "tsk",
+  question: "qst",
+  device: "dev",
+  session: "ses",
+} as const;

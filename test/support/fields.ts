@@ -97,6 +97,8 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     "a\u2028b",
   ),
   label: text(80),
+  // What names no code is `404`, which the test of pairing is about.
+  code: { ...text(64), good: [] },
   prompt: text(2_000),
   // `choice` asks for options beside it.
   kind: { ...oneOf("confirm", "text"), bad: [...oneOf("confirm").bad, ...json("choices")] },
@@ -217,6 +219,7 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   "inbox.read peek": FLAG,
   // An id that is not in the inbox changes nothing.
   "inbox.read ack": { bad: ["\0", `${MARK}\0`], good: ["", "x", MARK] },
+  "sessions.delete last": FLAG,
   "inbox.ofKey limit": integerText(1, 100),
   "inbox.ofKey cursor": CURSOR,
 };

@@ -40,7 +40,8 @@ function readRoutes(): Route[] {
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
     const { method } = openapi!;
     const takes_body =
-      ["POST", "PUT", "PATCH"].includes(method) || (method === "DELETE" && rest.length > 0);
+      ["POST", "PUT", "PATCH"].includes(method) ||
+      (method === "DELETE" && rest.some((field) => !query.includes(field)));
     const in_body = takes_body ? rest.filter((field) => !query.includes(field)) : null;
     routes.push({
       procedure: name,

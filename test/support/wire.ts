@@ -62,6 +62,8 @@ const STATUS = {
   method_not_allowed: 405,
   question_not_pending: 409,
   too_many_keys: 409,
+  too_many_sessions: 409,
+  last_session: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   invalid_fields: 422,

@@ -1,7 +1,7 @@
 /** One account with what every route needs, for tests that call each route with something wrong. */
 
 import type { TestApp } from "./app.ts";
-import { ask, createAgent, createPerson, createTask, DEVICE } from "./client.ts";
+import { ask, createAgent, createPerson, createTask, DEVICE, newToken, pair } from "./client.ts";
 import { FIELDS } from "./fields.ts";
 import type { Route } from "./routes.ts";
 import { type Code, exchange, faultsOf, type WireAnswer } from "./wire.ts";
@@ -25,12 +25,15 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const text_question = { prompt: "What?", kind: "text" };
   const question = await ask(agent.send, text_question);
 
-  /** What each path parameter is filled with. */
+  /** What each path parameter is filled with, and fields of bodies that name something. */
   const ids: Record<string, string> = {
     key_id: other.key.id,
     task_id: task.id,
     question_id: question.id,
     device_id,
+    session_id: (await pair(url, person)).session.id,
+    code: (await person.send("POST /v1/pairings", {})).body.code,
+    token: newToken(),
   };
   const credentials: Record<Kind, string | undefined> = {
     none: undefined,

@@ -104,10 +104,10 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   operation.security =
     access === "none" ? [] : access === "any" ? [{ account: [] }, { key: [] }] : [{ [access]: [] }];
 
-  if (method === "DELETE") moveToBody(operation);
+  if (method === "DELETE") moveToBody(operation, query);
   const body = operation.requestBody?.content["application/json"];
   const parameters: Json[] = operation.parameters ?? [];
-  for (const field of query) {
+  for (const field of method === "DELETE" ? [] : query) {
     const { description, ...schema } = body.schema.properties[field];
     delete body.schema.properties[field];
     parameters.push({ in: "query", name: field, schema, ...(description && { description }) });
@@ -143,13 +143,16 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
   Object.assign(operation.responses, errorResponses(codes));
 }
 
-/** What the path of a DELETE does not say stands in its body; the generator has it in the query. */
-function moveToBody(operation: Json): void {
+/**
+ * What neither the path nor the query of a DELETE says stands in its body; the generator has it in
+ * the query.
+ */
+function moveToBody(operation: Json, query: readonly string[]): void {
   delete operation.requestBody;
   const all: Json[] = operation.parameters ?? [];
-  const fields = all.filter((parameter) => parameter.in === "query");
+  const fields = all.filter(({ in: place, name }) => place === "query" && !query.includes(name));
   if (fields.length === 0) return;
-  operation.parameters = all.filter((parameter) => parameter.in !== "query");
+  operation.parameters = all.filter((parameter) => !fields.includes(parameter));
   const schema = {
     type: "object",
     properties: Object.fromEntries(fields.map((field) => [field.name, field.schema])),

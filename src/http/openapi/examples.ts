@@ -6,6 +6,7 @@ import type { Device } from "../../model/device.ts";
 import type { Agent, Item } from "../../model/item.ts";
 import type { Key } from "../../model/key.ts";
 import type { Question } from "../../model/question.ts";
+import type { Session } from "../../model/session.ts";
 import type { Task } from "../../model/task.ts";
 
 const account: Account = {
@@ -25,6 +26,16 @@ const key: Key = {
   last_host: "build-7",
   counts: { todo: 0, in_progress: 1, done: 4, cancelled: 0 },
 };
+
+const session: Session = {
+  id: "ses_01a1fdae1c3b7d04a5e07f3c92b6d8e1",
+  label: "Safari on iPhone",
+  current: true,
+  made_by: "pairing",
+  created_at: 1795257397.563,
+  last_used_at: null,
+};
+const paired_token = "mca_9uXq2LwZr5KfTj8bVn1sYcGpHoEd3mAi6RtQ0kS4JxU";
 
 const device: Device = {
   id: "dev_0b8e1f3a-52c7-4d7e-9a61-3f0c6f1d2b4e",
@@ -165,6 +176,24 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   "POST /v1/account/token": {
     request: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
     response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
+  },
+  "GET /v1/sessions": { response: { sessions: [session] } },
+  "PATCH /v1/sessions/{session_id}": {
+    request: { label: "My phone" },
+    response: { ...session, label: "My phone" },
+  },
+  "POST /v1/pairings": {
+    request: {},
+    response: {
+      code: "7K2M-9XQT",
+      url: "http://192.168.1.20:3000/#/pair/wM2kP0c7sRz9bVt4QxLj1A",
+      no_url_reason: null,
+      expires_at: 1795257690.2,
+    },
+  },
+  "POST /v1/pairings/claim": {
+    request: { code: "7K2M-9XQT", label: session.label, token: paired_token },
+    response: { account, session, token: paired_token },
   },
   "GET /v1/devices": { response: { devices: [device] } },
   "PUT /v1/devices/{device_id}": { request: registration, response: device },

@@ -140,6 +140,7 @@ export const FIXED_SCHEMAS: Json = {
 export const PARAMETERS: Readonly<Record<string, string>> = {
   device_id: "Id of the device: `dev_` and a lowercase UUID, made by the client",
   key_id: "Id of the key",
+  session_id: "Id of the sign-in",
   task_id: "Id of the task",
   question_id: "Id of the question",
   status: "Only these statuses",
@@ -149,6 +150,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
 /** Groups of operations, in the order in which documentation shows them. */
 export const TAGS: readonly Json[] = [
   { name: "Accounts", description: "The person's account, its settings and its token" },
+  { name: "Sign-ins", description: "Browsers and devices in which the person is signed in" },
   { name: "Devices", description: "Devices that receive pushes" },
   { name: "Keys", description: "API keys, one for each agent, and what they were used for" },
   { name: "Tasks", description: "Work that an agent does or is to do" },

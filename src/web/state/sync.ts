@@ -126,6 +126,9 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
       case "inbox.updated":
         store.setUnread(data.key_id, data.unread);
         break;
+      case "session.created":
+      case "session.deleted":
+        break;
       case "account.deleted":
         end("deleted");
         break;

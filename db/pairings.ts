@@ -1,0 +1,62 @@
+/** Queries on pairing codes (docs/interface.md 5.14). */
+
+import { LIMITS } from "../src/limits.ts";
+import { atRevision } from "./outbox.ts";
+import { pairings } from "./schema.ts";
+import { isPastTrial } from "./sessions.ts";
+import { p, sql } from "./sql.ts";
+import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+const isNew = sql`not exists (select 1 from pairings
+  where code_digest = ${p("code_digest")} or link_digest = ${p("link_digest")})
+  and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
+
+/** Inserts a code of the sign-in with the digest `credential`, which must be past its trial. */
+export const insertPairing = statement(insertWhere(pairings, sql`${isNew} and ${isPastTrial}`));
+
+/** Inserts a code of the administrator. */
+export const insertAdminPairing = statement(insertWhere(pairings, isNew));
+
+/** Ends the oldest open codes of an account beyond its full number. */
+export const endOldestPairings = statement(
+  sql`delete from pairings where account_id = ${p("account_id")} and claimed_by is null
+    and seq not in (select seq from pairings where account_id = ${p("account_id")} and claimed_by is null
+      order by seq desc limit ${sql.raw(LIMITS.open_pairings)})`,
+);
+
+/** The code, open or used, that has this digest in either form. */
+export const pairingByDigest = select(
+  qb
+    .select({
+      account_id: pairings.account_id,
+      session_id: pairings.session_id,
+      code_digest: pairings.code_digest,
+      created_at: pairings.created_at,
+      expires_at: pairings.expires_at,
+      claimed_by: pairings.claimed_by,
+    })
+    .from(pairings),
+  sql`where code_digest = ${p("digest")} or link_digest = ${p("digest")}`,
+  { one: true },
+);
+
+/** Uses the code up if its account got the revision earlier in the same batch. */
+export const usePairing = statement(
+  updateSet(
+    pairings,
+    ["claimed_by"],
+    sql`code_digest = ${p("code_digest")} and ${atRevision("accounts")}`,
+  ),
+);
+
+const prune = statement(
+  sql`delete from pairings where seq in (
+    select seq from pairings where expires_at <= ${p("before", pairings.expires_at)} limit ${p("limit")})`,
+);
+
+/** Deletes up to `limit` codes that expired before `before` (epoch seconds); gives their number. */
+export async function prunePairings(store: Store, before: number, limit: number): Promise<number> {
+  const [result] = await store.write([prune({ before, limit })]);
+  return result!.changes;
+}

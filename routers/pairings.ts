@@ -1,0 +1,59 @@
+/** docs/interface.md 5.14. */
+
+import { z } from "zod";
+import { AccountToken } from "../src/model/account.ts";
+import { Label } from "../src/model/key.ts";
+import { Claimed, Pairing, PairingCode } from "../src/model/pairing.ts";
+import { account, open, router } from "./trpc.ts";
+
+const tags = ["Sign-ins"];
+
+export const pairings = router({
+  create: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/pairings",
+        operationId: "createPairing",
+        tags,
+        summary: "Make a code by which another device signs in",
+        description:
+          "Valid once and for 5 minutes, to type or as a link for a QR code. Of more than 5 open codes of an account, the oldest ends. A sign-in that was itself added less than 10 minutes ago gets `403`.",
+      },
+      status: 201,
+    })
+    .input(z.strictObject({}).meta({ id: "PairingCreate" }))
+    .output(Pairing)
+    .mutation(({ ctx }) => ctx.services.pairings.create(ctx.caller, ctx.scope.linkBase())),
+
+  claim: open
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/pairings/claim",
+        operationId: "claimPairing",
+        tags,
+        summary: "Sign in with a code",
+        description:
+          "Adds a sign-in to the account of the code, with a token that the client made. Keep the token before you send it: sent again with the same code and token, the request gets the same response.",
+      },
+      status: 201,
+      limit: "pairings",
+      errors: ["not_found", "too_many_sessions"],
+    })
+    .input(
+      z
+        .strictObject({
+          code: PairingCode,
+          label: Label.exactOptional().meta({
+            description: "Name of the device for the person, such as `Safari on iPhone`",
+          }),
+          token: AccountToken.meta({
+            description: "The token of the new sign-in, from 256 random bits of the client's own",
+          }),
+        })
+        .meta({ id: "PairingClaim" }),
+    )
+    .output(Claimed)
+    .mutation(({ ctx, input }) => ctx.services.pairings.claim(input)),
+});

@@ -1,0 +1,76 @@
+/** docs/interface.md 5.13. */
+
+import { z } from "zod";
+import { Label } from "../src/model/key.ts";
+import { Session } from "../src/model/session.ts";
+import { Id } from "../src/model/text.ts";
+import { account, router } from "./trpc.ts";
+
+const tags = ["Sign-ins"];
+
+export const sessions = router({
+  list: account
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/sessions",
+        operationId: "listSessions",
+        tags,
+        summary: "List the sign-ins of the account, newest first",
+        description: "At most 50, each with a token of its own.",
+      },
+    })
+    .input(z.strictObject({}))
+    .output(z.object({ sessions: z.array(Session) }).meta({ id: "SessionList" }))
+    .query(async ({ ctx }) => ({ sessions: await ctx.services.sessions.list(ctx.caller) })),
+
+  update: account
+    .meta({
+      openapi: {
+        method: "PATCH",
+        path: "/v1/sessions/{session_id}",
+        operationId: "updateSession",
+        tags,
+        summary: "Label a sign-in",
+        description: "Changes the label that the person sees, of any sign-in of the account.",
+      },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ session_id: Id, label: Label }).meta({ id: "SessionUpdate" }))
+    .output(Session)
+    .mutation(({ ctx, input }) =>
+      ctx.services.sessions.setLabel(ctx.caller, input.session_id, input.label),
+    ),
+
+  delete: account
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/sessions/{session_id}",
+        operationId: "deleteSession",
+        tags,
+        summary: "End a sign-in",
+        description:
+          "Its token is refused as soon as the response is sent, and its event streams and waits end. In its first 10 minutes, a sign-in that was added by a code can end only itself.",
+      },
+      status: 204,
+      query: ["last"],
+      errors: ["not_found", "last_session"],
+    })
+    .input(
+      z.strictObject({
+        session_id: Id,
+        last: z
+          .boolean()
+          .meta({
+            description:
+              "True: also when it is the only one, after which only the administrator can open the account",
+          })
+          .optional(),
+      }),
+    )
+    .output(z.void())
+    .mutation(({ ctx, input }) =>
+      ctx.services.sessions.remove(ctx.caller, input.session_id, input.last ?? false),
+    ),
+});

@@ -1,0 +1,70 @@
+/** Pairing codes: how a further browser or device signs in (docs/interface.md 5.14). */
+
+import { z } from "zod";
+import { LIMITS } from "../limits.ts";
+import { Account } from "./account.ts";
+import { Session } from "./session.ts";
+import { Timestamp, text } from "./text.ts";
+
+/** What {@link Pairing} gives a device to sign in with. */
+export const Pairing = z
+  .object({
+    code: z.string().meta({ description: "For typing: 8 characters as `XXXX-XXXX`" }),
+    url: z.string().nullable().meta({
+      description: "For a QR code: opens the page, which asks before it signs in",
+    }),
+    no_url_reason: z
+      .string()
+      .nullable()
+      .meta({ description: "Why there is no `url`, for people; null with one" }),
+    expires_at: Timestamp,
+  })
+  .meta({ id: "Pairing" });
+export type Pairing = z.infer<typeof Pairing>;
+
+export const Claimed = z
+  .object({ account: Account, session: Session, token: z.string() })
+  .meta({ id: "ClaimedPairing" });
+export type Claimed = z.infer<typeof Claimed>;
+
+/** A base address for another device, without a slash at the end, or why there is none. */
+export type LinkBase = { readonly url: string } | { readonly url: null; readonly reason: string };
+
+/** Either form of a code, as a person types it; one that means nothing is just not found. */
+export const PairingCode = text({ max: LIMITS.pairing_code }).meta({
+  description:
+    "The code that was typed, in either case and with or without its dash, or the last part of the link",
+});
+
+/** Crockford's base32: no I, L, O and U. */
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** 40 random bits (5 bytes) as the code that is typed, without its dash. */
+export function typedCode(bytes: Uint8Array): string {
+  let bits = 0n;
+  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
+  return Array.from(
+    { length: 8 },
+    (_, i) => ALPHABET[Number((bits >> BigInt(35 - 5 * i)) & 31n)],
+  ).join("");
+}
+
+/** As a person reads it: `XXXX-XXXX`. */
+export function showTypedCode(code: string): string {
+  return `${code.slice(0, 4)}-${code.slice(4)}`;
+}
+
+/**
+ * The code that a text means: a typed one in capitals without dashes, with 1 for I and L and 0 for
+ * O, or that of a link as it is; null when it has the form of neither.
+ */
+export function readCode(given: string): string | null {
+  const typed = given
+    .replace(/[\s\p{Pd}]/gu, "")
+    .toUpperCase()
+    .replace(/[IL]/g, "1")
+    .replaceAll("O", "0");
+  if (/^[0-9A-HJKMNP-TV-Z]{8}$/.test(typed)) return typed;
+  const link = given.trim();
+  return /^[A-Za-z0-9_-]{22}$/.test(link) ? link : null;
+}

@@ -1,0 +1,26 @@
+/** A sign-in of an account (docs/interface.md 2.9). */
+
+import { z } from "zod";
+import { CREDENTIAL_MAKERS } from "./credential.ts";
+import { Timestamp } from "./text.ts";
+
+/** The label of a sign-in whose client gave none. */
+export const UNNAMED = "Unnamed device";
+
+const SessionMaker = z.enum(CREDENTIAL_MAKERS).meta({
+  id: "SessionMaker",
+  description:
+    "How it came about: with the account itself, by a code of another sign-in, or by a code of the administrator",
+});
+
+export const Session = z
+  .object({
+    id: z.string(),
+    label: z.string(),
+    current: z.boolean().meta({ description: "Whether it is the one that asks" }),
+    made_by: SessionMaker,
+    created_at: Timestamp,
+    last_used_at: Timestamp.nullable(),
+  })
+  .meta({ id: "Session" });
+export type Session = z.infer<typeof Session>;

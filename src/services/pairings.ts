@@ -1,0 +1,201 @@
+/** Pairing: a further browser or device signs in by a code (docs/interface.md 5.14). */
+
+import { accountById } from "../../db/accounts.ts";
+import {
+  endOldestPairings,
+  insertAdminPairing,
+  insertPairing,
+  pairingByDigest,
+  usePairing,
+} from "../../db/pairings.ts";
+import {
+  claimSessionAdded,
+  insertSession,
+  isTokenTaken,
+  sessionById,
+  sessionsOfAccount,
+} from "../../db/sessions.ts";
+import { fail, failFields, failNotFound } from "../errors.ts";
+import { digest } from "../ids.ts";
+import { LIMITS } from "../limits.ts";
+import type { Log } from "../log.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import {
+  type Claimed,
+  type LinkBase,
+  type Pairing,
+  readCode,
+  showTypedCode,
+  typedCode,
+} from "../model/pairing.ts";
+import { toAccount } from "./accounts.ts";
+import { untilDecided } from "./commit.ts";
+import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
+import { failInTrial, toSession, trialSince } from "./sessions.ts";
+
+interface ClaimInput {
+  readonly code: string;
+  readonly label?: string;
+  /** Made by the client; see docs/interface.md 5.2.4. */
+  readonly token: string;
+}
+
+export type Pairings = ReturnType<typeof createPairings>;
+
+interface PairingDeps extends ServiceDeps {
+  readonly log: Log;
+}
+
+export function createPairings(deps: PairingDeps) {
+  const { store, commit, clock, ids, signer, assertLive, log } = deps;
+
+  /** What the store keeps of a code: a keyed digest, as 40 bits alone could be tried out. */
+  const digestOf = (code: string): string => signer.sign("pairing", code);
+
+  /** Makes a code; undefined when `insert` did nothing. */
+  const make = async (
+    insert: (
+      row: Parameters<typeof insertAdminPairing>[0],
+    ) => ReturnType<typeof insertAdminPairing>,
+    { account_id, session_id }: { account_id: string; session_id: string | null },
+    base: LinkBase,
+  ): Promise<Pairing | undefined> => {
+    const code = typedCode(ids.random(5));
+    const link = Buffer.from(ids.random(16)).toString("base64url");
+    const created_at = clock.now();
+    const expires_at = created_at + LIMITS.pairing_life;
+    const [made] = await store.write([
+      insert({
+        account_id,
+        session_id,
+        code_digest: digestOf(code),
+        link_digest: digestOf(link),
+        created_at,
+        expires_at,
+        claimed_by: null,
+      }),
+      endOldestPairings({ account_id }),
+    ]);
+    if (made!.changes === 0) return undefined;
+    return {
+      code: showTypedCode(code),
+      url: base.url === null ? null : `${base.url}/#/pair/${link}`,
+      no_url_reason: base.url === null ? base.reason : null,
+      expires_at,
+    };
+  };
+
+  return {
+    /** A code for the caller's own account. `403 forbidden` in the sign-in's trial (§4.1.6). */
+    create: (caller: AccountCaller, base: LinkBase): Promise<Pairing> =>
+      untilDecided(async () => {
+        const { account_id, credential } = caller;
+        const trial_since = trialSince(clock.now());
+        const insert = (row: Parameters<typeof insertAdminPairing>[0]) =>
+          insertPairing({ ...row, credential, trial_since });
+        const made = await make(insert, caller, base);
+        if (made) return made;
+        await assertLive(caller);
+        const rows = await store.read(sessionsOfAccount({ account_id }));
+        const own = rows.find(({ id }) => id === caller.session_id);
+        // Otherwise the code itself was there already.
+        if (own && own.made_by !== "account" && own.created_at > trial_since && rows.length > 1) {
+          failInTrial();
+        }
+        return undefined;
+      }),
+
+    /** A code for an account whose token was lost, made by the administrator. `404 not_found`. */
+    createByAdmin: (account_id: string, base: LinkBase): Promise<Pairing> =>
+      untilDecided(async () => {
+        const made = await make(insertAdminPairing, { account_id, session_id: null }, base);
+        if (made) {
+          log.info("pairing code made by the administrator", { account_id });
+          return made;
+        }
+        const [account] = await store.read(accountById({ id: account_id }));
+        return account ? undefined : failNotFound("account_id");
+      }),
+
+    /**
+     * Adds a sign-in whose token the client made; the same code and token again give the same.
+     * `404 not_found` for a code that is unknown, used or too old, `422 fields.token` for a token
+     * that another sign-in has, `409 too_many_sessions`.
+     */
+    async claim({ code: given, label, token }: ClaimInput): Promise<Claimed> {
+      const code = readCode(given) ?? failNotFound("code");
+      const code_or_link = digestOf(code);
+      const token_digest = digest(token);
+      return untilDecided(async () => {
+        const [pairing] = await store.read(pairingByDigest({ digest: code_or_link }));
+        if (!pairing) return failNotFound("code");
+        const { account_id, code_digest } = pairing;
+        const account = async () => {
+          const [row] = await store.read(accountById({ id: account_id }));
+          return row ? toAccount(row) : failNotFound("code");
+        };
+
+        if (pairing.claimed_by !== null) {
+          const id = pairing.claimed_by;
+          const [row] = await store.read(sessionById({ id, account_id }));
+          if (row?.digest !== token_digest) return failNotFound("code");
+          return { account: await account(), session: toSession(row, id), token };
+        }
+        const now = clock.now();
+        // One from the future was made by a clock that has been set back since.
+        if (pairing.expires_at <= now || pairing.created_at > now + CLOCKS_DIFFER) {
+          return failNotFound("code");
+        }
+
+        const revision = ids.unique();
+        const row = {
+          id: ids.next("ses"),
+          label: label ?? null,
+          made_by: pairing.session_id === null ? "administrator" : "pairing",
+          created_at: now,
+          last_used_at: null,
+        } as const;
+        const changed = { table: "accounts", id: account_id, revision } as const;
+        const at_revision = { changed_id: account_id, changed_revision: revision };
+        const happened = await commit({
+          statements: [
+            claimSessionAdded({ account_id, code_digest, digest: token_digest, revision }),
+            insertSession({
+              ...row,
+              digest: token_digest,
+              kind: "account_token",
+              account_id,
+              key_id: null,
+              last_host: null,
+              last_client: null,
+              expires_at: null,
+              ...at_revision,
+            }),
+            usePairing({ code_digest, claimed_by: row.id, ...at_revision }),
+          ],
+          events: [
+            {
+              changed,
+              event: {
+                name: "session.created",
+                account_id,
+                subject: row.id,
+                data: { session: toSession(row, null) },
+              },
+            },
+          ],
+        });
+        if (happened) return { account: await account(), session: toSession(row, row.id), token };
+
+        // Of two with the same code at once, the other one came first: this one looks again.
+        const [again] = await store.read(pairingByDigest({ digest: code_or_link }));
+        if (again?.claimed_by !== null) return undefined;
+        const [taken] = await store.read(isTokenTaken({ digest: token_digest }));
+        if (taken![0] === 1) return failFields({ token: "must be new" });
+        const rows = await store.read(sessionsOfAccount({ account_id }));
+        if (rows.length >= LIMITS.sessions_per_account) return fail("too_many_sessions");
+        return undefined;
+      });
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/** Sign-ins of an account: list, label, end (docs/interface.md 5.13). */
+
+import {
+  claimSessionEnd,
+  deleteSession,
+  labelSession,
+  sessionById,
+  sessionsOfAccount,
+} from "../../db/sessions.ts";
+import type { Statement } from "../../db/store.ts";
+import { fail, failNotFound } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import { type Session, UNNAMED } from "../model/session.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+export type Sessions = ReturnType<typeof createSessions>;
+
+type Row = ReturnType<typeof sessionsOfAccount> extends Statement<infer R> ? R : never;
+
+/** A sign-in as its account sees it; `current_id` is the one that asks. */
+export function toSession(row: Row, current_id: string | null): Session {
+  const { id, label, made_by, created_at, last_used_at } = row;
+  const current = id === current_id;
+  return { id, label: label ?? UNNAMED, current, made_by, created_at, last_used_at };
+}
+
+/** A sign-in that was added after this moment is in its trial at `now` (both epoch seconds). */
+export const trialSince = (now: number): number => now - LIMITS.session_trial;
+
+const TRIAL_MINUTES = LIMITS.session_trial / 60;
+
+/** Throws `403 forbidden` for what a sign-in may not do in its trial (docs/interface.md 4.1.6). */
+export function failInTrial(): never {
+  fail("forbidden", {
+    detail: `For ${TRIAL_MINUTES} minutes after it was added, a sign-in cannot end other sign-ins, add devices or delete the account.`,
+  });
+}
+
+export function createSessions({ store, commit, clock, ids, assertLive }: ServiceDeps) {
+  const rowsOf = ({ account_id }: AccountCaller) => store.read(sessionsOfAccount({ account_id }));
+
+  return {
+    /** Newest first. */
+    async list(caller: AccountCaller): Promise<Session[]> {
+      const rows = await rowsOf(caller);
+      return rows.map((row) => toSession(row, caller.session_id));
+    },
+
+    /** Any sign-in of the account, also another one. No event (§7.3.5). */
+    async setLabel(caller: AccountCaller, id: string, label: string): Promise<Session> {
+      const { account_id, session_id } = caller;
+      const [labelled] = await store.write([labelSession({ id, account_id, label })]);
+      const [row] = labelled!.changes > 0 ? await store.read(sessionById({ id, account_id })) : [];
+      if (row) return toSession(row, session_id);
+      await assertLive(caller);
+      return failNotFound("session_id");
+    },
+
+    /**
+     * Ends a sign-in: its token is refused at once, its streams and waits end. `409 last_session` for
+     * the only one, unless `last`; `403 forbidden` for another one during the caller's trial.
+     */
+    async remove(caller: AccountCaller, id: string, last: boolean): Promise<void> {
+      const { account_id, credential, session_id: own_id } = caller;
+      await untilDecided(async () => {
+        const revision = ids.unique();
+        const trial_since = trialSince(clock.now());
+        const changed = { table: "accounts", id: account_id, revision } as const;
+        const happened = await commit({
+          statements: [
+            claimSessionEnd({
+              account_id,
+              session_id: id,
+              credential,
+              trial_since,
+              last: last ? 1 : 0,
+              revision,
+            }),
+            deleteSession({
+              account_id,
+              session_id: id,
+              changed_id: account_id,
+              changed_revision: revision,
+            }),
+          ],
+          events: [
+            {
+              changed,
+              event: { name: "session.deleted", account_id, subject: id, data: { session_id: id } },
+            },
+            // Every process looks again at the streams and waits that it holds; older ones know it too.
+            {
+              changed,
+              event: { name: "token.replaced", account_id, subject: account_id, data: {} },
+            },
+          ],
+        });
+        if (happened) return true;
+        await assertLive(caller);
+        const rows = await rowsOf(caller);
+        if (!rows.some((row) => row.id === id)) failNotFound("session_id");
+        if (rows.length === 1 && !last) fail("last_session");
+        const own = rows.find((row) => row.id === own_id);
+        if (own && id !== own_id && isInTrial(own, trial_since)) failInTrial();
+        return undefined;
+      });
+    },
+  };
+}
+
+/** As the guard in SQL says, where there are other sign-ins. */
+const isInTrial = ({ made_by, created_at }: Row, trial_since: number): boolean =>
+  made_by !== "account" && created_at > trial_since;
