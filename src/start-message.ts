@@ -33,13 +33,26 @@ export function startMessage(options: StartMessage): string {
   const here = url === local_url ? "" : ` (here at ${local_url})`;
   const lines = [
     `Relay ${version} is listening at ${url}${here}`,
-    nextStep(options, `${best ?? local_url}${first_view}`),
+    nextStep(options, `${hereOf(options)}${first_view}`),
   ];
-  const others = reachable.filter((address) => address !== url);
+  const others = reachable
+    .filter((address) => address !== url)
+    .map((address) => (address === best ? address + first_view : address));
   if (others.length > 0) lines.push(`From other devices: ${others.join("  ")}`);
   if (unreachable_reason !== null) lines.push(`From a phone: ${unreachable_reason}`);
   if (best !== undefined && columns !== null) lines.push(...qrLines(best + first_view, columns));
   return `${lines.join("\n")}\n`;
+}
+
+/**
+ * The base address for a browser on this machine. Where Relay listens on all addresses, that is
+ * loopback: only there do browsers allow notifications and clients OAuth over plain http.
+ */
+function hereOf({ url, local_url }: StartMessage): string {
+  if (url !== local_url) return url;
+  const address = new URL(local_url);
+  if (["0.0.0.0", "[::]"].includes(address.hostname)) address.hostname = "127.0.0.1";
+  return address.origin;
 }
 
 function nextStep({ url, account_creation, start_code }: StartMessage, first: string): string {

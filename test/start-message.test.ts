@@ -1,13 +1,11 @@
 /** What the process prints once it listens: addresses, and at a terminal a QR code. */
 
 import { expect, test } from "bun:test";
-import { fileURLToPath } from "node:url";
 import { encode } from "uqr";
 import { startMessage } from "../src/start-message.ts";
+import { startAtTerminal } from "./support/process.ts";
+import { modulesIn } from "./support/qr.ts";
 import { createTestStore } from "./support/store.ts";
-import { until } from "./support/until.ts";
-
-const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 const LOOPBACK = {
   version: "1.2.3",
@@ -27,25 +25,7 @@ const LAN = {
   unreachable_reason: null,
 };
 
-/** What each row of half blocks says: whether its upper and lower modules are dark. */
-const BLOCKS: Record<string, readonly [boolean, boolean]> = {
-  "█": [false, false],
-  "▀": [false, true],
-  "▄": [true, false],
-  " ": [true, true],
-};
-
-/** The dark modules of a QR code in a text; empty if it has none. */
-function modulesIn(text: string): boolean[][] {
-  return text.split(/\r?\n/).flatMap((line) => {
-    const [start, end] = ["\u001b[38;5;231;48;5;16m", "\u001b[0m"];
-    if (!line.startsWith(start) || !line.endsWith(end)) return [];
-    const modules = [...line.slice(start.length, -end.length)].map((block) => BLOCKS[block]!);
-    return [modules.map(([upper]) => upper), modules.map(([, lower]) => lower)];
-  });
-}
-
-/** The same of a code that holds `text`; a row follows where their number is odd. */
+/** The dark modules of a code that holds `text`; a row follows where their number is odd. */
 function modulesOf(text: string): boolean[][] {
   const { data, size } = encode(text, { border: 2 });
   return size % 2 === 0 ? data : [...data, Array<boolean>(size).fill(true)];
@@ -82,7 +62,13 @@ test("a start code is in the address that is named and in the QR code", () => {
   const first = { account_creation: "first", start_code: "abc" } as const;
   const best = `${LAN.reachable[0]}/#/start/abc`;
   const shown = startMessage({ ...LAN, ...first, columns: 80 });
-  expect(shown).toContain(`\nNext: create the first account at ${best}\n`);
+  const here = "http://127.0.0.1:3000/#/start/abc";
+  expect(shown).toContain(`\nNext: create the first account at ${here}\n`);
+  expect(shown).toContain(`\nFrom other devices: ${best}  http://[fd00::2]:3000\n`);
+  const one = { ...LAN, url: LAN.reachable[0]!, local_url: LAN.reachable[0]! };
+  expect(startMessage({ ...one, ...first })).toContain(
+    `\nNext: create the first account at ${best}\nFrom other devices: http://[fd00::2]:3000\n`,
+  );
   expect(modulesIn(shown)).toEqual(modulesOf(best));
   const local = startMessage({ ...LOOPBACK, ...first, columns: 80 });
   expect(local).toContain(
@@ -97,24 +83,14 @@ test("a start code is in the address that is named and in the QR code", () => {
 test("the process prints it at a terminal", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const PUBLIC_URL = "https://relay.example/under";
-  let said = "";
-  const decoder = new TextDecoder();
-  const child = Bun.spawn([process.execPath, MAIN], {
-    env: {
-      ...{ PATH: process.env.PATH ?? "", PORT: "0", DATABASE_URL, PUBLIC_URL },
-      ACCOUNT_CREATION: "first",
-    },
-    terminal: {
-      cols: 80,
-      data(_terminal, chunk) {
-        said += decoder.decode(chunk, { stream: true });
-      },
-    },
-  });
-  const lengthOf = (code: string) => modulesOf(`${PUBLIC_URL}/#/start/${code}`).length;
-  await until(() => modulesIn(said).length === lengthOf("x".repeat(22)) || child.exitCode !== null);
-  child.kill("SIGKILL");
-  await child.exited;
+  const length = modulesOf(`${PUBLIC_URL}/#/start/${"x".repeat(22)}`).length;
+  const relay = await startAtTerminal(
+    { DATABASE_URL, PUBLIC_URL, ACCOUNT_CREATION: "first" },
+    (shown) => modulesIn(shown).length === length,
+  );
+  const said = relay.shown();
+  relay.kill();
+  await relay.exited;
   const [start] = /https:\/\/relay\.example\/under\/#\/start\/[\w-]{22}(?=\r?\n)/.exec(said) ?? [
     "",
   ];

@@ -54,6 +54,41 @@ export async function startProcess(
   };
 }
 
+export interface TerminalProcess {
+  /** What the terminal shows so far: standard output, and the log. */
+  shown(): string;
+  kill(signal?: NodeJS.Signals): void;
+  readonly exited: Promise<number>;
+}
+
+/** Starts it on a free port at a terminal of 80 columns, and waits until `check` gives a truthy value. */
+export async function startAtTerminal(
+  env: Record<string, string>,
+  check: (shown: string) => unknown,
+): Promise<TerminalProcess> {
+  let shown = "";
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([process.execPath, MAIN], {
+    env: { ...START_ENV, PORT: "0", ...env },
+    terminal: {
+      cols: 80,
+      data(_terminal, chunk) {
+        shown += decoder.decode(chunk, { stream: true });
+      },
+    },
+  });
+  afterAll(() => child.kill("SIGKILL"));
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`it ended: ${shown}`);
+    return check(shown);
+  });
+  return {
+    shown: () => shown,
+    kill: (signal = "SIGKILL") => child.kill(signal),
+    exited: child.exited,
+  };
+}
+
 async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void) {
   const decoder = new TextDecoder();
   for await (const chunk of stream) take(decoder.decode(chunk, { stream: true }));
