@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { client } from "../support/client.ts";
 import { browserTests, expectComplaints, go, openPage, PHONE, untilLive } from "./browser.ts";
+import { violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const env = { ACCOUNT_CREATION: "first" };
@@ -22,6 +23,7 @@ webTest(
     const late = await openPage(app.url, { at: `#/start/${code}` });
     await page.getByRole("heading", { name: "Create the first account" }).waitFor();
     expect(page.url()).toBe(`${app.url}/#/`);
+    expect(await violations(page)).toEqual([]);
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe(
       "{}",
     );
@@ -45,6 +47,7 @@ webTest("the first view names the terminal where an account needs the start code
   const page = await openPage(app.url);
   await page.getByText("open the address that Relay shows in its terminal").waitFor();
   expect(await page.getByRole("button", { name: "Create account" }).count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
   // A link that is opened in a tab that shows the page already.
   await go(page, `start/${code}`);
   await page.getByRole("heading", { name: "Create the first account" }).waitFor();
