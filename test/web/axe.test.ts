@@ -65,7 +65,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
         await check("offline", page);
         const wrong = Object.entries(found).filter(([, list]) => list.length > 0);
         expect(wrong).toEqual([]);
-        expect(Object.keys(found).length).toBe(19);
+        expect(Object.keys(found).length).toBe(20);
       },
       120_000,
     );

@@ -41,7 +41,7 @@ webTest("the focus moves to a neighbour when the focused element is removed", as
   await untilFocused(page, /^(h1: New agent|input: )/);
   await page.getByLabel("Name").fill("Laptop");
   await page.keyboard.press("Enter");
-  await untilFocused(page, /^h1: Key for Laptop/);
+  await untilFocused(page, /^h1: Laptop/);
   await act(page, "link", "Done");
   await untilFocused(page, /^h1: Laptop/);
   for (const button of ["Save", "Cancel"]) {

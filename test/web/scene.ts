@@ -113,6 +113,7 @@ export async function createScene(url: string): Promise<Scene> {
       agent,
       inbox: `${agent}/inbox`,
       activity: `${agent}/activity`,
+      setup: `${agent}/setup`,
       "new-agent": "#/agents/new",
       account: "#/account",
     },

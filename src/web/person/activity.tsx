@@ -10,6 +10,7 @@ import { Badge, Empty, Problem, Skeleton } from "../ui/parts.tsx";
 import { duration } from "../ui/time.ts";
 import { usePagination } from "./use-pagination.ts";
 import { useSession } from "./use-store.ts";
+import { clientName } from "./words.ts";
 
 /** Seconds between refreshes: the log has no events (docs/interface.md 7.3.5). */
 const EVERY = 10;
@@ -84,7 +85,7 @@ function Line({ entry }: { entry: Entry }) {
         {client && (
           <>
             {" · "}
-            <bdi className="said">{`${client.name} ${client.version}`}</bdi>
+            <bdi className="said">{clientName(client)}</bdi>
           </>
         )}
         {host !== null && (

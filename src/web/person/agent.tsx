@@ -1,4 +1,4 @@
-/** One agent: its key, tasks, activity and inbox. */
+/** One agent: its key, tasks, inbox, activity and setup. */
 
 import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
@@ -13,16 +13,19 @@ import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useIsMounted } from "../ui/use-is-mounted.ts";
 import { ActivityLog } from "./activity.tsx";
+import { AgentSetup } from "./agent-setup.tsx";
 import { Counts, useLastUse } from "./agents.tsx";
 import { Inbox } from "./inbox.tsx";
 import { NewAgent } from "./new-agent.tsx";
 import { go, useRoute } from "./route.ts";
 import { useKey, useSession } from "./use-store.ts";
+import { clientName } from "./words.ts";
 
 const PARTS = [
   ["", "Overview"],
   ["inbox", "Inbox"],
   ["activity", "Activity"],
+  ["setup", "Setup"],
 ] as const;
 
 export function AgentView({ id }: { id: string }) {
@@ -74,7 +77,7 @@ function Agent({ agent }: { agent: Key }) {
             href={`#/agents/${agent.id}${name && `/${name}`}`}
             aria-current={name === shown ? "page" : undefined}
             className={classes(
-              "touch -mb-px inline-flex items-center border-b-2 px-3 font-medium -outline-offset-2",
+              "touch -mb-px inline-flex items-center justify-center border-b-2 px-2 font-medium min-[22rem]:px-3 -outline-offset-2",
               name === shown
                 ? "border-accent text-ink"
                 : "border-transparent text-soft hover:text-ink",
@@ -91,7 +94,8 @@ function Agent({ agent }: { agent: Key }) {
 
 function partOf(part: string, agent: Key): ReactNode {
   if (part === "inbox") return <Inbox id={agent.id} />;
-  return part === "activity" ? <ActivityLog id={agent.id} /> : <Overview agent={agent} />;
+  if (part === "activity") return <ActivityLog id={agent.id} />;
+  return part === "setup" ? <AgentSetup agent={agent} /> : <Overview agent={agent} />;
 }
 
 function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
@@ -165,14 +169,7 @@ function Overview({ agent }: { agent: Key }) {
             ],
             ["Created", <Ago key="c" at={agent.created_at} />],
             ["Last used", last_used_at === null ? "Never" : <Ago key="u" at={last_used_at} />],
-            [
-              "Last client",
-              last_client ? (
-                <bdi key="l">{`${last_client.name} ${last_client.version}`}</bdi>
-              ) : (
-                "None"
-              ),
-            ],
+            ["Last client", last_client ? <bdi key="l">{clientName(last_client)}</bdi> : "None"],
             ["Last host", last_host === null ? "None" : <bdi key="h">{last_host}</bdi>],
           ]}
         />

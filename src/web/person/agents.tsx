@@ -3,17 +3,18 @@
 import { Bot, CloudOff, Plus } from "lucide-react";
 import { useEffect } from "react";
 import { every } from "../clock.ts";
-import type { Key } from "../state/api.ts";
+import { here, type Key } from "../state/api.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { ButtonLink } from "../ui/button.tsx";
 import { Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
 import { useSession, useStore } from "./use-store.ts";
+import { clientName } from "./words.ts";
 
 /** Seconds between refreshes of `last_used_at`. */
 const EVERY = 60;
 
-/** Polls `last_used_at` while it is shown: it has no event (docs/interface.md 7.3.4). */
-export function useLastUse(): void {
+/** Polls `last_used_at` while it is shown: it has no event (docs/interface.md 7.3.4). `seconds` between two. */
+export function useLastUse(seconds = EVERY): void {
   const { api, store } = useSession();
   const live = useStore((one) => one.link() === "live");
   useEffect(() => {
@@ -26,8 +27,8 @@ export function useLastUse(): void {
     };
     if (!live) return;
     void refresh();
-    return every(EVERY, () => void refresh());
-  }, [api, store, live]);
+    return every(seconds, () => void refresh());
+  }, [api, store, live, seconds]);
 }
 
 /** Loads the unread counts after each connect: events that were missed carried changes of them. */
@@ -89,7 +90,24 @@ export function AgentsView() {
       ) : (
         <Skeleton label="Loading agents" />
       )}
+      <p className="mt-6 text-faint text-sm">
+        To write an agent of your own, see <DocsLink />.
+      </p>
     </>
+  );
+}
+
+/** Link to the documentation of the REST interface. */
+export function DocsLink() {
+  return (
+    <a
+      href={here("docs")}
+      target="_blank"
+      rel="noreferrer"
+      className="font-medium text-accent underline underline-offset-2"
+    >
+      the HTTP interface
+    </a>
   );
 }
 
@@ -119,7 +137,7 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
   if (last_used_at === null && !last_client && !last_host) return "Never used";
   return (
     <>
-      {last_client && <bdi>{`${last_client.name} ${last_client.version}`}</bdi>}
+      {last_client && <bdi>{clientName(last_client)}</bdi>}
       {last_client && last_host && " on "}
       {last_host && <bdi>{last_host}</bdi>}
       {last_used_at !== null && (

@@ -84,8 +84,9 @@ const BANNER_ACTION =
 /** Reminds of a new key while another view is open. */
 function NewSecretBanner() {
   const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
-  const { section, id } = useRoute();
-  const away = new_secret !== null && !(section === "agents" && id === "new");
+  const { section, id, part } = useRoute();
+  const at = `agents/${new_secret?.id}/setup`;
+  const away = new_secret !== null && `${section}/${id}/${part}` !== at;
   return (
     <div role="status">
       {away && (
@@ -94,7 +95,7 @@ function NewSecretBanner() {
           <p className="said min-w-0 flex-1 font-medium text-sm">
             The key for <bdi>{new_secret.label}</bdi> is shown only once.
           </p>
-          <a href="#/agents/new" className={BANNER_ACTION}>
+          <a href={`#/${at}`} className={BANNER_ACTION}>
             Show key
           </a>
         </div>

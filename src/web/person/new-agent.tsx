@@ -1,108 +1,123 @@
-/** Adds an agent: its name, then its key, shown once, with setup instructions. */
+/** Adds an agent: it connects and the person approves it, or the person makes a key for it. */
 
-import { type FormEvent, useState, useSyncExternalStore } from "react";
-import {
-  forgetNewKeySecret,
-  makeKey,
-  type NewKeySecret,
-  newKeySecret,
-  onNewKeySecret,
-} from "../state/new-key-secrets.ts";
+import { type FormEvent, useEffect, useState } from "react";
+import type { Key } from "../state/api.ts";
+import { makeKey } from "../state/new-key-secrets.ts";
 import { Button, ButtonLink } from "../ui/button.tsx";
-import { SelectField, TextField } from "../ui/field.tsx";
+import { TextField } from "../ui/field.tsx";
 import { FormProblem, Heading } from "../ui/parts.tsx";
-import { Secret, Snippet } from "../ui/secret.tsx";
 import { useAction } from "../ui/use-action.ts";
-import { publicUrl, SET_UPS } from "./set-up.ts";
-import { useSession } from "./use-store.ts";
+import { useIsMounted } from "../ui/use-is-mounted.ts";
+import { baseAddress, offersOAuth } from "./base-address.ts";
+import { Connection, Instructions, Waiting } from "./connect.tsx";
+import { go } from "./route.ts";
+import { useSession, useStore } from "./use-store.ts";
 
 export function NewAgent() {
-  const made = useSyncExternalStore(onNewKeySecret, newKeySecret);
-  return made ? <Made {...made} /> : <Form />;
-}
-
-function Form() {
-  const { api, store } = useSession();
-  const { busy, fault, run } = useAction();
-  const [label, setLabel] = useState("");
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void run(() =>
-      makeKey(async () => {
-        const { key, secret } = await api.keys.create.mutate({ label });
-        store.put("keys", key);
-        return { id: key.id, label: key.label, secret };
-      }),
-    );
-  };
+  const base = baseAddress();
   return (
     <>
       <Heading>New agent</Heading>
-      <form onSubmit={submit} className="card space-y-5 p-5 sm:p-6">
-        <TextField
-          label="Name"
-          name="label"
-          required
-          autoFocus
-          value={label}
-          onChange={({ target }) => setLabel(target.value)}
-          hint="For example: Claude on my laptop."
-          error={fault?.fields.label}
-        />
-        <FormProblem fault={fault} />
-        <div className="flex flex-wrap gap-3">
-          <Button type="submit" variant="primary" busy={busy}>
-            Create agent
-          </Button>
-          <ButtonLink href="#/agents">Cancel</ButtonLink>
+      {offersOAuth(base) ? (
+        <div className="space-y-4">
+          <WithoutKey base={base} />
+          <section className="card p-5 sm:p-6">
+            <h2 className="font-semibold text-base">Or make a key</h2>
+            <p className="mt-1 mb-4 text-soft">
+              For scripts, and for clients that can't open a browser.
+            </p>
+            <KeyForm />
+          </section>
         </div>
-      </form>
+      ) : (
+        <div className="card p-5 sm:p-6">
+          <KeyForm first />
+        </div>
+      )}
     </>
   );
 }
 
-function Made({ id, label, secret }: NewKeySecret) {
-  const [client, setClient] = useState(SET_UPS[0]!.client);
-  const { where, text } = SET_UPS.find((one) => one.client === client)!;
+/** `first`: nothing stands above it, so its field takes the focus. */
+function KeyForm({ first }: { first?: boolean }) {
+  const { api, store } = useSession();
+  const { busy, fault, run } = useAction();
+  const [label, setLabel] = useState("");
+  const isMounted = useIsMounted();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      const { id } = await makeKey(async () => {
+        const { key, secret } = await api.keys.create.mutate({ label });
+        store.put("keys", key);
+        return { id: key.id, label: key.label, secret };
+      });
+      // Stay if the person has navigated elsewhere in the meantime.
+      if (isMounted.current) go(`agents/${id}/setup`, { replace: true });
+    });
+  };
   return (
-    <>
-      <Heading>
-        Key for <bdi dir="auto">{label}</bdi>
-      </Heading>
-      <div className="card space-y-7 p-5 sm:p-6">
-        <section>
-          <h2 className="font-semibold text-base">Copy the key now</h2>
-          <p className="mt-1 mb-3 text-soft">
-            It's shown only once. Anyone who has it can act as this agent.
-          </p>
-          <Secret text={secret} name="key" />
-        </section>
-        <section>
-          <h2 className="mb-3 font-semibold text-base">Connect the agent</h2>
-          <div className="space-y-4">
-            <SelectField
-              label="Client"
-              value={client}
-              onChange={({ target }) => setClient(target.value)}
-              options={SET_UPS.map((one) => [one.client, one.client] as const)}
-            />
-            <div>
-              <p className="mb-1.5 text-faint text-sm">{where}</p>
-              <Snippet name={`${client} setup`} text={text(`${publicUrl()}/mcp`, secret)} />
-            </div>
-          </div>
-        </section>
-        <ButtonLink
-          variant="primary"
-          href={`#/agents/${id}`}
-          onClick={({ ctrlKey, metaKey, shiftKey }) => {
-            // A click that opens a new tab leaves this one as it is.
-            if (!ctrlKey && !metaKey && !shiftKey) forgetNewKeySecret(id);
-          }}
-        >
-          Done
-        </ButtonLink>
+    <form onSubmit={submit} className="space-y-5">
+      <TextField
+        label="Name"
+        name="label"
+        required
+        autoFocus={first}
+        value={label}
+        onChange={({ target }) => setLabel(target.value)}
+        hint="For example: Claude on my laptop."
+        error={fault?.fields.label}
+      />
+      <FormProblem fault={fault} />
+      <div className="flex flex-wrap gap-3">
+        <Button type="submit" variant={first ? "primary" : "plain"} busy={busy}>
+          Create agent
+        </Button>
+        {first && <ButtonLink href="#/agents">Cancel</ButtonLink>}
       </div>
-    </>
+    </form>
   );
+}
+
+function WithoutKey({ base }: { base: string }) {
+  const agent = useArrival();
+  return (
+    <section className="card space-y-5 p-5 sm:p-6">
+      <div>
+        <h2 className="font-semibold text-base">Connect and approve</h2>
+        <p className="mt-1 text-soft">
+          There's no key to copy: the client opens this page in your browser, and you approve it.
+        </p>
+      </div>
+      <Instructions stepsOf={({ withoutKey }) => withoutKey(base)} />
+      {agent ? (
+        <>
+          <Connection agent={agent} />
+          <ButtonLink variant="primary" href={`#/agents/${agent.id}`}>
+            Done
+          </ButtonLink>
+        </>
+      ) : (
+        <div role="status">
+          <Waiting>Waiting for your approval…</Waiting>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The agent that has joined since the view opened: a new one, or an older one with another client. */
+function useArrival(): Key | undefined {
+  const keys = useStore((store) => store.keys());
+  const loaded = useStore((store) => store.loads() > 0);
+  const [before, setBefore] = useState<ReadonlyMap<string, Key> | null>(null);
+  useEffect(() => {
+    if (loaded) setBefore((known) => known ?? new Map(keys.map((key) => [key.id, key])));
+  }, [loaded, keys]);
+  if (!before) return undefined;
+  const isAnother = ({ id, last_client: now }: Key) => {
+    const was = before.get(id)?.last_client;
+    return now?.name !== was?.name || now?.version !== was?.version;
+  };
+  return keys.find((key) => !before.has(key.id)) ?? keys.find(isAnother);
 }

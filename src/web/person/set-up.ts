@@ -1,51 +1,153 @@
-/** Setup instructions for each MCP client. */
+/** Setup instructions for each MCP client, as docs/clients.md has them. */
+
+export interface Step {
+  /** What to do, in a sentence. */
+  readonly text: string;
+  /** What to run, or to add to a file. */
+  readonly code?: string;
+}
 
 export interface SetUp {
   readonly client: string;
-  /** Where the text belongs. */
-  readonly where: string;
-  readonly text: (mcp_url: string, key: string) => string;
+  /**
+   * Steps that give the client the key, in files of the user and not of a project, which is often
+   * committed; `base` is the base address.
+   */
+  readonly withKey: (base: string, key: string) => readonly Step[];
+  /** Steps that need no key: the client opens a browser, and the person approves it there. */
+  readonly withoutKey: (base: string) => readonly Step[];
 }
 
+/** Stands where the key belongs, once it is no longer shown. */
+export const KEY_PLACEHOLDER = "YOUR_KEY";
+
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
+
+const VS_CODE_WHERE = "Run the command MCP: Open User Configuration, and add:";
 
 export const SET_UPS: readonly SetUp[] = [
   {
     client: "Claude Code",
-    where: "Run in a terminal",
-    text: (url, key) =>
-      `claude mcp add --scope user --transport http relay ${url} --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)"`,
+    withKey: (base, key) => [
+      {
+        text: "Run in a terminal:",
+        code: `claude mcp add --scope user --transport http relay ${base}/mcp --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)"`,
+      },
+      { text: "Start Claude Code. A session that is already open needs a restart." },
+    ],
+    withoutKey: (base) => [
+      {
+        text: "Run in a terminal:",
+        code: `claude mcp add --scope user --transport http relay ${base}/mcp\nclaude mcp login relay`,
+      },
+      { text: "Your browser opens: approve it there. Then start Claude Code." },
+    ],
   },
   {
     client: "Codex",
-    where: "Add to ~/.codex/config.toml",
-    text: (url, key) =>
-      `[mcp_servers.relay]\nurl = "${url}"\nhttp_headers = { Authorization = "Bearer ${key}" }`,
-  },
-  {
-    client: "Cursor",
-    where: "Add to ~/.cursor/mcp.json",
-    text: (url, key) =>
-      json({ mcpServers: { relay: { url, headers: { Authorization: `Bearer ${key}` } } } }),
-  },
-  {
-    client: "VS Code",
-    where: "Add to .vscode/mcp.json",
-    text: (url, key) =>
-      json({
-        servers: { relay: { type: "http", url, headers: { Authorization: `Bearer ${key}` } } },
-      }),
+    withKey: (base, key) => [
+      {
+        text: "Run in a terminal:",
+        code: `export RELAY_KEY=${key}\ncodex mcp add relay --url ${base}/mcp --bearer-token-env-var RELAY_KEY`,
+      },
+      {
+        text: "Codex reads the key from RELAY_KEY each time it starts: add the first line to ~/.zshrc or ~/.bashrc too.",
+      },
+    ],
+    withoutKey: (base) => [
+      { text: "Run in a terminal:", code: `codex mcp add relay --url ${base}/mcp` },
+      { text: "Your browser opens: approve it there. Then start Codex." },
+    ],
   },
   {
     client: "Gemini CLI",
-    where: "Run in a terminal",
-    text: (url, key) =>
-      `gemini mcp add --scope user --transport http --header "Authorization: Bearer ${key}" relay ${url}`,
+    withKey: (base, key) => [
+      {
+        text: "Run in a terminal:",
+        code: `gemini mcp add --scope user --transport http --header "Authorization: Bearer ${key}" --header "X-Agent-Host: $(hostname)" relay ${base}/mcp`,
+      },
+      { text: "Start Gemini CLI in a folder that you trust: it connects in no other." },
+    ],
+    withoutKey: (base) => [
+      {
+        text: "Run in a terminal:",
+        code: `gemini mcp add --scope user --transport http relay ${base}/mcp`,
+      },
+      { text: "Start Gemini CLI in a folder that you trust, and run:", code: "/mcp auth relay" },
+      { text: "Your browser opens: approve it there." },
+    ],
+  },
+  {
+    client: "Cursor",
+    withKey: (base, key) => [
+      {
+        text: "Add to ~/.cursor/mcp.json:",
+        code: json({
+          mcpServers: {
+            relay: { url: `${base}/mcp`, headers: { Authorization: `Bearer ${key}` } },
+          },
+        }),
+      },
+      { text: "In Cursor's settings, under MCP, turn on relay." },
+    ],
+    withoutKey: (base) => [
+      {
+        text: "Add to ~/.cursor/mcp.json:",
+        code: json({ mcpServers: { relay: { url: `${base}/mcp` } } }),
+      },
+      { text: "In Cursor's settings, under MCP, connect relay, and approve it in your browser." },
+    ],
+  },
+  {
+    client: "VS Code",
+    withKey: (base) => [
+      {
+        text: VS_CODE_WHERE,
+        code: json({
+          inputs: [
+            { type: "promptString", id: "relay-key", description: "Relay key", password: true },
+          ],
+          servers: {
+            relay: {
+              type: "http",
+              url: `${base}/mcp`,
+              // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code fills it in.
+              headers: { Authorization: "Bearer ${input:relay-key}" },
+            },
+          },
+        }),
+      },
+      { text: "VS Code asks for the key when it starts the server: paste it there." },
+    ],
+    withoutKey: (base) => [
+      {
+        text: VS_CODE_WHERE,
+        code: json({ servers: { relay: { type: "http", url: `${base}/mcp` } } }),
+      },
+      { text: "Start the server there, and approve it in your browser." },
+    ],
+  },
+  {
+    client: "Other / curl",
+    withKey: (base, key) => [
+      {
+        text: "A program asks a question and waits for your answer:",
+        code: `curl -s '${base}/v1/questions?wait=50' -H "Authorization: Bearer ${key}" -H "X-Agent-Host: $(hostname)" -H 'Content-Type: application/json' -d '{"prompt":"Can you see this question?"}'`,
+      },
+      {
+        text: "An MCP client needs this address (streamable HTTP) and the header:",
+        code: `${base}/mcp\nAuthorization: Bearer ${key}`,
+      },
+    ],
+    withoutKey: (base) => [
+      {
+        text: "Give the client this address (streamable HTTP). It opens your browser: approve it there.",
+        code: `${base}/mcp`,
+      },
+    ],
   },
 ];
 
-/** Base address for agents: `PUBLIC_URL` if configured, otherwise the address of this page. */
-export function publicUrl(): string {
-  const configured = document.querySelector<HTMLMetaElement>('meta[name="relay-url"]')?.content;
-  return configured ?? new URL(".", document.baseURI).href.replace(/\/$/, "");
-}
+/** What to say to an agent so that it asks its first question. */
+export const FIRST_QUESTION =
+  "Ask me through Relay whether I can see this question, and wait for my answer.";

@@ -1,6 +1,6 @@
-/** Display names of statuses and priorities. */
+/** Display names of statuses, priorities and clients. */
 
-import type { Priority, Status } from "../state/api.ts";
+import type { Key, Priority, Status } from "../state/api.ts";
 
 export const STATUS_NAMES: Readonly<Record<Status, string>> = {
   in_progress: "In progress",
@@ -15,3 +15,14 @@ export const PRIORITY_NAMES: Readonly<Record<Priority, string>> = {
   medium: "Medium",
   low: "Low",
 };
+
+/** Names that clients give in `clientInfo`, where a person knows the client by another one. */
+const CLIENT_NAMES: Readonly<Record<string, string>> = {
+  "claude-code": "Claude Code",
+  "codex-mcp-client": "Codex",
+  "gemini-cli-mcp-client": "Gemini CLI",
+};
+
+/** Name and version of a client, such as `Claude Code 2.1.197`. */
+export const clientName = ({ name, version }: NonNullable<Key["last_client"]>): string =>
+  `${CLIENT_NAMES[name] ?? name} ${version}`.trim();

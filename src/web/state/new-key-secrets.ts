@@ -1,4 +1,12 @@
-/** Secrets of new keys, until the person confirms that they are saved: each is shown only once. */
+/**
+ * Secrets of new keys, until the person confirms that they are saved: each is shown only once. A secret
+ * survives a reload of its tab for a day. Half of it is in the tab's session storage and half in the
+ * browser's local storage, so that confirming it in any tab, or signing out, ends it in every copy of the
+ * tab, those that the browser restores later too.
+ */
+
+import { now } from "../clock.ts";
+import type { Store } from "./store.ts";
 
 export interface NewKeySecret {
   readonly id: string;
@@ -6,13 +14,35 @@ export interface NewKeySecret {
   readonly secret: string;
 }
 
+/** In session storage: the keys of this tab, each with one half of its secret. */
+const IN_TAB = "relay.new-keys";
+/** In local storage: the other half, by the id of the key. */
+const SHARED = "relay.new-key.";
+/** Seconds that a secret is kept. */
+const KEPT = 86_400;
+
+interface TabPart {
+  readonly id: string;
+  readonly label: string;
+  readonly half: readonly number[];
+}
+interface SharedPart {
+  readonly half: readonly number[];
+  /** Epoch seconds. */
+  readonly until: number;
+}
+
 const listeners = new Set<() => void>();
-/** Shown one after the other. */
-let secrets: readonly NewKeySecret[] = [];
+let secrets: readonly NewKeySecret[] = restore();
 /** Requests for keys in flight. */
 let under_way = 0;
 
+/** The first one that the person has not confirmed. */
 export const newKeySecret = (): NewKeySecret | null => secrets[0] ?? null;
+
+/** The secret of this key, while it is known. */
+export const newKeySecretOf = (id: string): string | null =>
+  secrets.find((one) => one.id === id)?.secret ?? null;
 
 export function onNewKeySecret(listener: () => void): () => void {
   listeners.add(listener);
@@ -25,11 +55,13 @@ function set(next: readonly NewKeySecret[]): void {
 }
 
 /** Runs a request for a key and keeps its secret, wherever the person navigates meanwhile. */
-export async function makeKey(work: () => Promise<NewKeySecret>): Promise<void> {
+export async function makeKey(work: () => Promise<NewKeySecret>): Promise<NewKeySecret> {
   under_way++;
   try {
     const made = await work();
-    set([...secrets, made]);
+    keep(made);
+    set([...secrets.filter(({ id }) => id !== made.id), made]);
+    return made;
   } finally {
     under_way--;
   }
@@ -38,10 +70,68 @@ export async function makeKey(work: () => Promise<NewKeySecret>): Promise<void> 
 /** Drops the secret of this key; without an id (sign-out), all of them and those in flight. */
 export function forgetNewKeySecret(id?: string): void {
   if (id === undefined) under_way = 0;
-  if (secrets.length > 0) set(id === undefined ? [] : secrets.filter((one) => one.id !== id));
+  const gone = secrets.filter((one) => id === undefined || one.id === id);
+  if (gone.length === 0) return;
+  for (const one of gone) localStorage.removeItem(SHARED + one.id);
+  const ids = new Set(gone.map((one) => one.id));
+  saveTab(tabParts().filter((one) => !ids.has(one.id)));
+  set(secrets.filter((one) => !ids.has(one.id)));
 }
 
-// A reload would lose the secret, so the browser asks first.
+/** Drops secrets of keys that were deleted, once the keys are loaded. */
+export function forgetObsoleteSecrets({ all, loads }: Store): void {
+  if (secrets.length === 0 || loads() === 0) return;
+  for (const { id } of secrets) if (!all.keys.has(id)) forgetNewKeySecret(id);
+}
+
+/** Stores both halves; where storage is full, a reload loses the secret. */
+function keep({ id, label, secret }: NewKeySecret): void {
+  const pad = crypto.getRandomValues(new Uint8Array(secret.length));
+  const rest = [...pad].map((byte, i) => byte ^ secret.charCodeAt(i));
+  try {
+    saveTab([...tabParts().filter((one) => one.id !== id), { id, label, half: [...pad] }]);
+    const shared: SharedPart = { half: rest, until: now() + KEPT };
+    localStorage.setItem(SHARED + id, JSON.stringify(shared));
+  } catch {
+    // It stays on the page until then.
+  }
+}
+
+function tabParts(): readonly TabPart[] {
+  return JSON.parse(sessionStorage.getItem(IN_TAB) ?? "[]");
+}
+
+function saveTab(parts: readonly TabPart[]): void {
+  if (parts.length === 0) sessionStorage.removeItem(IN_TAB);
+  else sessionStorage.setItem(IN_TAB, JSON.stringify(parts));
+}
+
+/** The secrets of which both halves are there, after a reload. Halves that are too old are removed. */
+function restore(): readonly NewKeySecret[] {
+  for (const name of Object.keys(localStorage)) {
+    if (name.startsWith(SHARED) && !(sharedPart(name).until > now())) localStorage.removeItem(name);
+  }
+  const found = tabParts().flatMap(({ id, label, half }) => {
+    if (localStorage.getItem(SHARED + id) === null) return [];
+    const rest = sharedPart(SHARED + id).half;
+    const secret = String.fromCharCode(...half.map((byte, i) => byte ^ rest[i]!));
+    return [{ id, label, secret }];
+  });
+  const ids = new Set(found.map(({ id }) => id));
+  saveTab(tabParts().filter(({ id }) => ids.has(id)));
+  return found;
+}
+
+function sharedPart(name: string): SharedPart {
+  return JSON.parse(localStorage.getItem(name)!);
+}
+
+// Confirmed in another tab.
+window.addEventListener("storage", ({ key, newValue }) => {
+  if (key?.startsWith(SHARED) && newValue === null) forgetNewKeySecret(key.slice(SHARED.length));
+});
+
+// The response to a request for a key brings a secret that no reload could show.
 window.addEventListener("beforeunload", (event) => {
-  if (secrets.length > 0 || under_way > 0) event.preventDefault();
+  if (under_way > 0) event.preventDefault();
 });

@@ -4,7 +4,7 @@ import { randomText } from "../../client/idempotency.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
-import { forgetNewKeySecret } from "./new-key-secrets.ts";
+import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
 import { createPace } from "./pace.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
@@ -85,9 +85,9 @@ function createKnownStore(): Store {
     localStorage.setItem(ACCOUNT, account.id);
     keepDraftsOf(account.id);
   });
-  store.subscribe(() => forgetObsoleteDrafts(store));
-  store.onChange((kind, id) => {
-    if (kind === "keys" && !store.all.keys.has(id)) forgetNewKeySecret(id);
+  store.subscribe(() => {
+    forgetObsoleteDrafts(store);
+    forgetObsoleteSecrets(store);
   });
   return store;
 }

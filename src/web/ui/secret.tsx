@@ -46,14 +46,25 @@ function select({ current }: RefObject<HTMLElement | null>): void {
   if (current) getSelection()?.selectAllChildren(current);
 }
 
-/** Text to copy; `name` says what it is. */
-export function Snippet({ text, name }: { text: string; name: string }) {
+interface SnippetProps {
+  readonly text: string;
+  /** Says what it is. */
+  readonly name: string;
+  /** A sentence, not code. */
+  readonly prose?: boolean;
+}
+
+/** Text to copy. */
+export function Snippet({ text, name, prose }: SnippetProps) {
   const shown = useRef<HTMLPreElement>(null);
   return (
     <div className="flex items-start gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
       <pre
         ref={shown}
-        className="min-w-0 flex-1 whitespace-pre-wrap break-all py-2.5 font-mono text-[0.8125rem] leading-6"
+        className={classes(
+          "min-w-0 flex-1 whitespace-pre-wrap py-2.5 leading-6",
+          prose ? "font-sans" : "wrap-anywhere font-mono text-[0.8125rem]",
+        )}
       >
         {text}
       </pre>

@@ -1,0 +1,33 @@
+/** The page's setup instructions and docs/clients.md have the same lines. */
+
+import { expect, test } from "bun:test";
+import { SET_UPS } from "../../src/web/person/set-up.ts";
+import { ADDRESS, codeIn, readText, sectionOf } from "../support/documents.ts";
+
+const clients = await readText("docs/clients.md");
+
+/** What stands for the key in the document, where it is not the variable of the shell. */
+const KEYS: Readonly<Record<string, readonly string[]>> = {
+  Codex: ["mck_..."],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor fills it in.
+  Cursor: ["${env:RELAY_KEY}"],
+  "Other / curl": ["$RELAY_KEY", "mck_..."],
+};
+
+const blocksOf = (section: string) =>
+  ["sh", "json", "text"].flatMap((language) => codeIn(section, language)).join("\n");
+
+for (const { client, withKey } of SET_UPS) {
+  test(`the page and docs/clients.md have the same lines for ${client}`, () => {
+    const blocks = blocksOf(sectionOf(clients, client.replace("Other / curl", "Other clients")));
+    const keys = KEYS[client] ?? ["$RELAY_KEY"];
+    const [first = []] = keys.map((key) => withKey(ADDRESS, key));
+    const codes = first.flatMap(({ code }, i) =>
+      code === undefined ? [] : [keys.map((key) => withKey(ADDRESS, key)[i]!.code!)],
+    );
+    expect(codes.length).toBeGreaterThan(0);
+    for (const spellings of codes) {
+      expect(spellings.filter((code) => blocks.includes(`${code}\n`))).not.toEqual([]);
+    }
+  });
+}

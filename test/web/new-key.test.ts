@@ -1,0 +1,155 @@
+/** The key of a new agent: shown until the person confirms it, and kept nowhere after that. */
+
+import { expect } from "bun:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { client, createPerson } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, go, openPage, openProfile, untilLive } from "./browser.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+const shown = (page: Page) => page.getByRole("heading", { name: "Copy the key now" });
+
+/** Creates an agent in the page; gives its key. */
+async function createInPage(page: Page): Promise<string> {
+  await page.goto(`${app.url}/#/agents/new`);
+  await page.getByLabel("Name").fill("Laptop");
+  await page.getByLabel("Name").press("Enter");
+  await shown(page).waitFor();
+  const secret = (await page.locator("code").first().textContent())!;
+  expect(secret).toMatch(/^mck_[\w-]{43}$/);
+  return secret;
+}
+
+/** Everything that the page has stored, in this tab and in the browser. */
+const stored = (page: Page) =>
+  page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+
+/** A tab with the session storage of another one, as the browser's own command makes it. */
+async function duplicate(context: BrowserContext, tab: Page): Promise<Page> {
+  const kept = await tab.evaluate(() => ({ ...sessionStorage }));
+  const copy = await context.newPage();
+  await copy.goto(`${app.url}/health`);
+  await copy.evaluate((items) => {
+    for (const [name, value] of Object.entries(items)) sessionStorage.setItem(name, value);
+  }, kept);
+  return copy;
+}
+
+webTest("a new key survives a reload until the person chooses Done", async () => {
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { as: person });
+  const secret = await createInPage(page);
+  await page.getByRole("button", { name: "Show QR code" }).click();
+  // A QR code of this length has 29 modules per side, plus a quiet zone of 2 on each side.
+  const code = page.getByRole("img", { name: "QR code for key" });
+  expect(await code.getAttribute("viewBox")).toBe("0 0 33 33");
+  await page.reload();
+  await page.getByText(secret, { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Account" }).click();
+  await page.getByText("The key for Laptop is shown only once").waitFor();
+  await page.goBack();
+  await page.getByText(secret, { exact: true }).waitFor();
+  expect((await client(app.url, secret)("GET /v1/tasks")).status).toBe(200);
+  // Neither half of what is stored has it.
+  expect(await stored(page)).not.toContain(secret.slice(4));
+  expect(page.url()).not.toContain("mck_");
+  await page.getByRole("link", { name: "Done" }).click();
+  await page.getByRole("link", { name: "View tasks" }).waitFor();
+  expect(await page.content()).not.toContain(secret);
+  expect(await stored(page)).not.toContain("relay.new-key");
+  await page.reload();
+  await untilLive(page);
+  expect(await page.getByText("is shown only once").count()).toBe(0);
+});
+
+webTest("Done ends the key in every tab, and in a copy of the tab that opens later", async () => {
+  const person = await createPerson(app.url);
+  const context = await openProfile(app.url, { as: person });
+  const page = await context.newPage();
+  const secret = await createInPage(page);
+  const [now, later] = [await duplicate(context, page), await duplicate(context, page)];
+  await now.goto(page.url());
+  await now.getByText(secret, { exact: true }).waitFor();
+  // A new tab of its own has nothing to show.
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await untilLive(other);
+  await other.getByText("Relay doesn't show a key again").waitFor();
+  await page.getByRole("link", { name: "Done" }).click();
+  await shown(now).waitFor({ state: "detached" });
+  await later.goto(`${app.url}/#/agents`);
+  await untilLive(later);
+  expect(await later.getByText("is shown only once").count()).toBe(0);
+  expect(await stored(later)).not.toContain("relay.new-key");
+});
+
+webTest("a key ends with a sign-out, the deletion of its agent, and after a day", async () => {
+  const person = await createPerson(app.url);
+  const context = await openProfile(app.url, { as: person });
+  const page = await context.newPage();
+  await createInPage(page);
+  // A day later.
+  await page.goto(`${app.url}/health`);
+  await page.evaluate(() => {
+    for (const [name, value] of Object.entries(localStorage)) {
+      if (!name.startsWith("relay.new-key.")) continue;
+      const part = JSON.parse(value);
+      localStorage.setItem(name, JSON.stringify({ ...part, until: part.until - 86_400 }));
+    }
+  });
+  await page.goto(`${app.url}/#/agents`);
+  await untilLive(page);
+  expect(await page.getByText("is shown only once").count()).toBe(0);
+  expect(await stored(page)).not.toContain("relay.new-key");
+
+  // Its agent is deleted while the page is closed.
+  await createInPage(page);
+  const [, id] = /agents\/(key_\w+)/.exec(page.url())!;
+  await page.goto(`${app.url}/health`);
+  await person.send(`DELETE /v1/keys/${id}`);
+  await page.goto(`${app.url}/#/agents`);
+  await untilLive(page);
+  await until(async () => !(await stored(page)).includes("relay.new-key"));
+
+  await createInPage(page);
+  const copy = await duplicate(context, page);
+  await go(page, "account");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You need your token").getByText("the new agent's key").waitFor();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Create account" }).waitFor();
+  expect(await stored(page)).toBe("[{},{}]");
+  // The same person again, in a copy of the tab.
+  await copy.goto(app.url);
+  await copy.getByLabel("Account token").fill(person.token);
+  await copy.keyboard.press("Enter");
+  await untilLive(copy);
+  expect(await copy.getByText("is shown only once").count()).toBe(0);
+});
+
+webTest("the browser asks before a reload that would lose a key under way", async () => {
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/agents/new" });
+  const held = Promise.withResolvers<void>();
+  await page.route("**/trpc/keys.create", async (route) => {
+    const response = await route.fetch();
+    await held.promise;
+    await route.fulfill({ response });
+  });
+  await page.getByLabel("Name").fill("Laptop");
+  await page.getByLabel("Name").press("Enter");
+  await page
+    .getByRole("button", { name: "Create agent" })
+    .and(page.locator("[aria-disabled]"))
+    .waitFor();
+  const asked = page.waitForEvent("dialog");
+  await page.evaluate(() => void setTimeout(() => location.reload()));
+  const dialog = await asked;
+  expect(dialog.type()).toBe("beforeunload");
+  await dialog.dismiss();
+  held.resolve();
+  await shown(page).waitFor();
+});

@@ -1,0 +1,161 @@
+/** Connecting an agent: instructions for each client, and word of its first request. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { FIRST_QUESTION, KEY_PLACEHOLDER, SET_UPS } from "../../src/web/person/set-up.ts";
+import { startTestApp } from "../support/app.ts";
+import { ask, createAgent, createPair, createPerson, type Person } from "../support/client.ts";
+import { browserTests, openPage, openProfile, PHONE, press, untilLive } from "./browser.ts";
+import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+/** The texts of the instructions that are shown. */
+const codes = (page: Page) => page.locator("ol pre").allInnerTexts();
+
+const choose = (page: Page, name: string) => page.getByLabel("Client").selectOption(name);
+
+/** What an MCP client sends first. */
+async function initialize(url: string, key: string, host: string) {
+  const params = {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "claude-code", version: "2.1.197" },
+  };
+  const answer = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "x-agent-host": host,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params }),
+  });
+  expect(answer.status).toBe(200);
+  await answer.text();
+}
+
+webTest("each client has its lines, with the key while it is known", async () => {
+  const person = await createPerson(app.url);
+  const context = await openProfile(app.url, { as: person });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const page = await context.newPage();
+  await page.goto(`${app.url}/#/agents/new`);
+  await page.getByLabel("Name").fill("Laptop");
+  await page.getByLabel("Name").press("Enter");
+  await page.getByRole("heading", { name: "Copy the key now" }).waitFor();
+  const secret = (await page.locator("code").first().textContent())!;
+  const expected = (key: string, name: string) =>
+    SET_UPS.find((one) => one.client === name)!
+      .withKey(app.url, key)
+      .flatMap(({ code }) => code ?? []);
+  for (const { client: name } of SET_UPS) {
+    await choose(page, name);
+    expect(await codes(page)).toEqual(expected(secret, name));
+  }
+  await choose(page, "Codex");
+  await page.getByRole("button", { name: "Copy step 1" }).click();
+  await page.getByText("Copied").waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect([copied]).toEqual(expected(secret, "Codex"));
+  await page.getByRole("link", { name: "Done" }).click();
+  // They can be seen again, with a placeholder. The client is the one chosen last.
+  await page.getByRole("link", { name: "Setup" }).click();
+  await page.getByText("Relay doesn't show a key again").waitFor();
+  expect(await codes(page)).toEqual(expected(KEY_PLACEHOLDER, "Codex"));
+  await choose(page, "Other / curl");
+  const docs = page.getByRole("link", { name: "the HTTP interface" });
+  expect(await docs.getAttribute("href")).toBe(`${app.url}/docs`);
+});
+
+webTest("the lines use PUBLIC_URL even if the page has another address", async () => {
+  const behind = await startTestApp({ env: { PUBLIC_URL: "https://relay.example/at" } });
+  const { person, agent } = await createPair(behind.local_url);
+  const at = `#/agents/${agent.key.id}/setup`;
+  const page = await openPage(behind.local_url, { as: person, at });
+  await page.getByText("relay https://relay.example/at/mcp --header").waitFor();
+});
+
+webTest("the page says when the agent connects, and leads to its first question", async () => {
+  const { person, agent } = await createPair(app.url);
+  const at = `#/agents/${agent.key.id}/setup`;
+  const page = await openPage(app.url, { as: person, at, size: PHONE });
+  const status = page.getByRole("main").getByRole("status");
+  await status.getByText("Waiting for its first request…").waitFor();
+  await initialize(app.url, agent.secret, "studio.local");
+  await status.getByText("Connected: Claude Code 2.1.197 on studio.local").waitFor();
+  await page.getByText(FIRST_QUESTION).waitFor();
+  await page.getByRole("button", { name: "Copy first message" }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await expectNoOverflow(page);
+  await ask(agent.send, { prompt: "Can you see this question?" });
+  await page.getByText("It asks you a question.").waitFor();
+  await page.getByRole("link", { name: "Answer" }).click();
+  await press(page.getByRole("button", { name: "Yes" }));
+  await page.getByText("Answered").waitFor();
+});
+
+webTest("a request that names no client and no host is noticed too", async () => {
+  const { person, agent } = await createPair(app.url);
+  const context = await openProfile(app.url, { as: person });
+  const page = await context.newPage();
+  await page.clock.install();
+  await page.goto(`${app.url}/#/agents/${agent.key.id}/setup`);
+  await untilLive(page);
+  await page.getByText("Waiting for its first request…").waitFor();
+  await agent.send("GET /v1/tasks");
+  await page.clock.runFor(3_000);
+  await page.getByRole("status").getByText("Connected", { exact: true }).waitFor();
+});
+
+/** The page of a server that offers OAuth. */
+async function openOffering(person: Person, at: string): Promise<Page> {
+  const context = await openProfile(app.url, { as: person, size: PHONE });
+  await context.route(`${app.url}/`, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace("<title>", '<meta name="relay-oauth"><title>');
+    await route.fulfill({ response, body });
+  });
+  const page = await context.newPage();
+  await page.goto(`${app.url}/${at}`);
+  await untilLive(page);
+  return page;
+}
+
+webTest("where OAuth is offered, lines without a key come first", async () => {
+  const person = await createPerson(app.url);
+  const older = await createAgent(app.url, person, "Older");
+  const page = await openOffering(person, "#/agents/new");
+  for (const { client: name, withoutKey } of SET_UPS) {
+    await choose(page, name);
+    const expected = withoutKey(app.url).flatMap(({ code }) => code ?? []);
+    expect(await codes(page)).toEqual(expected);
+    expect(expected.join()).not.toContain("Bearer");
+  }
+  await page.getByText("Waiting for your approval…").waitFor();
+  await untilSettled(page);
+  expect(await violations(page)).toEqual([]);
+  await expectNoOverflow(page);
+  // Another agent's requests are not it.
+  await older.send("GET /v1/tasks", undefined, { headers: { "x-agent-host": "ci-7" } });
+  const joined = await createAgent(app.url, person, "Claude Code");
+  await page.getByText("Waiting for its first request…").waitFor();
+  await initialize(app.url, joined.secret, "studio.local");
+  await page.getByText("Connected: Claude Code 2.1.197 on studio.local").waitFor();
+  await page.getByRole("link", { name: "Done" }).click();
+  await page.getByRole("heading", { name: "Claude Code" }).waitFor();
+  // Later both ways are there.
+  await page.getByRole("link", { name: "Setup" }).click();
+  expect((await codes(page)).join()).not.toContain(KEY_PLACEHOLDER);
+  await page.getByLabel("Sign-in").selectOption("The agent's key");
+  await choose(page, "Claude Code");
+  expect((await codes(page)).join()).toContain(KEY_PLACEHOLDER);
+  // A key can be made instead.
+  await page.goto(`${app.url}/#/agents/new`);
+  await page.getByLabel("Name").fill("Script");
+  await page.getByRole("button", { name: "Create agent" }).click();
+  await page.getByRole("heading", { name: "Copy the key now" }).waitFor();
+});
