@@ -44,6 +44,8 @@ const OF_ACCOUNT = [
   // Those with a copy of the token tell the devices of the deletion.
   some("pushes", "account_id", sql`token is null`),
   some("idempotency", "account_id"),
+  some("webhook_messages", "account_id"),
+  some("channels", "account_id"),
   // Before the devices, whose removal would take them along: a step stays within its limit.
   some("push_targets", "account_id"),
   some("devices", "account_id"),
@@ -57,7 +59,7 @@ const dropAccount = statement(
     ${sql.join(
       [
         ...["keys", "pushes", "live_activities", "push_records", "idempotency"],
-        ...["push_targets", "devices"],
+        ...["push_targets", "devices", "channels", "webhook_messages"],
       ].map((table) => sql`select 1 from ${sql.raw(table)} where account_id = ${p("owner")}`),
       sql` union all `,
     )})`,

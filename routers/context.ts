@@ -5,6 +5,7 @@ import type { CallContext } from "../src/rpc/context.ts";
 import type { Accounts } from "../src/services/accounts.ts";
 import type { Activity } from "../src/services/activity.ts";
 import type { Attestations } from "../src/services/attestations.ts";
+import type { Channels } from "../src/services/channels.ts";
 import type { Devices } from "../src/services/devices.ts";
 import type { Inbox } from "../src/services/inbox.ts";
 import type { Keys } from "../src/services/keys.ts";
@@ -20,6 +21,7 @@ export interface Services {
   readonly sessions: Sessions;
   readonly pairings: Pairings;
   readonly devices: Devices;
+  readonly channels: Channels;
   readonly keys: Keys;
   readonly tasks: Tasks;
   readonly questions: Questions;

@@ -3,6 +3,7 @@
 import { type Procedures, proceduresOf } from "../src/rpc/trpc-internals.ts";
 import { accounts } from "./accounts.ts";
 import { attest } from "./attest.ts";
+import { channels } from "./channels.ts";
 import type { Context } from "./context.ts";
 import { devices } from "./devices.ts";
 import { agents, inbox, messages } from "./inbox.ts";
@@ -20,6 +21,7 @@ export const appRouter = router({
   sessions,
   pairings,
   devices,
+  channels,
   keys,
   tasks,
   liveActivities,

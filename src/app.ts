@@ -256,6 +256,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     streams,
     jobs: core.jobs,
     sender,
+    webhooks: core.webhooks,
     /** Ends gracefully; a second call waits for the first. */
     stop: (): Promise<void> => (stopping ??= stop()),
   };

@@ -10,6 +10,7 @@ import { createSweeper } from "../db/deletions.ts";
 import { createFaultLog, type ReportFault } from "../db/faults.ts";
 import { pruneIdempotency } from "../db/idempotency.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
+import { expireMessages } from "../db/notify/webhook-queue.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { prunePairings } from "../db/pairings.ts";
@@ -30,11 +31,16 @@ import { createRunner } from "./jobs/runner.ts";
 import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
+import { createHostSlots } from "./notify/host-slots.ts";
 import { connectLanes, createSender } from "./notify/sender.ts";
+import { createAddressCheck } from "./notify/webhooks/address.ts";
+import { createWebhookWorker } from "./notify/webhooks/worker.ts";
+import { createOutbound } from "./outbound/guard.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
 import { createAttestations } from "./services/attestations.ts";
+import { createChannels } from "./services/channels.ts";
 import { createCommit } from "./services/commit.ts";
 import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
@@ -91,10 +97,19 @@ export async function createCore(deps: AppDeps) {
   const waits = createWaiters({ feed, clock });
   const auth = createAuth({ store, clock });
   const sender = createSender({ config, lanes, store, clock, timers, ids, log });
+  const outbound = createOutbound({ private_networks: config.OUTBOUND_PRIVATE ?? [], timers });
+  const slots = createHostSlots();
+  const webhooks = createWebhookWorker({ store, outbound, slots, clock, timers, ids, log });
 
   const service_deps: ServiceDeps = {
     store,
-    commit: createCommit({ store, feed, clock, wakeSender: sender.wake }),
+    commit: createCommit({
+      store,
+      feed,
+      clock,
+      wakeSender: sender.wake,
+      wakeWebhooks: webhooks.committed,
+    }),
     pushPlans: createPushPlans({ lanesFor: sender.lanesFor, clock }),
     wakeSender: sender.wake,
     waits,
@@ -118,6 +133,12 @@ export async function createCore(deps: AppDeps) {
     sessions: createSessions(service_deps),
     pairings: createPairings({ ...service_deps, log }),
     devices: createDevices(service_deps),
+    channels: createChannels({
+      ...service_deps,
+      checkAddress: createAddressCheck({ outbound, timers }),
+      webhooks,
+      tests_per_hour: config.RATE_LIMITS === "on" ? RATES.channel_tests.quota : 0,
+    }),
     tasks,
     questions: createQuestions({ ...service_deps, keys }),
     inbox: createInbox({ ...service_deps, keys, tasks }),
@@ -143,6 +164,7 @@ export async function createCore(deps: AppDeps) {
       prunePairings: (before, limit) => prunePairings(store, before, limit),
       deleteStep: createSweeper(store, clock),
       expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
+      expireMessages: (now, limit) => expireMessages(store, now, limit),
       pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),
       checkVersion: () =>
         assertCompatible(store).catch((error: unknown) => {
@@ -169,6 +191,7 @@ export async function createCore(deps: AppDeps) {
     auth,
     services,
     sender,
+    webhooks,
     activityLog: activity_log,
     keyActivity: key_activity,
     startCode: start_code,
@@ -179,13 +202,14 @@ export async function createCore(deps: AppDeps) {
       store_watch.start();
       runner.start();
       sender.start();
+      webhooks.run();
     },
 
     /** Ends the waits, and resolves when the background work under way is done. */
     async stopWork(): Promise<void> {
       waits.close();
       store_watch.stop();
-      await Promise.all([runner.stop(), key_activity.stop(), sender.stop()]);
+      await Promise.all([runner.stop(), key_activity.stop(), sender.stop(), webhooks.stop()]);
     },
 
     /** Ends what the surfaces need until their last answer: the feed and the store. */

@@ -105,6 +105,12 @@ export const ERRORS = {
     title: "The key has too many tasks",
     help: "The key has as many tasks as it may have. Delete tasks that are no longer needed; finished ones are deleted by themselves after a time.",
   },
+  too_many_channels: {
+    status: 409,
+    trpc: "CONFLICT",
+    title: "The account has too many channels",
+    help: "The account has as many notification channels as it may have. Delete one that is no longer used.",
+  },
   inbox_full: {
     status: 409,
     trpc: "CONFLICT",

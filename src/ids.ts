@@ -4,13 +4,15 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** `docs/interface.md 1.4.1`. */
-type IdPrefix = "acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act";
+type IdPrefix = ("acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act") | ("chn" | "dlv" | "msg");
 
 export interface Ids {
   /** Prefix + UUIDv7 as 32 lowercase hex digits: sorts by creation time. */
   next(prefix: IdPrefix): string;
   /** Prefix + 256 random bits, base64url. */
   secret(prefix: "mca" | "mck" | "sig"): string;
+  /** `whsec_` + 256 random bits in base64, as Standard Webhooks has it. */
+  webhookSecret(): string;
   /** 256 random bits, base64url. */
   challenge(): string;
   /** So many random bytes. */
@@ -43,6 +45,7 @@ export function createIds(clock: Clock): Ids {
       return `${prefix}_${hex(last_ms, 12)}7${hex(counter, 3)}${random.toString("hex")}`;
     },
     secret: (prefix) => `${prefix}_${randomBytes(32).toString("base64url")}`,
+    webhookSecret: () => `whsec_${randomBytes(32).toString("base64")}`,
     challenge: () => randomBytes(32).toString("base64url"),
     random: (bytes) => randomBytes(bytes),
     unique: () => `${process_part}${(++changes).toString(36)}`,

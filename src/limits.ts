@@ -66,6 +66,10 @@ export const LIMITS = {
   /** One more replaces the one with the oldest `updated_at`. */
   devices_per_account: 20,
   device_text: 100,
+  /** Notification channels of an account. */
+  channels_per_account: 20,
+  /** Characters of the name of a time zone. */
+  time_zone: 64,
   /** Hex digits of a push token. */
   push_token: 512,
   tasks_per_key: 10_000,
@@ -232,6 +236,8 @@ export const RATES = {
   /** Claims of pairing codes by one address, and in one process: what a guesser gets. */
   pairings: { quota: 10, window: 60 },
   pairings_process: { quota: 300, window: 60 },
+  /** Tests of one channel: at most so many in any hour. */
+  channel_tests: { quota: 6, window: 3_600 },
 } as const satisfies Record<string, Rate>;
 
 /** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */
@@ -295,6 +301,44 @@ export const PUSH = {
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
+} as const;
+
+/** The numbers of webhooks; seconds unless the name says otherwise (docs/interface.md 19.4). */
+export const WEBHOOK = {
+  /** Messages that wait for one channel. A trigger of migration 0023 has the same number. */
+  queued: 1_000,
+  /** How long a message is retried. The same trigger has it. */
+  message_life: 86_400,
+  /** Attempts of one channel in any minute. */
+  per_minute: 60,
+  /** Back-off after a failed attempt begins with it and doubles, up to `backoff_most`. */
+  backoff: 5,
+  backoff_most: 600,
+  /** The longest `Retry-After` that is obeyed. */
+  hold_most: 3_600,
+  /** How long the test of a channel waits for its outcome. */
+  test_wait: 10,
+  /** How long the creation of a channel waits for a name server. */
+  check_wait: 3,
+  /** Connections to one host for all accounts, per process. */
+  per_host: 4,
+  /** Messages of one account that are under way at once, and of all accounts, per process. */
+  per_account: 8,
+  in_flight: 64,
+  /** Of those, messages of channels whose last attempt failed: hosts that hang leave room. */
+  in_flight_failing: 32,
+  /** Messages that one read offers, and those of one channel among them. */
+  candidates: 400,
+  candidates_per_channel: 4,
+  /** Until another process may send what this one claimed: longer than a request and its settling. */
+  lease: 15,
+  /** Leases that are watched at once. */
+  leases: 1_000,
+  poll_every: 1,
+  /** How long a stop waits for what is under way. */
+  stop_wait: 10,
+  /** Accounts whose events wake the worker at once; those of others wait for the next poll. */
+  known_accounts: 10_000,
 } as const;
 
 /** Running out of file descriptors; seconds (docs/interface.md 11.2.3). */

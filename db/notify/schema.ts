@@ -1,4 +1,7 @@
-/** The tables of notifications: targets, deliveries that wait, and what became of others. */
+/**
+ * The tables of notifications: targets, deliveries that wait, and what became of others; channels,
+ * and the messages of webhooks that wait.
+ */
 
 import { sql } from "drizzle-orm";
 import {
@@ -9,7 +12,9 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { Channel, ChannelError, QuietHours, Sends } from "../../src/model/channel.ts";
 import type { DeliveryRecord, NotificationKind, Purpose } from "../../src/model/notification.ts";
+import type { Task } from "../../src/model/task.ts";
 import { strings, timestamp } from "../schema.ts";
 
 /** A version 4 UUID made by the store, since one statement makes the rows of many devices. */
@@ -114,5 +119,108 @@ export const deliveryRecords = sqliteTable(
     index("push_records_pace").on(t.account_id, t.recipient_id, t.kind, t.about, t.tried_at),
     index("push_records_key").on(t.key_id).where(sql`key_id is not null`),
     index("push_records_old").on(t.done_at),
+  ],
+);
+
+/** Milliseconds of moments, as JSON. */
+const moments = () => text().notNull().default("[]");
+
+/** What must be sent again, so that it is kept as it is (docs/interface.md 19.1.4). Never logged. */
+export interface ChannelSecret {
+  readonly url: string;
+  /** Of a webhook: `whsec_…`. */
+  readonly secret?: string;
+}
+
+/**
+ * Ways to reach a person besides devices (docs/interface.md 19). Triggers of migration 0023 count the
+ * messages of a webhook; {@link webhookMessages} has the rest of what they do.
+ */
+export const channels = sqliteTable(
+  "channels",
+  {
+    id: text().primaryKey(),
+    account_id: text().notNull(),
+    /** The sign-in that the channel belongs to and goes with; null for one of the account itself. */
+    session_id: text(),
+    type: text().$type<Channel["type"]>().notNull(),
+    label: text().notNull(),
+    sends: text({ mode: "json" }).$type<Sends>().notNull(),
+    min_priority: text().$type<Task["priority"]>().notNull(),
+    quiet_hours: text({ mode: "json" }).$type<QuietHours>(),
+    state: text().$type<Channel["state"]>().notNull(),
+    secret: text({ mode: "json" }).$type<ChannelSecret>().notNull(),
+    /** Of an endpoint that may be there once in the whole server; null for other channels. */
+    endpoint_digest: text(),
+    origin: text().notNull(),
+    /** Host name of the URL, which connections are counted by. */
+    host: text().notNull(),
+    hint: text().notNull(),
+    last_sent_at: timestamp(),
+    error_code: text().$type<ChannelError["code"]>(),
+    error_at: timestamp(),
+    /** Failed attempts since the last one that succeeded. */
+    failures: integer().notNull().default(0),
+    /** Events that were never delivered: the queue was full, or their time had run out. */
+    missed: integer().notNull().default(0),
+    created_at: timestamp().notNull(),
+    revision: text("change_id").notNull(),
+    /** When a test first succeeded: nothing but tests is sent to a webhook before. */
+    confirmed_at: timestamp(),
+    /** Tests of the last hour that a client asked for. */
+    tests: moments(),
+    /** Rows of {@link webhookMessages}. */
+    queued: integer().notNull().default(0),
+    /** Attempts of the last minute. */
+    attempts: moments(),
+    /** Nothing is sent until then: the receiver asked for it. */
+    held_until: timestamp(),
+    /** When messages of it were last claimed: the channel that waits longest is next. */
+    claimed_at: timestamp(),
+  },
+  (t) => [
+    index("channels_account").on(t.account_id, t.created_at, t.id),
+    uniqueIndex("channels_endpoint").on(t.endpoint_digest).where(sql`endpoint_digest is not null`),
+    index("channels_busy").on(t.claimed_at).where(sql`queued > 0`),
+    // What the trigger on events looks for.
+    index("channels_webhooks").on(t.account_id).where(sql`type = 'webhook' and state <> 'gone'`),
+  ],
+);
+
+/**
+ * Events that wait for webhooks, one row for each channel: a trigger on `events` writes them with the
+ * event itself, whichever version does. Of the messages about one subject only the oldest, the head,
+ * may be sent; when it goes, a trigger makes the next one the head.
+ * db/notify/webhook-queue.ts has the states of a row.
+ */
+export const webhookMessages = sqliteTable(
+  "webhook_messages",
+  {
+    seq: integer().primaryKey({ autoIncrement: true }),
+    /** `webhook-id`: the same in all attempts. */
+    id: text().notNull(),
+    account_id: text().notNull(),
+    channel_id: text().notNull(),
+    /** Id of the resource that changed. */
+    subject: text().notNull(),
+    /** Name of the event, or `channel.test`. */
+    type: text().notNull(),
+    /** JSON text of the event's data. */
+    data: text().notNull(),
+    created_at: timestamp().notNull(),
+    /** When it may be sent; while it is leased, an estimate of when the lease ends. */
+    due_at: timestamp().notNull(),
+    expires_at: timestamp().notNull(),
+    head: integer().notNull(),
+    attempts: integer().notNull().default(0),
+    /** Who sends it now. */
+    lease: text(),
+  },
+  (t) => [
+    index("webhook_messages_subject").on(t.channel_id, t.subject, t.seq),
+    index("webhook_messages_due").on(t.channel_id, t.due_at).where(sql`head = 1 and lease is null`),
+    index("webhook_messages_expiry").on(t.expires_at),
+    index("webhook_messages_leased").on(t.lease).where(sql`lease is not null`),
+    index("webhook_messages_account").on(t.account_id),
   ],
 );

@@ -1,6 +1,7 @@
-/** What an account does with itself: its settings, devices, keys and live activities. */
+/** What an account does with itself: its settings, devices, channels, keys and live activities. */
 
 import type { Account, AccountPatch } from "../model/account.ts";
+import type { Channel, ChannelInput, ChannelPatch, Delivery } from "../model/channel.ts";
 import type { Device, DeviceInput } from "../model/device.ts";
 import type { Key } from "../model/key.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
@@ -12,6 +13,7 @@ import type {
   Challenge,
   ItemPage,
   NewAccount,
+  NewChannel,
   NewKey,
   PageQuery,
   PairingClaim,
@@ -101,6 +103,31 @@ export const accountRoutes = (send: Send) => ({
     /** Removes a device. Codes: `not_found` (§5.3.3). */
     delete: (device_id: string, given?: CallOptions) =>
       send<void>("DELETE", path`/v1/devices/${device_id}`, {}, given),
+  },
+
+  channels: {
+    /** Newest first (§19.2.1). */
+    list: (given?: CallOptions) =>
+      send<{ readonly channels: readonly Channel[] }>("GET", "/v1/channels", {}, given),
+
+    /**
+     * Creates a channel; a test is sent. Codes: `too_many_channels`; `invalid_fields` with
+     * `fields.url` (docs/interface.md §19.2.2).
+     */
+    create: (body: ChannelInput, given?: CallOptions) =>
+      send<NewChannel>("POST", "/v1/channels", { body }, given),
+
+    /** Changes the fields that the patch names. Codes: `not_found` (§19.2.3). */
+    update: (channel_id: string, body: ChannelPatch, given?: CallOptions) =>
+      send<Channel>("PATCH", path`/v1/channels/${channel_id}`, { body }, given),
+
+    /** Deletes a channel; what waits for it is not sent. Codes: `not_found` (§19.2.4). */
+    delete: (channel_id: string, given?: CallOptions) =>
+      send<void>("DELETE", path`/v1/channels/${channel_id}`, {}, given),
+
+    /** Sends a test and waits for its outcome, 10 seconds at most. Codes: `not_found` (§19.2.5). */
+    test: (channel_id: string, given?: CallOptions) =>
+      send<Delivery>("POST", path`/v1/channels/${channel_id}/test`, { body: {} }, given),
   },
 
   keys: {

@@ -2,6 +2,7 @@
 
 import type { Account } from "../model/account.ts";
 import type { ActivityEntry } from "../model/activity.ts";
+import type { Channel } from "../model/channel.ts";
 import type { Item } from "../model/item.ts";
 import type { Key } from "../model/key.ts";
 import type { Question, QuestionInput } from "../model/question.ts";
@@ -35,6 +36,12 @@ export interface PairingClaim {
   readonly code: string;
   readonly token: string;
   readonly label?: string;
+}
+
+/** `{channel, secret}`: the secret of a webhook is not returned again (§19.2.2). */
+export interface NewChannel {
+  readonly channel: Channel;
+  readonly secret?: string;
 }
 
 /** `challenge` is base64url, `expires_at` epoch seconds (§5.2.6). */

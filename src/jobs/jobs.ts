@@ -28,6 +28,8 @@ interface JobDeps {
   readonly deleteStep: (limit: number) => Promise<boolean>;
   /** Drops up to `limit` deliveries that are expired at `now`; gives their number. */
   readonly expireDeliveries: (now: number, limit: number) => Promise<number>;
+  /** The same of messages that wait for webhooks. */
+  readonly expireMessages: (now: number, limit: number) => Promise<number>;
   readonly pruneDeliveryRecords: (before: number, limit: number) => Promise<number>;
   /** Asks for the end of the process once the store permits newer versions only. */
   readonly checkVersion: () => Promise<void>;
@@ -36,7 +38,8 @@ interface JobDeps {
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
-  const { expireDeliveries, pruneDeliveryRecords, prunePairings, checkVersion } = deps;
+  const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings, checkVersion } =
+    deps;
   return [
     {
       // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
@@ -121,6 +124,13 @@ export function createJobs(deps: JobDeps): Job[] {
       every: 10,
       run: async ({ now, limit }) => ({
         more: (await expireDeliveries(await now(), limit)) === limit,
+      }),
+    },
+    {
+      name: "expire webhook messages",
+      every: 10,
+      run: async ({ now, limit }) => ({
+        more: (await expireMessages(await now(), limit)) === limit,
       }),
     },
     {

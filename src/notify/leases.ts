@@ -7,7 +7,8 @@
 import type { Clock } from "../clock.ts";
 import { PUSH } from "../limits.ts";
 
-export function createLeaseWatch(clock: Clock) {
+/** `seconds`: how long a lease lasts. */
+export function createLeaseWatch(clock: Clock, seconds: number = PUSH.lease) {
   /** When each was seen first, by {@link Clock.elapsed}. */
   let seen = new Map<string, number>();
   return {
@@ -19,7 +20,7 @@ export function createLeaseWatch(clock: Clock) {
     lapsed(present: readonly string[]): string[] {
       const now = clock.elapsed();
       seen = new Map(present.map((lease) => [lease, seen.get(lease) ?? now]));
-      return present.filter((lease) => now - seen.get(lease)! >= PUSH.lease);
+      return present.filter((lease) => now - seen.get(lease)! >= seconds);
     },
   };
 }

@@ -20,6 +20,7 @@ import { describeError, type Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import { type Channel, type Connection, type Delay, grown, type Verdict } from "./channel.ts";
 import { createLeaseWatch } from "./leases.ts";
+import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
 import { drop, forget, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
@@ -131,18 +132,12 @@ export function createDeliveryWorker(options: WorkerOptions) {
     run();
   };
 
-  /** Does it again while the store is away, until a moment of {@link Clock.elapsed} or a stop. */
-  const patiently = async <T>(attempt: () => Promise<T>, until: number): Promise<T> => {
-    for (;;) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (stopping || clock.elapsed() + PUSH.poll_every >= until) throw error;
-        log.warn("pushes wait for the store", describeError(error));
-        await new Promise<void>((next) => clock.after(PUSH.poll_every, next));
-      }
-    }
-  };
+  const patiently = createPatience({
+    clock,
+    log,
+    event: "pushes wait for the store",
+    isStopping: () => stopping,
+  });
 
   /** Ends one round of a claimed row, while its lease lasts: until a moment of `elapsed`. */
   const settle = async (until: number, statements: readonly Statement[]): Promise<void> => {

@@ -70,6 +70,8 @@ export interface OutboundOptions {
   readonly timers: Pick<Clock, "after">;
 }
 
+export type Outbound = ReturnType<typeof createOutbound>;
+
 /** Errors of `connect`: no byte was sent, so the next address may be tried. */
 const NOT_CONNECTED = new Set([
   "ECONNREFUSED",

@@ -39,7 +39,7 @@ function admitKind(caller: Caller | null, kind: Caller["kind"]): Caller {
  */
 export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
   const { type, meta, input: schema, output, resolver } = procedure;
-  const { access = "none", limit, pages, rules } = meta;
+  const { access = "none", limit, pages, rules, takes_time = false } = meta;
   const admit = ADMIT[access];
   const log = createCallLog(meta);
   const answerOf = createOutputCheck(output);
@@ -53,7 +53,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
 
   const work = async (ctx: Ctx, raw: unknown, waits: boolean): Promise<unknown> => {
     const result = resolver({ ctx, input: parse(ctx.caller, raw) });
-    return answerOf(await (waits ? result : ctx.scope.within(result)));
+    return answerOf(await (waits || takes_time ? result : ctx.scope.within(result)));
   };
 
   return async (ctx: Ctx, readInput: ReadInput): Promise<unknown> => {

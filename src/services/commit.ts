@@ -36,9 +36,12 @@ interface CommitOptions {
   readonly clock: Clock;
   /** Pushes were planned. */
   readonly wakeSender: () => void;
+  /** Events were committed, which webhooks may have messages of. */
+  readonly wakeWebhooks: (events: readonly StoredEvent[]) => void;
 }
 
-export function createCommit({ store, feed, clock, wakeSender }: CommitOptions): Commit {
+export function createCommit(options: CommitOptions): Commit {
+  const { store, feed, clock, wakeSender, wakeWebhooks } = options;
   return async ({ statements, events, inbox = null, pushes = [], removals = [] }) => {
     const now = clock.now();
     const rows = events.map(({ event, changed }) => {
@@ -61,6 +64,7 @@ export function createCommit({ store, feed, clock, wakeSender }: CommitOptions):
       if (row) committed.push({ ...event, seq: row[0] as number, data: row[1] as string });
     }
     feed.committed(committed);
+    wakeWebhooks(committed);
     const from = statements.length + inserts.length;
     const planned = results.slice(from, from + pushes.length);
     if (planned.some(({ changes }) => changes > 0)) wakeSender();

@@ -5,7 +5,7 @@ import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import type { AppRouter } from "../../routers/index.ts";
 import { type Client, createClient } from "../../src/client/client.ts";
 import { startTestApp } from "../support/app.ts";
-import { DEVICE } from "../support/client.ts";
+import { DEVICE, WEBHOOK } from "../support/client.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
 
 const app = await startTestApp();
@@ -38,6 +38,14 @@ test("each route has a method, which gives what the route answers", async () => 
   const device_id = `dev_${crypto.randomUUID()}`;
   const device = await person.devices.put(device_id, DEVICE);
   expect(await person.devices.list()).toEqual({ devices: [device] });
+
+  const made = await person.channels.create(WEBHOOK);
+  expect(made.secret).toStartWith("whsec_");
+  const renamed = await person.channels.update(made.channel.id, { label: "CI" });
+  expect(renamed.label).toBe("CI");
+  expect(await person.channels.test(renamed.id)).toMatchObject({ status: "failed" });
+  expect((await person.channels.list()).channels.map(({ label }) => label)).toEqual(["CI"]);
+  await person.channels.delete(renamed.id);
 
   const { key, secret } = await person.keys.create({ label: "agent" });
   const other = await person.keys.create({ label: "other" });
@@ -95,7 +103,7 @@ test("each route has a method, which gives what the route answers", async () => 
   }
 
   const paths = [...sent].map((name) =>
-    name.replace(/(key|tsk|qst|dev|ses)_[\w-]+/, (_, prefix: string) => PARAMETERS[prefix]!),
+    name.replace(/(key|tsk|qst|dev|ses|chn)_[\w-]+/, (_, prefix: string) => PARAMETERS[prefix]!),
   );
   const others = ["GET /health", "GET /v1/events", "GET /v1/openapi.json"];
   expect([...new Set(paths)].sort()).toEqual([...ROUTES.map(nameOf), ...others].sort());
@@ -107,6 +115,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   qst: "{question_id}",
   dev: "{device_id}",
   ses: "{session_id}",
+  chn: "{channel_id}",
 };
 
 test("a parameter of the path cannot lead to another route", async () => {
@@ -139,6 +148,10 @@ interface Types {
   claimed: Same<Result<Client["pairings"]["claim"]>, Output["pairings"]["claim"]>;
   challenge: Same<Result<Client["attest"]["challenge"]>, Output["attest"]["challenge"]>;
   devices: Same<Result<Client["devices"]["list"]>, Output["devices"]["list"]>;
+  channels: Same<Result<Client["channels"]["list"]>, Output["channels"]["list"]>;
+  create_channel: Same<Result<Client["channels"]["create"]>, Output["channels"]["create"]>;
+  channel: SameFields<First<Client["channels"]["create"]>, Input["channels"]["create"]>;
+  test_channel: Same<Result<Client["channels"]["test"]>, Output["channels"]["test"]>;
   keys: Same<Result<Client["keys"]["list"]>, Output["keys"]["list"]>;
   create_key: Same<Result<Client["keys"]["create"]>, Output["keys"]["create"]>;
   activity: Same<Result<Client["keys"]["activity"]>, Output["keys"]["activity"]>;

@@ -66,6 +66,8 @@ const KEPT = {
   live_activities: 0,
   pushes: 0,
   push_records: 0,
+  channels: 0,
+  webhook_messages: 0,
   items: 2,
   idempotency: 3,
   credentials: 2,
@@ -109,6 +111,10 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
       `pushes (account_id, device_id, kind, subject, environment, token, parts, urgency, due_at, expires_at, created_at) select account_id, id, 'end', coalesce(${token}, ''), 'sandbox', ${token}, '[]', 1, 0, 0, 0 from devices`,
     );
   }
+  leftovers.push(
+    "channels (id, account_id, type, label, sends, min_priority, state, secret, origin, host, hint, created_at, change_id) select id, account_id, 'webhook', 'l', '[]', 'low', 'gone', '{}', '', '', '', 0, '' from devices",
+    "webhook_messages (id, account_id, channel_id, subject, type, data, created_at, due_at, expires_at, head) select id, account_id, id, id, 'channel.test', '{}', 0, 0, 9000000000000, 1 from channels",
+  );
   await store.write(leftovers.map((text) => statement(sql.raw(`insert into ${text}`))({})));
 }
 
@@ -161,6 +167,8 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
     // Two of the account that stays, and the one that waits to be sent.
     pushes: 3,
     push_records: 9,
+    channels: 1,
+    webhook_messages: 1,
     // Its own row says that something is left of it.
     accounts: 2,
   };

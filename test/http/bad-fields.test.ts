@@ -84,6 +84,7 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
     "POST /v1/tasks": ["title"],
     "PUT /v1/tasks/{task_id}/live-activity": ["device_id", "push_token"],
     "DELETE /v1/tasks/{task_id}/live-activity": ["device_id"],
+    "POST /v1/channels": ["type", "label", "url"],
     "POST /v1/questions": ["prompt"],
     "POST /v1/questions/{question_id}/answer": ["answer"],
     "POST /v1/messages": ["key_id", "text"],

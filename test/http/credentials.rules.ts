@@ -1,6 +1,6 @@
 /** Who may do what to whose: one rule for each procedure, from the columns and clauses of docs/interface.md. */
 
-import { DEVICE } from "../support/client.ts";
+import { DEVICE, WEBHOOK } from "../support/client.ts";
 import type { Resource } from "../support/credentials.ts";
 
 export interface Action {
@@ -110,6 +110,45 @@ export const RULES: Readonly<Record<string, Rule>> = {
         input: (device_id) => ({ device_id }),
         success: 204,
         ends: true,
+      },
+    },
+  },
+  "channels.list": {
+    access: "account",
+    actions: { "[§19.2.1]": { input: () => ({}), success: 200 } },
+  },
+  "channels.create": {
+    access: "account",
+    actions: { "[§19.2.2]": { input: () => WEBHOOK, success: 201 } },
+  },
+  "channels.update": {
+    access: "account",
+    actions: {
+      "[§19.2.3]": {
+        names: "channel",
+        input: (channel_id) => ({ channel_id, label: "renamed" }),
+        success: 200,
+      },
+    },
+  },
+  "channels.delete": {
+    access: "account",
+    actions: {
+      "[§19.2.4]": {
+        names: "channel",
+        input: (channel_id) => ({ channel_id }),
+        success: 204,
+        ends: true,
+      },
+    },
+  },
+  "channels.test": {
+    access: "account",
+    actions: {
+      "[§19.2.5]": {
+        names: "channel",
+        input: (channel_id) => ({ channel_id }),
+        success: 200,
       },
     },
   },

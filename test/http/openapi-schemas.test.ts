@@ -72,7 +72,7 @@ test("every number has a format that holds its values", () => {
     expect([minimum, maximum].filter((bound) => Math.abs(bound) >= 2 ** 31)).toEqual([]);
   }
   // Beyond 32 bits: what nothing bounds.
-  const wide = ["unread", "duration_ms"];
+  const wide = ["unread", "duration_ms", "missed"];
   expect(Object.fromEntries(format_of)).toEqual(
     Object.fromEntries([...format_of.keys()].map((n) => [n, wide.includes(n) ? "int64" : "int32"])),
   );

@@ -11,6 +11,7 @@ import {
   createPerson,
   DEVICE,
   type Send,
+  WEBHOOK,
 } from "../support/client.ts";
 import { OPERATIONS } from "../support/operations.ts";
 import { nameOf, ROUTES, type Route } from "../support/routes.ts";
@@ -198,6 +199,15 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
   await call(person, "GET /v1/devices");
   await call(person, "DELETE /v1/devices/{device_id}", [device]);
   await call(person, "DELETE /v1/devices/{device_id}", [device]);
+
+  const { channel } = await call(person, "POST /v1/channels", [], WEBHOOK);
+  await call(person, "POST /v1/channels", [], { ...WEBHOOK, url: "x" });
+  const quiet_hours = { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" };
+  await call(person, "PATCH /v1/channels/{channel_id}", [channel.id], { quiet_hours });
+  await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
+  await call(person, "GET /v1/channels");
+  await call(person, "DELETE /v1/channels/{channel_id}", [channel.id]);
+  await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
 
   const made = await call(person, "POST /v1/tasks", [], { title: "t", key_id: key.id });
   const task = await call(agent, "POST /v1/tasks", [], { title: "t", status: "done" });

@@ -44,6 +44,11 @@ const routes = router({
     .input(z.strictObject({}))
     .output(z.object({ caller: z.null() }))
     .mutation(({ ctx }) => ({ caller: ctx.caller })),
+  slow: open
+    .meta({ openapi: { method: "POST", path: "/v1/slow" }, takes_time: true })
+    .input(z.strictObject({}))
+    .output(z.object({ caller: z.null() }))
+    .mutation(({ ctx }) => ({ caller: ctx.caller })),
 });
 
 const procedures = proceduresOf<Context>(routes);
@@ -70,7 +75,7 @@ function contextOf(caller: Caller | null, more: Partial<Context> = {}): Context 
 }
 
 /** The call as each surface makes it: what came of it, and the steps that it took. */
-async function callBoth(name: "read" | "whoami", ctx: Context, input: unknown) {
+async function callBoth(name: "read" | "whoami" | "slow", ctx: Context, input: unknown) {
   const ended = async (call: () => Promise<unknown>) => {
     steps.length = 0;
     const outcome = await call().catch((error: unknown) => {
@@ -142,6 +147,11 @@ test("a call that waits has no deadline and no page turn, and is marked as one t
 test("a public procedure gets no caller, whatever credential came", async () => {
   const { outcome, steps: taken } = await callBoth("whoami", contextOf(KEY), {});
   expect([outcome, taken]).toEqual([{ caller: null }, ["within"]]);
+});
+
+test("a call that takes its time has no deadline", async () => {
+  const { outcome, steps: taken } = await callBoth("slow", contextOf(null), {});
+  expect([outcome, taken]).toEqual([{ caller: null }, []]);
 });
 
 test("outside of the pipeline a procedure cannot be called", async () => {

@@ -41,6 +41,8 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     DATABASE_URL: database_url ?? (await createTestStore()).url,
     LOG_LEVEL: "debug",
     RATE_LIMITS: "off",
+    // Receivers of tests.
+    OUTBOUND_PRIVATE: "127.0.0.0/8",
     ...env,
   });
   const log = createLog(config.LOG_LEVEL, (line) => lines.push(line));

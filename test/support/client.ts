@@ -115,6 +115,13 @@ export const DEVICE = {
   apns_environment: "sandbox",
 } as const;
 
+/** A body that makes a webhook. Nobody listens there. */
+export const WEBHOOK = {
+  type: "webhook",
+  label: "Build server",
+  url: "http://127.0.0.1:9/hook",
+} as const;
+
 /** A new question of the caller. */
 export async function ask(send: Send, body: object = { prompt: "Go on?" }): Promise<Question> {
   const answer = await send("POST /v1/questions", body);

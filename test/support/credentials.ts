@@ -9,6 +9,7 @@ import {
   createTask,
   DEVICE,
   type Send,
+  WEBHOOK,
 } from "./client.ts";
 
 /** Whose a live credential or resource is. */
@@ -33,7 +34,7 @@ export const TARGETS = [
   "never there",
 ] as const;
 export type Target = (typeof TARGETS)[number];
-export type Resource = "key" | "task" | "question" | "device" | "session";
+export type Resource = "key" | "task" | "question" | "device" | "session" | "channel";
 
 /** The account that a live owner belongs to: first and second are keys of one account. */
 const accountOf = (owner: Owner) => (owner === "stranger" ? "stranger" : "account");
@@ -84,17 +85,24 @@ export async function createHolders(url: string) {
     return (await claim(url, { code })).body.session.id;
   };
 
+  const createHook = async (send: Send, of: string): Promise<string> => {
+    const label = `channel-of-${of}`;
+    const { body } = await send("POST /v1/channels", { ...WEBHOOK, label });
+    return body.channel.id;
+  };
+
   const create = async (resource: Resource, target: Target): Promise<string> => {
     if (isLive(target)) {
       if (resource === "device") return putDevice(personOf(target).send);
       if (resource === "session") return addSession(personOf(target).send);
+      if (resource === "channel") return createHook(personOf(target).send, target);
       if (resource !== "key") return make(resource, keys[target].send, target);
       return (await createAgent(url, personOf(target), `label-of-${target}`)).key.id;
     }
     if (target === "never there") return `${PREFIX[resource]}_${"0".repeat(32)}`;
     if (target === "of a deleted account") return dead[resource].account;
-    // A device and a sign-in are of no key.
-    const without_key = resource === "device" || resource === "session";
+    // They are of no key.
+    const without_key = ["device", "session", "channel"].includes(resource);
     if ((target === "of a deleted key" && !without_key) || resource === "question") {
       return dead[resource].key;
     }
@@ -105,6 +113,7 @@ export async function createHolders(url: string) {
 
   const device_of_gone = await putDevice(gone.send);
   const session_of_gone = await addSession(gone.send);
+  const channel_of_gone = await createHook(gone.send, "gone");
 
   /** Made before their owners go. */
   const dead: Record<Resource, { key: string; account: string }> = {
@@ -119,6 +128,7 @@ export async function createHolders(url: string) {
     },
     device: { key: device_of_gone, account: device_of_gone },
     session: { key: session_of_gone, account: session_of_gone },
+    channel: { key: channel_of_gone, account: channel_of_gone },
   };
   await account.send(`DELETE /v1/keys/${gone_key.key.id}`);
   await gone.send("DELETE /v1/account");
@@ -201,4 +211,5 @@ const PREFIX = {
   question: "qst",
   device: "dev",
   session: "ses",
+  channel: "chn",
 } as const;

@@ -133,6 +133,47 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     ],
     good: json({ live_activities: false }, { live_activities: true }),
   },
+  type: oneOf("webhook"),
+  url: {
+    bad: [
+      ...[...NO_TEXT, ...NOT_STORABLE, "null"],
+      ...json("", "x", "//example.com", MARK, "ftp://example.com/", "http://8.8.8.8/"),
+      ...json("https://user@8.8.8.8/", "https://8.8.8.8/#x", "https://10.0.0.1/", "https://[::1]/"),
+      ...json(`https://8.8.8.8/${"x".repeat(2_000)}`),
+    ],
+    good: json("http://127.0.0.1:9/hook"),
+  },
+  sends: {
+    bad: json(
+      [],
+      ["questions", "questions"],
+      ["tasks", MARK],
+      [1],
+      [null],
+      "tasks",
+      MARK,
+      {},
+      null,
+    ),
+    good: json(["tasks"], ["questions"], ["tasks", "questions"]),
+  },
+  min_priority: oneOf("low", "medium", "high", "urgent"),
+  quiet_hours: {
+    bad: json(
+      ...[MARK, 1, true, [], {}],
+      ...["22:0", "24:00", "7:00", "22:60", " 22:00", "٢٢:٠٠", 22, null].map((from) => ({
+        ...{ from, to: "07:00", time_zone: "UTC" },
+      })),
+      { from: "22:00", to: "22:00", time_zone: "UTC" },
+      { from: "22:00", to: "07:00" },
+      { from: "22:00", to: "07:00", time_zone: "UTC", extra: MARK },
+      ...["", MARK, "+01:00", "Europe/Nowhere", "Europe/Berlin ", "x".repeat(65), 1, null].map(
+        (time_zone) => ({ from: "22:00", to: "07:00", time_zone }),
+      ),
+    ),
+    good: json(null, { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" }),
+  },
+  channel_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
   // Ids of resources: what is not there is another test's business.
   task_id: { bad: [...NO_TEXT, ...NOT_STORABLE], good: ["null"] },
   key_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },

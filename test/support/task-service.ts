@@ -60,9 +60,10 @@ export async function openTaskService(url: string) {
   const feed = createFeed({ source: { ...outbox, pollEvery: real.pollEvery }, clock, log });
   const deps = {
     store,
-    commit: createCommit({ store, feed, clock, wakeSender() {} }),
+    commit: createCommit({ store, feed, clock, wakeSender() {}, wakeWebhooks() {} }),
     pushPlans: createPushPlans({ lanesFor: () => [], clock }),
     wakeSender() {},
+    wakeWebhooks() {},
     waits: createWaiters({ feed, clock }),
     clock,
     ids,

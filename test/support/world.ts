@@ -1,7 +1,16 @@
 /** One account with what every route needs, for tests that call each route with something wrong. */
 
 import type { TestApp } from "./app.ts";
-import { ask, createAgent, createPerson, createTask, DEVICE, newToken, pair } from "./client.ts";
+import {
+  ask,
+  createAgent,
+  createPerson,
+  createTask,
+  DEVICE,
+  newToken,
+  pair,
+  WEBHOOK,
+} from "./client.ts";
 import { FIELDS } from "./fields.ts";
 import type { Route } from "./routes.ts";
 import { type Code, exchange, faultsOf, type WireAnswer } from "./wire.ts";
@@ -22,6 +31,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const unseen = await createTask(person.send, { title: "unseen", key_id: agent.key.id });
   const device_id = `dev_${crypto.randomUUID()}`;
   await person.send(`PUT /v1/devices/${device_id}`, DEVICE);
+  const { body: hook } = await person.send("POST /v1/channels", WEBHOOK);
   const text_question = { prompt: "What?", kind: "text" };
   const question = await ask(agent.send, text_question);
 
@@ -34,6 +44,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     session_id: (await pair(url, person)).session.id,
     code: (await person.send("POST /v1/pairings", {})).body.code,
     token: newToken(),
+    channel_id: hook.channel.id,
   };
   const credentials: Record<Kind, string | undefined> = {
     none: undefined,

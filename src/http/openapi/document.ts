@@ -81,6 +81,8 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
   return document;
 }
 
+const EMPTY: Json = { type: "object", properties: {}, additionalProperties: false };
+
 /** Status, security, query fields of a POST, and errors of one operation. */
 function correct(operation: Json, method: string, meta: RelayMeta): void {
   const {
@@ -105,6 +107,9 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     access === "none" ? [] : access === "any" ? [{ account: [] }, { key: [] }] : [{ [access]: [] }];
 
   if (method === "DELETE") moveToBody(operation, query);
+  // The generator gives none where all fields stand in the path.
+  if (body_optional)
+    operation.requestBody ??= { content: { "application/json": { schema: EMPTY } } };
   const body = operation.requestBody?.content["application/json"];
   const parameters: Json[] = operation.parameters ?? [];
   for (const field of method === "DELETE" ? [] : query) {

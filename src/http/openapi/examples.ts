@@ -2,6 +2,7 @@
 
 import type { Account } from "../../model/account.ts";
 import type { ActivityEntry } from "../../model/activity.ts";
+import type { Channel, Delivery } from "../../model/channel.ts";
 import type { Device } from "../../model/device.ts";
 import type { Agent, Item } from "../../model/item.ts";
 import type { Key } from "../../model/key.ts";
@@ -50,6 +51,33 @@ const device: Device = {
   updated_at: 1795257280.25,
 };
 const { id: _, updated_at: __, ...registration } = device;
+
+const channel: Channel = {
+  id: "chn_01a1fdad7c40723e8f5d9b0c6a1e2f34",
+  type: "webhook",
+  label: "Build server",
+  sends: ["questions", "tasks"],
+  min_priority: "low",
+  quiet_hours: null,
+  state: "ok",
+  last_sent_at: 1795257405.52,
+  last_error: null,
+  missed: 0,
+  created_at: 1795257350.4,
+  origin: "https://ci.example.com",
+  hint: "elay",
+};
+
+const delivery: Delivery = {
+  id: "dlv_01a1fdad7d9a74c2b1e83f5a60d7c921",
+  target: { type: channel.type, id: channel.id, label: channel.label },
+  status: "sent",
+  reason: null,
+  queued_at: 1795257360.2,
+  sent_at: 1795257360.41,
+  shown_at: null,
+  opened_at: null,
+};
 
 const task: Task = {
   id: "tsk_01a1fdad82cd71358c97275fc86d05b4",
@@ -197,6 +225,26 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "GET /v1/devices": { response: { devices: [device] } },
   "PUT /v1/devices/{device_id}": { request: registration, response: device },
+  "GET /v1/channels": { response: { channels: [channel] } },
+  "POST /v1/channels": {
+    request: {
+      type: channel.type,
+      label: channel.label,
+      url: "https://ci.example.com/hooks/relay",
+    },
+    response: {
+      channel: { ...channel, last_sent_at: null },
+      secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDpZk3Vy1mQ0k=",
+    },
+  },
+  "PATCH /v1/channels/{channel_id}": {
+    request: { quiet_hours: { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" } },
+    response: {
+      ...channel,
+      quiet_hours: { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" },
+    },
+  },
+  "POST /v1/channels/{channel_id}/test": { request: {}, response: delivery },
   "GET /v1/keys": { response: { keys: [key] } },
   "POST /v1/keys": {
     request: { label: key.label },

@@ -139,6 +139,7 @@ export const FIXED_SCHEMAS: Json = {
 /** Descriptions of parameters whose schemas have none. */
 export const PARAMETERS: Readonly<Record<string, string>> = {
   device_id: "Id of the device: `dev_` and a lowercase UUID, made by the client",
+  channel_id: "Id of the channel",
   key_id: "Id of the key",
   session_id: "Id of the sign-in",
   task_id: "Id of the task",
@@ -152,6 +153,7 @@ export const TAGS: readonly Json[] = [
   { name: "Accounts", description: "The person's account, its settings and its token" },
   { name: "Sign-ins", description: "Browsers and devices in which the person is signed in" },
   { name: "Devices", description: "Devices that receive pushes" },
+  { name: "Channels", description: "Other ways to reach the person, such as webhooks" },
   { name: "Keys", description: "API keys, one for each agent, and what they were used for" },
   { name: "Tasks", description: "Work that an agent does or is to do" },
   { name: "Live activities", description: "Tasks in progress on the lock screen of a device" },

@@ -1,0 +1,158 @@
+/**
+ * The queue of webhooks: one row of `webhook_messages` for each event and channel. The states of a
+ * row, and who moves it:
+ *
+ *   queued    by a trigger, with the event (migration 0023), or by the creation of the channel, for its
+ *             test. Only the head of a subject is sent: the oldest message about it.
+ *   leased    by a worker (`claimMessages`): `lease` is set, `attempts` grows. Only the holder moves it.
+ *   put back  by the holder (`putBack`), due later; or by a worker that finds a lease which ran out
+ *             (`releaseLapsed`): it may have been sent, and its id lets the receiver know it again.
+ *   gone      by the holder (`dropMessage`), by a job once it has expired, or with its channel. The next
+ *             message about the subject becomes the head, by a trigger.
+ *
+ * A lease is a random name, and is over once one process has seen it for `WEBHOOK.lease` seconds by
+ * its own clock (src/notify/leases.ts).
+ */
+
+import { WEBHOOK } from "../../src/limits.ts";
+import { p, type Sql, sql } from "../sql.ts";
+import { insertWhere, qb, rowsOf, select, statement } from "../statement.ts";
+import type { Store } from "../store.ts";
+import { channels, webhookMessages } from "./schema.ts";
+
+const number = (value: number) => sql.raw(String(value));
+const now = p("now", webhookMessages.due_at);
+/** Attempts that count for the limit of a minute; later ones were written by a clock that was set back. */
+const counted = sql`value > ${p("now_ms")} - 60000 and value <= ${p("now_ms")} + 60000`;
+const attemptsOf = (c: Sql) =>
+  sql`(select count(*) from json_each(${c}.attempts) where ${counted})`;
+
+/** Queues the test of a channel that the same batch has made. */
+export const insertTestMessage = statement(
+  insertWhere(webhookMessages, sql`exists (select 1 from channels where id = ${p("channel_id")})`),
+);
+
+/** The leases on messages, up to `limit` of them. */
+export const messageLeases = statement(
+  sql`select distinct lease from webhook_messages where lease is not null order by lease limit ${p("limit")}`,
+  { gives: rowsOf<[lease: string]>() },
+);
+
+/** Gives back what is leased under names that are over (`lapsed`, JSON list). */
+export const releaseLapsed = statement(
+  sql`update webhook_messages set lease = null, due_at = ${now}
+    where lease in (select value from json_each(${p("lapsed")}))`,
+);
+
+const LAST = sql`order by due_at limit ${number(WEBHOOK.candidates_per_channel)}`;
+
+/**
+ * Messages that are due, of the channels that were served longest ago first, without those of the
+ * hosts and accounts (JSON lists) that have their full number under way; `failing`: 0 leaves out
+ * channels whose last attempt failed.
+ */
+export const dueMessages = statement(
+  sql`select m.seq, c.id, c.account_id, c.host, c.failures > 0 or c.confirmed_at is null, ${number(WEBHOOK.per_minute)} - ${attemptsOf(sql`c`)}
+    from channels c join webhook_messages m on m.seq in (
+      select seq from webhook_messages where channel_id = c.id and head = 1 and lease is null and due_at <= ${now}
+        and expires_at > ${now} and (c.confirmed_at is not null or type = 'channel.test') ${LAST})
+    where c.queued > 0 and c.state <> 'gone' and (c.held_until is null or c.held_until <= ${now})
+      and c.host not in (select value from json_each(${p("hosts")}))
+      and c.account_id not in (select value from json_each(${p("accounts")}))
+      and (${p("failing")} = 1 or (c.failures = 0 and c.confirmed_at is not null))
+      and exists (select 1 from accounts where id = c.account_id and deleted_at is null)
+      and ${attemptsOf(sql`c`)} < ${number(WEBHOOK.per_minute)}
+    order by c.claimed_at limit ${number(WEBHOOK.candidates)}`,
+  {
+    gives:
+      rowsOf<
+        [
+          seq: number,
+          channel_id: string,
+          account_id: string,
+          host: string,
+          failing: number,
+          left: number,
+        ]
+      >(),
+  },
+);
+
+/**
+ * Leases those of the messages `seqs` (JSON list) that nobody else has, within the limit of attempts
+ * of each channel. Placeholders `lease`, `now`, `now_ms`, `until`, `seqs`.
+ */
+export const claimMessages = statement(
+  sql`update webhook_messages set lease = ${p("lease")}, due_at = ${p("until", webhookMessages.due_at)}, attempts = attempts + 1
+    where seq in (select seq from (
+      select m.seq, row_number() over (partition by m.channel_id order by m.due_at) as place, c.id as channel
+      from webhook_messages m join channels c on c.id = m.channel_id
+      where m.seq in (select value from json_each(${p("seqs")})) and m.head = 1 and m.lease is null)
+    join channels c on c.id = channel where place + ${attemptsOf(sql`c`)} <= ${number(WEBHOOK.per_minute)})`,
+);
+
+/** Counts the attempts that a claim is about to make. Placeholders `lease`, `now`, `now_ms`. */
+export const countAttempts = statement(
+  sql`update channels set claimed_at = ${now}, attempts = (select json_group_array(value) from (
+      select value from json_each(channels.attempts) where ${counted}
+      union all select ${p("now_ms")} from webhook_messages where lease = ${p("lease")} and channel_id = channels.id))
+    where id in (select channel_id from webhook_messages where lease = ${p("lease")})`,
+);
+
+const claimed = qb
+  .select({
+    message: {
+      seq: webhookMessages.seq,
+      lease: webhookMessages.lease,
+      id: webhookMessages.id,
+      type: webhookMessages.type,
+      data: webhookMessages.data,
+      created_at: webhookMessages.created_at,
+      attempts: webhookMessages.attempts,
+    },
+    channel: {
+      id: channels.id,
+      account_id: channels.account_id,
+      host: channels.host,
+      sends: channels.sends,
+      min_priority: channels.min_priority,
+      secret: channels.secret,
+      failures: channels.failures,
+    },
+  })
+  .from(webhookMessages)
+  .innerJoin(channels, sql`${channels.id} = ${webhookMessages.channel_id}`);
+
+export type ClaimedMessage = Awaited<ReturnType<typeof claimed.execute>>[number];
+
+/** What a claim leased, beside its channel. Placeholder `lease`. */
+export const claimedMessages = select(claimed, sql`where webhook_messages.lease = ${p("lease")}`);
+
+const mine = sql`seq = ${p("seq")} and lease = ${p("lease")}`;
+
+/** It was taken, or is not to be sent. */
+export const dropMessage = statement(sql`delete from webhook_messages where ${mine}`);
+
+/** It is tried again from `due_at` on; `tried`: 0 when this was no attempt. */
+export const putBackMessage = statement(
+  sql`update webhook_messages set lease = null, due_at = ${p("due_at", webhookMessages.due_at)}, attempts = attempts - 1 + ${p("tried")}
+    where ${mine}`,
+);
+
+/** Nobody sends them, now or any more. */
+const expired = sql`select seq from webhook_messages where expires_at <= ${now} and (lease is null or due_at <= ${now})
+  order by expires_at limit ${p("limit")}`;
+const expire = [
+  statement(
+    sql`update channels set state = case state when 'ok' then 'failing' else state end, missed = missed + (
+        select count(*) from webhook_messages m where m.channel_id = channels.id and m.type <> 'channel.test' and m.seq in (${expired}))
+      where id in (select channel_id from webhook_messages where seq in (${expired}))`,
+  ),
+  statement(sql`delete from webhook_messages where seq in (${expired})`),
+];
+
+/** Drops up to `limit` messages that are expired at `now` (epoch seconds); gives their number. */
+export async function expireMessages(store: Store, now: number, limit: number): Promise<number> {
+  const results = await store.write(expire.map((step) => step({ now, limit })));
+  return results.at(-1)!.changes;
+}

@@ -1,0 +1,106 @@
+/** docs/interface.md 19.2. */
+
+import { z } from "zod";
+import { Channel, ChannelInput, ChannelPatch, Delivery } from "../src/model/channel.ts";
+import { Id } from "../src/model/text.ts";
+import { account, router } from "./trpc.ts";
+
+const tags = ["Channels"];
+
+export const channels = router({
+  list: account
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/channels",
+        operationId: "listChannels",
+        tags,
+        summary: "List notification channels, newest first",
+        description: "At most 20. Devices are listed by `GET /v1/devices`.",
+      },
+    })
+    .input(z.strictObject({}))
+    .output(z.object({ channels: z.array(Channel) }).meta({ id: "ChannelList" }))
+    .query(async ({ ctx }) => ({ channels: await ctx.services.channels.list(ctx.caller) })),
+
+  create: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/channels",
+        operationId: "createChannel",
+        tags,
+        summary: "Create a notification channel",
+        description:
+          "The secret of a webhook is returned here and never again. A signed test is sent, and nothing else before one was answered with a 2xx status.",
+      },
+      status: 201,
+      errors: ["too_many_channels"],
+    })
+    .input(ChannelInput)
+    .output(
+      z
+        .object({
+          channel: Channel,
+          secret: z
+            .string()
+            .exactOptional()
+            .meta({ description: "Of a webhook: `whsec_` + base64" }),
+        })
+        .meta({ id: "ChannelWithSecret" }),
+    )
+    .mutation(({ ctx, input }) => ctx.services.channels.create(ctx.caller, input)),
+
+  update: account
+    .meta({
+      openapi: {
+        method: "PATCH",
+        path: "/v1/channels/{channel_id}",
+        operationId: "updateChannel",
+        tags,
+        summary: "Change a notification channel",
+        description: "Changes the fields that the body names. The next attempt goes by them.",
+      },
+      errors: ["not_found"],
+    })
+    .input(ChannelPatch.extend({ channel_id: Id }).meta({ id: "ChannelUpdate" }))
+    .output(Channel)
+    .mutation(({ ctx, input: { channel_id, ...patch } }) =>
+      ctx.services.channels.update(ctx.caller, channel_id, patch),
+    ),
+
+  delete: account
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/channels/{channel_id}",
+        operationId: "deleteChannel",
+        tags,
+        summary: "Delete a notification channel",
+        description: "What waits for it is not sent.",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ channel_id: Id }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.channels.remove(ctx.caller, input.channel_id)),
+
+  test: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/channels/{channel_id}/test",
+        operationId: "sendChannelTest",
+        tags,
+        summary: "Send a test through a channel and wait for its outcome",
+        description: "Waits for 10 seconds at most. Each channel has 6 tests an hour.",
+      },
+      body_optional: true,
+      takes_time: true,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ channel_id: Id }).meta({ id: "ChannelTest" }))
+    .output(Delivery)
+    .mutation(({ ctx, input }) => ctx.services.channels.test(ctx.caller, input.channel_id)),
+});

@@ -1,0 +1,126 @@
+/** A way to reach a person besides devices (docs/interface.md 19), and what became of one delivery. */
+
+import { z } from "zod";
+import { LIMITS, OUTBOUND } from "../limits.ts";
+import { Label } from "./key.ts";
+import { TaskPriority } from "./task.ts";
+import { isStorable, Timestamp } from "./text.ts";
+
+/** The types that a client can make; `web_push` and the others come with their senders. */
+const TYPES = ["webhook"] as const;
+
+const ChannelType = z.enum(TYPES).meta({ id: "ChannelType" });
+
+const ChannelState = z.enum(["ok", "failing", "gone"]).meta({ id: "ChannelState" });
+
+const ChannelSubject = z.enum(["questions", "tasks"]).meta({ id: "ChannelSubject" });
+
+/** What a channel sends. Both in this order when absent. */
+const Sends = z
+  .array(ChannelSubject)
+  .min(1)
+  .max(2)
+  .refine((given) => new Set(given).size === given.length, "must all be different");
+export type Sends = z.infer<typeof Sends>;
+
+/** A time of day, 24 hours. */
+const WallTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be a time such as 22:00");
+
+/** True for a name of the IANA time zone database that this process knows; offsets are not names. */
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const TimeZone = z
+  .string()
+  .max(LIMITS.time_zone)
+  .refine(isTimeZone, "must be a time zone such as Europe/Berlin");
+
+/** By the wall clock of the zone (docs/interface.md 19.1.3); `to` is not part of it. */
+const QuietHoursInput = z
+  .strictObject({ from: WallTime, to: WallTime, time_zone: TimeZone })
+  .refine(({ from, to }) => from !== to, "from and to must differ")
+  .meta({ id: "QuietHoursSetting" });
+
+const QuietHours = z
+  .object({ from: z.string(), to: z.string(), time_zone: z.string() })
+  .meta({ id: "QuietHours" });
+export type QuietHours = z.infer<typeof QuietHours>;
+
+const ChannelError = z
+  .object({
+    code: z.string().meta({ description: "`status_<number>`, or a fault of the connection" }),
+    at: Timestamp,
+  })
+  .meta({ id: "ChannelError" });
+export type ChannelError = z.infer<typeof ChannelError>;
+
+export const Channel = z
+  .object({
+    id: z.string(),
+    type: ChannelType,
+    label: z.string(),
+    sends: z.array(ChannelSubject),
+    min_priority: TaskPriority,
+    quiet_hours: QuietHours.nullable(),
+    state: ChannelState,
+    last_sent_at: Timestamp.nullable(),
+    last_error: ChannelError.nullable(),
+    missed: z.int().min(0).meta({ description: "Events that were never delivered" }),
+    created_at: Timestamp,
+    origin: z.string().meta({ description: "Origin of the URL" }),
+    hint: z.string().meta({ description: "The last 4 characters of the URL" }),
+  })
+  .meta({ id: "Channel" });
+export type Channel = z.infer<typeof Channel>;
+
+/** Whether it can be called is for `src/outbound` to say. */
+const ChannelUrl = z
+  .string()
+  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .refine((value) => URL.canParse(value), "must be a URL such as https://example.com/hook")
+  .meta({ maxLength: OUTBOUND.url_characters });
+
+const SETTINGS = {
+  label: Label,
+  sends: Sends.exactOptional().meta({ description: "Both when absent" }),
+  min_priority: TaskPriority.exactOptional().meta({
+    description: "Least priority of tasks that are sent; `low` when absent",
+  }),
+  quiet_hours: QuietHoursInput.nullable().exactOptional(),
+};
+
+/** Body of `POST /v1/channels`. */
+export const ChannelInput = z
+  .strictObject({ type: ChannelType, ...SETTINGS, url: ChannelUrl })
+  .meta({ id: "ChannelCreate" });
+export type ChannelInput = z.infer<typeof ChannelInput>;
+
+/** Body of `PATCH /v1/channels/{channel_id}`: what is absent stays. */
+export const ChannelPatch = z.strictObject({ ...SETTINGS, label: Label.exactOptional() });
+export type ChannelPatch = z.infer<typeof ChannelPatch>;
+
+const DELIVERY_STATUSES = ["queued", "sent", "failed", "suppressed"] as const;
+
+/** How far one delivery got (docs/interface.md 19.2). */
+export const Delivery = z
+  .object({
+    id: z.string(),
+    target: z.object({ type: z.string(), id: z.string(), label: z.string() }).meta({
+      id: "DeliveryTarget",
+    }),
+    status: z.enum(DELIVERY_STATUSES).meta({ id: "DeliveryStatus" }),
+    reason: z.string().nullable(),
+    queued_at: Timestamp,
+    sent_at: Timestamp.nullable(),
+    shown_at: Timestamp.nullable(),
+    opened_at: Timestamp.nullable(),
+  })
+  .meta({ id: "Delivery" });
+export type Delivery = z.infer<typeof Delivery>;

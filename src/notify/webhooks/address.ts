@@ -1,0 +1,38 @@
+/** Whether a URL that a client gives can be called (docs/interface.md 11.6, 19.1.6). */
+
+import type { Clock } from "../../clock.ts";
+import { WEBHOOK } from "../../limits.ts";
+import { type Outbound, OutboundError, type OutboundFault } from "../../outbound/guard.ts";
+
+const REASONS: Partial<Record<OutboundFault, string>> = {
+  invalid_url: "must be an https URL without a user name, a password or a fragment",
+  forbidden_address: "must not lead to a private address",
+  unknown_host: "must name a host that has an address",
+};
+
+interface AddressCheckOptions {
+  readonly outbound: Outbound;
+  /** Real time, also in tests. */
+  readonly timers: Pick<Clock, "after">;
+}
+
+export type AddressCheck = ReturnType<typeof createAddressCheck>;
+
+/**
+ * Gives what is wrong with a URL for as far as it can be known within `WEBHOOK.check_wait` seconds;
+ * null when nothing is. Each request checks again.
+ */
+export function createAddressCheck({ outbound, timers }: AddressCheckOptions) {
+  return async (url: string): Promise<string | null> => {
+    const late = Promise.withResolvers<null>();
+    const cancel = timers.after(WEBHOOK.check_wait, () => late.resolve(null));
+    const check = outbound.check(url).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof OutboundError) return REASONS[error.fault] ?? null;
+        throw error;
+      },
+    );
+    return Promise.race([check, late.promise]).finally(cancel);
+  };
+}

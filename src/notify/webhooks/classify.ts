@@ -1,0 +1,41 @@
+/** What the answer of a webhook's receiver means, pure (docs/interface.md 19.4.4). */
+
+import { WEBHOOK } from "../../limits.ts";
+import type { OutboundAnswer, OutboundFault } from "../../outbound/guard.ts";
+import { grown } from "../channel.ts";
+
+/** An answer, or why there was none. */
+export type WebhookAnswer =
+  | Pick<OutboundAnswer, "status" | "headers">
+  | { readonly fault: OutboundFault };
+
+/** `code`: what is counted and shown as `last_error`; `ok` for what was taken. */
+export type WebhookVerdict =
+  | { readonly do: "finish"; readonly code: "ok" }
+  /** The receiver wants no more of this channel. */
+  | { readonly do: "end"; readonly code: string }
+  /** `hold`: seconds in which nothing else of the channel is sent either; null: no such wish. */
+  | { readonly do: "again"; readonly code: string; readonly hold: number | null };
+
+/** `now`: epoch seconds, which a `Retry-After` with a date is compared with. */
+export function classify(answer: WebhookAnswer, now: number): WebhookVerdict {
+  if ("fault" in answer) return { do: "again", code: answer.fault, hold: null };
+  const { status, headers } = answer;
+  if (status >= 200 && status < 300) return { do: "finish", code: "ok" };
+  const code = `status_${status}`;
+  if (status === 410) return { do: "end", code };
+  const busy = status === 429 || status === 503;
+  return { do: "again", code, hold: busy ? retryAfter(headers["retry-after"], now) : null };
+}
+
+/** Seconds, or a date; null for anything else. At most `WEBHOOK.hold_most`. */
+function retryAfter(header: unknown, now: number): number | null {
+  if (typeof header !== "string") return null;
+  const seconds = /^\d{1,9}$/.test(header) ? Number(header) : Date.parse(header) / 1000 - now;
+  return seconds > 0 ? Math.min(seconds, WEBHOOK.hold_most) : null;
+}
+
+/** Seconds until the next attempt after the `attempts`-th failed; `jitter`: from 0 to below 1. */
+export function backoff(attempts: number, jitter: number): number {
+  return 1 + jitter * grown(WEBHOOK.backoff, attempts, WEBHOOK.backoff_most);
+}

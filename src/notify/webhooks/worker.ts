@@ -1,0 +1,311 @@
+/**
+ * Sends the messages of webhooks: claims what is due by lease, in turns of accounts, and does what
+ * each answer asks for (docs/interface.md 19.4).
+ */
+
+import {
+  channelFailed,
+  channelGone,
+  channelSucceeded,
+  dropQueueOfGone,
+} from "../../../db/channels.ts";
+import {
+  type ClaimedMessage,
+  claimedMessages,
+  claimMessages,
+  countAttempts,
+  dropMessage,
+  dueMessages,
+  messageLeases,
+  putBackMessage,
+  releaseLapsed,
+} from "../../../db/notify/webhook-queue.ts";
+import type { Statement, Store } from "../../../db/store.ts";
+import type { Cancel, Clock } from "../../clock.ts";
+import type { Ids } from "../../ids.ts";
+import { WEBHOOK } from "../../limits.ts";
+import { describeError, type Log } from "../../log.ts";
+import type { StoredEvent } from "../../model/event.ts";
+import type { LaneHealth } from "../../model/notification.ts";
+import { type Outbound, OutboundError } from "../../outbound/guard.ts";
+import type { HostSlots } from "../host-slots.ts";
+import { createLeaseWatch } from "../leases.ts";
+import { createPatience } from "../patience.ts";
+import { chooseMessages, type DueMessage } from "./choose.ts";
+import { backoff, classify, type WebhookVerdict } from "./classify.ts";
+import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./request.ts";
+import { isWanted } from "./wanted.ts";
+
+interface WebhookWorkerOptions {
+  readonly store: Store;
+  readonly outbound: Outbound;
+  readonly slots: HostSlots;
+  readonly clock: Clock;
+  /** Real time, also in tests: for connections at a stop. */
+  readonly timers: Pick<Clock, "after">;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** Different codes that are counted; what comes beyond is `other`. */
+const CODES = 100;
+
+export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
+
+export function createWebhookWorker(options: WebhookWorkerOptions) {
+  const { store, outbound, slots, clock, timers, ids, log } = options;
+  const deliveries = new Set<Promise<void>>();
+  /** Messages under way by account, and those of failing channels. */
+  const of_account = new Map<string, number>();
+  let under_way = 0;
+  let failing_under_way = 0;
+  const counts: Record<string, number> = Object.create(null);
+  const since = clock.now();
+  const cut = new AbortController();
+  let timer: Cancel | undefined;
+  let running: Promise<void> | undefined;
+  let again = false;
+  let stopping = false;
+
+  /** Accounts that have webhooks, as far as this process has seen: only a hint of when to look. */
+  const known = new Set<string>();
+  const learn = (account_id: string) => {
+    if (known.size >= WEBHOOK.known_accounts) known.delete(known.values().next().value!);
+    known.add(account_id);
+  };
+
+  const leases = createLeaseWatch(clock, WEBHOOK.lease);
+  let next_look = clock.elapsed();
+
+  const patiently = createPatience({
+    clock,
+    log,
+    event: "webhooks wait for the store",
+    isStopping: () => stopping,
+  });
+
+  const count = (code: string) => {
+    const slot = code in counts || Object.keys(counts).length < CODES ? code : "other";
+    counts[slot] = (counts[slot] ?? 0) + 1;
+  };
+
+  /** One request. Never throws. */
+  const send = async (
+    message: WebhookMessage,
+    target: WebhookTarget,
+    signal: AbortSignal,
+  ): Promise<WebhookVerdict> => {
+    const request = webhookRequest(message, target, clock.now());
+    const answer = await outbound.request({ ...request, signal }).catch((error: unknown) => {
+      if (error instanceof OutboundError) return { fault: error.fault };
+      log.error("webhook failed", describeError(error));
+      return { fault: "failed" as const };
+    });
+    const verdict = classify(answer, clock.now());
+    count(verdict.code);
+    return verdict;
+  };
+
+  /** What the verdict asks for, as the statements that end this attempt. */
+  const ending = ({ message, channel }: ClaimedMessage, verdict: WebhookVerdict): Statement[] => {
+    const { id } = channel;
+    const { seq, attempts } = message;
+    const lease = message.lease ?? "";
+    const now = clock.now();
+    const test = message.type === "channel.test" ? 1 : 0;
+    if (verdict.do === "finish") {
+      return [dropMessage({ seq, lease }), channelSucceeded({ id, now, test })];
+    }
+    const { code } = verdict;
+    log.info("webhook not delivered", { channel_id: id, code, attempts });
+    if (verdict.do === "end") return [channelGone({ id, now, code }), dropQueueOfGone({ id })];
+    const hold = verdict.hold ?? 0;
+    const due_at = now + Math.max(hold, backoff(attempts, ids.jitter()));
+    return [
+      putBackMessage({ seq, lease, due_at, tried: 1 }),
+      channelFailed({ id, now, code, hold: Math.round(hold * 1000) }),
+    ];
+  };
+
+  const deliver = async (claimed: ClaimedMessage): Promise<Statement[]> => {
+    const { message, channel } = claimed;
+    const back = { seq: message.seq, lease: message.lease ?? "", due_at: clock.now(), tried: 0 };
+    if (!isWanted(message, channel)) return [dropMessage(back)];
+    const release = slots.take(channel.host);
+    if (!release) return [putBackMessage(back)];
+    const { url, secret = "" } = channel.secret;
+    const verdict = await send(message, { url, secret }, cut.signal).finally(release);
+    return cut.signal.aborted && verdict.do === "again"
+      ? [putBackMessage(back)]
+      : ending(claimed, verdict);
+  };
+
+  /** `until`: the end of its lease, by {@link Clock.elapsed}. */
+  const launch = (claimed: ClaimedMessage, failing: boolean, until: number) => {
+    const { account_id } = claimed.channel;
+    const add = (n: 1 | -1) => {
+      under_way += n;
+      if (failing) failing_under_way += n;
+      const left = (of_account.get(account_id) ?? 0) + n;
+      if (left > 0) of_account.set(account_id, left);
+      else of_account.delete(account_id);
+    };
+    add(1);
+    const settle = async () => {
+      const statements = await deliver(claimed);
+      await patiently(() => store.write(statements), until);
+    };
+    const delivery = settle()
+      // Then the lease runs out, and the message is sent once more.
+      .catch((error: unknown) => log.warn("webhook not settled", describeError(error)))
+      .finally(() => {
+        add(-1);
+        deliveries.delete(delivery);
+        run();
+      });
+    deliveries.add(delivery);
+  };
+
+  const offered = async (): Promise<DueMessage[]> => {
+    const now = clock.now();
+    const accounts = [...of_account].filter(([, n]) => n >= WEBHOOK.per_account);
+    const rows = await store.read(
+      dueMessages({
+        now,
+        now_ms: Math.round(now * 1000),
+        hosts: JSON.stringify(slots.full()),
+        accounts: JSON.stringify(accounts.map(([id]) => id)),
+        failing: failing_under_way < WEBHOOK.in_flight_failing ? 1 : 0,
+      }),
+    );
+    return rows.map(([seq, channel_id, account_id, host, failing, left]) => {
+      learn(account_id);
+      return { seq, channel_id, account_id, host, failing: failing === 1, left };
+    });
+  };
+
+  /** Gives how many it got: of two processes each gets its own. */
+  const claim = async (chosen: readonly DueMessage[]): Promise<number> => {
+    const now = clock.now();
+    const until = clock.elapsed() + WEBHOOK.lease;
+    const lease = ids.unique();
+    const moment = { now, now_ms: Math.round(now * 1000), lease };
+    const seqs = JSON.stringify(chosen.map(({ seq }) => seq));
+    await store.write([
+      claimMessages({ ...moment, until: now + WEBHOOK.lease, seqs }),
+      countAttempts(moment),
+    ]);
+    // What is not read is sent once the lease has run out.
+    const claimed = await patiently(
+      () => store.read(claimedMessages({ lease })),
+      until - WEBHOOK.lease / 2,
+    );
+    const failing = new Set(chosen.filter((one) => one.failing).map(({ seq }) => seq));
+    for (const one of claimed) launch(one, failing.has(one.message.seq), until);
+    return claimed.length;
+  };
+
+  /** What a process that was killed had claimed shows in nothing but its leases. */
+  const lookAtLeases = async () => {
+    const rows = await store.read(messageLeases({ limit: WEBHOOK.leases }));
+    // The moment after the read: a lease must not seem older than it is.
+    next_look = clock.elapsed() + WEBHOOK.poll_every;
+    const lapsed = leases.lapsed(rows.map(([lease]) => lease));
+    if (lapsed.length === 0) return;
+    await store.write([releaseLapsed({ lapsed: JSON.stringify(lapsed), now: clock.now() })]);
+  };
+
+  const pass = async () => {
+    for (;;) {
+      again = false;
+      const total = WEBHOOK.in_flight - under_way;
+      // What is under way calls again when it ends.
+      if (stopping || total <= 0) return;
+      if (clock.elapsed() >= next_look) await lookAtLeases();
+      const chosen = chooseMessages(await offered(), {
+        total,
+        failing: WEBHOOK.in_flight_failing - failing_under_way,
+        ofHost: slots.free,
+        underWay: (account_id) => of_account.get(account_id) ?? 0,
+      });
+      if (stopping) return;
+      if (chosen.length > 0 && (await claim(chosen)) > 0) continue;
+      if (again) continue;
+      timer?.();
+      timer = clock.after(WEBHOOK.poll_every, run);
+      return;
+    }
+  };
+
+  function run(): void {
+    if (stopping) return;
+    again = true;
+    running ??= pass()
+      .catch((error: unknown) => {
+        log.warn("webhooks not claimed", describeError(error));
+        timer?.();
+        timer = clock.after(WEBHOOK.poll_every, run);
+      })
+      .finally(() => {
+        running = undefined;
+        if (again) run();
+      });
+  }
+
+  return {
+    /** Begins with what is queued. */
+    run,
+
+    /** The account has a webhook. */
+    learn,
+
+    /** Events that this process has committed: those of accounts with webhooks go at once. */
+    committed(events: readonly StoredEvent[]): void {
+      if (events.some(({ account_id }) => known.has(account_id))) run();
+    },
+
+    /**
+     * Sends one message at once, outside of the queue, within `WEBHOOK.test_wait` seconds; null when
+     * no connection to the host was free in that time. Never throws.
+     */
+    async sendNow(
+      message: WebhookMessage,
+      { host, ...target }: WebhookTarget & { readonly host: string },
+    ): Promise<WebhookVerdict | null> {
+      const late = new AbortController();
+      const cancel = timers.after(WEBHOOK.test_wait, () => late.abort());
+      const signal = AbortSignal.any([late.signal, cut.signal]);
+      const release = await slots.wait(host, signal);
+      try {
+        return release && (await send(message, target, signal));
+      } finally {
+        release?.();
+        cancel();
+      }
+    },
+
+    /** Resolves when nothing is under way. */
+    async settled(): Promise<void> {
+      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
+    },
+
+    /** Finishes what is under way, for some seconds at most, and gives the leases back. */
+    async stop(): Promise<void> {
+      stopping = true;
+      timer?.();
+      const cancel = timers.after(WEBHOOK.stop_wait, () => cut.abort());
+      while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
+      cancel();
+    },
+
+    health: (): LaneHealth => ({
+      channel: "webhook",
+      lane: "webhook",
+      state: "open",
+      reason: null,
+      since,
+      in_flight: under_way,
+      counts: { ...counts },
+    }),
+  };
+}

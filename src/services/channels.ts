@@ -1,0 +1,218 @@
+/** Notification channels: create, list, change, delete, test (docs/interface.md 19). */
+
+import {
+  channelById,
+  channelFailed,
+  channelGone,
+  channelSucceeded,
+  channelsOfAccount,
+  countTest,
+  deleteChannel,
+  dropQueueOfGone,
+  dropQueueOfMissing,
+  firstTest,
+  insertChannel,
+  updateChannel,
+} from "../../db/channels.ts";
+import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
+import type { Statement } from "../../db/store.ts";
+import { fail, failFields, failNotFound } from "../errors.ts";
+import { RATES, WEBHOOK } from "../limits.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import type { Channel, ChannelInput, ChannelPatch, Delivery } from "../model/channel.ts";
+import type { AddressCheck } from "../notify/webhooks/address.ts";
+import type { WebhookVerdict } from "../notify/webhooks/classify.ts";
+import type { WebhookWorker } from "../notify/webhooks/worker.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+export type Channels = ReturnType<typeof createChannels>;
+
+interface ChannelsDeps extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive"> {
+  readonly checkAddress: AddressCheck;
+  readonly webhooks: Pick<WebhookWorker, "learn" | "run" | "sendNow">;
+  /** Tests of a channel in any hour; 0: any number. */
+  readonly tests_per_hour: number;
+}
+
+type Row = ReturnType<typeof channelById> extends Statement<infer R> ? R : never;
+
+/** Code points of the URL that a channel shows. */
+const HINT = 4;
+
+export function createChannels(deps: ChannelsDeps) {
+  const { store, clock, ids, assertLive, checkAddress, webhooks, tests_per_hour } = deps;
+
+  const find = async (caller: AccountCaller, id: string): Promise<Row> => {
+    const [row] = await store.read(channelById({ id, account_id: caller.account_id }));
+    if (row) return row;
+    await assertLive(caller);
+    return failNotFound("channel_id");
+  };
+
+  /** Refuses a test above the limit with `429 rate_limited`. */
+  const admitTest = async (account_id: string, id: string): Promise<void> => {
+    if (tests_per_hour === 0) return;
+    const values = { id, account_id, now_ms: Math.round(clock.now() * 1000) };
+    const [counted] = await store.write([countTest({ ...values, limit: tests_per_hour })]);
+    if (counted!.changes > 0) return;
+    const [row] = await store.read(firstTest(values));
+    if (!row) failNotFound("channel_id");
+    const since = row[0] === null ? 0 : (values.now_ms - row[0]) / 1000;
+    const retry_after = Math.max(1, Math.ceil(RATES.channel_tests.window - since));
+    fail("rate_limited", { retry_after });
+  };
+
+  /** What the channel learns from the outcome of a test. */
+  const outcomeOf = (id: string, verdict: WebhookVerdict): Statement[] => {
+    const now = clock.now();
+    if (verdict.do === "finish") return [channelSucceeded({ id, now, test: 1 })];
+    const { code } = verdict;
+    return verdict.do === "end"
+      ? [channelGone({ id, now, code }), dropQueueOfGone({ id })]
+      : [channelFailed({ id, now, code, hold: 0 })];
+  };
+
+  return {
+    /** Newest first. */
+    async list(caller: AccountCaller): Promise<Channel[]> {
+      const rows = await store.read(channelsOfAccount({ account_id: caller.account_id }));
+      return rows.map(toChannel);
+    },
+
+    /**
+     * The secret is in this answer only. A test is queued, and until one succeeds nothing else is
+     * sent (§19.4.3). `409 too_many_channels`, `422 fields.url`.
+     */
+    async create(
+      caller: AccountCaller,
+      { type, label, url, ...settings }: ChannelInput,
+    ): Promise<{ channel: Channel; secret: string }> {
+      const wrong = await checkAddress(url);
+      if (wrong !== null) failFields({ url: wrong });
+      const { account_id } = caller;
+      const secret = ids.webhookSecret();
+      const { origin, hostname } = new URL(url);
+      const now = clock.now();
+      const { sends = ["questions", "tasks"], min_priority = "low", quiet_hours = null } = settings;
+      const shown = {
+        id: ids.next("chn"),
+        type,
+        label,
+        sends,
+        min_priority,
+        quiet_hours,
+        state: "ok",
+        last_sent_at: null,
+        created_at: now,
+        origin,
+        hint: [...url].slice(-HINT).join(""),
+      } as const;
+      const row = insertChannel({
+        ...shown,
+        account_id,
+        session_id: null,
+        secret: { url, secret },
+        endpoint_digest: null,
+        host: hostname,
+        error_code: null,
+        error_at: null,
+        revision: ids.unique(),
+        confirmed_at: null,
+        held_until: null,
+        claimed_at: null,
+      });
+      const test = testMessage(shown, now);
+      const [made] = await store.write([
+        row,
+        insertTestMessage({
+          ...test,
+          id: ids.next("msg"),
+          account_id,
+          channel_id: shown.id,
+          subject: shown.id,
+          due_at: now,
+          expires_at: now + WEBHOOK.message_life,
+          head: 1,
+          lease: null,
+        }),
+      ]);
+      if (made!.changes === 0) {
+        await assertLive(caller);
+        fail("too_many_channels");
+      }
+      webhooks.learn(account_id);
+      webhooks.run();
+      return { channel: { ...shown, sends: [...sends], last_error: null, missed: 0 }, secret };
+    },
+
+    /** What the patch does not name stays. */
+    update: (caller: AccountCaller, id: string, patch: ChannelPatch): Promise<Channel> =>
+      untilDecided(async () => {
+        const row = await find(caller, id);
+        const before = toChannel(row);
+        const channel = { ...before, ...patch };
+        if (JSON.stringify(channel) === JSON.stringify(before)) return before;
+        const [changed] = await store.write([
+          updateChannel({
+            ...channel,
+            account_id: caller.account_id,
+            revision: ids.unique(),
+            old_revision: row.private.revision,
+          }),
+        ]);
+        return changed!.changes > 0 ? channel : undefined;
+      }),
+
+    /** What waits for it is not sent any more. */
+    async remove(caller: AccountCaller, id: string): Promise<void> {
+      const { account_id } = caller;
+      const [gone] = await store.write([
+        deleteChannel({ id, account_id }),
+        dropQueueOfMissing({ id }),
+      ]);
+      if (gone!.changes > 0) return;
+      await assertLive(caller);
+      failNotFound("channel_id");
+    },
+
+    /** Sends a test and waits for its outcome, for 10 seconds at most (§19.2.5). */
+    async test(caller: AccountCaller, id: string): Promise<Delivery> {
+      const row = await find(caller, id);
+      await admitTest(caller.account_id, id);
+      const { type, label } = row.channel;
+      const { host, secret } = row.private;
+      const queued_at = clock.now();
+      const message = { id: ids.next("msg"), ...testMessage(row.channel, queued_at) };
+      const target = { url: secret.url, secret: secret.secret ?? "", host };
+      const verdict = await webhooks.sendNow(message, target);
+      if (verdict) {
+        await store.write(outcomeOf(id, verdict));
+        // What has waited for a test that succeeds goes now.
+        webhooks.run();
+      }
+      const sent = verdict?.do === "finish";
+      return {
+        id: ids.next("dlv"),
+        target: { type, id, label },
+        status: sent ? "sent" : "failed",
+        reason: sent ? null : (verdict?.code ?? "busy"),
+        queued_at,
+        sent_at: sent ? clock.now() : null,
+        shown_at: null,
+        opened_at: null,
+      };
+    },
+  };
+}
+
+function toChannel({ channel, last_error }: Row): Channel {
+  const { code, at } = last_error ?? {};
+  return { ...channel, last_error: code != null && at != null ? { code, at } : null };
+}
+
+/** The only message that has nothing to do with a change. */
+function testMessage({ id, label }: Pick<Channel, "id" | "label">, created_at: number) {
+  const data = JSON.stringify({ channel_id: id, label });
+  return { type: "channel.test", data, created_at };
+}

@@ -1,0 +1,145 @@
+/** The routes of channels (docs/interface.md 19.1, 19.2). */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createPerson, WEBHOOK } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { startReceiver } from "../support/receiver.ts";
+
+const clock = createTestClock();
+const receiver = startReceiver();
+const app = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
+// Each account from an address of its own, as far as the limit of creations goes.
+const person = await createPerson(app.url);
+const other = await createPerson(app.url);
+
+test("a channel is created, listed, changed and deleted [§19.2.1] [§19.2.2] [§19.2.3] [§19.2.4]", async () => {
+  const url = receiver.url("/secret-path-Ab9~");
+  const { status, body } = await person.send("POST /v1/channels", { ...WEBHOOK, url });
+  expect(status).toBe(201);
+  expect(body.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(body.channel).toEqual({
+    id: expect.stringMatching(/^chn_[0-9a-f]{32}$/),
+    type: "webhook",
+    label: "Build server",
+    sends: ["questions", "tasks"],
+    min_priority: "low",
+    quiet_hours: null,
+    state: "ok",
+    last_sent_at: null,
+    last_error: null,
+    missed: 0,
+    created_at: clock.now(),
+    origin: new URL(url).origin,
+    hint: "Ab9~",
+  });
+  const path = `/v1/channels/${body.channel.id}` as const;
+  const quiet_hours = { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" };
+  const patch = { label: "CI", sends: ["tasks"], min_priority: "high", quiet_hours };
+  const changed = await person.send(`PATCH ${path}`, patch);
+  expect(changed.body).toMatchObject(patch);
+  expect((await person.send(`PATCH ${path}`, {})).body).toMatchObject(patch);
+  const cleared = await person.send(`PATCH ${path}`, { quiet_hours: null });
+  expect(cleared.body).toMatchObject({ ...patch, quiet_hours: null });
+  const second = await person.send("POST /v1/channels", WEBHOOK);
+  const ids = (await person.send("GET /v1/channels")).body.channels.map(({ id }: any) => id);
+  expect(ids).toEqual([second.body.channel.id, body.channel.id]);
+  expect((await other.send(`PATCH ${path}`, patch)).status).toBe(404);
+  expect((await other.send("GET /v1/channels")).body).toEqual({ channels: [] });
+  for (const id of ids) {
+    expect((await person.send(`DELETE /v1/channels/${id}`)).status).toBe(204);
+  }
+  expect((await person.send(`DELETE ${path}`)).status).toBe(404);
+  expect((await person.send("GET /v1/channels")).body).toEqual({ channels: [] });
+});
+
+test("neither the URL nor the secret is shown again, or logged [§19.1.4]", async () => {
+  const url = receiver.url("/hidden-in-the-path");
+  const { body } = await person.send("POST /v1/channels", { ...WEBHOOK, url });
+  await app.webhooks.settled();
+  const path = `/v1/channels/${body.channel.id}` as const;
+  const answers = [
+    await person.send("GET /v1/channels"),
+    await person.send(`PATCH ${path}`, { label: "x" }),
+    await person.send(`POST ${path}/test`),
+  ];
+  const told = JSON.stringify(answers.map((answer) => answer.body)) + app.lines.join();
+  expect(told).toContain(body.channel.origin);
+  for (const secret of ["hidden-in-the-path", body.secret.slice(6, 40)]) {
+    expect(told).not.toContain(secret);
+  }
+  await person.send(`DELETE ${path}`);
+});
+
+test("an account has 20 channels at most [§19.2.2]", async () => {
+  const made = [];
+  for (let i = 0; i < 21; i++) made.push(await other.send("POST /v1/channels", WEBHOOK));
+  expect(made.slice(0, 20).every(({ status }) => status === 201)).toBe(true);
+  expect(made[20]!.body).toMatchObject({ status: 409, code: "too_many_channels" });
+  await other.send(`DELETE /v1/channels/${made[3]!.body.channel.id}`);
+  // Of two at once one gets the place.
+  const both = [WEBHOOK, WEBHOOK].map((body) => other.send("POST /v1/channels", body));
+  expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([201, 409]);
+});
+
+test("a URL that cannot be used is refused when the channel is created [§19.1.6]", async () => {
+  for (const url of [
+    "https://10.1.2.3/",
+    "https://169.254.169.254/",
+    "http://8.8.8.8/",
+    "https://user:pass@example.com/",
+    "https://no-such-host.invalid/",
+    `http://127.0.0.1/${"x".repeat(2_000)}`,
+  ]) {
+    const { status, body } = await person.send("POST /v1/channels", { ...WEBHOOK, url });
+    expect([url, status, Object.keys(body.fields ?? {})]).toEqual([url, 422, ["url"]]);
+    expect(JSON.stringify(body)).not.toContain(url.slice(8));
+  }
+});
+
+test("a test has one attempt, and its outcome is the channel's [§19.2.5] [§19.1.5]", async () => {
+  const { body } = await person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url("/t") });
+  await app.webhooks.settled();
+  receiver.take();
+  const { id, label } = body.channel;
+  const path = `/v1/channels/${id}` as const;
+  const read = async () => (await person.send("GET /v1/channels")).body.channels[0];
+  const sent = await person.send(`POST ${path}/test`);
+  expect(sent.status).toBe(200);
+  expect(sent.body).toEqual({
+    id: expect.stringMatching(/^dlv_[0-9a-f]{32}$/),
+    target: { type: "webhook", id, label },
+    status: "sent",
+    reason: null,
+    queued_at: clock.now(),
+    sent_at: clock.now(),
+    shown_at: null,
+    opened_at: null,
+  });
+  expect(receiver.take()).toMatchObject([
+    { type: "channel.test", data: { channel_id: id, label } },
+  ]);
+
+  receiver.behave(() => 418);
+  const failed = await person.send(`POST ${path}/test`, {});
+  expect(failed.body).toMatchObject({ status: "failed", reason: "status_418", sent_at: null });
+  expect(receiver.take().length).toBe(1);
+  expect(await read()).toMatchObject({ state: "ok", last_error: { code: "status_418" } });
+  receiver.behave(() => 410);
+  await person.send(`POST ${path}/test`);
+  expect((await read()).state).toBe("gone");
+  receiver.behave(() => 200);
+  await person.send(`POST ${path}/test`);
+  expect((await read()).state).toBe("ok");
+
+  await person.send(`POST ${path}/test`);
+  await clock.skip(60);
+  await person.send(`POST ${path}/test`);
+  const seventh = await person.send(`POST ${path}/test`);
+  expect(seventh.body).toMatchObject({ status: 429, code: "rate_limited" });
+  expect(Number(seventh.headers.get("retry-after"))).toBe(3_540);
+  await clock.skip(3_541);
+  expect((await person.send(`POST ${path}/test`)).status).toBe(200);
+  await person.send(`DELETE ${path}`);
+  expect((await person.send(`POST ${path}/test`)).status).toBe(404);
+});

@@ -1,0 +1,92 @@
+/**
+ * A receiver of webhooks: real sockets on every address of 127.0.0.0/8, each a host of its own. Checks
+ * what it gets.
+ */
+
+import { afterAll } from "bun:test";
+import { Webhook } from "standardwebhooks";
+
+export interface Got {
+  readonly path: string;
+  readonly host: string;
+  readonly id: string;
+  readonly type: string;
+  /** Of the event. */
+  readonly at: string;
+  readonly data: any;
+  /** Seconds, of the attempt. */
+  readonly timestamp: number;
+  readonly status: number;
+}
+
+type Behaviour = (got: Omit<Got, "status">) => number | Response | Promise<number | Response>;
+
+export function startReceiver() {
+  const got: Got[] = [];
+  const faults: string[] = [];
+  /** By path. */
+  const secrets = new Map<string, string>();
+  let behave: Behaviour = () => 200;
+  let open = 0;
+  const open_by_host = new Map<string, number>();
+  let most_by_host = 0;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "0.0.0.0",
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname: path, hostname: host } = new URL(request.url);
+      const body = await request.text();
+      const headers = request.headers;
+      const [id, timestamp] = [headers.get("webhook-id")!, headers.get("webhook-timestamp")!];
+      const secret = secrets.get(path);
+      const at = new Date(Number(timestamp) * 1000);
+      // `verify` itself wants a time within five minutes of the real one.
+      if (secret && new Webhook(secret).sign(id, at, body) !== headers.get("webhook-signature")) {
+        faults.push(`signature of ${body}`);
+      }
+      if (headers.get("content-type") !== "application/json") faults.push("media type");
+      const { type, timestamp: of_event, data } = JSON.parse(body);
+      const seen = { path, host, id, type, at: of_event, data, timestamp: Number(timestamp) };
+      const now_open = (open_by_host.get(host) ?? 0) + 1;
+      open_by_host.set(host, now_open);
+      most_by_host = Math.max(most_by_host, now_open);
+      open++;
+      try {
+        const answer = await behave(seen);
+        const response =
+          typeof answer === "number"
+            ? new Response(null, { status: answer, headers: { connection: "close" } })
+            : answer;
+        got.push({ ...seen, status: response.status });
+        return response;
+      } finally {
+        open--;
+        open_by_host.set(host, open_by_host.get(host)! - 1);
+      }
+    },
+  });
+  afterAll(() => server.stop(true));
+  return {
+    got,
+    faults,
+    port: server.port!,
+    url: (path: string, host = "127.0.0.1") => `http://${host}:${server.port}${path}`,
+    /** From then on the signature of requests to the path is checked. */
+    expect: (path: string, secret: string) => secrets.set(path, secret),
+    behave(next: Behaviour) {
+      behave = next;
+    },
+    /** Requests without an answer so far, and the most that one host ever had. */
+    open: () => open,
+    mostOfHost: () => most_by_host,
+    /** What was answered with success since the last call, as `path type`, in order. */
+    take: (): Got[] => got.splice(0),
+  };
+}
+
+/** Answers that come when the test says so. */
+export function gate() {
+  const opened = Promise.withResolvers<void>();
+  return { opened: opened.promise, open: opened.resolve };
+}

@@ -1,0 +1,47 @@
+/** Changes whose webhooks are told apart, and whether all of them arrived in order. */
+
+import type { Send } from "./client.ts";
+import type { Got } from "./receiver.ts";
+
+/** One acknowledged change of a task. */
+export interface Made {
+  readonly task_id: string;
+  /** Grows with each change of the task. */
+  readonly progress: number;
+}
+
+/** Makes a task and changes it, until the server goes away; what was acknowledged is added to `made`. */
+export async function makeChanges(send: Send, made: Made[], changes = 3): Promise<void> {
+  const create = await send("POST /v1/tasks", { title: "t" }).catch(() => null);
+  if (create?.status !== 201) return;
+  const task_id: string = create.body.id;
+  made.push({ task_id, progress: 0 });
+  for (let progress = 1; progress <= changes; progress++) {
+    const change = await send(`PATCH /v1/tasks/${task_id}`, { progress }).catch(() => null);
+    if (change?.status !== 200) return;
+    made.push({ task_id, progress });
+  }
+}
+
+/**
+ * `missing`: acknowledged changes that no message told of. `disorder`: tasks whose messages came in
+ * another order than they were made, or more than once with different ids.
+ */
+export function checkDelivered(made: readonly Made[], got: readonly Got[]) {
+  /** A task that is new has none. */
+  const progressOf = ({ data }: Got): number => data.task.progress ?? 0;
+  const first = new Map<string, Got>();
+  for (const one of got) {
+    if (one.status === 200 && one.data.task && !first.has(one.id)) first.set(one.id, one);
+  }
+  const by_task = Map.groupBy(first.values(), ({ data }) => data.task.id as string);
+  const missing = made.filter(
+    ({ task_id, progress }) => !by_task.get(task_id)?.some((one) => progressOf(one) === progress),
+  );
+  const disorder = [...by_task].flatMap(([id, messages]) => {
+    const values = messages.map(progressOf);
+    const sorted = [...new Set(values)].sort((a, b) => a - b);
+    return sorted.join() === values.join() ? [] : [`${id}: ${values.join()}`];
+  });
+  return { missing, disorder };
+}
