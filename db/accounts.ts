@@ -1,6 +1,6 @@
 /** Queries on accounts and their tokens. */
 
-import { accounts } from "./schema.ts";
+import { accounts, credentials } from "./schema.ts";
 import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
@@ -18,7 +18,25 @@ export const accountById = select(
   { one: true },
 );
 
-export const insertAccount = statement(insertWhere(accounts, sql`true`));
+/** The account of a sign-in, by the digest of its token. */
+export const accountByToken = select(
+  qb
+    .select({
+      id: accounts.id,
+      created_at: accounts.created_at,
+      live_activities: accounts.live_activities,
+    })
+    .from(accounts),
+  sql`where deleted_at is null and id =
+    (select account_id from credentials where digest = ${p("digest", credentials.digest)} and kind = 'account_token')`,
+  { one: true },
+);
+
+/** True in SQL while nobody has the token of an account to insert, not even a deleted account. */
+export const isNewToken = sql`not exists (select 1 from credentials where digest = ${p("token_digest")})
+  and not exists (select 1 from accounts where token_digest = ${p("token_digest")})`;
+
+export const insertAccount = statement(insertWhere(accounts, isNewToken));
 
 /**
  * Whether there is or was an account. The row of a deleted one goes in the end, but its deletion is
@@ -30,7 +48,9 @@ const had_accounts = sql`(exists (select 1 from accounts)
 export const hadAccounts = statement(sql`select ${had_accounts}`, { gives: rowOf<[0 | 1]>() });
 
 /** Inserts an account unless there is or was one. */
-export const insertFirstAccount = statement(insertWhere(accounts, sql`not ${had_accounts}`));
+export const insertFirstAccount = statement(
+  insertWhere(accounts, sql`not ${had_accounts} and ${isNewToken}`),
+);
 
 export const updateSettings = statement(
   updateSet(accounts, ["live_activities"], sql`id = ${p("id")} and deleted_at is null`),

@@ -1,5 +1,6 @@
 /** Accounts made of late by one address: counted in the store, so that a restart forgets nothing. */
 
+import { isNewToken } from "./accounts.ts";
 import { accountCreations, accounts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
@@ -37,7 +38,7 @@ export async function countCreations(store: Store, window: Lately) {
 export const insertAccountWithin = statement(
   insertWhere(
     accounts,
-    sql`(select count(*) from account_creations where ${lately}) < ${p("limit")}`,
+    sql`(select count(*) from account_creations where ${lately}) < ${p("limit")} and ${isNewToken}`,
   ),
 );
 

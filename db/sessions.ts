@@ -32,9 +32,13 @@ export const labelSession = statement(
   updateSet(credentials, ["label"], sql`id = ${p("id")} and ${ofAccount}`),
 );
 
-/** Labels the sign-in that was made with an account, earlier in the same batch. */
+/** Labels the sign-in that was made with the account, if it was made, earlier in the same batch. */
 export const labelFirstSession = statement(
-  updateSet(credentials, ["label"], sql`digest = ${p("digest")}`),
+  updateSet(
+    credentials,
+    ["label"],
+    sql`digest = ${p("digest")} and account_id = ${p("account_id")}`,
+  ),
 );
 
 /** True in SQL of a row `own` that is out of its trial, or the only sign-in of its account. */

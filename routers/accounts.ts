@@ -1,7 +1,7 @@
 /** docs/interface.md 5.2. */
 
 import { z } from "zod";
-import { Account, AccountPatch, TokenInput } from "../src/model/account.ts";
+import { Account, AccountPatch, AccountToken, TokenInput } from "../src/model/account.ts";
 import { Label } from "../src/model/key.ts";
 import { account, open, router } from "./trpc.ts";
 
@@ -16,7 +16,8 @@ export const accounts = router({
         operationId: "createAccount",
         tags,
         summary: "Create an account",
-        description: "The token is returned here and never again.",
+        description:
+          "The token is returned here and never again. A client that sends the token itself cannot lose the account; sent again with it, the request gives the same account and makes nothing.",
       },
       status: 201,
       body_optional: true,
@@ -36,6 +37,10 @@ export const accounts = router({
           }),
           label: Label.exactOptional().meta({
             description: "Name of the device for the person, such as `Firefox on Linux`",
+          }),
+          token: AccountToken.exactOptional().meta({
+            description:
+              "The token, from 256 random bits of the client's own; the server makes one when it is absent. Keep it before you send it: should the answer be lost, the request may be sent again with it",
           }),
         })
         .meta({ id: "AccountCreate" }),

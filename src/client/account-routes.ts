@@ -28,14 +28,16 @@ export const accountRoutes = (send: Send) => ({
 
   accounts: {
     /**
-     * Creates an account; no credential. Codes: `account_creation_off`, `attestation_required`,
-     * `attestation_invalid` (docs/interface.md §5.2.1).
+     * Creates an account; no credential. Make `token` as for `accounts.replaceToken` and store it first:
+     * with the same token, the call may be repeated. Codes: `account_creation_off`,
+     * `attestation_required`, `attestation_invalid` (docs/interface.md §5.2.1).
      */
     create: (
       body: {
         readonly attestation?: string;
         readonly label?: string;
         readonly start_code?: string;
+        readonly token?: string;
       } = {},
       given?: CallOptions,
     ) => send<NewAccount>("POST", "/v1/accounts", { body }, given),

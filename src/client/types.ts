@@ -19,7 +19,7 @@ interface PageQuery {
   readonly cursor?: string;
 }
 
-/** `{account, token}`: the token is not returned again (§5.2.1). */
+/** `token` is the one that the client made, or it is not returned again (§5.2.1). */
 export interface NewAccount {
   readonly account: Account;
   readonly token: string;

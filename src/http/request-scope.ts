@@ -202,6 +202,14 @@ export function createRequestScopes({
       }
     };
 
+    /** The account that has the `token` of this input already; null if there is none. */
+    const ownerOf = async (input: unknown): Promise<Caller | null> => {
+      const { token } = (input ?? {}) as { readonly token?: unknown };
+      if (typeof token !== "string") return null;
+      const found = await auth.authenticate(`Bearer ${token}`);
+      return found?.caller.kind === "account" ? found.caller : null;
+    };
+
     /** The caller whose unread answers are counted. */
     const reader = () => caller ?? null;
 
@@ -308,7 +316,7 @@ export function createRequestScopes({
       body: (bytes) => unsent.body(request, reader(), bytes),
       relay: (source) => unsent.relay(request, reader(), source, spend),
 
-      async limit(name) {
+      async limit(name, readInput) {
         if (!limiter.on) return;
         if (name !== "accounts") {
           unspent = limiter.peekAddress(name, address());
@@ -318,6 +326,13 @@ export function createRequestScopes({
         const rate: Rate = RATES.accounts;
         if (rate.quota === 0) return;
         const { count, first_at, last_at } = await creationsOf(address());
+        // In this order: of two repetitions at once, one may have made the last account of the limit.
+        const owner = await ownerOf(await readInput());
+        if (owner) {
+          unspent = limiter.peek(owner);
+          unspent = quota = limiter.charge(owner);
+          return;
+        }
         const until = (at: number) => Math.max(0, Math.ceil(at + rate.window - clock.now()));
         const left = Math.max(0, rate.quota - count);
         unspent = quotaOf(name, rate, left, until(last_at));

@@ -24,8 +24,12 @@ export interface CallScope {
    * when its earlier answers have meanwhile put it into debt, or too many of them wait to be read.
    */
   pageTurn(): Promise<() => void>;
-  /** Charges one call to a limit of its address; throws `429 rate_limited`. */
-  limit(name: RouteLimit): Promise<void>;
+  /**
+   * Charges one call to a limit of its address; throws `429 rate_limited`. `readInput` gives the input
+   * as it was sent, null when it cannot be read. The creation of an account that its token belongs to
+   * already is charged to that account instead (docs/interface.md §5.2.1(4)).
+   */
+  limit(name: RouteLimit, readInput: () => Promise<unknown>): Promise<void>;
   /**
    * The result of a call's work, or `503 store_unavailable` when it takes too long since the request
    * came (docs/interface.md 13.4). Not for a call that waits for something.

@@ -60,7 +60,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
     let ended: Ended = { answer: null, thrown: null };
     let leavePageTurn: (() => void) | undefined;
     try {
-      if (limit) await ctx.scope.limit(limit);
+      if (limit) await ctx.scope.limit(limit, () => orNull(readInput));
       if (pages && !(log.may_wait && log.asksToWait(await orNull(readInput)))) {
         leavePageTurn = await ctx.scope.pageTurn();
       }

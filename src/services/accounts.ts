@@ -2,6 +2,7 @@
 
 import {
   accountById,
+  accountByToken,
   claimTokenReplacement,
   deleteAccount,
   insertAccount,
@@ -16,7 +17,7 @@ import {
 } from "../../db/creations.ts";
 import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
-import { labelFirstSession } from "../../db/sessions.ts";
+import { isTokenTaken, labelFirstSession } from "../../db/sessions.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail, failFields } from "../errors.ts";
 import { digest } from "../ids.ts";
@@ -47,6 +48,8 @@ interface AccountInput {
   /** Of the first sign-in. */
   readonly label?: string;
   readonly start_code?: string;
+  /** Of the first sign-in, made by the client; see docs/interface.md §5.2.1(4). */
+  readonly token?: string;
 }
 
 export function createAccounts(deps: AccountsDeps) {
@@ -65,13 +68,25 @@ export function createAccounts(deps: AccountsDeps) {
     return row ? toAccount(row) : fail("unauthorized");
   };
 
-  /** Only the first account, and only with the start code (docs/interface.md §5.2.1). */
-  const checkStartCode = async (given: string | undefined): Promise<void> => {
-    if (await startCode.isUsed()) fail("account_creation_off");
-    if (given === undefined) failFields({ start_code: "is required" });
-    if (!startCode.matches(given)) {
-      failFields({ start_code: "is not the code that Relay printed at its start" });
-    }
+  /**
+   * Whether the start code may create an account, and not only repeat what it did
+   * (docs/interface.md §5.2.1). `403 account_creation_off`, `422 fields.start_code`.
+   */
+  const checkStartCode = async (given: string | undefined): Promise<boolean> => {
+    const used = await startCode.isUsed();
+    if (given !== undefined && startCode.matches(given)) return !used;
+    if (used) fail("account_creation_off");
+    return failFields({
+      start_code:
+        given === undefined ? "is required" : "is not the code that Relay printed at its start",
+    });
+  };
+
+  /** The account that has this token; null without one. */
+  const accountOf = async (token: string | undefined): Promise<Account | null> => {
+    if (token === undefined) return null;
+    const [row] = await store.read(accountByToken({ digest: digest(token) }));
+    return row ? toAccount(row) : null;
   };
 
   return {
@@ -81,21 +96,27 @@ export function createAccounts(deps: AccountsDeps) {
     creationsOf: (address: string) => countCreations(store, lately(address)),
 
     /**
-     * The token is in this answer only; the store keeps its digest. `label` is that of the first
-     * sign-in. Counts for the client's
-     * `address`: `429 rate_limited` when it has made its full number within the hour.
+     * Creates an account, or gives the one that has the token `given` already: then nothing changes.
+     * The store keeps the token's digest only. `label` is that of the first sign-in. An account that is
+     * made counts for the client's `address`: `429 rate_limited` when it has made its full number within
+     * the hour.
      * `403 account_creation_off`, `attestation_required`, `attestation_invalid`;
-     * `422 fields.start_code` where the first account needs one.
+     * `422 fields.start_code` where the first account needs one, `422 fields.token` when a deleted
+     * account had the token, or it is no account's.
      */
     async create(
       address: string,
-      { attestation, label, start_code }: AccountInput,
+      { attestation, label, start_code, token: given }: AccountInput,
     ): Promise<{ account: Account; token: string }> {
       if (settings.account_creation === "off") fail("account_creation_off");
       const is_first = settings.account_creation === "first";
-      if (is_first) await checkStartCode(start_code);
+      const may_create = !is_first || (await checkStartCode(start_code));
+      const token = given ?? ids.secret("mca");
+      // After the look at the start code, so that of two repetitions at once both find the account.
+      const existing = await accountOf(given);
+      if (existing) return { account: existing, token };
+      if (!may_create) fail("account_creation_off");
       await attestations.admit(attestation);
-      const token = ids.secret("mca");
       const row = { id: ids.next("acc"), created_at: clock.now(), live_activities: true };
       const account_row = {
         ...row,
@@ -113,10 +134,17 @@ export function createAccounts(deps: AccountsDeps) {
               insertAccountWithin({ ...account_row, ...window, limit }),
               insertCreation({ origin: window.origin, created_at: row.created_at, id: row.id }),
             ]),
-        ...(label === undefined ? [] : [labelFirstSession({ digest: token_digest, label })]),
+        ...(label === undefined
+          ? []
+          : [labelFirstSession({ digest: token_digest, account_id: row.id, label })]),
       ]);
-      if (made!.changes === 0) fail(is_first ? "account_creation_off" : "rate_limited");
-      return { account: toAccount(row), token };
+      if (made!.changes > 0) return { account: toAccount(row), token };
+      // Of two with the same token at once, the other one came first.
+      const made_by_other = await accountOf(given);
+      if (made_by_other) return { account: made_by_other, token };
+      const [taken] = await store.read(isTokenTaken({ digest: token_digest }));
+      if (taken![0] === 1) failFields({ token: "must be new" });
+      return fail(is_first ? "account_creation_off" : "rate_limited");
     },
 
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {

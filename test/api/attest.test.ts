@@ -8,7 +8,7 @@ import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { APP_ID, attestationOf, createAuthority } from "../support/attest.ts";
-import { client } from "../support/client.ts";
+import { client, newToken } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -71,6 +71,13 @@ test("an account needs an attestation, and one is good for one account [§4.2.2]
     [],
   );
   expect(await count("accounts")).toBe(before + 1);
+
+  // A repetition makes nothing, so its attestation is not looked at (§5.2.1(4)).
+  const token = newToken();
+  const once = attestationOf(await authority.attest(await challenge()));
+  const sent = () => client(app.url)("POST /v1/accounts", { attestation: once, token });
+  const { status, body } = await sent();
+  expect([status, (await sent()).body]).toEqual([201, body]);
 });
 
 test("a challenge that is expired, made up or used by a failed attempt is refused [§4.2.1]", async () => {

@@ -186,7 +186,7 @@ interface Example {
 /** Method and path -> an example of the body that is sent, and of the one that comes back. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   "POST /v1/accounts": {
-    request: {},
+    request: { label: session.label, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
     response: { account, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
   },
   "POST /v1/attest/challenge": {
