@@ -34,6 +34,12 @@ const OF_KEY = [
   some("push_records", "key_id"),
   some("idempotency", "key_id"),
   some("items", "key_id"),
+  // Before the questions, whose removal would take them along: a step stays within its limit.
+  statement(
+    sql`delete from question_deliveries where (question_id, target_id) in (
+      select d.question_id, d.target_id from questions q join question_deliveries d on d.question_id = q.id
+      where q.key_id = ${p("owner")} limit ${p("limit")})`,
+  ),
   some("questions", "key_id"),
   some("tasks", "key_id"),
   some("activity_blocks", "key_id"),
@@ -46,6 +52,7 @@ const OF_ACCOUNT = [
   some("idempotency", "account_id"),
   some("webhook_messages", "account_id"),
   some("channels", "account_id"),
+  some("open_pages", "account_id"),
   // Before the devices, whose removal would take them along: a step stays within its limit.
   some("push_targets", "account_id"),
   some("devices", "account_id"),
@@ -59,7 +66,7 @@ const dropAccount = statement(
     ${sql.join(
       [
         ...["keys", "pushes", "live_activities", "push_records", "idempotency"],
-        ...["push_targets", "devices", "channels", "webhook_messages"],
+        ...["open_pages", "push_targets", "devices", "channels", "webhook_messages"],
       ].map((table) => sql`select 1 from ${sql.raw(table)} where account_id = ${p("owner")}`),
       sql` union all `,
     )})`,

@@ -6,6 +6,7 @@
 import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { accounts, devices } from "./schema.ts";
+import type { Sql } from "./sql.ts";
 import { insertWhere, qb, select, statement } from "./statement.ts";
 
 const p = sql.placeholder;
@@ -32,7 +33,11 @@ export const devicesOfAccount = select(
 );
 
 /** The lane of a row `v` of `devices`. */
-export const laneOf = (v: SQL): SQL => sql`${v}.apns_environment`;
+export const laneOf = (v: SQL) => sql`${v}.apns_environment` as Sql;
+
+/** How a person knows a row `v` of `devices`; triggers of migration 0024 have the same names. */
+export const labelOfDevice = (v: SQL) =>
+  sql`case ${v}.platform when 'ios' then 'iPhone' when 'ipados' then 'iPad' when 'watchos' then 'Apple Watch' end` as Sql;
 
 const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
 /** A registration that is about to lose this `apns_token` to the device `id` of the account. */

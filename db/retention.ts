@@ -14,12 +14,22 @@ const nextKeys = statement(
 /** Rows that one statement removes, so that none takes long; what is left goes in the next round. */
 const BITE = 200;
 
-const prune = statement(
-  sql`delete from questions where rowid in (
-    select rowid from questions where key_id = ${p("key_id")} and status <> 'pending'
+const excess = (column: string) =>
+  sql`select ${sql.raw(column)} from questions where key_id = ${p("key_id")} and status <> 'pending'
     order by created_at desc, id desc
-    limit ${sql.raw(`${BITE} offset ${LIMITS.finished_questions_per_key}`)})`,
-);
+    limit ${sql.raw(`${BITE} offset ${LIMITS.finished_questions_per_key}`)}`;
+
+/** A question goes after its deliveries, which it would take along: no statement removes more. */
+const prune = [
+  statement(
+    sql`delete from question_deliveries where (question_id, target_id) in (
+      select question_id, target_id from question_deliveries where question_id in (${excess("id")}) limit ${sql.raw(BITE)})`,
+  ),
+  statement(
+    sql`delete from questions where rowid in (${excess("rowid")})
+      and not exists (select 1 from question_deliveries where question_id = questions.id)`,
+  ),
+];
 
 /**
  * Goes through the keys, at most `limit` in one call, and begins anew after the last one. Where it
@@ -30,7 +40,8 @@ export function createQuestionPruner(store: Store) {
   return async (limit: number): Promise<boolean> => {
     const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id);
     for (const key_id of keys) {
-      while ((await store.write([prune({ key_id })]))[0]!.changes === BITE);
+      const bite = () => store.write(prune.map((step) => step({ key_id })));
+      while ((await bite()).some(({ changes }) => changes === BITE));
     }
     const more = keys.length === limit;
     after = more ? keys.at(-1)! : "";

@@ -1,7 +1,8 @@
 /** docs/interface.md 19.2. */
 
 import { z } from "zod";
-import { Channel, ChannelInput, ChannelPatch, Delivery } from "../src/model/channel.ts";
+import { Channel, ChannelInput, ChannelPatch } from "../src/model/channel.ts";
+import { Delivery } from "../src/model/delivery.ts";
 import { Id } from "../src/model/text.ts";
 import { account, router } from "./trpc.ts";
 

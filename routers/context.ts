@@ -6,6 +6,7 @@ import type { Accounts } from "../src/services/accounts.ts";
 import type { Activity } from "../src/services/activity.ts";
 import type { Attestations } from "../src/services/attestations.ts";
 import type { Channels } from "../src/services/channels.ts";
+import type { Deliveries } from "../src/services/deliveries.ts";
 import type { Devices } from "../src/services/devices.ts";
 import type { Inbox } from "../src/services/inbox.ts";
 import type { Keys } from "../src/services/keys.ts";
@@ -25,6 +26,7 @@ export interface Services {
   readonly keys: Keys;
   readonly tasks: Tasks;
   readonly questions: Questions;
+  readonly deliveries: Deliveries;
   readonly inbox: Inbox;
   readonly liveActivities: LiveActivities;
   readonly activity: Activity;

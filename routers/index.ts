@@ -5,6 +5,7 @@ import { accounts } from "./accounts.ts";
 import { attest } from "./attest.ts";
 import { channels } from "./channels.ts";
 import type { Context } from "./context.ts";
+import { deliveries } from "./deliveries.ts";
 import { devices } from "./devices.ts";
 import { agents, inbox, messages } from "./inbox.ts";
 import { keys } from "./keys.ts";
@@ -26,6 +27,7 @@ export const appRouter = router({
   tasks,
   liveActivities,
   questions,
+  deliveries,
   inbox,
   messages,
   agents,

@@ -2,11 +2,13 @@
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
+import { describeReach, type Reach } from "../src/model/delivery.ts";
 import { integer } from "../src/model/integer.ts";
 import { keyIdRule } from "../src/model/key.ts";
 import { optionsRule, Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
 import { Id, isStorable } from "../src/model/text.ts";
-import type { NextCall } from "../src/rpc/meta.ts";
+import type { AddedFields, NextCall } from "../src/rpc/meta.ts";
+import type { Context } from "./context.ts";
 import { PAGES } from "./page.ts";
 import { hints } from "./tool.ts";
 import { account, anyone, key, router } from "./trpc.ts";
@@ -31,7 +33,21 @@ const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
   cancelled: "The question was withdrawn. Do not act on it.",
 };
 
-const outcome = ({ status }: Question): string | null => OUTCOMES[status];
+/** What an agent reads of the result: how it ended or, while it is pending, how far it got. */
+const outcome = (
+  { status, reach }: Question & { readonly reach?: Reach },
+  now: number,
+): string | null => OUTCOMES[status] ?? (reach ? describeReach(reach, now) : null);
+
+/** How far a pending question got (docs/interface.md 12.3.6). */
+const REACH: AddedFields = {
+  names: ["reach"],
+  async read({ caller, services }: Context, question: Question) {
+    if (question.status !== "pending" || caller === null) return null;
+    const reach = await services.deliveries.reach(caller, question);
+    return reach && { reach };
+  },
+};
 
 /** A list that goes on. */
 function nextPage(
@@ -128,6 +144,7 @@ export const questions = router({
         },
         annotations: hints({ person: true }),
         next: waitOn,
+        adds: REACH,
         note: outcome,
         rounds: true,
       },
@@ -162,6 +179,7 @@ export const questions = router({
           "Read a question; with `wait_seconds`, wait on for its answer. At each `status` do as ask_question says.",
         annotations: hints({ reads: true }),
         next: waitOn,
+        adds: REACH,
         note: outcome,
       },
     })

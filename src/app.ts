@@ -69,6 +69,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
   const streams = createStreams({
     auth,
     feed,
+    pages: core.openPages,
     clock,
     recordUse(request, usage) {
       if (!source.isForeign(request)) void core.keyActivity.record(usage, null);
@@ -257,6 +258,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     jobs: core.jobs,
     sender,
     webhooks: core.webhooks,
+    openPages: core.openPages,
     /** Ends gracefully; a second call waits for the first. */
     stop: (): Promise<void> => (stopping ??= stop()),
   };

@@ -12,11 +12,13 @@ import { pruneIdempotency } from "../db/idempotency.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
 import { expireMessages } from "../db/notify/webhook-queue.ts";
 import { openStore } from "../db/open.ts";
+import { forgetOpenPages } from "../db/open-pages.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { prunePairings } from "../db/pairings.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
+import { createStoreClock } from "../db/store-time.ts";
 import { createStoreWatch } from "../db/store-watch.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import { loadAttestationCheck } from "./auth/load-attestation.ts";
@@ -28,7 +30,7 @@ import type { Ids } from "./ids.ts";
 import { createEventPruner } from "./jobs/event-pruner.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
-import { RATES } from "./limits.ts";
+import { PAGES, RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
 import { createHostSlots } from "./notify/host-slots.ts";
@@ -42,12 +44,14 @@ import { createActivityLog } from "./services/activity-log.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createChannels } from "./services/channels.ts";
 import { createCommit } from "./services/commit.ts";
+import { createDeliveries } from "./services/deliveries.ts";
 import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
 import { createInbox } from "./services/inbox.ts";
 import { createKeyActivity } from "./services/key-activity.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
+import { createOpenPages } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
@@ -96,6 +100,12 @@ export async function createCore(deps: AppDeps) {
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaiters({ feed, clock });
   const auth = createAuth({ store, clock });
+  const store_clock = createStoreClock({
+    clock,
+    read: () => storeTime(store),
+    every: PAGES.renew_every,
+  });
+  const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
   const sender = createSender({ config, lanes, store, clock, timers, ids, log });
   const outbound = createOutbound({ private_networks: config.OUTBOUND_PRIVATE ?? [], timers });
   const slots = createHostSlots();
@@ -141,6 +151,12 @@ export async function createCore(deps: AppDeps) {
     }),
     tasks,
     questions: createQuestions({ ...service_deps, keys }),
+    deliveries: createDeliveries({
+      ...service_deps,
+      storeClock: store_clock,
+      openLanes: () => sender.openLanesFor("question"),
+      channelOf: (lane) => channels.find(({ lanes }) => lanes.includes(lane))?.name ?? null,
+    }),
     inbox: createInbox({ ...service_deps, keys, tasks }),
     liveActivities: createLiveActivities(service_deps),
     pushStatus: createPushStatus({ store, health: sender.health }),
@@ -165,6 +181,7 @@ export async function createCore(deps: AppDeps) {
       deleteStep: createSweeper(store, clock),
       expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
       expireMessages: (now, limit) => expireMessages(store, now, limit),
+      forgetOpenPages: (before, limit) => forgetOpenPages(store, before, limit),
       pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),
       checkVersion: () =>
         assertCompatible(store).catch((error: unknown) => {
@@ -192,6 +209,7 @@ export async function createCore(deps: AppDeps) {
     services,
     sender,
     webhooks,
+    openPages: open_pages,
     activityLog: activity_log,
     keyActivity: key_activity,
     startCode: start_code,
@@ -209,7 +227,13 @@ export async function createCore(deps: AppDeps) {
     async stopWork(): Promise<void> {
       waits.close();
       store_watch.stop();
-      await Promise.all([runner.stop(), key_activity.stop(), sender.stop(), webhooks.stop()]);
+      await Promise.all([
+        runner.stop(),
+        key_activity.stop(),
+        sender.stop(),
+        webhooks.stop(),
+        open_pages.stop(),
+      ]);
     },
 
     /** Ends what the surfaces need until their last answer: the feed and the store. */

@@ -75,6 +75,13 @@ export const LIMITS = {
   tasks_per_key: 10_000,
   pending_questions_per_key: 20,
   question_list: 100,
+  /** Deliveries of one question: what a page, devices and channels can have, and some that are gone. */
+  deliveries_per_question: 100,
+  /** Answers that tell how long a key's questions usually take; with fewer than the least, none do. */
+  typical_answers: 50,
+  typical_answers_min: 5,
+  /** Seconds that a tool's result waits for how far its question got. */
+  reach_answer: 1,
   task_page: 500,
   task_page_default: 100,
   /** Tasks one page looks at when `priority` narrows it; the page may then be short. */
@@ -301,6 +308,24 @@ export const PUSH = {
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
+} as const;
+
+/** Open pages; seconds unless the name says otherwise (docs/interface.md §5.7.9). */
+export const PAGES = {
+  /** How long the pages of a process that died count as open. */
+  lease: 30,
+  /** Between two renewals, and between two looks at the store's clock. */
+  renew_every: 10,
+  /** What happens within it is written together. */
+  beat: 0.05,
+  /** How long a page that closes counts as open: most of them are loading again. */
+  linger: 5,
+  /** Until a write that failed is tried again. */
+  retry_every: 1,
+  /** Accounts, and questions, that one write names. */
+  step: 500,
+  /** Questions that wait to be written as sent to a page; the oldest go. */
+  queued: 2_000,
 } as const;
 
 /** The numbers of webhooks; seconds unless the name says otherwise (docs/interface.md 19.4). */

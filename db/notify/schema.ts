@@ -1,6 +1,6 @@
 /**
- * The tables of notifications: targets, deliveries that wait, and what became of others; channels,
- * and the messages of webhooks that wait.
+ * The tables of notifications: targets, deliveries that wait, what became of others, how far each
+ * question got, and the pages that are open; channels, and the messages of webhooks that wait.
  */
 
 import { sql } from "drizzle-orm";
@@ -13,6 +13,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { Channel, ChannelError, QuietHours, Sends } from "../../src/model/channel.ts";
+import type { DeliveryStatus } from "../../src/model/delivery.ts";
 import type { DeliveryRecord, NotificationKind, Purpose } from "../../src/model/notification.ts";
 import type { Task } from "../../src/model/task.ts";
 import { strings, timestamp } from "../schema.ts";
@@ -40,6 +41,8 @@ export const pushTargets = sqliteTable(
     address: text().notNull(),
     /** When it was last registered, also with the same address. */
     updated_at: timestamp().notNull(),
+    /** How the person knows it; null for a device, which has no name. */
+    label: text(),
   },
   (t) => [
     // Planning reads all targets of an account that are for one purpose.
@@ -119,6 +122,56 @@ export const deliveryRecords = sqliteTable(
     index("push_records_pace").on(t.account_id, t.recipient_id, t.kind, t.about, t.tried_at),
     index("push_records_key").on(t.key_id).where(sql`key_id is not null`),
     index("push_records_old").on(t.done_at),
+  ],
+);
+
+/**
+ * How far each question got (docs/interface.md §2.11): one row for each question and target, WITHOUT
+ * ROWID. Triggers of migration 0024 write the rows of targets, whichever version plans and settles: a
+ * row of `pushes` for a question adds one, `queued`; its row of `push_records` says how it ended; a row
+ * of `pushes` that goes without a record leaves it `suppressed`. The rows go with their question.
+ */
+export const questionDeliveries = sqliteTable(
+  "question_deliveries",
+  {
+    question_id: text().notNull(),
+    /** Id of the device or channel; {@link PAGE} for open pages. */
+    target_id: text().notNull(),
+    id: text().notNull(),
+    /** Names the channel too, as in {@link pushTargets}; {@link PAGE} for open pages. */
+    lane: text().notNull(),
+    /** The target's label when the row was made. */
+    label: text().notNull(),
+    status: text().$type<DeliveryStatus>().notNull(),
+    reason: text(),
+    queued_at: timestamp().notNull(),
+    sent_at: timestamp(),
+    shown_at: timestamp(),
+    opened_at: timestamp(),
+  },
+  (t) => [primaryKey({ columns: [t.question_id, t.target_id] })],
+);
+
+/** Target and lane of what was written to open pages. */
+export const PAGE = "page";
+
+/** Processes that have pages open, each with a lease by the store's clock (docs/interface.md §5.7.9). */
+export const pageProcesses = sqliteTable("page_processes", {
+  id: text().primaryKey(),
+  /** The end of the lease. */
+  until: timestamp().notNull(),
+});
+
+/** Accounts with an open page, by process; a row counts while the lease of its process lasts. */
+export const openPages = sqliteTable(
+  "open_pages",
+  {
+    account_id: text().notNull(),
+    process_id: text().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.process_id] }),
+    index("open_pages_process").on(t.process_id),
   ],
 );
 

@@ -105,6 +105,7 @@ const claimed = qb
       seq: webhookMessages.seq,
       lease: webhookMessages.lease,
       id: webhookMessages.id,
+      subject: webhookMessages.subject,
       type: webhookMessages.type,
       data: webhookMessages.data,
       created_at: webhookMessages.created_at,

@@ -1,7 +1,8 @@
 /** What an account does with itself: its settings, devices, channels, keys and live activities. */
 
 import type { Account, AccountPatch } from "../model/account.ts";
-import type { Channel, ChannelInput, ChannelPatch, Delivery } from "../model/channel.ts";
+import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
+import type { Delivery } from "../model/delivery.ts";
 import type { Device, DeviceInput } from "../model/device.ts";
 import type { Key } from "../model/key.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";

@@ -3,6 +3,7 @@
 import type { Account } from "../model/account.ts";
 import type { ActivityEntry } from "../model/activity.ts";
 import type { Channel } from "../model/channel.ts";
+import type { Delivery, Reach, ReceiptEvent } from "../model/delivery.ts";
 import type { Item } from "../model/item.ts";
 import type { Key } from "../model/key.ts";
 import type { Question, QuestionInput } from "../model/question.ts";
@@ -76,6 +77,18 @@ export interface QuestionQuery extends PageQuery {
 
 export interface QuestionPage extends Page {
   readonly questions: readonly Question[];
+}
+
+export interface QuestionDeliveries {
+  /** Empty for an API key. */
+  readonly deliveries: readonly Delivery[];
+  readonly reach: Reach;
+}
+
+export interface Receipt {
+  readonly event: ReceiptEvent;
+  /** The device on which it was; a page when absent. */
+  readonly device_id?: string;
 }
 
 export interface Ask extends QuestionInput {

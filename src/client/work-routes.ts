@@ -11,8 +11,10 @@ import type {
   Ask,
   InboxQuery,
   NewTask,
+  QuestionDeliveries,
   QuestionPage,
   QuestionQuery,
+  Receipt,
   TaskPage,
   TaskQuery,
   UnreadItems,
@@ -91,6 +93,14 @@ export function workRoutes(send: Send, timers: Timers) {
       /** Cancels a question that is pending. Codes: `not_found`, `question_not_pending` (§5.7.5). */
       cancel: (question_id: string, given?: CallOptions) =>
         send<void>("DELETE", path`/v1/questions/${question_id}`, {}, given),
+
+      /** How far a question got. Codes: `not_found` (docs/interface.md §5.7.7). */
+      deliveries: (question_id: string, given?: CallOptions) =>
+        send<QuestionDeliveries>("GET", path`/v1/questions/${question_id}/deliveries`, {}, given),
+
+      /** Says that a question was shown or opened. Codes: `not_found` (docs/interface.md §5.7.8). */
+      sendReceipt: (question_id: string, body: Receipt, given?: CallOptions) =>
+        send<void>("POST", path`/v1/questions/${question_id}/receipts`, { body }, given),
 
       /**
        * The question once it has left `pending`, through lost connections and restarts of the server; still

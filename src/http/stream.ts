@@ -10,9 +10,19 @@ import type { StoredEvent, StreamData, StreamEvent } from "../model/event.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { API_SECURITY } from "./security.ts";
 
+/** What is kept of open streams, in all processes together. */
+interface OpenPages {
+  /** A stream of the account opened. */
+  opened(account_id: string): void;
+  closed(account_id: string): void;
+  /** A new question was written to one. */
+  wrote(question_id: string): void;
+}
+
 interface StreamOptions {
   readonly auth: Auth;
   readonly feed: Feed;
+  readonly pages: OpenPages;
   readonly clock: Clock;
   /** Records that a sign-in is in use, at most once a minute (docs/interface.md 2.9.2). */
   readonly recordUse: (request: Request, usage: Usage) => void;
@@ -33,7 +43,7 @@ interface Stream {
   end(): void;
 }
 
-export function createStreams({ auth, feed, clock, recordUse }: StreamOptions) {
+export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOptions) {
   const open = new Map<string, Set<Stream>>();
   /** The last event's frame: streams of one account share its bytes. */
   let encoded: { seq: number; bytes: Uint8Array } | undefined;
@@ -67,6 +77,7 @@ export function createStreams({ auth, feed, clock, recordUse }: StreamOptions) {
       for (const cancel of [unsubscribe, unlose, cancel_ping, cancel_check]) cancel?.();
       const streams = open.get(account_id);
       streams?.delete(stream);
+      pages.closed(account_id);
       if (streams?.size === 0) open.delete(account_id);
       signal.removeEventListener("abort", end);
       try {
@@ -122,12 +133,14 @@ export function createStreams({ auth, feed, clock, recordUse }: StreamOptions) {
       // No event from process to process goes to a client: one that is added does not compile here.
       name satisfies StreamEvent["name"];
       send(frameOf(event));
+      if (name === "question.created" && !ended) pages.wrote(event.subject);
       if (event.name === "account.deleted") end();
     });
     const unlose = feed.onLost(end);
     const stream: Stream = { end };
     const streams = open.get(account_id) ?? new Set();
     open.set(account_id, streams.add(stream));
+    pages.opened(account_id);
     if (streams.size > LIMITS.streams) streams.values().next().value!.end();
     signal.addEventListener("abort", end);
 

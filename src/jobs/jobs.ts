@@ -1,6 +1,6 @@
 /** The jobs of the service. */
 
-import { LIMITS, PUSH, RATES } from "../limits.ts";
+import { LIMITS, PAGES, PUSH, RATES } from "../limits.ts";
 import type { Inbox } from "../services/inbox.ts";
 import type { Questions } from "../services/questions.ts";
 import type { Tasks } from "../services/tasks.ts";
@@ -30,6 +30,8 @@ interface JobDeps {
   readonly expireDeliveries: (now: number, limit: number) => Promise<number>;
   /** The same of messages that wait for webhooks. */
   readonly expireMessages: (now: number, limit: number) => Promise<number>;
+  /** Removes up to `limit` pages of processes whose lease ended before `before`; gives their number. */
+  readonly forgetOpenPages: (before: number, limit: number) => Promise<number>;
   readonly pruneDeliveryRecords: (before: number, limit: number) => Promise<number>;
   /** Asks for the end of the process once the store permits newer versions only. */
   readonly checkVersion: () => Promise<void>;
@@ -38,8 +40,8 @@ interface JobDeps {
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
-  const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings, checkVersion } =
-    deps;
+  const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings } = deps;
+  const { forgetOpenPages, checkVersion } = deps;
   return [
     {
       // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
@@ -131,6 +133,13 @@ export function createJobs(deps: JobDeps): Job[] {
       every: 10,
       run: async ({ now, limit }) => ({
         more: (await expireMessages(await now(), limit)) === limit,
+      }),
+    },
+    {
+      name: "forget open pages",
+      every: 30,
+      run: async ({ now, limit }) => ({
+        more: (await forgetOpenPages((await now()) - PAGES.lease, limit)) === limit,
       }),
     },
     {

@@ -130,7 +130,8 @@ export function createMcpServers(options: McpServersOptions) {
         };
         return { resultType: "input_required", requestState: options.rounds.write(key_id, state) };
       }
-      return toolResult(result, next, tool.note(result));
+      const whole = await tool.complete(call.ctx, result);
+      return toolResult(whole, next, tool.note(whole, clock.now()));
     } catch (thrown) {
       if (isGone(thrown)) throw thrown;
       const error = toServiceError(thrown);

@@ -34,10 +34,12 @@ export interface Tool {
   readonly rounds: boolean;
   /** Runs it; throws a ServiceError that names fields as the tool does. */
   call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object>;
+  /** A result of {@link call} with what the tool adds to it. */
+  complete(ctx: Context, result: object): Promise<object>;
   /** The call that should follow this one, when one should. */
   next(result: object, given: Readonly<Record<string, unknown>>): NextCall | null;
   /** What an agent should make of this result, where the result does not say it. */
-  note(result: object): string | null;
+  note(result: object, now: number): string | null;
   /**
    * True when the call only waited (docs/interface.md 15.1.2); the result is null when its
    * client left meanwhile.
@@ -117,7 +119,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
       title: mcp.title,
       description: mcp.description,
       inputSchema: accepted,
-      outputSchema: output instanceof z.ZodVoid ? DONE_SCHEMA : outputSchema(output, list),
+      outputSchema: resultSchema(output, mcp, list),
       annotations: mcp.annotations,
     },
     waits,
@@ -130,10 +132,23 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
         throw waits ? renamed(toServiceError(error)) : error;
       }
     },
+    complete: async (ctx, result) => ({ ...result, ...(await mcp.adds?.read(ctx, result)) }),
     next: (result, given) => mcp.next?.(result, given) ?? null,
-    note: (result) => mcp.note?.(result) ?? null,
+    note: (result, now) => mcp.note?.(result, now) ?? null,
     only_waited: (given, result) => meta.only_waited?.(inputOf(given), result) ?? false,
   };
+}
+
+/**
+ * The schema of the route's answer, with the fields that the tool adds. They have no schema of their own:
+ * the list is to stay short, and a text says what they mean.
+ */
+function resultSchema(output: z.ZodType, { adds }: ToolMeta, list: SchemaList): ObjectSchema {
+  if (output instanceof z.ZodVoid) return DONE_SCHEMA;
+  const schema = outputSchema(output, list);
+  if (!adds) return schema;
+  const added = adds.names.map((name) => [name, { type: "object" }]);
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(added) } };
 }
 
 /** What types cannot promise: meta may be written without them, as `never` or by a cast. */

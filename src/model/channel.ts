@@ -1,4 +1,4 @@
-/** A way to reach a person besides devices (docs/interface.md 19), and what became of one delivery. */
+/** A way to reach a person besides devices (docs/interface.md 19). */
 
 import { z } from "zod";
 import { LIMITS, OUTBOUND } from "../limits.ts";
@@ -105,22 +105,3 @@ export type ChannelInput = z.infer<typeof ChannelInput>;
 /** Body of `PATCH /v1/channels/{channel_id}`: what is absent stays. */
 export const ChannelPatch = z.strictObject({ ...SETTINGS, label: Label.exactOptional() });
 export type ChannelPatch = z.infer<typeof ChannelPatch>;
-
-const DELIVERY_STATUSES = ["queued", "sent", "failed", "suppressed"] as const;
-
-/** How far one delivery got (docs/interface.md 19.2). */
-export const Delivery = z
-  .object({
-    id: z.string(),
-    target: z.object({ type: z.string(), id: z.string(), label: z.string() }).meta({
-      id: "DeliveryTarget",
-    }),
-    status: z.enum(DELIVERY_STATUSES).meta({ id: "DeliveryStatus" }),
-    reason: z.string().nullable(),
-    queued_at: Timestamp,
-    sent_at: Timestamp.nullable(),
-    shown_at: Timestamp.nullable(),
-    opened_at: Timestamp.nullable(),
-  })
-  .meta({ id: "Delivery" });
-export type Delivery = z.infer<typeof Delivery>;

@@ -45,7 +45,7 @@ export interface DeliveryRecord {
    * another reason.
    */
   readonly outcome: "sent" | "pointless" | "expired" | "invalid_token" | "unclear" | "refused";
-  /** The service's last reason, or the code of the connection's fault. */
+  /** The service's last reason, the code of the connection's fault, or why nothing was sent. */
   readonly reason: string | null;
   readonly attempts: number;
   readonly created_at: number;

@@ -17,8 +17,11 @@ import type { Activity, Notification } from "./notification.ts";
 
 type Preparation =
   | { readonly is: "ready"; readonly address: string; readonly request: unknown }
-  /** What it would say is no longer so, or there is nobody to tell. */
-  | { readonly is: "obsolete" }
+  /**
+   * What it would say is no longer so, or there is nobody to tell. `reason`: what its record says;
+   * null where only the state of its subject has changed.
+   */
+  | { readonly is: "obsolete"; readonly reason: string | null }
   /** A start that another process may have sent. */
   | { readonly is: "unclear" }
   /** The target has another lane by now, and an address never crosses over. */
@@ -30,7 +33,7 @@ interface Moment extends ContentOptions {
   readonly pending: ReadonlyMap<string, number>;
 }
 
-const OBSOLETE = { is: "obsolete" } as const;
+const obsolete = (reason: string | null) => ({ is: "obsolete", reason }) as const;
 
 export function prepareDelivery(
   claimed: ClaimedDelivery,
@@ -40,16 +43,20 @@ export function prepareDelivery(
   const { delivery, target, account } = claimed;
   const { delivery_id } = delivery;
   if (delivery.kind === "start" && delivery.unclear) return { is: "unclear" };
+  // A request that a lapsed lease leaves unclear may have been accepted.
+  const ended = obsolete(delivery.unclear ? "unclear" : null);
   if (delivery.address === null) {
     // Without an account there is nobody to tell but by a copy of the address.
-    if (target.lane === null || account.live_activities === null) return OBSOLETE;
+    if (target.lane === null || account.live_activities === null) {
+      return obsolete("target_removed");
+    }
     if (target.lane !== delivery.lane) return { is: "elsewhere", lane: target.lane };
   }
   const address = delivery.address ?? target.address;
   const notification = address === null ? null : compose(claimed, moment);
-  if (address === null || notification === null) return OBSOLETE;
+  if (address === null || notification === null) return ended;
   const request = channel.render(notification, { address, delivery_id });
-  return request === null ? OBSOLETE : { is: "ready", address, request };
+  return request === null ? obsolete("not_for_target") : { is: "ready", address, request };
 }
 
 /** Null when it has become obsolete. */

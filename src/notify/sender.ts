@@ -67,6 +67,12 @@ export function createSender({ config, lanes, store, clock, timers, ids, log }: 
       lanes
         .filter(({ channel }) => channel.supports(kind))
         .map(({ connection }) => connection.lane),
+    /** Those of them that may send: a stopped one does not until a restart. */
+    openLanesFor: (kind: NotificationKind): readonly string[] =>
+      workers.flatMap((worker, i) => {
+        const { lane, state } = worker.health();
+        return state !== "stopped" && lanes[i]!.channel.supports(kind) ? [lane] : [];
+      }),
     /** Begins with what is queued. */
     start(): void {
       if (workers.length === 0) log.info("pushes are off", { reason: "no channel is configured" });

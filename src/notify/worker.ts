@@ -204,7 +204,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
       return settle(held_until, putOff({ claimed, now, due_at: now, ...moved }));
     }
     if (prepared.is === "obsolete") {
-      const ending = { outcome: "pointless", reason: null, tried: false } as const;
+      const ending = { outcome: "pointless", reason: prepared.reason, tried: false } as const;
       return settle(held_until, drop({ claimed, now, ...ending }));
     }
     if (prepared.is === "unclear") {

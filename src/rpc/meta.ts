@@ -3,6 +3,7 @@
 import type { OpenApiMeta } from "trpc-to-openapi";
 import type { ErrorCode, FieldReasons } from "../errors.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
+import type { CallContext } from "./context.ts";
 
 /** Who may call (docs/interface.md 4.1.3). */
 export type Access = "none" | "account" | "key" | "any";
@@ -68,6 +69,14 @@ export interface NextCall {
   readonly arguments: Arguments;
 }
 
+/** What a tool adds to the answer of its route. */
+export interface AddedFields {
+  /** Their names; each is an object, and may be missing. */
+  readonly names: readonly string[];
+  /** Null: this result gets none. Must not fail, as the call is done. */
+  read(ctx: CallContext, result: object): Promise<object | null>;
+}
+
 /** How a procedure becomes a tool of `/mcp`; src/mcp/tools.ts reads it once, at start. */
 export interface ToolMeta {
   /** Lower case with underscores, 64 characters at most; what the activity log shows. */
@@ -90,8 +99,13 @@ export interface ToolMeta {
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** The call that should follow the one with these arguments and this result, when one should. */
   next?(result: object, given: Arguments): NextCall | null;
-  /** What an agent should make of this result, in one sentence, where the result does not say it. */
-  note?(result: object): string | null;
+  /**
+   * What an agent should make of this result, in one sentence, where the result does not say it; `now`:
+   * epoch seconds.
+   */
+  note?(result: object, now: number): string | null;
+  /** Fields of the result that the route's answer does not have. */
+  readonly adds?: AddedFields;
   /** True: a client that can repeat a call by itself goes on waiting with `next`. */
   readonly rounds?: boolean;
 }

@@ -173,6 +173,8 @@ const UNREAD: Readonly<Record<string, string>> = {
   "liveActivities.put device_id": "no request reads live activities",
   "liveActivities.put push_token": "no request reads live activities",
   "liveActivities.delete device_id": "names what ends",
+  "deliveries.receive event": "stored as a time",
+  "deliveries.receive device_id": "names what the receipt is for",
 };
 
 const fields = BODY_ROUTES.flatMap(({ procedure, in_body }) =>

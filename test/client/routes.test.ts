@@ -68,6 +68,9 @@ test("each route has a method, which gives what the route answers", async () => 
 
   const question = await agent.questions.ask({ prompt: "Now?", task_id: task.id });
   expect(await agent.questions.get(question.id)).toEqual(question);
+  expect(await person.questions.deliveries(question.id)).toMatchObject({ deliveries: [] });
+  expect(await person.questions.sendReceipt(question.id, { event: "shown" })).toBeUndefined();
+  expect((await agent.questions.deliveries(question.id)).reach.state).toBe("shown");
   const answered = await person.questions.answer(question.id, "Yes");
   const list = await person.questions.list({ status: ["answered"], key_id: key.id });
   expect(list).toEqual({ questions: [answered], next_cursor: null });
@@ -162,6 +165,7 @@ interface Types {
   questions: Same<Result<Client["questions"]["list"]>, Output["questions"]["list"]>;
   question_query: SameFields<First<Client["questions"]["list"]>, Input["questions"]["list"]>;
   ask: SameFields<First<Client["questions"]["ask"]>, Input["questions"]["ask"]>;
+  deliveries: Same<Result<Client["questions"]["deliveries"]>, Output["deliveries"]["list"]>;
   inbox: Same<Result<Client["inbox"]["read"]>, Output["inbox"]["read"]>;
   inbox_query: SameFields<First<Client["inbox"]["read"]>, Input["inbox"]["read"]>;
   message: SameFields<First<Client["messages"]["send"]>, Input["messages"]["send"]>;

@@ -33,7 +33,8 @@ async function open(url: string) {
   const owned: string[] = [];
   for (const table of tables.filter((name) => !LAST.includes(name))) {
     const columns = (await rows(`select name from pragma_table_info('${table}')`)).flat();
-    if (columns.some((name) => name === "key_id" || name === "account_id")) owned.push(table);
+    const owners = ["key_id", "account_id", "question_id"];
+    if (columns.some((name) => owners.includes(name as string))) owned.push(table);
   }
   /** Rows of each table that a key or an account owns, and of accounts. */
   const counts = async (): Promise<Record<string, number>> => {
@@ -68,6 +69,8 @@ const KEPT = {
   push_records: 0,
   channels: 0,
   webhook_messages: 0,
+  open_pages: 0,
+  question_deliveries: 5,
   items: 2,
   idempotency: 3,
   credentials: 2,
@@ -87,7 +90,9 @@ async function fill(url: string) {
   await person.send(`PUT /v1/devices/${device_id}`, { ...DEVICE, apns_token });
   for (const { send, key } of [agent, second]) {
     await Promise.all(Array.from({ length: 9 }, () => createTask(send)));
-    await Promise.all(Array.from({ length: 5 }, () => ask(send)));
+    const asked = await Promise.all(Array.from({ length: 5 }, () => ask(send)));
+    const receipt = (id: string) => `POST /v1/questions/${id}/receipts` as const;
+    await Promise.all(asked.map(({ id }) => person.send(receipt(id), { event: "shown" })));
     for (const sender of [person.send, send === agent.send ? second.send : agent.send]) {
       const message = { key_id: key.id, text: "m" };
       await sender("POST /v1/messages", message, { headers: { "idempotency-key": key.id } });
@@ -104,6 +109,7 @@ async function leaveActivities({ store }: Awaited<ReturnType<typeof open>>) {
   const leftovers = [
     "live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at) select account_id, 'dev_x', id, key_id, 'ab', 0, 0 from tasks",
     "live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at) select account_id, 'dev_y', id, key_id, 'cd', 0, 0 from tasks group by account_id",
+    "open_pages (account_id, process_id) select id, 'x' from accounts",
     "push_records (apns_id, account_id, device_id, key_id, kind, about, environment, outcome, attempts, created_at, done_at) select id, account_id, 'dev_x', key_id, 'task', id, 'sandbox', 'sent', 1, 0, 0 from tasks",
   ];
   for (const token of ["null", "'cd'"]) {
@@ -139,6 +145,8 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
   await kept.person.send(`DELETE /v1/keys/${kept.second.key.id}`);
   await gone.person.send("DELETE /v1/account");
   const stream = await openStream(app.url, kept.person.token);
+  await clock.advance(0.1);
+  await app.openPages.settled();
   const first = await open(url);
   await leaveActivities(first);
   const full = await first.counts();
@@ -169,6 +177,7 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
     push_records: 9,
     channels: 1,
     webhook_messages: 1,
+    open_pages: 2,
     // Its own row says that something is left of it.
     accounts: 2,
   };

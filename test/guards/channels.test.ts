@@ -55,11 +55,12 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ["src/model/device.ts", /"(production|sandbox)"/g, "values of a field of the interface"],
   [
     "src/http/openapi/examples.ts",
-    /"production"|apns_(token|environment)/g,
-    "fields of the interface",
+    /"production"|"apns"|apns_(token|environment)/g,
+    "fields and values of the interface",
   ],
   ["src/web/person/account.tsx", /apns_token/g, "a field of the interface"],
   ["db/devices.ts", /apns_(token|environment)/g, "columns"],
+  ["db/devices.ts", /Apple Watch/g, "a product"],
   ["db/schema.ts", /apns_(token|environment)|devices_apns/g, "columns"],
   ["db/notify/", /apns_id/g, "a column"],
 ];

@@ -8,7 +8,8 @@ import { LIMITS, PUSH, RATES, WEBHOOK } from "../../src/limits.ts";
 import { RPC } from "../../src/mcp/result.ts";
 import { Account } from "../../src/model/account.ts";
 import { ActivityEntry } from "../../src/model/activity.ts";
-import { Channel, Delivery } from "../../src/model/channel.ts";
+import { Channel } from "../../src/model/channel.ts";
+import { Delivery, Reach } from "../../src/model/delivery.ts";
 import { Device } from "../../src/model/device.ts";
 import { EVENTS } from "../../src/model/event.ts";
 import { Agent, Item } from "../../src/model/item.ts";
@@ -56,6 +57,7 @@ const INTERNAL_LIMITS = [
   "requests_per_turn",
   "store_answer",
   "request_answer",
+  "reach_answer",
   "read_fault_rest",
   "unsent_idle_given_up",
   "store_check_every",
@@ -208,8 +210,9 @@ const RESOURCES: Readonly<Record<string, z.ZodType>> = {
   "2.8": ActivityEntry,
   "2.9": Session,
   "2.10": Pairing,
+  "2.11": Delivery,
+  "2.12": Reach,
   "19.1": Channel,
-  "19.3": Delivery,
 };
 
 for (const [section, schema] of Object.entries(RESOURCES)) {

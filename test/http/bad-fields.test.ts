@@ -87,6 +87,7 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
     "POST /v1/channels": ["type", "label", "url"],
     "POST /v1/questions": ["prompt"],
     "POST /v1/questions/{question_id}/answer": ["answer"],
+    "POST /v1/questions/{question_id}/receipts": ["event"],
     "POST /v1/messages": ["key_id", "text"],
   };
   for (const route of BODY_ROUTES) {

@@ -341,6 +341,28 @@ export const RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "deliveries.list": {
+    access: "any",
+    actions: {
+      "[§5.7.7]": { names: "question", input: (question_id) => ({ question_id }), success: 200 },
+    },
+  },
+  "deliveries.receive": {
+    access: "account",
+    actions: {
+      "for a page [§5.7.8]": {
+        names: "question",
+        input: (question_id) => ({ question_id, event: "shown" }),
+        success: 204,
+      },
+      "for a device [§5.7.8]": {
+        names: "question",
+        beside: "device",
+        input: (question_id, device_id) => ({ question_id, device_id, event: "opened" }),
+        success: 204,
+      },
+    },
+  },
   "inbox.read": {
     access: "key",
     actions: { "[§5.9.2]": { by_account: true, input: () => ({}), success: 200 } },

@@ -242,6 +242,12 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
   const left = await call(agent, "POST /v1/questions", [], { prompt: "p" }, "?wait=0");
   await call(agent, "GET /v1/questions", [], undefined, "?status=pending,answered");
   await call(agent, "GET /v1/questions/{question_id}", [question.id], undefined, "?wait=0");
+  const shown = { event: "shown" };
+  await call(person, "POST /v1/questions/{question_id}/receipts", [question.id], shown);
+  await call(person, "POST /v1/questions/{question_id}/receipts", ["qst_0"], shown);
+  for (const caller of [person, agent]) {
+    await call(caller, "GET /v1/questions/{question_id}/deliveries", [question.id]);
+  }
   await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "c" });
   await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "a" });
   await call(person, "POST /v1/questions/{question_id}/answer", [question.id], { answer: "a" });

@@ -87,11 +87,11 @@ test("resources are the key's open tasks and pending questions, prompts take the
     const { tasks } = await read("relay://tasks");
     expect(tasks[0]).toEqual(task);
     expect(tasks.every(({ title }: any) => title === "open")).toBe(true);
-    expect((await read("relay://questions")).questions[0]).toEqual(asked);
+    expect((await read("relay://questions")).questions[0]).toEqual({ ...asked, reach: undefined });
     const { resourceTemplates } = (await rpc("resources/templates/list")).body.result;
     expect(resourceTemplates.length).toBe(2);
     expect(await read(`relay://tasks/${task.id}`)).toEqual(task);
-    expect(await read(`relay://questions/${asked.id}`)).toEqual(asked);
+    expect(await read(`relay://questions/${asked.id}`)).toEqual({ ...asked, reach: undefined });
     for (const uri of ["relay://x", "relay://tasks/", "relay://tasks/tsk_0", "", "http://x"]) {
       const { error } = (await rpc("resources/read", { uri })).body;
       expect([uri, error.code, error.data.code]).toEqual([uri, -32602, "not_found"]);

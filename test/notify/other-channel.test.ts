@@ -65,8 +65,8 @@ async function begin() {
   const { person, agent } = await world.people("a");
   const register = ({ account }: Person, recipient: string, address: string) =>
     world.change(
-      `insert into push_targets (account_id, purpose, recipient_id, subject, lane, address, updated_at)
-        values ('${account.id}', 'alert', '${recipient}', '', 'pager', '${address}', ${world.clock.now() * 1000})
+      `insert into push_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
+        values ('${account.id}', 'alert', '${recipient}', '', 'pager', '${address}', 'Pager ${address}', ${world.clock.now() * 1000})
         on conflict do update set address = excluded.address, updated_at = excluded.updated_at`,
     );
   await register(person, "pgr_1", "112");
@@ -84,6 +84,17 @@ test("what is shown and what is cleared is planned, merged, sent and recorded", 
   const task = await createTask(agent.send, { title: "Ship", status: "in_progress" });
   const { id } = await ask(agent.send, { prompt: "Go?" });
   await advance(2);
+  const { body } = await person.send(`GET /v1/questions/${id}/deliveries`);
+  const sent = body.deliveries.map(({ target, status }: any) => [
+    target.type,
+    target.label,
+    status,
+  ]);
+  expect(sent.sort()).toEqual([
+    ["apns", "iPhone", "sent"],
+    ["pager", "Pager 110", "sent"],
+    ["pager", "Pager 112", "sent"],
+  ]);
   expect(pager.told().sort()).toEqual(["110: Go?", "110: Started", "112: Go?", "112: Started"]);
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
   await agent.send(`DELETE /v1/tasks/${task.id}`);

@@ -115,6 +115,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   expires_in: integer(60, 86_400),
   request_id: text(100, { spaces: true }),
   answer: text(4_000),
+  event: oneOf("shown", "opened"),
   platform: oneOf("ios", "ipados", "watchos"),
   model: text(100, { spaces: true }),
   os_version: text(100, { spaces: true }),

@@ -127,6 +127,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     errors: [404, 409],
   },
   "DELETE /v1/questions/{question_id}": { success: 204, access: "key", errors: [404, 409] },
+  "GET /v1/questions/{question_id}/deliveries": { success: 200, access: "any", errors: [404] },
+  "POST /v1/questions/{question_id}/receipts": {
+    success: 204,
+    access: "account",
+    body: "required",
+    errors: [404],
+  },
   "GET /v1/inbox": {
     success: 200,
     access: "key",

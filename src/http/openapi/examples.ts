@@ -2,7 +2,8 @@
 
 import type { Account } from "../../model/account.ts";
 import type { ActivityEntry } from "../../model/activity.ts";
-import type { Channel, Delivery } from "../../model/channel.ts";
+import type { Channel } from "../../model/channel.ts";
+import type { Delivery, Reach } from "../../model/delivery.ts";
 import type { Device } from "../../model/device.ts";
 import type { Agent, Item } from "../../model/item.ts";
 import type { Key } from "../../model/key.ts";
@@ -116,6 +117,23 @@ const answered: Question = {
   status: "answered",
   answer: "Yes",
   answered_at: 1795257411.2,
+};
+
+const question_delivery: Delivery = {
+  id: "dlv_01a1fdad82f37c04b7a93e15d6084f2a",
+  target: { type: "apns", id: device.id, label: "iPhone" },
+  status: "sent",
+  reason: null,
+  queued_at: question.created_at,
+  sent_at: 1795257405.702,
+  shown_at: 1795257409.118,
+  opened_at: null,
+};
+const reach: Reach = {
+  state: "shown",
+  at: 1795257409.118,
+  reachable: true,
+  typical_answer_seconds: 94,
 };
 
 const item: Item = {
@@ -273,6 +291,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "GET /v1/questions/{question_id}": { response: answered },
   "POST /v1/questions/{question_id}/answer": { request: { answer: "Yes" }, response: answered },
+  "GET /v1/questions/{question_id}/deliveries": {
+    response: { deliveries: [question_delivery], reach },
+  },
+  "POST /v1/questions/{question_id}/receipts": {
+    request: { event: "shown", device_id: device.id },
+  },
   "GET /v1/inbox": { response: { items: [item], unread: 1 } },
   "GET /v1/keys/{key_id}/inbox": {
     response: { items: [message, item], unread: 2, next_cursor: null },

@@ -9,6 +9,7 @@ import {
   channelSucceeded,
   dropQueueOfGone,
 } from "../../../db/channels.ts";
+import { settleQuestion } from "../../../db/notify/question-deliveries.ts";
 import {
   type ClaimedMessage,
   claimedMessages,
@@ -106,19 +107,36 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     return verdict;
   };
 
+  /** The delivery of a question (docs/interface.md 19.3) ends with its message. */
+  const settled = (
+    { message, channel }: ClaimedMessage,
+    status: "sent" | "failed" | "suppressed",
+    reason: string | null,
+  ): Statement[] => {
+    if (message.type !== "question.created") return [];
+    const names = { question_id: message.subject, target_id: channel.id };
+    const sent_ms = status === "sent" ? Math.round(clock.now() * 1000) : null;
+    return [settleQuestion({ ...names, status, reason, sent_ms })];
+  };
+
   /** What the verdict asks for, as the statements that end this attempt. */
-  const ending = ({ message, channel }: ClaimedMessage, verdict: WebhookVerdict): Statement[] => {
+  const ending = (claimed: ClaimedMessage, verdict: WebhookVerdict): Statement[] => {
+    const { message, channel } = claimed;
     const { id } = channel;
     const { seq, attempts } = message;
     const lease = message.lease ?? "";
     const now = clock.now();
     const test = message.type === "channel.test" ? 1 : 0;
     if (verdict.do === "finish") {
-      return [dropMessage({ seq, lease }), channelSucceeded({ id, now, test })];
+      const accepted = settled(claimed, "sent", null);
+      return [...accepted, dropMessage({ seq, lease }), channelSucceeded({ id, now, test })];
     }
     const { code } = verdict;
     log.info("webhook not delivered", { channel_id: id, code, attempts });
-    if (verdict.do === "end") return [channelGone({ id, now, code }), dropQueueOfGone({ id })];
+    if (verdict.do === "end") {
+      const refused = settled(claimed, "failed", code);
+      return [...refused, channelGone({ id, now, code }), dropQueueOfGone({ id })];
+    }
     const hold = verdict.hold ?? 0;
     const due_at = now + Math.max(hold, backoff(attempts, ids.jitter()));
     return [
@@ -130,7 +148,9 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   const deliver = async (claimed: ClaimedMessage): Promise<Statement[]> => {
     const { message, channel } = claimed;
     const back = { seq: message.seq, lease: message.lease ?? "", due_at: clock.now(), tried: 0 };
-    if (!isWanted(message, channel)) return [dropMessage(back)];
+    if (!isWanted(message, channel)) {
+      return [...settled(claimed, "suppressed", "not_wanted"), dropMessage(back)];
+    }
     const release = slots.take(channel.host);
     if (!release) return [putBackMessage(back)];
     const { url, secret = "" } = channel.secret;

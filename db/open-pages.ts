@@ -1,0 +1,64 @@
+/** Pages that are open, by account and process (docs/interface.md §5.7.9). */
+
+import { pageProcesses } from "./notify/schema.ts";
+import { p, sql } from "./sql.ts";
+import { statement } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+const until = p("until", pageProcesses.until);
+// A power cut ends all pages, so nothing here waits for the disk.
+const UNSYNCED = { synced: false };
+
+/** The first lease of a process, or a further one. */
+export const beginPageLease = statement(
+  sql`insert into page_processes (id, until) values (${p("process_id")}, ${until})
+    on conflict (id) do update set until = excluded.until`,
+  UNSYNCED,
+);
+
+/** A further lease; it changes nothing if another process has removed this one. */
+export const renewPageLease = statement(
+  sql`update page_processes set until = ${until} where id = ${p("process_id")}`,
+  UNSYNCED,
+);
+
+const names = sql`(select value from json_each(${p("accounts")}))`;
+
+/** Accounts (JSON list of ids) that have a page in this process now, while it has a lease. */
+export const addOpenPages = statement(
+  sql`insert into open_pages (account_id, process_id) select id, ${p("process_id")} from accounts
+    where id in ${names} and deleted_at is null
+      and exists (select 1 from page_processes where id = ${p("process_id")}) on conflict do nothing`,
+  UNSYNCED,
+);
+
+/** Accounts (JSON list of ids) whose last page in this process is closed. */
+export const removeOpenPages = statement(
+  sql`delete from open_pages where process_id = ${p("process_id")} and account_id in ${names}`,
+  UNSYNCED,
+);
+
+/** All of a process that stops. */
+export const endPageProcess = [
+  statement(sql`delete from open_pages where process_id = ${p("process_id")}`, UNSYNCED),
+  statement(sql`delete from page_processes where id = ${p("process_id")}`, UNSYNCED),
+] as const;
+
+const forget = [
+  // The lease first: a process that was taken for dead then finds that it has none, and writes all anew.
+  statement(
+    sql`delete from page_processes where until < ${p("before", pageProcesses.until)}`,
+    UNSYNCED,
+  ),
+  statement(
+    sql`delete from open_pages where rowid in (select rowid from open_pages
+      where process_id not in (select id from page_processes) limit ${p("limit")})`,
+    UNSYNCED,
+  ),
+];
+
+/** Removes up to `limit` rows of processes whose lease ended before `before`; gives how many. */
+export async function forgetOpenPages(store: Store, before: number, limit: number) {
+  const results = await store.write(forget.map((step) => step({ before, limit })));
+  return results[1]!.changes;
+}

@@ -1,0 +1,48 @@
+/** docs/interface.md 5.7.7, 5.7.8. */
+
+import { z } from "zod";
+import { Delivery, Reach, ReceiptInput } from "../src/model/delivery.ts";
+import { Id } from "../src/model/text.ts";
+import { account, anyone, router } from "./trpc.ts";
+
+const tags = ["Questions"];
+
+export const deliveries = router({
+  list: anyone
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/questions/{question_id}/deliveries",
+        operationId: "listDeliveries",
+        tags,
+        summary: "See how far a question got",
+        description:
+          "One delivery for each device and channel that the question was planned for, and one for all open pages. An API key gets `reach` alone.",
+      },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ question_id: Id }))
+    .output(
+      z.object({ deliveries: z.array(Delivery), reach: Reach }).meta({ id: "QuestionDeliveries" }),
+    )
+    .query(({ ctx, input }) => ctx.services.deliveries.list(ctx.caller, input.question_id)),
+
+  receive: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/questions/{question_id}/receipts",
+        operationId: "sendReceipt",
+        tags,
+        summary: "Say that a question was shown or opened",
+        description: "For each device, and for pages, the first receipt of each kind counts.",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(ReceiptInput.extend({ question_id: Id }).meta({ id: "ReceiptCreate" }))
+    .output(z.void())
+    .mutation(({ ctx, input: { question_id, ...receipt } }) =>
+      ctx.services.deliveries.receive(ctx.caller, question_id, receipt),
+    ),
+});

@@ -1,0 +1,177 @@
+/**
+ * Which accounts have a page open, over all processes, and which questions were written to one
+ * (docs/interface.md §5.7.9). Everything is written in the background, what comes together as one batch.
+ */
+
+import { pagesWrote } from "../../db/notify/question-deliveries.ts";
+import {
+  addOpenPages,
+  beginPageLease,
+  endPageProcess,
+  removeOpenPages,
+  renewPageLease,
+} from "../../db/open-pages.ts";
+import type { Statement, Store } from "../../db/store.ts";
+import type { StoreClock } from "../../db/store-time.ts";
+import type { Cancel, Clock } from "../clock.ts";
+import type { Ids } from "../ids.ts";
+import { PAGES } from "../limits.ts";
+import { describeError, type Log } from "../log.ts";
+
+interface OpenPagesOptions {
+  readonly store: Pick<Store, "write">;
+  readonly clock: Clock;
+  readonly storeClock: StoreClock;
+  readonly ids: Pick<Ids, "unique">;
+  readonly log: Log;
+}
+
+export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPagesOptions) {
+  /** Pages that are open here, by account. */
+  const open = new Map<string, number>();
+  /** The name of the lease; null before the first one. */
+  let process_id: string | null = null;
+  /** When it was last written, by {@link Clock.elapsed}. */
+  let leased_at = -Infinity;
+  /** Accounts whose row of this lease is in the store. */
+  const written = new Set<string>();
+  /** Accounts whose row may have to be written or removed. */
+  const changed = new Set<string>();
+  /** Questions that a page got and that are not written: id -> epoch milliseconds. */
+  const sent = new Map<string, number>();
+  let timer: { readonly at: number; readonly cancel: Cancel } | undefined;
+  let writing: Promise<void> | undefined;
+  let stopped = false;
+
+  /** Writes in so many seconds, unless it does so earlier anyway. */
+  const arm = (seconds: number) => {
+    const at = clock.elapsed() + seconds;
+    if (stopped || (timer && timer.at <= at)) return;
+    timer?.cancel();
+    const cancel = clock.after(seconds, () => {
+      timer = undefined;
+      run();
+    });
+    timer = { at, cancel };
+  };
+
+  const run = () => {
+    let wait: number = PAGES.beat;
+    writing ??= write()
+      .catch((error: unknown) => {
+        log.warn("open pages not written", describeError(error));
+        wait = PAGES.retry_every;
+      })
+      .finally(() => {
+        writing = undefined;
+        if (changed.size + sent.size > 0) arm(wait);
+        else if (written.size > 0) arm(PAGES.renew_every);
+      });
+  };
+
+  /** The statement that begins or renews the lease; null while it is fresh, or not needed. */
+  const leaseOf = async (needed: boolean): Promise<Statement | null> => {
+    const fresh = process_id !== null && clock.elapsed() - leased_at < PAGES.renew_every;
+    if (!needed || fresh) return null;
+    const until = (await storeClock.now()) + PAGES.lease;
+    if (process_id !== null) return renewPageLease({ process_id, until });
+    process_id = ids.unique();
+    return beginPageLease({ process_id, until });
+  };
+
+  /** All that waits, in batches of a bounded size. */
+  const write = async (): Promise<void> => {
+    while (!stopped) {
+      const from = clock.elapsed();
+      const adding = some(changed, (id) => open.has(id) && !written.has(id));
+      const removing = some(changed, (id) => !open.has(id) && written.has(id));
+      const rows = [...sent].slice(0, PAGES.step);
+      const lease = await leaseOf(written.size + adding.length > 0);
+      const own = { process_id: process_id ?? "" };
+      const statements: Statement[] = lease ? [lease] : [];
+      if (adding.length > 0) statements.push(addOpenPages({ ...own, accounts: list(adding) }));
+      if (removing.length > 0) {
+        statements.push(removeOpenPages({ ...own, accounts: list(removing) }));
+      }
+      if (rows.length > 0) statements.push(pagesWrote({ rows: JSON.stringify(rows) }));
+      if (statements.length === 0) break;
+      const [first] = await store.write(statements);
+      for (const [id] of rows) sent.delete(id);
+      if (lease && first!.changes === 0) {
+        // It stood still for so long that another process removed the lease, and soon its rows.
+        process_id = null;
+        written.clear();
+        for (const id of open.keys()) changed.add(id);
+        continue;
+      }
+      if (lease) leased_at = from;
+      for (const id of adding) written.add(id);
+      for (const id of removing) written.delete(id);
+      if (adding.length < PAGES.step && removing.length < PAGES.step) break;
+    }
+    for (const id of changed) if (open.has(id) === written.has(id)) changed.delete(id);
+  };
+
+  const change = (account_id: string) => {
+    changed.add(account_id);
+    arm(PAGES.beat);
+  };
+
+  return {
+    /** A page of the account opened. */
+    opened(account_id: string): void {
+      const count = open.get(account_id) ?? 0;
+      open.set(account_id, count + 1);
+      if (count === 0) change(account_id);
+    },
+
+    /** It closed; it counts as open for some seconds more. */
+    closed(account_id: string): void {
+      const leave = () => {
+        const left = open.get(account_id)! - 1;
+        if (left > 0) return void open.set(account_id, left);
+        open.delete(account_id);
+        change(account_id);
+      };
+      if (!stopped) clock.after(PAGES.linger, leave);
+    },
+
+    /** The event of a new question was written to a page. */
+    wrote(question_id: string): void {
+      if (stopped || sent.has(question_id)) return;
+      if (sent.size >= PAGES.queued) sent.delete(sent.keys().next().value!);
+      sent.set(question_id, Math.round(clock.now() * 1000));
+      arm(PAGES.beat);
+    },
+
+    /** Resolves when no write is under way. */
+    async settled(): Promise<void> {
+      while (writing) await writing;
+    },
+
+    /** Ends the lease, if the store can be written. */
+    async stop(): Promise<void> {
+      stopped = true;
+      timer?.cancel();
+      await writing;
+      const rows = JSON.stringify([...sent].slice(0, PAGES.step));
+      const last = sent.size > 0 ? [pagesWrote({ rows })] : [];
+      const own = process_id;
+      const ends = own === null ? [] : endPageProcess.map((end) => end({ process_id: own }));
+      const statements = [...last, ...ends];
+      if (statements.length > 0) await store.write(statements).catch(() => {});
+    },
+  };
+}
+
+const list = (ids: readonly string[]): string => JSON.stringify(ids);
+
+/** The first of `ids` that are `wanted`, as many as one write names. */
+function some(ids: ReadonlySet<string>, wanted: (id: string) => boolean): string[] {
+  const found: string[] = [];
+  for (const id of ids) {
+    if (wanted(id)) found.push(id);
+    if (found.length === PAGES.step) break;
+  }
+  return found;
+}
