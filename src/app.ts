@@ -34,7 +34,7 @@ import { createMonitor } from "./observability/monitor.ts";
 import { createServiceMetrics } from "./observability/service-metrics.ts";
 import { createAdmin } from "./services/admin.ts";
 import { createStoreStatistics } from "./services/store-statistics.ts";
-import { loadTls, type Tls } from "./tls.ts";
+import { loadTls, type Tls, warnOfExpiry } from "./tls.ts";
 import { VERSION } from "./version.ts";
 
 export type App = Awaited<ReturnType<typeof startApp>>;
@@ -45,6 +45,7 @@ const DRAIN = 10;
 /** Opens and migrates the store, then listens. Throws a ConfigError when either cannot be done. */
 export async function startApp(deps: AppDeps) {
   const tls = await loadTls(deps.config);
+  if (tls) warnOfExpiry(tls, deps.clock.now(), deps.log);
   return createApp(await createCore(deps), deps, tls);
 }
 

@@ -2,6 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { type Config, ConfigError, cannotUse } from "./config.ts";
+import type { Log } from "./log.ts";
 
 export interface Tls {
   /** PEM of the certificate, followed by those between it and the root. */
@@ -10,7 +11,12 @@ export interface Tls {
   readonly key: string;
   /** Whether the certificate is its own issuer. */
   readonly self_signed: boolean;
+  /** When the certificate ends, in epoch seconds. */
+  readonly expires_at: number;
 }
+
+/** Seconds before the end of the certificate from which on a start warns of it. */
+const EXPIRES_SOON = 14 * 86_400;
 
 /**
  * Reads `TLS_CERT_FILE` and `TLS_KEY_FILE`; null while they are unset. Throws a ConfigError that
@@ -30,7 +36,20 @@ export async function loadTls(config: Config): Promise<Tls | null> {
       "TLS_KEY_FILE: is not the key of the certificate that comes first in TLS_CERT_FILE",
     );
   }
-  return { cert, key, self_signed: leaf.checkIssued(leaf) };
+  const self_signed = leaf.checkIssued(leaf);
+  return { cert, key, self_signed, expires_at: leaf.validToDate.getTime() / 1000 };
+}
+
+/**
+ * Logs a warning if the certificate has expired at `now` (epoch seconds) or does so within 14 days: clients
+ * refuse it then, and Relay serves it all the same. Those between it and the root do not count, as
+ * chains often end in an old one that nobody needs.
+ */
+export function warnOfExpiry({ expires_at }: Pick<Tls, "expires_at">, now: number, log: Log): void {
+  if (expires_at - now > EXPIRES_SOON) return;
+  log.warn(expires_at <= now ? "TLS certificate expired" : "TLS certificate expires soon", {
+    expires_at: new Date(expires_at * 1000).toISOString(),
+  });
 }
 
 async function readText(variable: string, file: string): Promise<string> {

@@ -59,7 +59,7 @@ export const HSTS = ["strict-transport-security", `max-age=${HSTS_AGE}`] as cons
  */
 export function createHstsRule(
   public_url: string | undefined,
-  tls: Tls | null,
+  tls: Pick<Tls, "self_signed"> | null,
 ): ((headers: Headers) => boolean) | null {
   const { protocol, hostname, host } = new URL(public_url ?? "http://localhost");
   const name = hostname.replace(/\.$/, "");

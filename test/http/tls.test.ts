@@ -1,6 +1,7 @@
 /** TLS that the process serves itself: calls, streams, waits and MCP over it, and pairs of files that are refused. */
 
 import { expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import {
@@ -11,7 +12,8 @@ import {
 import { createClient } from "../../src/client/client.ts";
 import { readConfig } from "../../src/config.ts";
 import { createHstsRule } from "../../src/http/security.ts";
-import { loadTls } from "../../src/tls.ts";
+import { createLog } from "../../src/log.ts";
+import { loadTls, warnOfExpiry } from "../../src/tls.ts";
 import { startTestApp } from "../support/app.ts";
 import { createTestClock } from "../support/clock.ts";
 import { CLIENT } from "../support/mcp.ts";
@@ -128,7 +130,7 @@ test("only the name of PUBLIC_URL gets HSTS from a process that serves TLS [§1.
 });
 
 test("names that a machine shares, addresses and self-signed certificates get no HSTS [§1.2.10]", () => {
-  const pair = { cert: "", key: "", self_signed: false };
+  const pair = { self_signed: false };
   const headers = new Headers({ host: "127.0.0.1:3000" });
   const sends = (address: string | undefined, tls: typeof pair | null = null) =>
     createHstsRule(address, tls)?.(headers) ?? false;
@@ -180,4 +182,33 @@ test("a self-signed certificate is known as one", async () => {
   ];
   const tls = await loadTls(readConfig({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }));
   expect(tls?.self_signed).toBe(true);
+});
+
+test("a start warns of a certificate that has expired or does so within 14 days", async () => {
+  const env = { TLS_CERT_FILE, TLS_KEY_FILE };
+  const tls = (await loadTls(readConfig(env)))!;
+  expect(tls.expires_at).toBe(new X509Certificate(identity.cert).validToDate.getTime() / 1000);
+  const day = 86_400;
+  const expires_at = new Date(tls.expires_at * 1000).toISOString();
+  for (const [left, event] of [
+    [30 * day, null],
+    [14 * day + 1, null],
+    [14 * day, "TLS certificate expires soon"],
+    [1, "TLS certificate expires soon"],
+    [0, "TLS certificate expired"],
+    [-day, "TLS certificate expired"],
+  ] as const) {
+    const lines: string[] = [];
+    const log = createLog("warn", (line) => lines.push(line));
+    warnOfExpiry(tls, tls.expires_at - left, log);
+    const logged = lines.map((line) => JSON.parse(line));
+    const expected = event === null ? [] : [expect.objectContaining({ event, expires_at })];
+    expect([left, logged]).toEqual([left, expected]);
+  }
+  // The certificates of this file last for 30 days.
+  expect(app.lines.join()).not.toContain("TLS certificate");
+  const late = createTestClock();
+  late.shiftWall(20 * day);
+  const warned = await startTestApp({ clock: late, env });
+  expect(warned.lines.join()).toContain('"level":"warn","event":"TLS certificate expires soon"');
 });
