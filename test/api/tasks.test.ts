@@ -1,14 +1,10 @@
 /** Tasks: create, change, seen, delete (docs/interface.md 2.4, 3.2, 5.5). */
 
 import { expect, test } from "bun:test";
-import { getTableColumns, sql } from "drizzle-orm";
-import { openStore } from "../../db/open.ts";
-import { tasks } from "../../db/schema.ts";
-import { statement } from "../../db/statement.ts";
-import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { copyTask } from "../support/copy-task.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 
@@ -232,7 +228,7 @@ test("a key holds at most 10,000 tasks", async () => {
   const { agent } = await createPair(app.url);
   const create = () => agent.send("POST /v1/tasks", { title: "t" });
   await create();
-  await copyTask(agent.key.id, 9_989);
+  await copyTask(database_url, agent.key.id, 9_989);
   const last = await Promise.all(Array.from({ length: 20 }, create));
   const refused = last.filter(({ status }) => status !== 201);
   expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
@@ -242,18 +238,6 @@ test("a key holds at most 10,000 tasks", async () => {
   await agent.send(`DELETE /v1/tasks/${body.tasks[0].id}`);
   expect((await create()).status).toBe(201);
 });
-
-/** Copies a key's only task: thousands of requests would prove no more. */
-async function copyTask(key_id: string, copies: number): Promise<void> {
-  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-  const columns = Object.values(getTableColumns(tasks)).filter(({ name }) => name !== "id");
-  const names = sql.raw(columns.map(({ name }) => name).join(", "));
-  const copy = statement(sql`insert into tasks (id, ${names})
-    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.raw(String(copies))})
-    select id || i, ${names} from tasks, n where key_id = ${sql.placeholder("key_id")}`);
-  await store.write([copy({ key_id })]);
-  await store.close();
-}
 
 test("all of it is under /v1 [§17.1] [§5.5.4]", async () => {
   const { agent } = await createPair(app.url);

@@ -61,7 +61,7 @@ for (const run of wanted) {
   if (!interrupted) outcomes.push(await start(run));
 }
 const check_passed = (await checking) ?? true;
-rmSync(folder, { recursive: true, force: true });
+rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 report(outcomes, check_passed);
 if (interrupted !== undefined) process.exit(128 + constants.signals[interrupted]);
 process.exit(check_passed && outcomes.every(({ fault }) => fault === undefined) ? 0 : 1);
@@ -106,6 +106,9 @@ async function start(run: Run): Promise<Outcome> {
         ...color,
         BUN_RUNTIME_TRANSPILER_CACHE_PATH: join(folder, "compiled"),
         RELAY_TEST_STORE: run.store,
+        RELAY_TEST_SUITE: "1",
+        // What a process leaves when it is ended, such as a browser's profile, goes with the folder.
+        TMPDIR: folder,
         RELAY_TEST_SEED: seed,
       },
       stdin: "ignore",

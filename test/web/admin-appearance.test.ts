@@ -1,7 +1,6 @@
 /** Charts and appearance of the admin page: sizes, colour schemes, accessibility. */
 
 import { expect } from "bun:test";
-import { mkdir } from "node:fs/promises";
 import { adminClient } from "../support/admin.ts";
 import { createPerson } from "../support/client.ts";
 import { openStream } from "../support/stream.ts";
@@ -10,9 +9,6 @@ import { browserTests, DESK, expectComplaints, PHONE } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
-
-/** Folder for screenshots to look at; none when unset. */
-const PICTURES = process.env.RELAY_TEST_PICTURES;
 
 const { app, openAdmin } = await createAdminPage();
 
@@ -84,43 +80,37 @@ webTest(
 );
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
-  for (const scheme of ["light", "dark"] as const) {
-    webTest(
-      `axe finds no violations and nothing overflows: ${scheme}, ${name}`,
-      async () => {
-        expectComplaints(/Failed to load resource|ERR_/);
-        const page = await openAdmin({ size, scheme });
-        const found: Record<string, string[]> = {};
-        const check = async (view: string) => {
-          await untilSettled(page);
-          found[view] = await violations(page);
-          await expectNoOverflow(page);
-          if (!PICTURES) return;
-          await mkdir(PICTURES, { recursive: true });
-          const path = `${PICTURES}/admin-${view}-${name}-${scheme}.png`;
-          await page.screenshot({ path, fullPage: view === "whole" });
-        };
-        await check("sign-in");
-        await signIn(page, "x");
-        await page.getByRole("alert").waitFor();
-        await check("refused");
-        await signIn(page);
-        await untilLive(page);
-        await page.getByRole("table").waitFor();
-        await check("dashboard");
-        await check("whole");
-        await page.getByRole("slider").first().focus();
-        await page.keyboard.press("Home");
-        await check("minute");
-        await page.route("**/admin/trpc/**", (route) => route.abort());
-        await lookAgain(page);
-        await page.getByRole("alert").waitFor();
-        await check("away");
-        expect(Object.entries(found).filter(([, list]) => list.length > 0)).toEqual([]);
-      },
-      120_000,
-    );
-  }
+  webTest(
+    `axe finds no violations, light and dark, and nothing overflows: ${name}`,
+    async () => {
+      expectComplaints(/Failed to load resource|ERR_/);
+      const page = await openAdmin({ size });
+      const found: Record<string, string[]> = {};
+      const check = async (view: string) => {
+        await untilSettled(page);
+        found[view] = await violations(page);
+        await expectNoOverflow(page);
+      };
+      await check("sign-in");
+      await signIn(page, "x");
+      await page.getByRole("alert").waitFor();
+      await check("refused");
+      await signIn(page);
+      await untilLive(page);
+      await page.getByRole("table").waitFor();
+      await check("dashboard");
+      await check("whole");
+      await page.getByRole("slider").first().focus();
+      await page.keyboard.press("Home");
+      await check("minute");
+      await page.route("**/admin/trpc/**", (route) => route.abort());
+      await lookAgain(page);
+      await page.getByRole("alert").waitFor();
+      await check("away");
+      expect(Object.entries(found).filter(([, list]) => list.length > 0)).toEqual([]);
+    },
+    120_000,
+  );
 }
 
 webTest("nothing overflows at 320 pixels, with wider letter spacing too", async () => {

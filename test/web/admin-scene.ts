@@ -49,7 +49,7 @@ async function simulate(
     const faulty = minute === 40 || minute === 161;
     apple.behave(() => (minute >= 95 && minute < 103 ? away : faulty ? refused : undefined));
     const agent = agents[minute % agents.length]!;
-    const busy = Math.round(6 + 5 * Math.sin(minute / 14) + (minute % 7));
+    const busy = Math.round(2 + 2 * Math.sin(minute / 14) + (minute % 3));
     for (let i = 0; i < busy; i++) {
       if (i % 5 === 0) await createTask(agent.send, { title: "t", status: statuses[minute % 5] });
       else if (i === 1) await agent.send("GET /v1/tasks/gone");

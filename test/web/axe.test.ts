@@ -12,62 +12,60 @@ const app = await startTestApp();
 let made: Promise<Scene> | undefined;
 
 for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
-  for (const scheme of ["light", "dark"] as const) {
-    webTest(
-      `axe finds no violations in any view: ${scheme}, ${name}`,
-      async () => {
-        expectComplaints(/Failed to load resource|ERR_/);
-        made ??= createScene(app.url);
-        const { person, views } = await made;
-        const found: Record<string, string[]> = {};
-        const check = async (view: string, page: Page) => {
-          await untilSettled(page);
-          found[view] = await violations(page);
-        };
-        const welcome = await openPage(app.url, { size, scheme });
-        await check("welcome", welcome);
-        await welcome.getByLabel("Account token").fill("x");
-        await welcome.keyboard.press("Enter");
-        await check("welcome refused", welcome);
+  webTest(
+    `axe finds no violations in any view, light and dark: ${name}`,
+    async () => {
+      expectComplaints(/Failed to load resource|ERR_/);
+      made ??= createScene(app.url);
+      const { person, views } = await made;
+      const found: Record<string, string[]> = {};
+      const check = async (view: string, page: Page) => {
+        await untilSettled(page);
+        found[view] = await violations(page);
+      };
+      const welcome = await openPage(app.url, { size });
+      await check("welcome", welcome);
+      await welcome.getByLabel("Account token").fill("x");
+      await welcome.keyboard.press("Enter");
+      await check("welcome refused", welcome);
 
-        const page = await openPage(app.url, { as: person, size, scheme });
-        for (const [view, address] of Object.entries(views)) {
-          await page.goto(`${app.url}/${address}`);
-          await page.locator("h1, [role=dialog] h2").last().waitFor();
-          await check(view, page);
-        }
-        await page.goto(`${app.url}/${views.task}`);
-        await page.getByRole("dialog").getByRole("button", { name: "Edit" }).click();
-        await check("edit task", page);
-        await page.goto(`${app.url}/#/tasks?priority=low&status=done`);
-        await check("no task", page);
-        await page.goto(`${app.url}/#/tasks?status=done`);
-        await check("done tasks", page);
-        await page.goto(`${app.url}/${views["new-agent"]}`);
-        await page.getByLabel("Name").fill("Looked at");
-        await page.keyboard.press("Enter");
-        await page.getByRole("button", { name: "Show QR code" }).click();
-        await page.getByRole("img", { name: "QR code" }).waitFor();
-        await check("key", page);
-        await page.getByRole("link", { name: "Done" }).click();
-        await page.getByRole("button", { name: "Delete agent" }).click();
-        await page.getByRole("alertdialog").waitFor();
-        await check("delete agent", page);
-        await page.getByRole("button", { name: "Delete agent" }).last().click();
-        await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
-        await page.goto(`${app.url}/#/account`);
-        await page.getByRole("button", { name: "Show account token" }).click();
-        await check("token", page);
-        await page.goto(`${app.url}/#/questions`);
-        await page.route("**/*", (route) => route.abort());
-        await page.context().setOffline(true);
-        await page.getByText("Offline.").waitFor();
-        await check("offline", page);
-        const wrong = Object.entries(found).filter(([, list]) => list.length > 0);
-        expect(wrong).toEqual([]);
-        expect(Object.keys(found).length).toBe(20);
-      },
-      120_000,
-    );
-  }
+      const page = await openPage(app.url, { as: person, size });
+      for (const [view, address] of Object.entries(views)) {
+        await page.goto(`${app.url}/${address}`);
+        await page.locator("h1, [role=dialog] h2").last().waitFor();
+        await check(view, page);
+      }
+      await page.goto(`${app.url}/${views.task}`);
+      await page.getByRole("dialog").getByRole("button", { name: "Edit" }).click();
+      await check("edit task", page);
+      await page.goto(`${app.url}/#/tasks?priority=low&status=done`);
+      await check("no task", page);
+      await page.goto(`${app.url}/#/tasks?status=done`);
+      await check("done tasks", page);
+      await page.goto(`${app.url}/${views["new-agent"]}`);
+      await page.getByLabel("Name").fill("Looked at");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Show QR code" }).click();
+      await page.getByRole("img", { name: "QR code" }).waitFor();
+      await check("key", page);
+      await page.getByRole("link", { name: "Done" }).click();
+      await page.getByRole("button", { name: "Delete agent" }).click();
+      await page.getByRole("alertdialog").waitFor();
+      await check("delete agent", page);
+      await page.getByRole("button", { name: "Delete agent" }).last().click();
+      await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+      await page.goto(`${app.url}/#/account`);
+      await page.getByRole("button", { name: "Show account token" }).click();
+      await check("token", page);
+      await page.goto(`${app.url}/#/questions`);
+      await page.route("**/*", (route) => route.abort());
+      await page.context().setOffline(true);
+      await page.getByText("Offline.").waitFor();
+      await check("offline", page);
+      const wrong = Object.entries(found).filter(([, list]) => list.length > 0);
+      expect(wrong).toEqual([]);
+      expect(Object.keys(found).length).toBe(20);
+    },
+    120_000,
+  );
 }

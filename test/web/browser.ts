@@ -1,4 +1,4 @@
-/** A real browser for tests of the pages: one per test file, with a new profile for each person. */
+/** A real browser for tests of the pages, with a new profile for each person. */
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import {
@@ -27,13 +27,23 @@ const ARGS = [
 export const PHONE = { width: 390, height: 844 };
 export const DESK = { width: 1440, height: 900 };
 
-let browser: Promise<Browser> | undefined;
+/** True in a run of the suite: the files of a process share a browser, which ends with the process. */
+const SHARED = process.env.RELAY_TEST_SUITE === "1";
+
+/** By executable. */
+const browsers = new Map<string, Promise<Browser>>();
 
 /** Executable for the current test file. */
 let path = HEADLESS_SHELL ?? CHROMIUM;
 
-function launch(): Promise<Browser> {
-  browser ??= chromium.launch({ executablePath: path!, args: ARGS });
+function launch(executablePath: string): Promise<Browser> {
+  let browser = browsers.get(executablePath);
+  if (!browser) {
+    browser = chromium.launch({ executablePath, args: ARGS });
+    browsers.set(executablePath, browser);
+    // One that crashed fails its own file only.
+    void browser.then((one) => one.once("disconnected", () => browsers.delete(executablePath)));
+  }
   return browser;
 }
 
@@ -49,7 +59,6 @@ interface OpenOptions {
   readonly locale?: string;
 }
 
-const contexts: BrowserContext[] = [];
 const complaints: string[] = [];
 
 /** Console messages that the test expects. */
@@ -59,22 +68,20 @@ export function expectComplaints(pattern: RegExp): void {
 }
 
 /**
- * Called once at the top of a test file; gives its `test` function and a browser of its own. A test
- * fails on any unexpected console message, violations of the content security policy included.
+ * Called once at the top of a test file; gives its `test` function. A test fails on any unexpected
+ * console message, violations of the content security policy included.
  * The headless shell has no notifications: a file about them asks for the full browser.
  */
 export function browserTests({ notifications = false } = {}) {
   path = notifications ? CHROMIUM : (HEADLESS_SHELL ?? CHROMIUM);
-  afterEach(async () => {
-    for (const context of contexts.splice(0)) await context.close();
+  afterEach(() => {
     const found = complaints.splice(0).filter((text) => !expected?.test(text));
     expected = null;
     expect(found).toEqual([]);
   });
   afterAll(async () => {
-    const mine = browser;
-    browser = undefined;
-    await (await mine)?.close();
+    if (SHARED) return;
+    for (const browser of browsers.values()) await (await browser).close();
   });
   return test.if(path !== null);
 }
@@ -82,27 +89,40 @@ export function browserTests({ notifications = false } = {}) {
 /** A new profile for the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
   const { as, size = DESK, scheme = "light", touch = false, locale = "en-US" } = options;
-  const context = await (await launch()).newContext({
+  const context = await (await launch(path!)).newContext({
     viewport: size,
     colorScheme: scheme,
     reducedMotion: "reduce",
     hasTouch: touch,
     locale,
     isMobile: touch,
-    storageState: {
-      cookies: [],
-      origins: as
-        ? [{ origin: url, localStorage: [{ name: "relay.token", value: as.token }] }]
-        : [],
-    },
   });
   context.setDefaultTimeout(50_000);
-  contexts.push(context);
+  // At the end of the test, and before a server that the test started: its pages would complain.
+  afterAll(() => context.close());
+  if (as) await signIn(context, url, as.token);
   context.on("console", (message) => {
     if (message.type() !== "debug") complaints.push(message.text());
   });
   context.on("weberror", (error) => complaints.push(String(error.error())));
   return context;
+}
+
+/**
+ * Leaves the token where the page keeps it. A cookie carries it to the first document that loads:
+ * Playwright's `storageState` would load a page of its own to do the same.
+ */
+async function signIn(context: BrowserContext, url: string, token: string): Promise<void> {
+  await context.addCookies([{ name: "sign-in", value: token, url }]);
+  await context.addInitScript(() => {
+    // The empty document of a new tab has no cookies.
+    if (origin === "null") return;
+    const [, token] = /\bsign-in=([^;]+)/.exec(document.cookie) ?? [];
+    if (!token) return;
+    localStorage.setItem("relay.token", token);
+    // biome-ignore lint/suspicious/noDocumentCookie: only Chromium runs this, in a page over http.
+    document.cookie = "sign-in=; max-age=0";
+  });
 }
 
 /** Opens the page in a new profile; with `as`, it is live when this resolves. */
@@ -179,7 +199,8 @@ export async function untilSteady(what: Locator): Promise<void> {
             since = now;
           }
           if (now - since > 600) resolve();
-          else requestAnimationFrame(check);
+          // Not at each frame: to ask for a frame makes the browser paint one.
+          else setTimeout(check, 50);
         };
         check();
       }),

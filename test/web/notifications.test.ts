@@ -1,20 +1,11 @@
-/** New questions while the person is elsewhere: document title and notifications. */
+/** New questions while the person is elsewhere: notifications. */
 
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import {
-  browserTests,
-  go,
-  keptIn,
-  lookAt,
-  openPage,
-  openProfile,
-  openTab,
-  untilLive,
-} from "./browser.ts";
+import { browserTests, keptIn, lookAt, openProfile, openTab, untilLive } from "./browser.ts";
 
 const webTest = browserTests({ notifications: true });
 const app = await startTestApp();
@@ -24,27 +15,6 @@ const shown = (page: Page) =>
     const worker = await navigator.serviceWorker.ready;
     return (await worker.getNotifications()).map(({ title, body }) => [title, body]);
   });
-
-webTest("the title names the view and counts the pending questions", async () => {
-  const person = await createPerson(app.url);
-  const agent = await createAgent(app.url, person);
-  const page = await openPage(app.url, { as: person });
-  expect(await page.title()).toBe("Questions · Relay");
-  const first = await ask(agent.send, { prompt: "One?" });
-  await ask(agent.send, { prompt: "Two?" });
-  await page.waitForFunction(() => document.title === "(2) Questions · Relay");
-  await page.getByRole("link", { name: "Questions 2 pending" }).waitFor();
-  // In other views a toast says who asks.
-  await go(page, "account");
-  await page.waitForFunction(() => document.title === "(2) Account · Relay");
-  await ask(agent.send, { prompt: "Three?" });
-  await page
-    .getByRole("status")
-    .getByText(/agent\S? has a question/)
-    .waitFor();
-  await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
-  await page.waitForFunction(() => document.title === "(2) Account · Relay");
-});
 
 webTest("with notifications on, a new question shows one until it is closed", async () => {
   const person = await createPerson(app.url);

@@ -1,7 +1,7 @@
 /** Checks of a rendered page: accessibility and overflow. */
 
 import { expect } from "bun:test";
-import axe from "axe-core";
+import axe from "axe-core/axe.min.js";
 import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
 
@@ -12,12 +12,30 @@ interface Found {
   }[];
 }
 
-/** Violations found by axe. The page's policy does not apply to scripts of the driver. */
+/**
+ * Violations found by axe: of every rule in the light scheme, and of contrast in the dark one, as the
+ * schemes differ in colours only. The page's policy does not apply to scripts of the driver.
+ */
 export async function violations(page: Page): Promise<string[]> {
   // Still loaded after navigation within the page.
-  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(`${axe.source};0`);
-  const run = 'axe.run({ resultTypes: ["violations"] })';
-  const { violations } = (await page.evaluate(run)) as Found;
+  if (!(await page.evaluate("'axe' in window"))) {
+    await page.evaluate(`${axe.source};0`);
+    // Else every element would begin a transition when the scheme changes.
+    await page.evaluate(() => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync("*, ::before, ::after { transition: none !important }");
+      document.adoptedStyleSheets = [sheet];
+    });
+  }
+  const found = await runAxe(page, { resultTypes: ["violations"] });
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await runAxe(page, { resultTypes: ["violations"], runOnly: ["color-contrast"] });
+  await page.emulateMedia({ colorScheme: "light" });
+  return [...found, ...dark.map((text) => `dark: ${text}`)];
+}
+
+async function runAxe(page: Page, options: object): Promise<string[]> {
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as Found;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
@@ -26,7 +44,19 @@ export async function violations(page: Page): Promise<string[]> {
 /** Waits for loading and animations to finish. */
 export async function untilSettled(page: Page): Promise<void> {
   await until(async () => (await page.getByLabel(/^Loading/).count()) === 0);
-  await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
+  await untilStill(page);
+}
+
+/** Waits for animations to finish. */
+export async function untilStill(page: Page): Promise<void> {
+  // One that is cancelled, as its element left, rejects; another may have begun meanwhile.
+  await until(() =>
+    page.evaluate(async () => {
+      const running = document.getAnimations();
+      await Promise.allSettled(running.map((one) => one.finished));
+      return running.length === 0;
+    }),
+  );
 }
 
 /** Expects that no element overflows the window, unless an ancestor clips it. */

@@ -2,9 +2,9 @@
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { ask, createPair } from "../support/client.ts";
+import { ask, createAgent, createPair, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, openPage, openProfile, PHONE, press, untilLive } from "./browser.ts";
+import { browserTests, go, openPage, openProfile, PHONE, press, untilLive } from "./browser.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -90,4 +90,25 @@ webTest("screen readers hear of a new question, and of several as a number", asy
   expect(await asked("Three?", "Four?", "Five?")).toBe("3 new questions");
   await page.clock.runFor(6_000);
   expect(await page.locator("[role=status].sr-only").textContent()).toBe("");
+});
+
+webTest("the title names the view and counts the pending questions", async () => {
+  const person = await createPerson(app.url);
+  const agent = await createAgent(app.url, person);
+  const page = await openPage(app.url, { as: person });
+  expect(await page.title()).toBe("Questions · Relay");
+  const first = await ask(agent.send, { prompt: "One?" });
+  await ask(agent.send, { prompt: "Two?" });
+  await page.waitForFunction(() => document.title === "(2) Questions · Relay");
+  await page.getByRole("link", { name: "Questions 2 pending" }).waitFor();
+  // In other views a toast says who asks.
+  await go(page, "account");
+  await page.waitForFunction(() => document.title === "(2) Account · Relay");
+  await ask(agent.send, { prompt: "Three?" });
+  await page
+    .getByRole("status")
+    .getByText(/agent\S? has a question/)
+    .waitFor();
+  await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
+  await page.waitForFunction(() => document.title === "(2) Account · Relay");
 });
