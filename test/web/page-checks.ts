@@ -1,9 +1,12 @@
 /** Checks of a rendered page: accessibility and overflow. */
 
 import { expect } from "bun:test";
-import axe from "axe-core/axe.min.js";
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
+
+/** Text of a script that defines `axe`. */
+const AXE = await Bun.file(fileURLToPath(import.meta.resolve("axe-core/axe.min.js"))).text();
 
 interface Found {
   readonly violations: readonly {
@@ -19,7 +22,7 @@ interface Found {
 export async function violations(page: Page): Promise<string[]> {
   // Still loaded after navigation within the page.
   if (!(await page.evaluate("'axe' in window"))) {
-    await page.evaluate(`${axe.source};0`);
+    await page.evaluate(`${AXE};0`);
     // Else every element would begin a transition when the scheme changes.
     await page.evaluate(() => {
       const sheet = new CSSStyleSheet();
@@ -48,7 +51,7 @@ export async function untilSettled(page: Page): Promise<void> {
 }
 
 /** Waits for animations to finish. */
-export async function untilStill(page: Page): Promise<void> {
+async function untilStill(page: Page): Promise<void> {
   // One that is cancelled, as its element left, rejects; another may have begun meanwhile.
   await until(() =>
     page.evaluate(async () => {
