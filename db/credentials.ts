@@ -23,7 +23,7 @@ export const credentialOwner = select(
       expires_at: credentials.expires_at,
     })
     .from(credentials),
-  sql`where digest = ${p("digest")} and kind in ('account_token', 'key_secret')`,
+  sql`where digest = ${p("digest")} and kind in ('account_token', 'key_secret', 'oauth_access')`,
   { one: true },
 );
 

@@ -4,6 +4,6 @@ import { defineConfig } from "drizzle-kit";
 
 export default defineConfig({
   dialect: "sqlite",
-  schema: ["./db/schema.ts", "./db/notify/schema.ts"],
+  schema: ["./db/schema.ts", "./db/notify/schema.ts", "./db/oauth/schema.ts"],
   out: "./db/migrations",
 });

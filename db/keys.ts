@@ -60,6 +60,17 @@ export const updateKey = statement(
   updateSet(keys, ["label", "last_host", "last_client", "revision"], unchanged),
 );
 
+/** Gives the key another secret; a trigger replaces the digest of its credential. */
+export const replaceSecret = statement(
+  updateSet(keys, ["secret_digest", "prefix", "last4", "revision"], unchanged),
+);
+
+/** The newest key of the account with this label. */
+export const keyByLabel = select(
+  qb.select({ id: keys.id }).from(keys),
+  sql`where account_id = ${p("account_id")} and label = ${p("label")} and deleted_at is null order by created_at desc limit 1`,
+);
+
 /**
  * True in SQL unless the row was touched between `not_after` and `not_before`. A later one was written by a clock that was ahead.
  */

@@ -1,13 +1,14 @@
 /** The outbox of events: written in the batch of the change, read in the order of the commits. */
 
 import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event.ts";
+import { approvals, grants } from "./oauth/schema.ts";
 import { accounts, events, items, keys, questions, tasks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 import type { Cell, Statement, Store } from "./store.ts";
 
 /** The tables whose rows carry a `revision`. */
-const REVISED = { accounts, items, keys, questions, tasks };
+const REVISED = { accounts, approvals, grants, items, keys, questions, tasks };
 
 /** A row at a revision, which the follow-ups of the change are guarded by. */
 export interface RowRevision {

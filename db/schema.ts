@@ -88,11 +88,16 @@ export const credentials = sqliteTable(
     last_client: text({ mode: "json" }).$type<ClientInfo>(),
     /** From then on it is refused; null: never. */
     expires_at: timestamp(),
+    /** The grant that a token of OAuth is of (db/oauth/schema.ts). */
+    grant_id: text(),
+    /** When such a token got a successor. */
+    replaced_at: timestamp(),
   },
   (t) => [
     uniqueIndex("credentials_id").on(t.id),
     index("credentials_account").on(t.account_id, t.created_at, t.id),
     index("credentials_key").on(t.key_id).where(sql`key_id is not null`),
+    index("credentials_grant").on(t.grant_id).where(sql`grant_id is not null`),
   ],
 );
 

@@ -10,6 +10,7 @@ import { devices } from "./devices.ts";
 import { agents, inbox, messages } from "./inbox.ts";
 import { keys } from "./keys.ts";
 import { liveActivities } from "./live-activities.ts";
+import { oauth } from "./oauth.ts";
 import { pairings } from "./pairings.ts";
 import { questions } from "./questions.ts";
 import { sessions } from "./sessions.ts";
@@ -24,6 +25,7 @@ export const appRouter = router({
   devices,
   channels,
   keys,
+  oauth,
   tasks,
   liveActivities,
   questions,

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { ActivityEntry } from "../src/model/activity.ts";
+import { Grant } from "../src/model/grant.ts";
 import { integer } from "../src/model/integer.ts";
 import { Key, Label } from "../src/model/key.ts";
 import { Id } from "../src/model/text.ts";
@@ -60,6 +61,60 @@ export const keys = router({
     .output(Key)
     .mutation(({ ctx, input }) =>
       ctx.services.keys.setLabel(ctx.caller, input.key_id, input.label),
+    ),
+
+  replaceSecret: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/keys/{key_id}/secret",
+        operationId: "replaceKeySecret",
+        tags,
+        summary: "Replace the secret of a key; the old one ends at once",
+        description:
+          "The new secret is returned here and never again. Access that was granted by OAuth stays.",
+      },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id }).meta({ id: "KeySecretReplacement" }))
+    .output(z.object({ key: Key, secret: z.string() }).meta({ id: "KeyWithNewSecret" }))
+    .mutation(({ ctx, input }) => ctx.services.keys.replaceSecret(ctx.caller, input.key_id)),
+
+  grants: account
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/keys/{key_id}/grants",
+        operationId: "listGrants",
+        tags,
+        summary: "List the access to a key that was granted by OAuth, newest first",
+        description: "At most 20. The secret of the key is not among them.",
+      },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id }))
+    .output(z.object({ grants: z.array(Grant) }).meta({ id: "GrantList" }))
+    .query(async ({ ctx, input }) => ({
+      grants: await ctx.services.grants.list(ctx.caller, input.key_id),
+    })),
+
+  revokeGrant: account
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/keys/{key_id}/grants/{grant_id}",
+        operationId: "revokeGrant",
+        tags,
+        summary: "End access that was granted by OAuth",
+        description: "Its tokens are refused as soon as the response is sent. The key stays.",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id, grant_id: Id }))
+    .output(z.void())
+    .mutation(({ ctx, input }) =>
+      ctx.services.grants.remove(ctx.caller, input.key_id, input.grant_id),
     ),
 
   activity: account

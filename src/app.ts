@@ -14,6 +14,8 @@ import { createCors } from "./http/cors.ts";
 import { createDeadlines } from "./http/deadlines.ts";
 import { createHealth } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
+import { withChallenge } from "./http/oauth/metadata.ts";
+import { createOAuthRoutes } from "./http/oauth/routes.ts";
 import { createDocs } from "./http/openapi/docs.ts";
 import { createDocument } from "./http/openapi/document.ts";
 import { createPages } from "./http/pages/pages.ts";
@@ -203,7 +205,16 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
             oauth: false,
           }),
           ...admin_surface?.routes,
-          "/mcp": { POST: mcp },
+          ...createOAuthRoutes({
+            addresses: base_addresses,
+            ...core.oauth,
+            grants: services.grants,
+            bodies,
+            client_documents: config.PUBLIC_URL?.startsWith("https:") ?? false,
+            clock,
+            log,
+          }),
+          "/mcp": { POST: withChallenge(mcp, base_addresses) },
           "/health": {
             GET: createHealth({
               probe: () => outbox.latest(LIMITS.health_answer),

@@ -11,6 +11,8 @@ import { createFaultLog, type ReportFault } from "../db/faults.ts";
 import { pruneIdempotency } from "../db/idempotency.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
 import { expireMessages } from "../db/notify/webhook-queue.ts";
+import { pruneApprovals } from "../db/oauth/approvals.ts";
+import { pruneGrants } from "../db/oauth/grants.ts";
 import { openStore } from "../db/open.ts";
 import { forgetOpenPages } from "../db/open-pages.ts";
 import { createOutbox } from "../db/outbox.ts";
@@ -37,16 +39,20 @@ import { createHostSlots } from "./notify/host-slots.ts";
 import { connectLanes, createSender } from "./notify/sender.ts";
 import { createAddressCheck } from "./notify/webhooks/address.ts";
 import { createWebhookWorker } from "./notify/webhooks/worker.ts";
-import { createOutbound } from "./outbound/guard.ts";
+import { createClients } from "./oauth/clients.ts";
+import { createSealedRequests } from "./oauth/requests.ts";
+import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createChannels } from "./services/channels.ts";
 import { createCommit } from "./services/commit.ts";
+import { createConsents } from "./services/consents.ts";
 import { createDeliveries } from "./services/deliveries.ts";
 import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
+import { createGrants } from "./services/grants.ts";
 import { createInbox } from "./services/inbox.ts";
 import { createKeyActivity } from "./services/key-activity.ts";
 import { createKeys } from "./services/keys.ts";
@@ -75,6 +81,8 @@ export interface AppDeps {
   readonly timers: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /** For requests to addresses that users give: another name server and authority, for tests. */
+  readonly outbound?: Pick<OutboundOptions, "ca" | "resolve">;
   /** The time at the store in epoch seconds; null where that is this machine's own. */
   readonly storeTime: (store: Store) => Promise<number | null>;
   /**
@@ -107,7 +115,11 @@ export async function createCore(deps: AppDeps) {
   });
   const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
   const sender = createSender({ config, lanes, store, clock, timers, ids, log });
-  const outbound = createOutbound({ private_networks: config.OUTBOUND_PRIVATE ?? [], timers });
+  const outbound = createOutbound({
+    ...deps.outbound,
+    private_networks: config.OUTBOUND_PRIVATE ?? [],
+    timers,
+  });
   const slots = createHostSlots();
   const webhooks = createWebhookWorker({ store, outbound, slots, clock, timers, ids, log });
 
@@ -133,12 +145,16 @@ export async function createCore(deps: AppDeps) {
     },
   };
   const keys = createKeys(service_deps);
+  const grants = createGrants({ ...service_deps, keys });
+  const requests = createSealedRequests(signer);
   const tasks = createTasks({ ...service_deps, keys });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
   const services = {
     keys,
     accounts: createAccounts({ ...service_deps, attestations, startCode: start_code }),
+    grants,
+    consents: createConsents({ ...service_deps, keys, grants, requests, outbound }),
     attestations,
     sessions: createSessions(service_deps),
     pairings: createPairings({ ...service_deps, log }),
@@ -178,6 +194,8 @@ export async function createCore(deps: AppDeps) {
       pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
       prunePairings: (before, limit) => prunePairings(store, before, limit),
+      pruneGrants: (now, limit) => pruneGrants(store, now, limit),
+      pruneApprovals: (now, limit) => pruneApprovals(store, now, limit),
       deleteStep: createSweeper(store, clock),
       expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
       expireMessages: (now, limit) => expireMessages(store, now, limit),
@@ -202,6 +220,7 @@ export async function createCore(deps: AppDeps) {
     store,
     storeFaults: faults.totals,
     signer,
+    oauth: { clients: createClients(signer), requests },
     outbox,
     feed,
     waits,

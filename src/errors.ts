@@ -196,6 +196,8 @@ interface ErrorOptions {
   readonly retry_after?: number;
   /** Why, for the log alone; never shown to a client. */
   readonly cause?: unknown;
+  /** `WWW-Authenticate` of a 401, where it is more than `Bearer`. */
+  readonly challenge?: string;
   /** True: the connection is closed after the answer. */
   readonly close?: boolean;
 }
@@ -212,6 +214,8 @@ export class ServiceError extends Error {
   readonly summary: string;
   /** Seconds to wait before the request is sent again, for `Retry-After`. */
   readonly retry_after: number | undefined;
+  /** `WWW-Authenticate` of a 401; undefined for `Bearer`. */
+  readonly challenge: string | undefined;
   /** True: the connection is closed after the answer, as the rest of the request is not wanted. */
   readonly close: boolean;
 
@@ -228,6 +232,7 @@ export class ServiceError extends Error {
         ? listFields(options.fields, true)
         : `${kind.title}.`;
     this.retry_after = options.retry_after ?? kind.retry_after;
+    this.challenge = options.challenge;
     this.close = options.close ?? false;
   }
 }

@@ -4,13 +4,16 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** `docs/interface.md 1.4.1`. */
-type IdPrefix = ("acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act") | ("chn" | "dlv" | "msg");
+type IdPrefix =
+  | ("acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act")
+  | ("chn" | "dlv" | "msg")
+  | ("crd" | "grt" | "apv");
 
 export interface Ids {
   /** Prefix + UUIDv7 as 32 lowercase hex digits: sorts by creation time. */
   next(prefix: IdPrefix): string;
   /** Prefix + 256 random bits, base64url. */
-  secret(prefix: "mca" | "mck" | "sig"): string;
+  secret(prefix: "mca" | "mck" | "mcc" | "mco" | "sig"): string;
   /** `whsec_` + 256 random bits in base64, as Standard Webhooks has it. */
   webhookSecret(): string;
   /** 256 random bits, base64url. */

@@ -213,6 +213,37 @@ export const LIMITS = {
   /** Seconds in which the reader of a large answer has to take something of it; of one given up. */
   unsent_idle: 20,
   unsent_idle_given_up: 1,
+  /** Characters of a `client_id` of OAuth, of a redirect URI, of a `state` and of a client's name. */
+  client_id: 2_000,
+  redirect_uri: 2_000,
+  oauth_state: 2_000,
+  client_name: 80,
+  /** Redirect URIs that a client registers. */
+  redirect_uris: 10,
+  /** Bytes of the body of a request to `/oauth`. */
+  oauth_body_bytes: 8 * 1024,
+  /** A document that describes a client: its bytes, and seconds until it must be there. */
+  client_document_bytes: 5 * 1024,
+  client_document_seconds: 4,
+  /** Characters of a signed authorization request, and seconds in which it can be approved. */
+  authorization_request: 8_000,
+  authorization_request_life: 600,
+  /** Seconds in which an authorization code can be used. */
+  authorization_code_life: 60,
+  access_token_life: 86_400,
+  /** Since its client got it. */
+  refresh_token_life: 60 * 86_400,
+  /** Seconds in which a refresh token that was used gives the same successor. */
+  refresh_again: 600,
+  /** Clients with access to one key; one more ends the access that was renewed longest ago. */
+  grants_per_key: 20,
+  /** Browsers that wait for the approval by another device, in all processes, and how long one may. */
+  approvals: 1_000,
+  approval_life: 600,
+  /** Characters of what a browser that waits for an approval proves itself with. */
+  approval_secret: 64,
+  /** Wrong approval codes that an account may send in a minute, to one process. */
+  wrong_approval_codes: 10,
   /**
    * Credentials that a process on a libSQL server remembers, so that it reads a row together with the
    * credential of its request.
@@ -245,6 +276,8 @@ export const RATES = {
   pairings_process: { quota: 300, window: 60 },
   /** Tests of one channel: at most so many in any hour. */
   channel_tests: { quota: 6, window: 3_600 },
+  /** Requests of one address to have an authorization approved by another device. */
+  approvals: { quota: 10, window: 600 },
 } as const satisfies Record<string, Rate>;
 
 /** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */

@@ -31,7 +31,7 @@ interface KeyUsage {
   readonly last_client: ClientInfo | null;
 }
 
-const BEARER = /^bearer +(mc[ak]_[\w-]{1,200})$/i;
+const BEARER = /^bearer +(mc[ako]_[\w-]{1,200})$/i;
 
 export type Auth = ReturnType<typeof createAuth>;
 
@@ -76,6 +76,17 @@ export function createAuth({ store, clock }: AuthOptions) {
       if (found) remembered.set(credential, found);
       else remembered.delete(credential);
       return found;
+    },
+
+    /**
+     * Whether a header holds an access token of OAuth that was valid and has expired: its client gets
+     * another one, so the request does not count as a failed one (docs/interface.md §18.8.2).
+     */
+    async isExpired(header: string | null): Promise<boolean> {
+      const credential = header?.includes("mco_") ? digestOf(header) : null;
+      if (credential === null) return false;
+      const [owner] = await store.read(credentialOwner({ digest: credential }));
+      return owner !== undefined && owner.expires_at !== null && owner.expires_at <= clock.now();
     },
 
     /**

@@ -12,7 +12,7 @@ export interface Quota {
 }
 
 /** Limits of an address that are kept in memory. */
-export type AddressLimit = "address" | "challenges" | "pairings";
+export type AddressLimit = "address" | "challenges" | "pairings" | "approvals";
 
 /** Limits that are kept in memory; `pairings_process` is of all addresses together. */
 type KeptLimit = "key" | "account" | AddressLimit | "pairings_process";
@@ -35,6 +35,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     challenges: 0,
     pairings: 0,
     pairings_process: 0,
+    approvals: 0,
   };
   const bucketsOf = (name: KeptLimit) =>
     on && rates[name].quota > 0
@@ -46,6 +47,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     address: bucketsOf("address"),
     challenges: bucketsOf("challenges"),
     pairings: bucketsOf("pairings"),
+    approvals: bucketsOf("approvals"),
   };
   const all_pairings = bucketsOf("pairings_process");
 

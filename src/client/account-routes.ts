@@ -1,9 +1,11 @@
 /** What an account does with itself: its settings, devices, channels, keys and live activities. */
 
 import type { Account, AccountPatch } from "../model/account.ts";
+import type { Approval, ApprovalState, Authorization } from "../model/authorization.ts";
 import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { Delivery } from "../model/delivery.ts";
 import type { Device, DeviceInput } from "../model/device.ts";
+import type { Grant } from "../model/grant.ts";
 import type { Key } from "../model/key.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
 import type { Claimed, Pairing } from "../model/pairing.ts";
@@ -11,6 +13,8 @@ import type { Session } from "../model/session.ts";
 import { type CallOptions, path, type Send } from "./send.ts";
 import type {
   ActivityPage,
+  AuthorizationApproval,
+  AuthorizationApproved,
   Challenge,
   ItemPage,
   NewAccount,
@@ -150,6 +154,23 @@ export const accountRoutes = (send: Send) => ({
     delete: (key_id: string, given?: CallOptions) =>
       send<void>("DELETE", path`/v1/keys/${key_id}`, {}, given),
 
+    /** Replaces the secret, which ends at once. Codes: `not_found` (§5.4.7). */
+    replaceSecret: (key_id: string, given?: CallOptions) =>
+      send<NewKey>("POST", path`/v1/keys/${key_id}/secret`, { body: {} }, given),
+
+    /** Access to the key that was granted by OAuth, newest first. Codes: `not_found` (§5.4.8). */
+    grants: (key_id: string, given?: CallOptions) =>
+      send<{ readonly grants: readonly Grant[] }>(
+        "GET",
+        path`/v1/keys/${key_id}/grants`,
+        {},
+        given,
+      ),
+
+    /** Ends such access. Codes: `not_found` (§5.4.9). */
+    revokeGrant: (key_id: string, grant_id: string, given?: CallOptions) =>
+      send<void>("DELETE", path`/v1/keys/${key_id}/grants/${grant_id}`, {}, given),
+
     /** The activity log of a key, newest first. Codes: `not_found` (§5.4.5). */
     activity: (key_id: string, query: PageQuery = {}, given?: CallOptions) =>
       send<ActivityPage>("GET", path`/v1/keys/${key_id}/activity`, { query: { ...query } }, given),
@@ -157,6 +178,41 @@ export const accountRoutes = (send: Send) => ({
     /** The inbox of a key, newest first; nothing becomes read. Codes: `not_found` (§5.9.4). */
     inbox: (key_id: string, query: PageQuery = {}, given?: CallOptions) =>
       send<ItemPage>("GET", path`/v1/keys/${key_id}/inbox`, { query: { ...query } }, given),
+  },
+
+  oauth: {
+    /**
+     * What a client asks for; `request` is the last part of `#/authorize/…`, or the code that another
+     * device shows. Codes: `not_found` (§5.15.1).
+     */
+    request: (request: string, given?: CallOptions) =>
+      send<Authorization>("POST", "/v1/oauth/request", { body: { request } }, given),
+
+    /** Gives the client access to a key, or to a new one. Codes: `not_found`, `too_many_keys` (§5.15.2). */
+    approve: (body: AuthorizationApproval, given?: CallOptions) =>
+      send<AuthorizationApproved>("POST", "/v1/oauth/approve", { body }, given),
+
+    /** Refuses the client. Codes: `not_found` (§5.15.3). */
+    deny: (request: string, given?: CallOptions) =>
+      send<{ readonly redirect_to: string | null }>(
+        "POST",
+        "/v1/oauth/deny",
+        { body: { request } },
+        given,
+      ),
+
+    /** Asks another device, for a browser without a sign-in; no credential. Codes: `not_found` (§5.15.4). */
+    askApproval: (request: string, given?: CallOptions) =>
+      send<Approval>("POST", "/v1/oauth/approvals", { body: { request } }, given),
+
+    /** Waits for its decision, 0 to 50 seconds; no credential. Codes: `too_many_waits` (§5.15.5). */
+    awaitApproval: (secret: string, query: { readonly wait?: number } = {}, given?: CallOptions) =>
+      send<ApprovalState>(
+        "POST",
+        "/v1/oauth/approvals/wait",
+        { body: { secret }, query: { ...query } },
+        given,
+      ),
   },
 
   liveActivities: {

@@ -14,6 +14,7 @@ const NAMES: Readonly<Record<StreamEvent["name"], true>> = {
   "key.created": true,
   "key.updated": true,
   "key.deleted": true,
+  "grants.updated": true,
   "question.created": true,
   "question.updated": true,
   "inbox.updated": true,

@@ -45,6 +45,19 @@ export interface NewChannel {
   readonly secret?: string;
 }
 
+/** `key_id` or `label` of a new key, which is the client's name if both are absent (§5.15.2). */
+export interface AuthorizationApproval {
+  readonly request: string;
+  readonly key_id?: string;
+  readonly label?: string;
+}
+
+/** `redirect_to` is where this browser goes on; null when another device does (§5.15.2). */
+export interface AuthorizationApproved {
+  readonly key: Key;
+  readonly redirect_to: string | null;
+}
+
 /** `challenge` is base64url, `expires_at` epoch seconds (§5.2.6). */
 export interface Challenge {
   readonly challenge: string;

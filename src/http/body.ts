@@ -12,6 +12,9 @@ import type { RequestScope } from "./request-scope.ts";
 /** Stands for a body that nests deeper than `LIMITS.json_depth`: it is refused without a parse. */
 export const TOO_DEEP = Symbol("too deep");
 
+const JSON_BODY = /^application\/json *(;|$)/i;
+export const FORM_BODY = /^application\/x-www-form-urlencoded *(;|$)/i;
+
 type Sender = Pick<RequestScope, "request" | "address" | "bodyArrived" | "heavyTurn">;
 
 export type Bodies = ReturnType<typeof createBodies>;
@@ -85,14 +88,14 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     return Buffer.concat(chunks);
   };
 
-  /** The body as text; an empty one needs no media type. */
-  const readText = async (sender: Sender): Promise<string> => {
+  /** The body as text, of the media type that `media` matches; an empty one needs none. */
+  const readText = async (sender: Sender, media = JSON_BODY): Promise<string> => {
     const bytes = await readBytes(sender);
     await refusePipelined(sender.request);
     sender.bodyArrived(bytes.length);
     if (bytes.length === 0) return "";
     const type = sender.request.headers.get("content-type") ?? "";
-    if (!/^application\/json *(;|$)/i.test(type)) fail("unsupported_media_type");
+    if (!media.test(type)) fail("unsupported_media_type");
     if (bytes.length > LIMITS.large_body_bytes) await sender.heavyTurn();
     try {
       return decoder.decode(bytes);

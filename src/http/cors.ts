@@ -41,7 +41,8 @@ export function createCors(origins: readonly string[]) {
      * browser asks first by a preflight, which needs no credential and counts to no limit.
      */
     wrap<R extends Request>(path: string, methods: readonly string[], route: Route<R>): Route<R> {
-      if (allowed.size === 0 || !/^\/(v1|trpc|mcp)(\/|$)/.test(path)) return route;
+      if (allowed.size === 0 || !/^\/(v1|trpc|mcp|oauth|\.well-known)(\/|$)/.test(path))
+        return route;
       const preflight = {
         "access-control-allow-methods": methods.join(", "),
         "access-control-allow-headers": REQUEST_HEADERS,

@@ -14,10 +14,10 @@ import { type Message, readMessage, refuseMessage, refuseNesting } from "../mcp/
 import { RPC, refusal, rpcError } from "../mcp/result.ts";
 import { createMcpServers, type McpCall } from "../mcp/server.ts";
 import { writeSession } from "../mcp/session.ts";
-import { createSignedTokens } from "../mcp/signed-token.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
 import { toServiceError } from "../rpc/errors.ts";
+import { createSignedTokens } from "../signed-token.ts";
 import type { Signer } from "../signer.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";

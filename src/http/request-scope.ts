@@ -244,9 +244,10 @@ export function createRequestScopes({
 
       refuseExhausted() {
         if (!limiter.exhausted("address", address)) return undefined;
-        if (!auth.isWellFormed(request.headers.get("authorization"))) refuseAddress();
-        return authenticate().then((found) => {
-          if (!found) refuseAddress();
+        const credential = request.headers.get("authorization");
+        if (!auth.isWellFormed(credential)) refuseAddress();
+        return authenticate().then(async (found) => {
+          if (!found && !(await auth.isExpired(credential))) refuseAddress();
         });
       },
 
@@ -281,6 +282,8 @@ export function createRequestScopes({
         if (!limiter.on || error.status >= 500) return error;
         // Without the store the caller is unknown: then nobody is charged.
         if (caller === undefined) await authenticate().catch(() => null);
+        const credential = request.headers.get("authorization");
+        if (!caller && error.status === 401 && (await auth.isExpired(credential))) return error;
         return refusalNow(error);
       },
 

@@ -85,7 +85,7 @@ export function noContent(quota: Quota | null): Response {
 /** Headers that belong to an error on every surface. */
 export function errorHeaders(error: ServiceError): Record<string, string> {
   return {
-    ...(error.status === 401 && { "www-authenticate": "Bearer" }),
+    ...(error.status === 401 && { "www-authenticate": error.challenge ?? "Bearer" }),
     ...(error.retry_after !== undefined && { "retry-after": String(error.retry_after) }),
     ...(error.close && { connection: "close" }),
   };

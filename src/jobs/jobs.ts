@@ -24,6 +24,9 @@ interface JobDeps {
   readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` pairing codes that expired before then; gives their number. */
   readonly prunePairings: (before: number, limit: number) => Promise<number>;
+  /** The same of grants of OAuth, and of approvals by another device, that are expired at `now`. */
+  readonly pruneGrants: (now: number, limit: number) => Promise<number>;
+  readonly pruneApprovals: (now: number, limit: number) => Promise<number>;
   /** Removes at most `limit` rows of what is deleted; true while something may be left. */
   readonly deleteStep: (limit: number) => Promise<boolean>;
   /** Drops up to `limit` deliveries that are expired at `now`; gives their number. */
@@ -42,6 +45,7 @@ export function createJobs(deps: JobDeps): Job[] {
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
   const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings } = deps;
   const { forgetOpenPages, checkVersion } = deps;
+  const { pruneGrants, pruneApprovals } = deps;
   return [
     {
       // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
@@ -105,6 +109,18 @@ export function createJobs(deps: JobDeps): Job[] {
       every: 60,
       run: async ({ now, limit }) => ({
         more: (await prunePairings((await now()) - LIMITS.pairing_kept, limit)) === limit,
+      }),
+    },
+    {
+      name: "prune grants",
+      every: 60,
+      run: async ({ now, limit }) => ({ more: (await pruneGrants(await now(), limit)) === limit }),
+    },
+    {
+      name: "prune approvals",
+      every: 60,
+      run: async ({ now, limit }) => ({
+        more: (await pruneApprovals(await now(), limit)) === limit,
       }),
     },
     {

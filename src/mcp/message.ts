@@ -11,10 +11,10 @@ import { invalidFields, type ServiceError } from "../errors.ts";
 import { TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { type ClientInfo, clientOf } from "../model/client.ts";
+import type { SignedTokens } from "../signed-token.ts";
 import { RPC } from "./result.ts";
 import { NEW_ERA } from "./server.ts";
 import { readSession } from "./session.ts";
-import type { SignedTokens } from "./signed-token.ts";
 
 const VERSIONS: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, NEW_ERA];
 

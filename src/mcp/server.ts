@@ -15,6 +15,7 @@ import { cutMembers } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { ClientInfo } from "../model/client.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
+import type { SignedTokens } from "../signed-token.ts";
 import { instructionsFor } from "./instructions.ts";
 import {
   checkResources,
@@ -25,7 +26,6 @@ import {
   TEMPLATE_LIST,
 } from "./resources.ts";
 import { rpcCodeOf, rpcError, toolFailure, toolResult, unknownName } from "./result.ts";
-import type { SignedTokens } from "./signed-token.ts";
 import type { Tool, Tools } from "./tools.ts";
 
 /** One request, and what came of it. */

@@ -2,7 +2,7 @@
 
 import type { Ids } from "../ids.ts";
 import type { ClientInfo } from "../model/client.ts";
-import type { SignedTokens } from "./signed-token.ts";
+import type { SignedTokens } from "../signed-token.ts";
 
 /** A value for `Mcp-Session-Id`; no two are the same (docs/interface.md 12.2.1). */
 export function writeSession(

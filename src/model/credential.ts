@@ -1,7 +1,10 @@
 /** Credentials: what an account or a key proves itself with (docs/interface.md 4.1). */
 
-/** `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. */
-export type CredentialKind = "account_token" | "key_secret";
+/**
+ * `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. `oauth_access`:
+ * a token that a client uses a key with; `oauth_refresh`: one that it gets the next token for.
+ */
+export type CredentialKind = "account_token" | "key_secret" | "oauth_access" | "oauth_refresh";
 
 /** How a credential came about. `account`: at the request of the account itself. */
 export const CREDENTIAL_MAKERS = ["account", "pairing", "administrator"] as const;

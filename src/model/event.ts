@@ -24,6 +24,7 @@ export const EVENTS = {
   "key.created": KeyData,
   "key.updated": KeyData,
   "key.deleted": z.object({ key_id: z.string() }).meta({ id: "KeyDeletedEventData" }),
+  "grants.updated": z.object({ key_id: z.string() }).meta({ id: "GrantsEventData" }),
   "question.created": QuestionData,
   "question.updated": QuestionData,
   "inbox.updated": z
@@ -41,6 +42,8 @@ export type StreamData = { [Name in keyof typeof EVENTS]: z.infer<(typeof EVENTS
 interface InternalData {
   /** A token was replaced or its sign-in ended: each process looks again at what it opened. */
   "token.replaced": Record<string, never>;
+  /** A request of OAuth was approved or denied by another device. */
+  "approval.decided": Record<string, never>;
 }
 
 /** Events that the store keeps. `ready` is not one of them: each stream makes its own. */

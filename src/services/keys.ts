@@ -6,6 +6,7 @@ import {
   insertKey,
   keyById,
   keysOfAccount,
+  replaceSecret,
   touchKey,
   updateKey,
 } from "../../db/keys.ts";
@@ -67,6 +68,44 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
       return happened ? key : undefined;
     });
 
+  /** A secret, and what of it is shown. */
+  const newSecret = () => {
+    const secret = ids.secret("mck");
+    return { secret, prefix: secret.slice(0, 8), last4: secret.slice(-4) };
+  };
+
+  /** A new key, with its row and what follows from it, for a batch that inserts it. */
+  const prepare = ({ account_id }: AccountCaller, label: string) => {
+    const { secret, ...shown } = newSecret();
+    const revision = ids.unique();
+    const key: Key = {
+      id: ids.next("key"),
+      label,
+      ...shown,
+      created_at: clock.now(),
+      last_used_at: null,
+      last_client: null,
+      last_host: null,
+      counts: { todo: 0, in_progress: 0, done: 0, cancelled: 0 },
+    };
+    const { counts, ...columns } = key;
+    const row = {
+      ...columns,
+      account_id,
+      secret_digest: digest(secret),
+      tasks_todo: counts.todo,
+      tasks_in_progress: counts.in_progress,
+      tasks_done: counts.done,
+      tasks_cancelled: counts.cancelled,
+      revision,
+      deleted_at: null,
+    };
+    const changed = { table: "keys", id: key.id, revision } as const;
+    const event = { name: "key.created", account_id, subject: key.id, data: { key } } as const;
+    const pushes = pushPlans.ofAccountChange(account_id, changed);
+    return { key, secret, row, change: { pushes, events: [{ changed, event }] } };
+  };
+
   return {
     /** The key, and its revision. `404` unless it is of the caller's account. */
     find,
@@ -82,52 +121,50 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
       await find(caller, id);
     },
 
+    prepare,
+
     /** The secret is in this answer only; the store keeps its digest. `409 too_many_keys`. */
     async create(caller: AccountCaller, label: string): Promise<{ key: Key; secret: string }> {
-      const { account_id } = caller;
-      const secret = ids.secret("mck");
-      const revision = ids.unique();
-      const key: Key = {
-        id: ids.next("key"),
-        label,
-        prefix: secret.slice(0, 8),
-        last4: secret.slice(-4),
-        created_at: clock.now(),
-        last_used_at: null,
-        last_client: null,
-        last_host: null,
-        counts: { todo: 0, in_progress: 0, done: 0, cancelled: 0 },
-      };
-      const { counts, ...columns } = key;
-      const changed = { table: "keys", id: key.id, revision } as const;
-      const happened = await commit({
-        statements: [
-          insertKey({
-            ...columns,
-            account_id,
-            secret_digest: digest(secret),
-            tasks_todo: counts.todo,
-            tasks_in_progress: counts.in_progress,
-            tasks_done: counts.done,
-            tasks_cancelled: counts.cancelled,
-            revision,
-            deleted_at: null,
-          }),
-        ],
-        pushes: pushPlans.ofAccountChange(account_id, changed),
-        events: [
-          {
-            changed,
-            event: { name: "key.created", account_id, subject: key.id, data: { key } },
-          },
-        ],
-      });
-      if (!happened) {
+      const { key, secret, row, change } = prepare(caller, label);
+      if (!(await commit({ ...change, statements: [insertKey(row)] }))) {
         await assertLive(caller);
         fail("too_many_keys");
       }
       return { key, secret };
     },
+
+    /**
+     * Gives a key another secret, which is in this answer only; the old one ends at once, and with it
+     * its waits (docs/interface.md §5.4.7). `404 not_found`.
+     */
+    replaceSecret: (caller: AccountCaller, id: string): Promise<{ key: Key; secret: string }> =>
+      untilDecided(async () => {
+        const row = await find(caller, id);
+        const { secret, ...shown } = newSecret();
+        const key = { ...toKey(row), ...shown };
+        const revision = ids.unique();
+        const changed = { table: "keys", id, revision } as const;
+        const { account_id } = caller;
+        const happened = await commit({
+          statements: [
+            replaceSecret({
+              id,
+              ...shown,
+              secret_digest: digest(secret),
+              revision,
+              old_revision: row.revision,
+            }),
+          ],
+          pushes: pushPlans.ofAccountChange(account_id, changed),
+          events: [
+            {
+              changed,
+              event: { name: "key.updated", account_id, subject: id, data: { key } },
+            },
+          ],
+        });
+        return happened ? { key, secret } : undefined;
+      }),
 
     setLabel: (caller: AccountCaller, id: string, label: string): Promise<Key> =>
       change(caller, id, { label }),

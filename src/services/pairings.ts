@@ -169,6 +169,8 @@ export function createPairings(deps: PairingDeps) {
               last_host: null,
               last_client: null,
               expires_at: null,
+              grant_id: null,
+              replaced_at: null,
               ...at_revision,
             }),
             usePairing({ code_digest, claimed_by: row.id, ...at_revision }),

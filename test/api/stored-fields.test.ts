@@ -16,12 +16,14 @@ import {
   type Send,
 } from "../support/client.ts";
 import { FIELDS } from "../support/fields.ts";
+import { obtainCode } from "../support/oauth.ts";
 import { BODY_ROUTES } from "../support/routes.ts";
 
 const app = await startTestApp();
 const { person, agent } = await createPair(app.url);
 const other = await createAgent(app.url, person, "other");
 const task = await createTask(agent.send);
+const { request } = await obtainCode(app.url, person);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -151,6 +153,15 @@ const TARGETS: Readonly<Record<string, Target>> = {
       return () => read(person.send, `/v1/questions/${id}`);
     },
   },
+  "oauth.approve": {
+    body: { request },
+    names: { key_id: other.key.id },
+    readAs: { key_id: ({ id }) => id },
+    async write(fields) {
+      const { key } = expectOk(await person.send("POST /v1/oauth/approve", fields));
+      return keyOf(key.id);
+    },
+  },
   "messages.send": {
     body: { text: "t", key_id: agent.key.id },
     names: { key_id: other.key.id },
@@ -175,6 +186,11 @@ const UNREAD: Readonly<Record<string, string>> = {
   "liveActivities.delete device_id": "names what ends",
   "deliveries.receive event": "stored as a time",
   "deliveries.receive device_id": "names what the receipt is for",
+  "oauth.request request": "signed, not stored",
+  "oauth.approve request": "signed, not stored",
+  "oauth.deny request": "signed, not stored",
+  "oauth.askApproval request": "no request reads it as it was sent",
+  "oauth.awaitApproval secret": "a secret",
 };
 
 const fields = BODY_ROUTES.flatMap(({ procedure, in_body }) =>

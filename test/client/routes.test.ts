@@ -5,7 +5,8 @@ import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import type { AppRouter } from "../../routers/index.ts";
 import { type Client, createClient } from "../../src/client/client.ts";
 import { startTestApp } from "../support/app.ts";
-import { DEVICE, WEBHOOK } from "../support/client.ts";
+import { client, DEVICE, WEBHOOK } from "../support/client.ts";
+import { connectClient } from "../support/oauth.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
 
 const app = await startTestApp();
@@ -84,6 +85,20 @@ test("each route has a method, which gives what the route answers", async () => 
   expect((await person.keys.inbox(key.id, { limit: 1 })).items[0]).toMatchObject({ id: item.id });
   expect((await person.keys.activity(key.id, { limit: 5 })).items).toBeArray();
 
+  expect((await person.keys.replaceSecret(other.key.id)).secret).toStartWith("mck_");
+  const oauth = await connectClient(app.url, { send: client(app.url, token) }, { key_id: key.id });
+  const { grants } = await person.keys.grants(key.id);
+  await person.keys.revokeGrant(key.id, grants[0]!.id);
+  expect((await person.oauth.request(oauth.request)).client_name).toBe("Test client");
+  const given = await person.oauth.approve({ request: oauth.request, key_id: key.id });
+  expect(given.redirect_to).toContain("?code=");
+  expect((await person.oauth.deny(oauth.request)).redirect_to).toContain("?error=");
+  const approval = await nobody.oauth.askApproval(oauth.request);
+  expect(await nobody.oauth.awaitApproval(approval.secret, { wait: 0 })).toEqual({
+    status: "waiting",
+    redirect_to: null,
+  });
+
   await agent.tasks.delete(task.id);
   await person.devices.delete(device_id);
   await person.keys.delete(key.id);
@@ -106,7 +121,10 @@ test("each route has a method, which gives what the route answers", async () => 
   }
 
   const paths = [...sent].map((name) =>
-    name.replace(/(key|tsk|qst|dev|ses|chn)_[\w-]+/, (_, prefix: string) => PARAMETERS[prefix]!),
+    name.replace(
+      /(key|tsk|qst|dev|ses|chn|grt)_[\w-]+/g,
+      (_, prefix: string) => PARAMETERS[prefix]!,
+    ),
   );
   const others = ["GET /health", "GET /v1/events", "GET /v1/openapi.json"];
   expect([...new Set(paths)].sort()).toEqual([...ROUTES.map(nameOf), ...others].sort());
@@ -119,6 +137,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   dev: "{device_id}",
   ses: "{session_id}",
   chn: "{channel_id}",
+  grt: "{grant_id}",
 };
 
 test("a parameter of the path cannot lead to another route", async () => {
@@ -149,6 +168,14 @@ interface Types {
   pairing: Same<Result<Client["pairings"]["create"]>, Output["pairings"]["create"]>;
   claim: SameFields<First<Client["pairings"]["claim"]>, Input["pairings"]["claim"]>;
   claimed: Same<Result<Client["pairings"]["claim"]>, Output["pairings"]["claim"]>;
+  new_secret: Same<Result<Client["keys"]["replaceSecret"]>, Output["keys"]["replaceSecret"]>;
+  grants: Same<Result<Client["keys"]["grants"]>, Output["keys"]["grants"]>;
+  authorization: Same<Result<Client["oauth"]["request"]>, Output["oauth"]["request"]>;
+  approve: SameFields<First<Client["oauth"]["approve"]>, Input["oauth"]["approve"]>;
+  approved: Same<Result<Client["oauth"]["approve"]>, Output["oauth"]["approve"]>;
+  denied: Same<Result<Client["oauth"]["deny"]>, Output["oauth"]["deny"]>;
+  approval: Same<Result<Client["oauth"]["askApproval"]>, Output["oauth"]["askApproval"]>;
+  approval_state: Same<Result<Client["oauth"]["awaitApproval"]>, Output["oauth"]["awaitApproval"]>;
   challenge: Same<Result<Client["attest"]["challenge"]>, Output["attest"]["challenge"]>;
   devices: Same<Result<Client["devices"]["list"]>, Output["devices"]["list"]>;
   channels: Same<Result<Client["channels"]["list"]>, Output["channels"]["list"]>;

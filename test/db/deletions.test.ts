@@ -14,6 +14,7 @@ import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask, DEVICE } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
+import { connectClient } from "../support/oauth.ts";
 import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
@@ -73,7 +74,9 @@ const KEPT = {
   question_deliveries: 5,
   items: 2,
   idempotency: 3,
-  credentials: 2,
+  // The token, a secret, and what a client of OAuth has.
+  credentials: 4,
+  grants: 1,
   pairings: 1,
   // The entries of its fifteen requests.
   activity_blocks: 1,
@@ -89,6 +92,7 @@ async function fill(url: string) {
   const apns_token = crypto.randomUUID().replaceAll("-", "");
   await person.send(`PUT /v1/devices/${device_id}`, { ...DEVICE, apns_token });
   for (const { send, key } of [agent, second]) {
+    await connectClient(url, person, { key_id: key.id });
     await Promise.all(Array.from({ length: 9 }, () => createTask(send)));
     const asked = await Promise.all(Array.from({ length: 5 }, () => ask(send)));
     const receipt = (id: string) => `POST /v1/questions/${id}/receipts` as const;

@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { is, sql } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import * as notifySchema from "../../db/notify/schema.ts";
+import * as oauthSchema from "../../db/oauth/schema.ts";
 import { openStore } from "../../db/open.ts";
 import * as schema from "../../db/schema.ts";
 import { statement } from "../../db/statement.ts";
@@ -224,23 +225,31 @@ test("db/migrations holds what db/schema.ts says", async () => {
 
 test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
   const { url } = await createTestStore();
-  const expected = [...Object.values(schema), ...Object.values(notifySchema)].flatMap((table) => {
-    if (!is(table, SQLiteTable)) return [];
-    const { name, columns, indexes, primaryKeys } = getTableConfig(table);
-    // A column's place in a primary key of several.
-    const place = (column: (typeof columns)[number]) =>
-      (primaryKeys[0]?.columns.findIndex((one) => one.name === column.name) ?? -1) + 1;
-    return [
-      ...columns.map((column) => [
-        name,
-        column.name,
-        column.getSQLType(),
-        column.notNull ? 1 : 0,
-        column.primary ? 1 : place(column),
-      ]),
-      ...indexes.map((index) => [name, index.config.name, "index", index.config.unique ? 1 : 0, 0]),
-    ];
-  });
+  const expected = [schema, notifySchema, oauthSchema]
+    .flatMap(Object.values<any>)
+    .flatMap((table) => {
+      if (!is(table, SQLiteTable)) return [];
+      const { name, columns, indexes, primaryKeys } = getTableConfig(table);
+      // A column's place in a primary key of several.
+      const place = (column: (typeof columns)[number]) =>
+        (primaryKeys[0]?.columns.findIndex((one) => one.name === column.name) ?? -1) + 1;
+      return [
+        ...columns.map((column) => [
+          name,
+          column.name,
+          column.getSQLType(),
+          column.notNull ? 1 : 0,
+          column.primary ? 1 : place(column),
+        ]),
+        ...indexes.map((index) => [
+          name,
+          index.config.name,
+          "index",
+          index.config.unique ? 1 : 0,
+          0,
+        ]),
+      ];
+    });
   const own =
     "m.name not like 'sqlite_%' and m.name not like 'libsql_%' and m.name <> 'relay_migrations'";
   const columns = await readAll(

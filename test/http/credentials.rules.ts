@@ -181,6 +181,30 @@ export const RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "keys.replaceSecret": {
+    access: "account",
+    actions: {
+      "[§5.4.7]": {
+        names: "key",
+        input: (key_id) => ({ key_id }),
+        success: 200,
+        ends: true,
+      },
+    },
+  },
+  "keys.grants": {
+    access: "account",
+    actions: {
+      "[§5.4.8]": { names: "key", input: (key_id) => ({ key_id }), success: 200 },
+    },
+  },
+  // What a grant is, and whose, is the business of test/oauth.
+  "keys.revokeGrant": { access: "account", actions: {} },
+  "oauth.request": { access: "account", actions: {} },
+  "oauth.approve": { access: "account", actions: {} },
+  "oauth.deny": { access: "account", actions: {} },
+  "oauth.askApproval": { access: "none", actions: {} },
+  "oauth.awaitApproval": { access: "none", actions: {} },
   "keys.activity": {
     access: "account",
     actions: {

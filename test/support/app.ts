@@ -5,6 +5,7 @@ import { storeTime } from "../../db/store-time.ts";
 import { type App, startApp } from "../../src/app.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
+import type { AppDeps } from "../../src/core.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import type { Channel } from "../../src/notify/channel.ts";
@@ -23,6 +24,8 @@ interface AppOptions {
   /** A new store when absent. */
   readonly database_url?: string;
   readonly env?: Record<string, string>;
+  /** The name server and the authority for requests to addresses that users give. */
+  readonly outbound?: AppDeps["outbound"];
   /** Beside the real ones. */
   readonly channels?: readonly Channel[];
   /** In the place of the one of chance, for exact back-off: at least 0 and below 1. */
@@ -56,6 +59,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     log,
     storeTime: options.storeTime ?? (clock === systemClock ? storeTime : async () => null),
     endProcess: (reason) => endings.push(reason),
+    ...(options.outbound && { outbound: options.outbound }),
   });
   afterAll(() => app.stop());
   return { ...app, lines, endings };

@@ -99,6 +99,9 @@ export const FIELDS: Readonly<Record<string, Row>> = {
   label: text(80),
   // What names no code is `404`, which the test of pairing is about.
   code: { ...text(64), good: [] },
+  // The same of a client's request and of what waits for its approval.
+  request: { ...text(8_000), good: [] },
+  secret: { ...text(64), good: [] },
   prompt: text(2_000),
   // `choice` asks for options beside it.
   kind: { ...oneOf("confirm", "text"), bad: [...oneOf("confirm").bad, ...json("choices")] },
@@ -262,6 +265,7 @@ export const PARAMETERS: Readonly<Record<string, Row>> = {
   // An id that is not in the inbox changes nothing.
   "inbox.read ack": { bad: ["\0", `${MARK}\0`], good: ["", "x", MARK] },
   "sessions.delete last": FLAG,
+  "oauth.awaitApproval wait": integerText(0, 50),
   "inbox.ofKey limit": integerText(1, 100),
   "inbox.ofKey cursor": CURSOR,
 };

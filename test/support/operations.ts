@@ -64,6 +64,33 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "POST /v1/keys": { success: 201, access: "account", body: "required", errors: [409] },
   "PATCH /v1/keys/{key_id}": { success: 200, access: "account", body: "required", errors: [404] },
   "DELETE /v1/keys/{key_id}": { success: 204, access: "account", errors: [404] },
+  "POST /v1/keys/{key_id}/secret": {
+    success: 200,
+    access: "account",
+    body: "required",
+    errors: [404],
+  },
+  "GET /v1/keys/{key_id}/grants": { success: 200, access: "account", errors: [404] },
+  "DELETE /v1/keys/{key_id}/grants/{grant_id}": {
+    success: 204,
+    access: "account",
+    errors: [404],
+  },
+  "POST /v1/oauth/request": { success: 200, access: "account", body: "required", errors: [404] },
+  "POST /v1/oauth/approve": {
+    success: 200,
+    access: "account",
+    body: "required",
+    errors: [404, 409],
+  },
+  "POST /v1/oauth/deny": { success: 200, access: "account", body: "required", errors: [404] },
+  "POST /v1/oauth/approvals": { success: 201, access: "none", body: "required", errors: [404] },
+  "POST /v1/oauth/approvals/wait": {
+    success: 200,
+    access: "none",
+    body: "required",
+    query: ["wait"],
+  },
   "GET /v1/keys/{key_id}/activity": {
     success: 200,
     access: "account",

@@ -12,6 +12,7 @@ import {
   WEBHOOK,
 } from "./client.ts";
 import { FIELDS } from "./fields.ts";
+import { connectClient } from "./oauth.ts";
 import type { Route } from "./routes.ts";
 import { type Code, exchange, faultsOf, type WireAnswer } from "./wire.ts";
 
@@ -35,6 +36,9 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const text_question = { prompt: "What?", kind: "text" };
   const question = await ask(agent.send, text_question);
 
+  const { request } = await connectClient(url, person, { key_id: other.key.id });
+  const { body: granted } = await person.send(`GET /v1/keys/${other.key.id}/grants`);
+
   /** What each path parameter is filled with, and fields of bodies that name something. */
   const ids: Record<string, string> = {
     key_id: other.key.id,
@@ -45,6 +49,9 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     code: (await person.send("POST /v1/pairings", {})).body.code,
     token: newToken(),
     channel_id: hook.channel.id,
+    grant_id: granted.grants[0].id,
+    request,
+    secret: "waits for nothing",
   };
   const credentials: Record<Kind, string | undefined> = {
     none: undefined,

@@ -107,9 +107,10 @@ function correct(operation: Json, method: string, meta: RelayMeta): void {
     access === "none" ? [] : access === "any" ? [{ account: [] }, { key: [] }] : [{ [access]: [] }];
 
   if (method === "DELETE") moveToBody(operation, query);
-  // The generator gives none where all fields stand in the path.
-  if (body_optional)
+  // A POST takes a body even if the path has all that it needs; the generator leaves it out.
+  if (method === "POST") {
     operation.requestBody ??= { content: { "application/json": { schema: EMPTY } } };
+  }
   const body = operation.requestBody?.content["application/json"];
   const parameters: Json[] = operation.parameters ?? [];
   for (const field of method === "DELETE" ? [] : query) {

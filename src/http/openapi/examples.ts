@@ -2,9 +2,11 @@
 
 import type { Account } from "../../model/account.ts";
 import type { ActivityEntry } from "../../model/activity.ts";
+import type { Authorization } from "../../model/authorization.ts";
 import type { Channel } from "../../model/channel.ts";
 import type { Delivery, Reach } from "../../model/delivery.ts";
 import type { Device } from "../../model/device.ts";
+import type { Grant } from "../../model/grant.ts";
 import type { Agent, Item } from "../../model/item.ts";
 import type { Key } from "../../model/key.ts";
 import type { Question } from "../../model/question.ts";
@@ -38,6 +40,25 @@ const session: Session = {
   last_used_at: null,
 };
 const paired_token = "mca_9uXq2LwZr5KfTj8bVn1sYcGpHoEd3mAi6RtQ0kS4JxU";
+
+const grant: Grant = {
+  id: "grt_01a1fdae1c3b7d04a5e07f3c92b6d8e1",
+  client_name: "Claude Code",
+  client_host: null,
+  created_at: 1795257397.563,
+  last_used_at: 1795257412.006,
+  expires_at: 1800441397.563,
+};
+const sealed_request = "eyJjbGllbnQiOiJ0U1gifQ.q1W2e3R4t5Y6u7I8o9P0aSdFgHjKlZxCvBnM1234567";
+const authorization: Authorization = {
+  client_name: "Claude Code",
+  client_host: null,
+  document_host: null,
+  suggested_key_id: null,
+  requested_at: 1795257390.2,
+  expires_at: 1795257990.2,
+  approval: null,
+};
 
 const device: Device = {
   id: "dev_0b8e1f3a-52c7-4d7e-9a61-3f0c6f1d2b4e",
@@ -269,6 +290,44 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
   },
   "PATCH /v1/keys/{key_id}": { request: { label: key.label }, response: key },
+  "POST /v1/keys/{key_id}/secret": {
+    request: {},
+    response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
+  },
+  "GET /v1/keys/{key_id}/grants": { response: { grants: [grant] } },
+  "POST /v1/oauth/request": {
+    request: { request: sealed_request },
+    response: authorization,
+  },
+  "POST /v1/oauth/approve": {
+    request: { request: sealed_request, label: key.label },
+    response: {
+      key,
+      redirect_to:
+        "http://localhost:41207/callback?code=mcc_3kTq8ZxWn0RbVd5LhYpJ7uMsCgEo2fAi9QtXw1KrN6B&state=x7Qp&iss=http%3A%2F%2Flocalhost%3A3000",
+    },
+  },
+  "POST /v1/oauth/deny": {
+    request: { request: sealed_request },
+    response: {
+      redirect_to:
+        "http://localhost:41207/callback?error=access_denied&state=x7Qp&iss=http%3A%2F%2Flocalhost%3A3000",
+    },
+  },
+  "POST /v1/oauth/approvals": {
+    request: { request: sealed_request },
+    response: {
+      code: "7K2M-9XQT",
+      url: "http://192.168.1.20:3000/#/approve/7K2M-9XQT",
+      no_url_reason: null,
+      secret: "Jv0pX3rZs8QmT6wLkY1nBcHdGf5aEi9oUu2eRx7tVzM",
+      expires_at: 1795257990.2,
+    },
+  },
+  "POST /v1/oauth/approvals/wait": {
+    request: { secret: "Jv0pX3rZs8QmT6wLkY1nBcHdGf5aEi9oUu2eRx7tVzM" },
+    response: { status: "waiting", redirect_to: null },
+  },
   "GET /v1/keys/{key_id}/activity": { response: { items: entries, next_cursor: null } },
   "GET /v1/tasks": { response: { tasks: [task], next_cursor: null } },
   "POST /v1/tasks": {

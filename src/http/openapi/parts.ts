@@ -141,6 +141,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   device_id: "Id of the device: `dev_` and a lowercase UUID, made by the client",
   channel_id: "Id of the channel",
   key_id: "Id of the key",
+  grant_id: "Id of the grant",
   session_id: "Id of the sign-in",
   task_id: "Id of the task",
   question_id: "Id of the question",
@@ -155,6 +156,10 @@ export const TAGS: readonly Json[] = [
   { name: "Devices", description: "Devices that receive pushes" },
   { name: "Channels", description: "Other ways to reach the person, such as webhooks" },
   { name: "Keys", description: "API keys, one for each agent, and what they were used for" },
+  {
+    name: "OAuth",
+    description: "The person's decision about a client that asks for access to a key",
+  },
   { name: "Tasks", description: "Work that an agent does or is to do" },
   { name: "Live activities", description: "Tasks in progress on the lock screen of a device" },
   { name: "Questions", description: "Questions of agents, and the person's answers" },

@@ -22,13 +22,13 @@ code{font-family:ui-monospace,monospace}
 a{color:var(--accent)}
 `;
 
-const STYLE: Asset = {
+export const STYLE: Asset = {
   name: `style-${createHash("sha256").update(CSS).digest("hex").slice(0, 12)}.css`,
   type: "text/css; charset=utf-8",
   content: CSS,
 };
 
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 // Relative addresses, so that it also works behind a proxy that adds a path.

@@ -119,6 +119,8 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
       case "key.deleted":
         store.drop("keys", data.key_id);
         break;
+      case "grants.updated":
+        break;
       case "question.created":
       case "question.updated":
         store.put("questions", data.question);

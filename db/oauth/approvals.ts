@@ -1,0 +1,57 @@
+/** Queries on approvals by another device (docs/interface.md §18.6). */
+
+import { LIMITS } from "../../src/limits.ts";
+import { p, sql } from "../sql.ts";
+import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
+import type { Store } from "../store.ts";
+import { approvals } from "./schema.ts";
+
+/** Inserts unless as many wait as may. */
+export const insertApproval = statement(
+  insertWhere(
+    approvals,
+    sql`(select count(*) from approvals where expires_at > ${p("created_at", approvals.created_at)}) < ${sql.raw(LIMITS.approvals)}`,
+  ),
+);
+
+const columns = {
+  id: approvals.id,
+  request: approvals.request,
+  address: approvals.address,
+  status: approvals.status,
+  grant_id: approvals.grant_id,
+  created_at: approvals.created_at,
+  expires_at: approvals.expires_at,
+};
+
+export const approvalByCode = select(
+  qb.select(columns).from(approvals),
+  sql`where code_digest = ${p("code_digest")} and expires_at > ${p("now", approvals.expires_at)}`,
+  { one: true },
+);
+
+export const approvalBySecret = select(
+  qb.select(columns).from(approvals),
+  sql`where secret_digest = ${p("secret_digest")}`,
+  { one: true },
+);
+
+/** Decides a request that is pending still. */
+export const decideApproval = statement(
+  updateSet(
+    approvals,
+    ["status", "grant_id", "revision"],
+    sql`id = ${p("id")} and status = 'pending' and expires_at > ${p("now", approvals.expires_at)}`,
+  ),
+);
+
+const prune = statement(
+  sql`delete from approvals where id in (
+    select id from approvals where expires_at <= ${p("now", approvals.expires_at)} limit ${p("limit")})`,
+);
+
+/** Deletes up to `limit` approvals that are expired at `now`; gives their number. */
+export async function pruneApprovals(store: Store, now: number, limit: number): Promise<number> {
+  const [result] = await store.write([prune({ now, limit })]);
+  return result!.changes;
+}

@@ -1,0 +1,176 @@
+/** Queries on grants of OAuth and their tokens (docs/interface.md §18.5). */
+
+import { and, sql as drizzle, eq, isNull } from "drizzle-orm";
+import { LIMITS } from "../../src/limits.ts";
+import { atRevision } from "../outbox.ts";
+import { credentials } from "../schema.ts";
+import { p, sql } from "../sql.ts";
+import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
+import type { Store } from "../store.ts";
+import { grants } from "./schema.ts";
+
+const atGrant = () => atRevision("grants");
+
+/** Inserts if the account has the key. */
+export const insertGrant = statement(
+  insertWhere(
+    grants,
+    sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)`,
+  ),
+);
+
+/** Ends all grants of the key but the newest so many, by their last use. */
+export const trimGrants = statement(
+  sql`delete from grants where key_id = ${p("key_id")} and id not in (
+    select id from grants where key_id = ${p("key_id")}
+    order by coalesce(last_used_at, created_at) desc, id desc limit ${sql.raw(LIMITS.grants_per_key)})`,
+);
+
+const columns = {
+  id: grants.id,
+  account_id: grants.account_id,
+  key_id: grants.key_id,
+  client_digest: grants.client_digest,
+  redirect_uri: grants.redirect_uri,
+  challenge: grants.challenge,
+  resource: grants.resource,
+  redeemed_at: grants.redeemed_at,
+  expires_at: grants.expires_at,
+  revision: grants.revision,
+};
+
+export const grantById = select(qb.select(columns).from(grants), sql`where id = ${p("id")}`, {
+  one: true,
+});
+
+export const grantByCode = select(
+  qb.select(columns).from(grants),
+  sql`where code_digest = ${p("code_digest")}`,
+  { one: true },
+);
+
+export const grantByFamily = select(
+  qb.select(columns).from(grants),
+  sql`where family_digest = ${p("family_digest")}`,
+  { one: true },
+);
+
+/** A token of a grant; `replaced_at` is null for the newest. */
+export const tokenByDigest = select(
+  qb
+    .select({
+      grant_id: credentials.grant_id,
+      kind: credentials.kind,
+      expires_at: credentials.expires_at,
+      replaced_at: credentials.replaced_at,
+    })
+    .from(credentials),
+  sql`where digest = ${p("digest")} and grant_id is not null`,
+  { one: true },
+);
+
+/** Guards a change by what it was decided on. */
+const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")}`;
+
+/** Gives the grant a code, unless one was used. */
+export const setCode = statement(
+  updateSet(
+    grants,
+    ["code_digest", "expires_at", "revision"],
+    sql`${unchanged} and redeemed_at is null`,
+  ),
+);
+
+/** Uses the code up. */
+export const redeemGrant = statement(
+  updateSet(
+    grants,
+    ["family_digest", "redeemed_at", "last_used_at", "expires_at", "revision"],
+    sql`${unchanged} and redeemed_at is null`,
+  ),
+);
+
+export const renewGrant = statement(
+  updateSet(grants, ["last_used_at", "expires_at", "revision"], unchanged),
+);
+
+/** New revision alone: the statements after it end the grant. */
+export const claimGrant = statement(updateSet(grants, ["revision"], sql`id = ${p("id")}`));
+
+/** The same, if the account has the grant on that key. */
+export const claimOwnGrant = statement(
+  updateSet(
+    grants,
+    ["revision"],
+    sql`id = ${p("id")} and key_id = ${p("key_id")} and account_id = ${p("account_id")} and redeemed_at is not null`,
+  ),
+);
+
+/** Deletes the grant, and its tokens by a trigger, if it got the revision earlier in the batch. */
+export const deleteGrant = statement(
+  sql`delete from grants where id = ${p("id")} and ${atGrant()}`,
+);
+
+/** Of the tokens of a grant, ends those that were replaced before. */
+export const dropReplaced = statement(
+  sql`delete from credentials where grant_id = ${p("id")} and replaced_at is not null and ${atGrant()}`,
+);
+
+/** Marks the tokens of a grant as replaced. */
+export const markReplaced = statement(
+  updateSet(credentials, ["replaced_at"], sql`grant_id = ${p("id")} and ${atGrant()}`),
+);
+
+/** A token of the grant, with what is known of the use of its key. */
+export const insertToken = statement(
+  sql`insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at, last_host, last_client, expires_at, grant_id)
+    select ${p("digest")}, ${p("credential_id")}, ${p("kind")}, grants.account_id, grants.key_id, 'account',
+      ${p("created_at", credentials.created_at)}, keys.last_host, keys.last_client, ${p("expires_at", credentials.expires_at)}, grants.id
+    from grants join keys on keys.id = grants.key_id
+    where grants.id = ${p("id")} and keys.deleted_at is null and ${atGrant()}`,
+);
+
+/** The grants of a key that have tokens, newest first; `token_used_at` is of the newest access token. */
+export const grantsOfKey = select(
+  qb
+    .select({
+      grant: {
+        id: grants.id,
+        client_name: grants.client_name,
+        client_host: grants.client_host,
+        created_at: grants.created_at,
+        last_used_at: grants.last_used_at,
+        expires_at: grants.expires_at,
+      },
+      token_used_at: credentials.last_used_at,
+    })
+    .from(grants)
+    .leftJoin(
+      credentials,
+      and(
+        eq(credentials.grant_id, grants.id),
+        eq(credentials.kind, drizzle`'oauth_access'`),
+        isNull(credentials.replaced_at),
+      ),
+    ),
+  sql`where grants.key_id = ${p("key_id")} and grants.account_id = ${p("account_id")} and grants.redeemed_at is not null
+    and grants.expires_at > ${p("now", grants.expires_at)} order by grants.created_at desc, grants.id desc`,
+);
+
+/** The key of the account that a client of this name used last. */
+export const keyOfClient = select(
+  qb.select({ key_id: grants.key_id }).from(grants),
+  sql`where account_id = ${p("account_id")} and client_name = ${p("client_name")} and redeemed_at is not null
+    order by coalesce(last_used_at, created_at) desc limit 1`,
+);
+
+const prune = statement(
+  sql`delete from grants where id in (
+    select id from grants where expires_at <= ${p("now", grants.expires_at)} limit ${p("limit")})`,
+);
+
+/** Deletes up to `limit` grants that are expired at `now`, and with them their tokens; gives their number. */
+export async function pruneGrants(store: Store, now: number, limit: number): Promise<number> {
+  const [result] = await store.write([prune({ now, limit })]);
+  return result!.changes;
+}

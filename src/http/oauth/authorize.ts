@@ -1,0 +1,153 @@
+/** `GET /oauth/authorize`: checks a client's request and hands it, signed, to the person's page (docs/interface.md §18.4). */
+
+import { ServiceError } from "../../errors.ts";
+import { LIMITS } from "../../limits.ts";
+import type { Clients, KnownClient } from "../../oauth/clients.ts";
+import { failOAuth, OAuthFault } from "../../oauth/fault.ts";
+import { isRedirectUri, leadsTo, matchesRedirect } from "../../oauth/redirects.ts";
+import {
+  type AuthorizationRequest,
+  CHALLENGE,
+  isResourceOf,
+  redirectTo,
+  type SealedRequests,
+} from "../../oauth/requests.ts";
+import type { RequestScope } from "../request-scope.ts";
+import type { Handler } from "../rest.ts";
+import { API_SECURITY } from "../security.ts";
+import { errorPage } from "./error-page.ts";
+import { type Parameters, readParameters } from "./form.ts";
+
+interface AuthorizeOptions {
+  readonly clients: Clients;
+  readonly requests: SealedRequests;
+  /** Whether clients may be described by a document at their own address. */
+  readonly client_documents: boolean;
+  readonly issuerOf: (request: Request) => string | null;
+  readonly hostRefusal: (request: Request) => ServiceError | null;
+  readonly clock: { now(): number };
+}
+
+/** Who asks and where the answer goes: what has to be right before anything is sent there. */
+interface Asking {
+  readonly client: KnownClient;
+  readonly redirect_uri: string;
+  readonly state: string | null;
+  readonly issuer: string;
+}
+
+const NOT_OFFERED = {
+  title: "Sign-in with OAuth is not available at this address",
+  text: "Programs accept it only on the computer that Relay runs on, or over https with a host name. Open Relay's page, add an agent, and give the program the key that it shows.",
+  back: null,
+  status: 400,
+};
+
+export function createAuthorize(options: AuthorizeOptions): Handler {
+  const { clients, requests, client_documents, issuerOf, hostRefusal, clock } = options;
+
+  /** The page of a fault; an address above its limit gets `429` as everywhere. */
+  const refuse = async (
+    scope: RequestScope,
+    fault: OAuthFault,
+    asking: Asking | null,
+  ): Promise<Response> => {
+    const error = await scope.refusal(new ServiceError("invalid_fields"));
+    if (error.code === "rate_limited") throw error;
+    // The redirect URI of a document is not known to be the client's yet.
+    const may_go_back = asking !== null && "registered" in asking.client;
+    const description = { error: fault.code, error_description: fault.message };
+    return errorPage({
+      title: "This sign-in cannot go on",
+      text: `The program sent a request that is not valid. ${fault.message}`,
+      back: may_go_back
+        ? { url: redirectTo(asking, description), host: hostOf(asking.redirect_uri) }
+        : null,
+      status: 400,
+    });
+  };
+
+  const readAsking = (sent: URLSearchParams, issuer: string): Asking => {
+    const once = (name: string) => {
+      const [value = "", ...more] = sent.getAll(name);
+      if (more.length > 0) failOAuth("invalid_request", `${name} is there more than once.`);
+      return value;
+    };
+    const client = clients.find(once("client_id"));
+    if (!client || ("document" in client && !client_documents)) {
+      return failOAuth("invalid_client", "The client_id is not known here.");
+    }
+    const redirect_uri = once("redirect_uri");
+    const fits =
+      "registered" in client
+        ? client.registered.redirect_uris.some((uri) => matchesRedirect(uri, redirect_uri))
+        : isRedirectUri(redirect_uri);
+    if (!fits) failOAuth("invalid_request", "The redirect_uri is not the client's.");
+    const state = sent.getAll("state")[0] ?? null;
+    if (state !== null && state.length > LIMITS.oauth_state) {
+      failOAuth("invalid_request", "The state is too long.");
+    }
+    return { client, redirect_uri, state, issuer };
+  };
+
+  const checkRest = (parameters: Parameters, issuer: string): { challenge: string } => {
+    if (parameters.required("response_type") !== "code") {
+      failOAuth("unsupported_response_type", "response_type must be code.");
+    }
+    if ((parameters.optional("response_mode") ?? "query") !== "query") {
+      failOAuth("invalid_request", "response_mode must be query.");
+    }
+    const challenge = parameters.required("code_challenge");
+    // Without a method it would be plain (RFC 7636 4.3).
+    if (parameters.optional("code_challenge_method") !== "S256") {
+      failOAuth("invalid_request", "code_challenge_method must be S256.");
+    }
+    if (!CHALLENGE.test(challenge)) {
+      failOAuth("invalid_request", "code_challenge is not one of S256.");
+    }
+    const resource = parameters.optional("resource");
+    if (resource !== null && !isResourceOf(issuer, resource)) {
+      failOAuth("invalid_target", "resource is not this server.");
+    }
+    return { challenge };
+  };
+
+  return async (request, scope) => {
+    const refused = hostRefusal(request);
+    if (refused) throw refused;
+    const issuer = issuerOf(request);
+    if (issuer === null) return errorPage(NOT_OFFERED);
+    const start = request.url.indexOf("?");
+    const sent = new URLSearchParams(start < 0 ? "" : request.url.slice(start));
+    let asking: Asking | null = null;
+    try {
+      asking = readAsking(sent, issuer);
+      const { challenge } = checkRest(readParameters(sent), issuer);
+      const { client, redirect_uri, state } = asking;
+      const sealed = requests.write({
+        client: "registered" in client ? client.registered.digest : null,
+        document: "document" in client ? client.document : null,
+        name: "registered" in client ? client.registered.name : null,
+        redirect_uri,
+        state,
+        challenge,
+        issuer,
+        requested_at: clock.now(),
+      } satisfies AuthorizationRequest);
+      return new Response(null, {
+        status: 303,
+        headers: {
+          location: `/#/authorize/${sealed}`,
+          "cache-control": "no-store",
+          ...API_SECURITY,
+        },
+      });
+    } catch (thrown) {
+      if (thrown instanceof OAuthFault) return refuse(scope, thrown, asking);
+      throw thrown;
+    }
+  };
+}
+
+const hostOf = (redirect_uri: string): string =>
+  leadsTo(redirect_uri).host ?? "the program on this computer";

@@ -1,0 +1,95 @@
+/** Form of requests and errors at `/oauth` (docs/interface.md §18.1). */
+
+import { ServiceError } from "../../errors.ts";
+import { nestingOf } from "../../json-bounds.ts";
+import { LIMITS } from "../../limits.ts";
+import type { Log } from "../../log.ts";
+import { failOAuth, OAuthFault } from "../../oauth/fault.ts";
+import { toServiceError } from "../../rpc/errors.ts";
+import { type Bodies, FORM_BODY, mayExceed } from "../body.ts";
+import type { RequestScope } from "../request-scope.ts";
+import { errorHeaders, JSON_HEADERS } from "../respond.ts";
+import { type Handler, logInternal } from "../rest.ts";
+
+/** Parameters of a request; each stands there once (RFC 6749 3.1 and 3.2). */
+export interface Parameters {
+  /** Throws `invalid_request` when it is missing. An empty one counts as missing. */
+  required(name: string): string;
+  optional(name: string): string | null;
+}
+
+/** Throws `invalid_request` for a parameter that is repeated. */
+export function readParameters(sent: URLSearchParams): Parameters {
+  const names = [...sent.keys()];
+  if (new Set(names).size !== names.length) {
+    failOAuth("invalid_request", "A parameter is there more than once.");
+  }
+  const optional = (name: string) => sent.get(name) || null;
+  return {
+    optional,
+    required: (name) => optional(name) ?? failOAuth("invalid_request", `${name} is missing.`),
+  };
+}
+
+/** The form of a POST; throws `invalid_request`. */
+export async function readForm(bodies: Bodies, scope: RequestScope): Promise<Parameters> {
+  return readParameters(new URLSearchParams(await readText(bodies, scope, FORM_BODY)));
+}
+
+/** The JSON body of a POST; undefined when it is none. Throws `invalid_request`. */
+export async function readJson(bodies: Bodies, scope: RequestScope): Promise<unknown> {
+  const text = await readText(bodies, scope);
+  if (nestingOf(text) !== "shallow") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A body of at most `LIMITS.oauth_body_bytes`. */
+async function readText(bodies: Bodies, scope: RequestScope, media?: RegExp): Promise<string> {
+  const { request } = scope;
+  const failLarge = () => failOAuth("invalid_request", "The body is too large.");
+  if (request.headers.has("content-length") && mayExceed(request, LIMITS.oauth_body_bytes)) {
+    return failLarge();
+  }
+  const text = await bodies.readText(scope, media).catch((error: unknown) => {
+    if (!(error instanceof ServiceError) || error.status >= 429) throw error;
+    return failOAuth(
+      "invalid_request",
+      error.code === "unsupported_media_type"
+        ? "The body is of another media type."
+        : "The body cannot be read.",
+    );
+  });
+  return Buffer.byteLength(text) > LIMITS.oauth_body_bytes ? failLarge() : text;
+}
+
+/** A JSON response that no cache keeps (RFC 6749 5.1). */
+export function oauthJson(value: object, status = 200, headers: Record<string, string> = {}) {
+  const all = { ...JSON_HEADERS, pragma: "no-cache", ...headers };
+  return new Response(JSON.stringify(value), { status, headers: all });
+}
+
+/** Renders what a handler throws as an error of RFC 6749 5.2; a refusal is charged to the address. */
+export function withOAuthErrors(route: string, log: Log, handle: Handler): Handler {
+  return async (request, scope) => {
+    try {
+      return await handle(request, scope);
+    } catch (thrown) {
+      const fault = thrown instanceof OAuthFault ? thrown : null;
+      const error = await scope.refusal(
+        fault ? new ServiceError("invalid_fields") : toServiceError(thrown),
+      );
+      const headers = { ...errorHeaders(error), ...scope.quota()?.headers };
+      if (fault && error.status < 429) {
+        return oauthJson({ error: fault.code, error_description: fault.message }, 400, headers);
+      }
+      if (error.code === "internal") logInternal(error, log, route);
+      const code = error.status === 500 ? "server_error" : "temporarily_unavailable";
+      const body = { error: code, error_description: error.message };
+      return oauthJson(body, error.status, headers);
+    }
+  };
+}

@@ -1,0 +1,100 @@
+/** What a client reads to find the authorization server, and the challenge that leads there (docs/interface.md §18.2). */
+
+import {
+  buildOAuthProtectedResourceMetadata,
+  getOAuthProtectedResourceMetadataUrl,
+  type OAuthMetadata,
+} from "@modelcontextprotocol/server";
+import { ServiceError } from "../../errors.ts";
+import { toServiceError } from "../../rpc/errors.ts";
+import type { BaseAddresses } from "../base-address.ts";
+import { json, problem } from "../respond.ts";
+import type { Handler } from "../rest.ts";
+
+type Addresses = Pick<BaseAddresses, "ofRequest" | "offersOAuth" | "hostRefusal">;
+
+interface MetadataOptions {
+  readonly addresses: Addresses;
+  /** Whether clients may be described by a document at their own address. */
+  readonly client_documents: boolean;
+}
+
+/** The base address that a request came by, if OAuth is offered there; null otherwise. */
+export function issuerOf(request: Request, addresses: Addresses): string | null {
+  const base = addresses.ofRequest(request);
+  return base !== null && addresses.offersOAuth(base) ? base : null;
+}
+
+/** The documents of RFC 9728 (3.1) and RFC 8414 (3), at the address that the request came by. */
+export function createMetadata({ addresses, client_documents }: MetadataOptions) {
+  const serverMetadata = (issuer: string): OAuthMetadata => ({
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    registration_endpoint: `${issuer}/oauth/register`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    scopes_supported: ["agent"],
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    ...(client_documents && { client_id_metadata_document_supported: true }),
+  });
+
+  const resourceMetadata = (issuer: string, path: string) =>
+    buildOAuthProtectedResourceMetadata({
+      oauthMetadata: serverMetadata(issuer),
+      resourceServerUrl: new URL(path, issuer),
+      scopesSupported: ["agent"],
+      resourceName: "Relay",
+      // Whether OAuth is offered at an address has been decided by then.
+      dangerouslyAllowInsecureIssuerUrl: true,
+    });
+
+  const serve = (make: (issuer: string) => object): { GET: Handler } => ({
+    async GET(request, scope) {
+      const refused = addresses.hostRefusal(request);
+      if (refused) throw refused;
+      const issuer = issuerOf(request, addresses);
+      // Clients ask for it before they ask for anything else, so it is not charged.
+      return issuer === null
+        ? problem(new ServiceError("unknown_path"))
+        : json(make(issuer), 200, scope);
+    },
+  });
+
+  return {
+    "/.well-known/oauth-protected-resource/mcp": serve((base) => resourceMetadata(base, "/mcp")),
+    "/.well-known/oauth-protected-resource": serve((base) => resourceMetadata(base, "/")),
+    "/.well-known/oauth-authorization-server": serve(serverMetadata),
+  };
+}
+
+/**
+ * A handler whose `401` says where a client gets a token (RFC 9728 5.1, RFC 6750 3), where OAuth is
+ * offered; elsewhere it is as it was.
+ */
+export function withChallenge(handle: Handler, addresses: Addresses): Handler {
+  const challengeOf = (request: Request): string | null => {
+    const issuer = issuerOf(request, addresses);
+    if (issuer === null) return null;
+    const metadata = getOAuthProtectedResourceMetadataUrl(new URL("/mcp", issuer));
+    const error = request.headers.has("authorization") ? 'error="invalid_token", ' : "";
+    return `Bearer ${error}resource_metadata="${metadata}", scope="agent"`;
+  };
+  return async (request, scope) => {
+    try {
+      const response = await handle(request, scope);
+      const challenge = response.status === 401 ? challengeOf(request) : null;
+      if (challenge !== null) response.headers.set("www-authenticate", challenge);
+      return response;
+    } catch (thrown) {
+      const error = toServiceError(thrown);
+      const challenge = error.code === "unauthorized" ? challengeOf(request) : null;
+      throw challenge === null ? thrown : new ServiceError("unauthorized", { challenge });
+    }
+  };
+}

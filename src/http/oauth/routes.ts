@@ -1,0 +1,107 @@
+/** The routes of OAuth (docs/interface.md §18). */
+
+import type { Services } from "../../../routers/context.ts";
+import type { Clock } from "../../clock.ts";
+import { fail } from "../../errors.ts";
+import type { Log } from "../../log.ts";
+import type { Clients } from "../../oauth/clients.ts";
+import { failOAuth } from "../../oauth/fault.ts";
+import type { SealedRequests } from "../../oauth/requests.ts";
+import type { BaseAddresses } from "../base-address.ts";
+import type { Bodies } from "../body.ts";
+import type { Handler } from "../rest.ts";
+import { createAuthorize } from "./authorize.ts";
+import { oauthJson, readForm, readJson, withOAuthErrors } from "./form.ts";
+import { createMetadata, issuerOf } from "./metadata.ts";
+
+interface OAuthOptions {
+  readonly addresses: Pick<BaseAddresses, "ofRequest" | "offersOAuth" | "hostRefusal">;
+  readonly clients: Clients;
+  readonly requests: SealedRequests;
+  readonly grants: Pick<Services["grants"], "redeem" | "refresh" | "revokeToken">;
+  readonly bodies: Bodies;
+  /** Whether clients may be described by a document at their own address. */
+  readonly client_documents: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createOAuthRoutes(options: OAuthOptions) {
+  const { addresses, clients, requests, grants, bodies, client_documents, clock, log } = options;
+
+  /** RFC 7591 3. */
+  const register: Handler = async (_, scope) => {
+    await scope.limit("address", async () => null);
+    const body = await readJson(bodies, scope);
+    return oauthJson(clients.register(body, clock.now()), 201, scope.quota()?.headers);
+  };
+
+  /** RFC 6749 4.1.3 and 6. */
+  const token: Handler = async (_, scope) => {
+    const form = await readForm(bodies, scope);
+    const resource = form.optional("resource");
+    switch (form.required("grant_type")) {
+      case "authorization_code": {
+        const sent = {
+          code: form.required("code"),
+          client_id: form.required("client_id"),
+          redirect_uri: form.required("redirect_uri"),
+          code_verifier: form.required("code_verifier"),
+          resource,
+        };
+        return oauthJson(await scope.within(grants.redeem(sent)));
+      }
+      case "refresh_token": {
+        const sent = {
+          refresh_token: form.required("refresh_token"),
+          client_id: form.optional("client_id"),
+          resource,
+        };
+        return oauthJson(await scope.within(grants.refresh(sent)));
+      }
+      default:
+        return failOAuth(
+          "unsupported_grant_type",
+          "grant_type must be authorization_code or refresh_token.",
+        );
+    }
+  };
+
+  /** RFC 7009 2. */
+  const revoke: Handler = async (_, scope) => {
+    const form = await readForm(bodies, scope);
+    const work = grants.revokeToken(form.required("token"), form.optional("client_id"));
+    await scope.within(work);
+    return oauthJson({});
+  };
+
+  /** The route where OAuth is offered; elsewhere it is not there. */
+  const post = (path: string, handle: Handler): { POST: Handler } => {
+    const answer = withOAuthErrors(`POST ${path}`, log, handle);
+    return {
+      async POST(request, scope) {
+        const refused = addresses.hostRefusal(request);
+        if (refused) throw refused;
+        if (issuerOf(request, addresses) === null) fail("unknown_path");
+        return answer(request, scope);
+      },
+    };
+  };
+
+  return {
+    ...createMetadata({ addresses, client_documents }),
+    "/oauth/authorize": {
+      GET: createAuthorize({
+        clients,
+        requests,
+        client_documents,
+        issuerOf: (request) => issuerOf(request, addresses),
+        hostRefusal: addresses.hostRefusal,
+        clock,
+      }),
+    },
+    "/oauth/register": post("/oauth/register", register),
+    "/oauth/token": post("/oauth/token", token),
+    "/oauth/revoke": post("/oauth/revoke", revoke),
+  };
+}

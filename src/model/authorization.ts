@@ -1,0 +1,79 @@
+/** A client's request for access, as the person sees it (docs/interface.md §2.14). */
+
+import { z } from "zod";
+import { LIMITS } from "../limits.ts";
+import { Key } from "./key.ts";
+import { Timestamp, text } from "./text.ts";
+
+export const Authorization = z
+  .object({
+    client_name: z
+      .string()
+      .nullable()
+      .meta({ description: "What the client calls itself, unverified; null if it gave no name" }),
+    client_host: z.string().nullable().meta({
+      description: "Host of the web site that access leads to; null for a program on this computer",
+    }),
+    document_host: z.string().nullable().meta({
+      description:
+        "Host that the client is described at, which it therefore belongs to; null if none",
+    }),
+    suggested_key_id: z.string().nullable().meta({
+      description: "A key that a client of this name used before; null if there is none",
+    }),
+    requested_at: Timestamp,
+    expires_at: Timestamp,
+    approval: z
+      .object({
+        code: z.string().meta({ description: "The code that the other device shows" }),
+        address: z.string().meta({ description: "Its IP address" }),
+      })
+      .nullable()
+      .meta({ description: "For a request of another device; null for one of this browser" }),
+  })
+  .meta({ id: "Authorization" });
+export type Authorization = z.infer<typeof Authorization>;
+
+/** What an approval gives. */
+export const Approved = z
+  .object({
+    key: Key,
+    redirect_to: z.string().nullable().meta({
+      description: "Where this browser goes on; null when the other device does",
+    }),
+  })
+  .meta({ id: "AuthorizationApproved" });
+
+export const Denied = z
+  .object({ redirect_to: z.string().nullable() })
+  .meta({ id: "AuthorizationDenied" });
+
+/** What a browser without a sign-in waits with. */
+export const Approval = z
+  .object({
+    code: z.string().meta({ description: "8 characters as `XXXX-XXXX`, for a person to compare" }),
+    url: z
+      .string()
+      .nullable()
+      .meta({ description: "For a QR code: opens the page on another device" }),
+    no_url_reason: z
+      .string()
+      .nullable()
+      .meta({ description: "Why there is no `url`, for people; null with one" }),
+    secret: z.string().meta({ description: "What the wait is made with" }),
+    expires_at: Timestamp,
+  })
+  .meta({ id: "Approval" });
+export type Approval = z.infer<typeof Approval>;
+
+export const ApprovalState = z
+  .object({
+    status: z.enum(["waiting", "approved", "denied", "ended"]).meta({ id: "ApprovalStatus" }),
+    redirect_to: z.string().nullable(),
+  })
+  .meta({ id: "ApprovalState" });
+export type ApprovalState = z.infer<typeof ApprovalState>;
+
+/** The last part of `#/authorize/…`, or where it may be one, a code as a person types it. */
+export const SealedRequest = text({ max: LIMITS.authorization_request });
+export const ApprovalSecret = text({ max: LIMITS.approval_secret });

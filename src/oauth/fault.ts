@@ -1,0 +1,32 @@
+/** Errors of OAuth, in the form of its RFCs (docs/interface.md §18.1.3). */
+
+/**
+ * `error` of a response: RFC 6749 4.1.2.1 and 5.2, RFC 7591 3.2.2, RFC 8707 2. A problem of
+ * docs/interface.md §9 is rendered as `temporarily_unavailable` or `server_error`.
+ */
+export type OAuthErrorCode =
+  | "invalid_client"
+  | "invalid_client_metadata"
+  | "invalid_grant"
+  | "invalid_redirect_uri"
+  | "invalid_request"
+  | "invalid_target"
+  | "server_error"
+  | "temporarily_unavailable"
+  | "unsupported_grant_type"
+  | "unsupported_response_type";
+
+/** Thrown by the protocol; `message` is the `error_description`, which names no value that was sent. */
+export class OAuthFault extends Error {
+  override readonly name = "OAuthFault";
+  constructor(
+    readonly code: OAuthErrorCode,
+    description: string,
+  ) {
+    super(description);
+  }
+}
+
+export function failOAuth(code: OAuthErrorCode, description: string): never {
+  throw new OAuthFault(code, description);
+}

@@ -1,0 +1,56 @@
+/** Redirect URIs of clients: which are permitted, which match, and where they lead (docs/interface.md §18.4). */
+
+import { isIP } from "node:net";
+import { LIMITS } from "../limits.ts";
+
+/** Where an approval leads: a program on the person's own computer, or a web site. */
+export type LeadsTo =
+  | { readonly kind: "this_computer"; readonly host: null }
+  | { readonly kind: "web_site"; readonly host: string };
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === "localhost" ||
+  hostname === "[::1]" ||
+  (isIP(hostname) === 4 && hostname.startsWith("127."));
+
+/** An absolute `http(s)` URI of the characters that RFC 3986 2 permits, without a fragment. */
+const URI = /^https?:\/\/[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
+
+/** The URL, if it may be a redirect URI: `https`, or `http` to loopback (RFC 8252 7.3). */
+function parse(uri: string): URL | null {
+  if (uri.length > LIMITS.redirect_uri || !URI.test(uri)) return null;
+  const url = URL.parse(uri);
+  if (url?.username !== "" || url.password !== "" || url.hostname === "") return null;
+  if (url.protocol === "https:") return url;
+  return url.protocol === "http:" && isLoopback(url.hostname) ? url : null;
+}
+
+/** Whether a client may register it: an absolute URI without a fragment (RFC 6749 3.1.2). */
+export const isRedirectUri = (uri: string): boolean => parse(uri) !== null;
+
+/**
+ * Whether `given` is the registered one: character by character (RFC 9700 4.1.3), but for the port
+ * of a loopback address, which a program gets from its system at each start (RFC 8252 7.3).
+ */
+export function matchesRedirect(registered: string, given: string): boolean {
+  if (registered === given) return isRedirectUri(given);
+  const [one, other] = [parse(registered), parse(given)];
+  if (one?.protocol !== "http:" || other?.protocol !== "http:") return false;
+  const portless = (uri: string) => uri.replace(/^(http:\/\/(?:\[[^\]]*\]|[^/:?]*)):\d*/i, "$1");
+  return portless(registered) === portless(given);
+}
+
+export function leadsTo(redirect_uri: string): LeadsTo {
+  const { hostname, host } = new URL(redirect_uri);
+  return isLoopback(hostname) ? { kind: "this_computer", host: null } : { kind: "web_site", host };
+}
+
+/** The redirect URI with the parameters of an answer; its own query is kept (RFC 6749 4.1.2). */
+export function answerUri(
+  redirect_uri: string,
+  parameters: Readonly<Record<string, string | null>>,
+): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null);
+  const query = new URLSearchParams(given as [string, string][]).toString();
+  return `${redirect_uri}${redirect_uri.includes("?") ? "&" : "?"}${query}`;
+}

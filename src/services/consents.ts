@@ -1,0 +1,241 @@
+/** What a person decides about a client's request: here, or for another device (docs/interface.md §5.15). */
+
+import { keyByLabel } from "../../db/keys.ts";
+import {
+  approvalByCode,
+  approvalBySecret,
+  decideApproval,
+  insertApproval,
+} from "../../db/oauth/approvals.ts";
+import { keyOfClient } from "../../db/oauth/grants.ts";
+import { fail, failFields, failNotFound } from "../errors.ts";
+import { digest } from "../ids.ts";
+import { LIMITS } from "../limits.ts";
+import type { Approval, ApprovalState, Authorization } from "../model/authorization.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import type { Key } from "../model/key.ts";
+import { type LinkBase, readCode, showTypedCode, typedCode } from "../model/pairing.ts";
+import {
+  ClientDocumentError,
+  fetchClientDocument,
+  type Outbound,
+} from "../oauth/client-document.ts";
+import type { Client } from "../oauth/clients.ts";
+import { leadsTo, matchesRedirect } from "../oauth/redirects.ts";
+import { type AuthorizationRequest, redirectTo, type SealedRequests } from "../oauth/requests.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+import type { Grants } from "./grants.ts";
+import type { Keys } from "./keys.ts";
+import { createWrongCodes } from "./wrong-codes.ts";
+
+/** What a client may use: a key that is there, or a new one; without a label, with the client's name. */
+interface Wanted {
+  readonly key_id?: string | undefined;
+  readonly label?: string | undefined;
+}
+
+interface ConsentDeps extends ServiceDeps {
+  readonly keys: Keys;
+  readonly grants: Grants;
+  readonly requests: SealedRequests;
+  readonly outbound: Outbound;
+}
+
+type WaitingRow = { readonly id: string; readonly code: string; readonly address: string };
+
+export type Consents = ReturnType<typeof createConsents>;
+
+const DENIED = { error: "access_denied", error_description: "The person denied the request." };
+
+export function createConsents(deps: ConsentDeps) {
+  const { store, commit, clock, ids, signer, waits, keys, grants, requests, outbound } = deps;
+  const wrong_codes = createWrongCodes(clock);
+
+  /** What the store keeps of a code: a keyed digest, as 40 bits alone could be tried out. */
+  const digestOf = (code: string): string => signer.sign("approval", code);
+
+  const open = (sealed: string): AuthorizationRequest => {
+    const request = requests.read(sealed, clock.now());
+    return request === null || request === "expired" ? failNotFound("request") : request;
+  };
+
+  /**
+   * The request that the page means: a signed one, or by the code that another device shows, which
+   * then waits for it. `404 not_found`, `429 rate_limited`.
+   */
+  const find = async ({ account_id }: AccountCaller, reference: string) => {
+    if (reference.includes(".")) return { request: open(reference), waiting: null };
+    wrong_codes.assertLeft(account_id);
+    const code = readCode(reference);
+    const values = { code_digest: digestOf(code ?? ""), now: clock.now() };
+    const [row] = code === null ? [] : await store.read(approvalByCode(values));
+    if (row?.status !== "pending") {
+      wrong_codes.count(account_id);
+      return failNotFound("request");
+    }
+    const { id, address } = row;
+    const waiting: WaitingRow = { id, code: showTypedCode(code!), address };
+    return { request: open(row.request), waiting };
+  };
+
+  /** The client of a request. `422 fields.request` when its document does not vouch for the request. */
+  const clientOf = async (
+    request: AuthorizationRequest,
+  ): Promise<Pick<Client, "digest" | "name">> => {
+    if (request.document === null) return { digest: request.client!, name: request.name };
+    try {
+      const client = await fetchClientDocument(outbound, request.document);
+      const { redirect_uri } = request;
+      if (client.redirect_uris.some((uri) => matchesRedirect(uri, redirect_uri))) return client;
+      return failFields({ request: "leads to an address that is not in the client's description" });
+    } catch (error) {
+      if (!(error instanceof ClientDocumentError)) throw error;
+      return failFields({ request: error.message });
+    }
+  };
+
+  /** Writes the decision for another device, which hears of it at once; false when it is too late. */
+  const decide = (
+    { account_id }: AccountCaller,
+    { id }: WaitingRow,
+    decision: { status: "approved"; grant_id: string } | { status: "denied"; grant_id: null },
+  ): Promise<boolean> => {
+    const revision = ids.unique();
+    return commit({
+      statements: [decideApproval({ id, ...decision, now: clock.now(), revision })],
+      events: [
+        {
+          changed: { table: "approvals", id, revision },
+          event: { name: "approval.decided", account_id, subject: id, data: {} },
+        },
+      ],
+    });
+  };
+
+  /** The state of a waiting request; an approved one gives a new code until one is used. */
+  const stateOf = async (secret: string): Promise<ApprovalState> => {
+    const [row] = await store.read(approvalBySecret({ secret_digest: digest(secret) }));
+    if (!row || row.expires_at <= clock.now()) return { status: "ended", redirect_to: null };
+    if (row.status === "pending") return { status: "waiting", redirect_to: null };
+    const request = requests.read(row.request, row.created_at) as AuthorizationRequest;
+    if (row.status === "denied")
+      return { status: "denied", redirect_to: redirectTo(request, DENIED) };
+    const code = await grants.makeCode(row.grant_id!);
+    return { status: "approved", redirect_to: code && redirectTo(request, { code }) };
+  };
+
+  return {
+    /** The request for the person to judge. `404 not_found`, `422 fields.request`, `429 rate_limited`. */
+    async read(caller: AccountCaller, reference: string): Promise<Authorization> {
+      const { request, waiting } = await find(caller, reference);
+      const { name } = await clientOf(request);
+      const { account_id } = caller;
+      const [by_client] =
+        name === null ? [] : await store.read(keyOfClient({ account_id, client_name: name }));
+      const [by_label] =
+        name === null ? [] : await store.read(keyByLabel({ account_id, label: name }));
+      return {
+        client_name: name,
+        client_host: leadsTo(request.redirect_uri).host,
+        document_host: request.document === null ? null : new URL(request.document).host,
+        suggested_key_id: by_client?.key_id ?? by_label?.id ?? null,
+        requested_at: request.requested_at,
+        expires_at: request.requested_at + LIMITS.authorization_request_life,
+        approval: waiting && { code: waiting.code, address: waiting.address },
+      };
+    },
+
+    /**
+     * Lets the client use a key. `404 not_found` for the request or the key, `409 too_many_keys`,
+     * `422 fields.request`, `429 rate_limited`.
+     */
+    async approve(
+      caller: AccountCaller,
+      reference: string,
+      { key_id: existing, label }: Wanted,
+    ): Promise<{ key: Key; redirect_to: string | null }> {
+      const { request, waiting } = await find(caller, reference);
+      const client = await clientOf(request);
+      const choice =
+        existing === undefined ? { label: label ?? client.name ?? "Agent" } : { key_id: existing };
+      const code = waiting ? null : ids.secret("mcc");
+      const { grant_id, key_id } = await grants.approve(caller, request, client, choice, code);
+      const { key, counts } = await keys.find(caller, key_id);
+      if (waiting && !(await decide(caller, waiting, { status: "approved", grant_id }))) {
+        // Someone else was first; a key that was made for it is of no use.
+        if ("label" in choice) await keys.remove(caller, key_id);
+        failNotFound("request");
+      }
+      return { key: { ...key, counts }, redirect_to: code && redirectTo(request, { code }) };
+    },
+
+    /** As {@link approve}; the client is told. */
+    async deny(caller: AccountCaller, reference: string): Promise<{ redirect_to: string | null }> {
+      const { request, waiting } = await find(caller, reference);
+      if (waiting) {
+        const happened = await decide(caller, waiting, { status: "denied", grant_id: null });
+        if (!happened) failNotFound("request");
+        return { redirect_to: null };
+      }
+      // What is not checked yet is no address to send anyone to.
+      await clientOf(request);
+      return { redirect_to: redirectTo(request, DENIED) };
+    },
+
+    /**
+     * Lets a browser without a sign-in wait for another device. `404 not_found` for the request,
+     * `429 rate_limited` when too many wait.
+     */
+    ask: (sealed: string, address: string, base: LinkBase): Promise<Approval> =>
+      untilDecided(async () => {
+        const request = open(sealed);
+        const code = typedCode(ids.random(5));
+        const secret = ids.challenge();
+        const created_at = clock.now();
+        const expires_at = request.requested_at + LIMITS.approval_life;
+        const row = {
+          id: ids.next("apv"),
+          code_digest: digestOf(code),
+          secret_digest: digest(secret),
+          request: sealed,
+          address,
+          status: "pending",
+          grant_id: null,
+          created_at,
+          expires_at,
+          revision: ids.unique(),
+        } as const;
+        const [made] = await store.write([insertApproval(row)]);
+        if (made!.changes === 0) fail("rate_limited", { retry_after: 60 });
+        const shown = showTypedCode(code);
+        return {
+          code: shown,
+          url: base.url === null ? null : `${base.url}/#/approve/${shown}`,
+          no_url_reason: base.url === null ? base.reason : null,
+          secret,
+          expires_at,
+        };
+      }),
+
+    /** Waits until the other device has decided (docs/interface.md §6). `429 too_many_waits`. */
+    async wait(
+      secret: string,
+      { wait, address, signal }: { wait: number; address: string; signal: AbortSignal },
+    ): Promise<ApprovalState> {
+      const [row] = await store.read(approvalBySecret({ secret_digest: digest(secret) }));
+      if (!row) return { status: "ended", redirect_to: null };
+      return waits.wait({
+        owner: `approvals ${address}`,
+        subjects: [row.id],
+        seconds: wait,
+        signal,
+        async read() {
+          const value = await stateOf(secret);
+          const again_in = Math.max(0, row.expires_at - clock.now());
+          return { value, done: value.status !== "waiting", again_in };
+        },
+      });
+    },
+  };
+}

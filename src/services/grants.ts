@@ -1,0 +1,348 @@
+/** Grants of OAuth: codes, tokens, and their end (docs/interface.md §18.5). */
+
+import { insertKey } from "../../db/keys.ts";
+import {
+  claimGrant,
+  claimOwnGrant,
+  deleteGrant,
+  dropReplaced,
+  grantByCode,
+  grantByFamily,
+  grantById,
+  grantsOfKey,
+  insertGrant,
+  insertToken,
+  markReplaced,
+  redeemGrant,
+  renewGrant,
+  setCode,
+  tokenByDigest,
+  trimGrants,
+} from "../../db/oauth/grants.ts";
+import type { Statement } from "../../db/store.ts";
+import { fail, failNotFound } from "../errors.ts";
+import { digest } from "../ids.ts";
+import { LIMITS } from "../limits.ts";
+import type { AccountCaller } from "../model/caller.ts";
+import type { Grant } from "../model/grant.ts";
+import type { Client } from "../oauth/clients.ts";
+import { failOAuth } from "../oauth/fault.ts";
+import { leadsTo } from "../oauth/redirects.ts";
+import { type AuthorizationRequest, isResourceOf, isVerifierOf } from "../oauth/requests.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+import type { Keys } from "./keys.ts";
+
+/** A token response (RFC 6749 5.1). */
+export interface Tokens {
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly scope: "agent";
+}
+
+/** Fields of a token request for a code; digests and checks are made here. */
+interface CodeRequest {
+  readonly code: string;
+  readonly client_id: string;
+  readonly redirect_uri: string;
+  readonly code_verifier: string;
+  readonly resource: string | null;
+}
+
+interface RefreshRequest {
+  readonly refresh_token: string;
+  readonly client_id: string | null;
+  readonly resource: string | null;
+}
+
+/** What a person approved: a key that is there, or a new one with this label. */
+type Choice = { readonly key_id: string } | { readonly label: string };
+
+interface Approved {
+  readonly grant_id: string;
+  readonly key_id: string;
+}
+
+interface Ended {
+  readonly id: string;
+  readonly account_id: string;
+  readonly key_id: string;
+}
+
+type Row = ReturnType<typeof grantById> extends Statement<infer R> ? R : never;
+
+/** A refresh token: a part that all of a grant share, and one of its own. */
+const REFRESH = /^mcr_([\w-]{22})[\w-]{43}$/;
+
+export type Grants = ReturnType<typeof createGrants>;
+
+export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
+  const { store, commit, clock, ids, signer, assertLive, keys } = deps;
+
+  /** Says that a grant began or ended: pages read the list again, and waits look at their token. */
+  const updated = ({ id, account_id, key_id }: Ended, revision: string) => {
+    const data = { key_id };
+    const event = { name: "grants.updated", account_id, subject: key_id, data } as const;
+    return [{ changed: { table: "grants", id, revision } as const, event }];
+  };
+
+  /** Ends a grant and its tokens; nothing if another process did. */
+  const end = async (grant: Ended): Promise<void> => {
+    const { id } = grant;
+    const revision = ids.unique();
+    await commit({
+      statements: [claimGrant({ id, revision })],
+      events: updated(grant, revision),
+      removals: [deleteGrant({ id, changed_id: id, changed_revision: revision })],
+    });
+  };
+
+  /** Writes a pair of tokens of a grant that got the revision earlier in the batch. */
+  const writeTokens = (
+    { id, revision }: Pick<Row, "id" | "revision">,
+    { access, refresh }: { readonly access: string; readonly refresh: string },
+    now: number,
+  ): Statement[] => {
+    const at = { id, created_at: now, changed_id: id, changed_revision: revision };
+    const token = (text: string, kind: string, life: number) =>
+      insertToken({
+        ...at,
+        digest: digest(text),
+        credential_id: ids.next("crd"),
+        kind,
+        expires_at: now + life,
+      });
+    return [
+      token(access, "oauth_access", LIMITS.access_token_life),
+      token(refresh, "oauth_refresh", LIMITS.refresh_token_life),
+    ];
+  };
+
+  const answer = (access: string, refresh: string, expires_in: number): Tokens => ({
+    access_token: access,
+    token_type: "Bearer",
+    expires_in,
+    refresh_token: refresh,
+    scope: "agent",
+  });
+
+  /** The grant of a refresh token, or of an access token; null when there is none. */
+  const grantOf = async (token: string): Promise<Row | null> => {
+    const [, family] = REFRESH.exec(token) ?? [];
+    if (family !== undefined) {
+      const [row] = await store.read(grantByFamily({ family_digest: digest(family) }));
+      return row ?? null;
+    }
+    const [found] = await store.read(tokenByDigest({ digest: digest(token) }));
+    if (!found?.grant_id) return null;
+    const [row] = await store.read(grantById({ id: found.grant_id }));
+    return row ?? null;
+  };
+
+  return {
+    /**
+     * Gives a client access to a key, in one batch with the key if that is new. The authorization
+     * code is given, or made by {@link makeCode} while the approval lasts. `404 not_found` for a key
+     * that the account does not have, `409 too_many_keys`.
+     */
+    async approve(
+      caller: AccountCaller,
+      request: AuthorizationRequest,
+      client: Pick<Client, "digest" | "name">,
+      choice: Choice,
+      code: string | null,
+    ): Promise<Approved> {
+      const { account_id } = caller;
+      const now = clock.now();
+      const made = "label" in choice ? keys.prepare(caller, choice.label) : null;
+      const key_id = made?.key.id ?? (choice as { key_id: string }).key_id;
+      const revision = ids.unique();
+      const grant = {
+        id: ids.next("grt"),
+        account_id,
+        key_id,
+        client_digest: client.digest,
+        client_name: client.name,
+        client_host: leadsTo(request.redirect_uri).host,
+        redirect_uri: request.redirect_uri,
+        challenge: request.challenge,
+        resource: request.issuer,
+        code_digest: code === null ? null : digest(code),
+        redeemed_at: null,
+        family_digest: null,
+        created_at: now,
+        last_used_at: null,
+        expires_at: now + (code === null ? LIMITS.approval_life : LIMITS.authorization_code_life),
+        revision,
+      };
+      const insert = insertGrant(grant);
+      const trim = trimGrants({ key_id });
+      const happened = made
+        ? await commit({
+            ...made.change,
+            statements: [insertKey(made.row), insert],
+          })
+        : await commit({ statements: [insert, trim], events: [] });
+      if (!happened) {
+        await assertLive(caller);
+        if (made) fail("too_many_keys");
+        failNotFound("key_id");
+      }
+      return { grant_id: grant.id, key_id };
+    },
+
+    /**
+     * A new authorization code of a grant whose code was not used yet; the one before it ends. Null
+     * when there is no such grant any more.
+     */
+    makeCode: (grant_id: string): Promise<string | null> =>
+      untilDecided(async () => {
+        const [grant] = await store.read(grantById({ id: grant_id }));
+        if (!grant || grant.redeemed_at !== null) return null;
+        const code = ids.secret("mcc");
+        const [set] = await store.write([
+          setCode({
+            id: grant_id,
+            old_revision: grant.revision,
+            revision: ids.unique(),
+            code_digest: digest(code),
+            expires_at: clock.now() + LIMITS.authorization_code_life,
+          }),
+        ]);
+        return set!.changes > 0 ? code : undefined;
+      }),
+
+    /** Tokens for a code (RFC 6749 4.1.3, RFC 7636 4.5). Throws `invalid_grant`, `invalid_target`. */
+    redeem: (sent: CodeRequest): Promise<Tokens> =>
+      untilDecided(async () => {
+        const [grant] = await store.read(grantByCode({ code_digest: digest(sent.code) }));
+        const now = clock.now();
+        if (!grant) return failOAuth("invalid_grant", "The code is not valid.");
+        if (grant.redeemed_at !== null) {
+          await end(grant);
+          return failOAuth("invalid_grant", "The code was used before.");
+        }
+        const fits =
+          grant.expires_at > now &&
+          grant.client_digest === digest(sent.client_id) &&
+          grant.redirect_uri === sent.redirect_uri &&
+          isVerifierOf(grant.challenge, sent.code_verifier);
+        if (!fits) failOAuth("invalid_grant", "The code is not valid for this request.");
+        assertResource(grant, sent.resource);
+        const revision = ids.unique();
+        const { id } = grant;
+        const family = ids.challenge().slice(0, 22);
+        const access = ids.secret("mco");
+        const refresh = `mcr_${family}${ids.challenge()}`;
+        const happened = await commit({
+          statements: [
+            redeemGrant({
+              id,
+              old_revision: grant.revision,
+              revision,
+              family_digest: digest(family),
+              redeemed_at: now,
+              last_used_at: now,
+              expires_at: now + LIMITS.refresh_token_life,
+            }),
+            ...writeTokens({ id, revision }, { access, refresh }, now),
+          ],
+          events: updated(grant, revision),
+        });
+        return happened ? answer(access, refresh, LIMITS.access_token_life) : undefined;
+      }),
+
+    /**
+     * New tokens for a refresh token (RFC 6749 6). Its successor is a keyed digest of it, so that in
+     * every process the same one comes of it, for `LIMITS.refresh_again` seconds. One that is older
+     * was stolen, or its successor was: then the grant ends. Throws `invalid_grant`, `invalid_target`.
+     */
+    refresh: ({ refresh_token, client_id, resource }: RefreshRequest): Promise<Tokens> =>
+      untilDecided(async () => {
+        const [, family = ""] = REFRESH.exec(refresh_token) ?? [];
+        const grant = family === "" ? null : await grantOf(refresh_token);
+        const now = clock.now();
+        if (!grant || grant.expires_at <= now) {
+          return failOAuth("invalid_grant", "The refresh token is not valid.");
+        }
+        if (client_id !== null && digest(client_id) !== grant.client_digest) {
+          failOAuth("invalid_grant", "The refresh token is another client's.");
+        }
+        assertResource(grant, resource);
+        const access = `mco_${signer.sign("oauth-access", refresh_token)}`;
+        const refresh = `mcr_${family}${signer.sign("oauth-refresh", refresh_token)}`;
+        const [known] = await store.read(tokenByDigest({ digest: digest(refresh_token) }));
+        const { id } = grant;
+        if (known?.grant_id !== id || known.kind !== "oauth_refresh") {
+          await end(grant);
+          return failOAuth("invalid_grant", "The refresh token was used before.");
+        }
+        if (known.replaced_at !== null) {
+          const [current] = await store.read(tokenByDigest({ digest: digest(access) }));
+          if (current && now < known.replaced_at + LIMITS.refresh_again) {
+            return answer(access, refresh, Math.max(0, Math.floor(current.expires_at! - now)));
+          }
+          await end(grant);
+          return failOAuth("invalid_grant", "The refresh token was used before.");
+        }
+        const revision = ids.unique();
+        const at = { id, changed_id: id, changed_revision: revision };
+        const [renewed] = await store.write([
+          renewGrant({
+            id,
+            old_revision: grant.revision,
+            revision,
+            last_used_at: now,
+            expires_at: now + LIMITS.refresh_token_life,
+          }),
+          dropReplaced(at),
+          markReplaced({ ...at, replaced_at: now }),
+          ...writeTokens({ id, revision }, { access, refresh }, now),
+        ]);
+        return renewed!.changes > 0 ? answer(access, refresh, LIMITS.access_token_life) : undefined;
+      }),
+
+    /** Ends the grant that a token is of (RFC 7009 2.1); a token that is none is no error. */
+    async revokeToken(token: string, client_id: string | null): Promise<void> {
+      const grant = await grantOf(token);
+      if (!grant) return;
+      if (client_id !== null && digest(client_id) !== grant.client_digest) {
+        failOAuth("invalid_grant", "The token is another client's.");
+      }
+      await end(grant);
+    },
+
+    /** The grants of a key, newest first. `404` unless the account has the key. */
+    async list(caller: AccountCaller, key_id: string): Promise<Grant[]> {
+      await keys.find(caller, key_id);
+      const { account_id } = caller;
+      const rows = await store.read(grantsOfKey({ key_id, account_id, now: clock.now() }));
+      return rows.map(({ grant, token_used_at }) => ({
+        ...grant,
+        last_used_at: Math.max(grant.last_used_at ?? 0, token_used_at ?? 0) || null,
+      }));
+    },
+
+    /** Ends a grant: its tokens are refused at once, and its waits end. `404 not_found`. */
+    async remove(caller: AccountCaller, key_id: string, id: string): Promise<void> {
+      const { account_id } = caller;
+      const revision = ids.unique();
+      const happened = await commit({
+        statements: [claimOwnGrant({ id, key_id, account_id, revision })],
+        events: updated({ id, account_id, key_id }, revision),
+        removals: [deleteGrant({ id, changed_id: id, changed_revision: revision })],
+      });
+      if (happened) return;
+      await keys.find(caller, key_id);
+      failNotFound("grant_id");
+    },
+  };
+}
+
+/** A `resource` parameter must be the one that the grant is for (RFC 8707 2). */
+function assertResource({ resource }: Pick<Row, "resource">, sent: string | null): void {
+  if (sent === null || isResourceOf(resource, sent)) return;
+  failOAuth("invalid_target", "The tokens are for another resource.");
+}
