@@ -12,6 +12,7 @@ import { Empty, Facts, FormProblem, Heading } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useIsMounted } from "../ui/use-is-mounted.ts";
+import { Access } from "./access.tsx";
 import { ActivityLog } from "./activity.tsx";
 import { AgentSetup } from "./agent-setup.tsx";
 import { Counts, useLastUse } from "./agents.tsx";
@@ -174,6 +175,7 @@ function Overview({ agent }: { agent: Key }) {
           ]}
         />
       </section>
+      <Access agent={agent} />
       <Button variant="warning" onClick={() => setDeleting(true)}>
         <Trash2 aria-hidden className="size-4.5" />
         Delete agent

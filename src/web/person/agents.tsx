@@ -91,7 +91,12 @@ export function AgentsView() {
         <Skeleton label="Loading agents" />
       )}
       <p className="mt-6 text-faint text-sm">
-        To write an agent of your own, see <DocsLink />.
+        To write an agent of your own, see <DocsLink />. If another browser shows a code for a
+        program that asks for access,{" "}
+        <a href="#/approve" className="font-medium text-accent underline underline-offset-2">
+          enter the code
+        </a>
+        .
       </p>
     </>
   );

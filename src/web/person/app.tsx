@@ -12,6 +12,8 @@ import { AccountView } from "./account.tsx";
 import { AgentView } from "./agent.tsx";
 import { AgentsView } from "./agents.tsx";
 import { Announcer } from "./announcer.tsx";
+import { AwaitApproval } from "./await-approval.tsx";
+import { Consent } from "./consent.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
 import { watchQuestions } from "./notifications.ts";
@@ -32,29 +34,45 @@ const SECTIONS = [
 export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
   const start_code = useSyncExternalStore(onStartCode, startCode);
+  const route = useRoute();
   useEffect(() => {
     if (!session) clearToasts();
   }, [session]);
   useEffect(keepFocus, []);
   return (
     <>
-      {viewFor(session, start_code)}
+      {viewFor(session, start_code, route)}
       <Toasts />
     </>
   );
 }
 
-function viewFor(session: Session | null, start_code: string | null): ReactNode {
+function viewFor(session: Session | null, start_code: string | null, route: Route): ReactNode {
   // Whoever is signed in stays so.
-  if (!session) return start_code === null ? <Welcome /> : <Start code={start_code} />;
+  if (!session) {
+    if (start_code !== null) return <Start code={start_code} />;
+    const { section, id } = route;
+    return section === "authorize" && id !== null ? (
+      <AwaitApproval key={id} request={id} />
+    ) : (
+      <Welcome />
+    );
+  }
   // The token is the only way to sign in, so it is shown first.
   if (session.is_new) return <Created token={session.token} />;
   return (
     <SessionContext value={session}>
-      <SignedIn key={session.number} />
+      {isRequest(route) ? (
+        <Consent key={route.id} request={route.id} />
+      ) : (
+        <SignedIn key={session.number} />
+      )}
     </SessionContext>
   );
 }
+
+/** Whether the view is a client's request, which has no navigation around it. */
+const isRequest = ({ section }: Route): boolean => section === "authorize" || section === "approve";
 
 function SignedIn() {
   const { store } = useSession();
@@ -100,7 +118,7 @@ function SignedIn() {
 function useTitle({ section }: Route): void {
   // A paused page has no current number; the page that leads shows it.
   const waiting = useStore((store) => (store.link() === "resting" ? 0 : store.pending().length));
-  const { name } = SECTIONS.find((one) => one.section === section)!;
+  const { name } = SECTIONS.find((one) => one.section === section) ?? SECTIONS[0];
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${name} · Relay`;
     return () => {
@@ -111,14 +129,14 @@ function useTitle({ section }: Route): void {
 
 function viewOf({ section, id }: Route): ReactNode {
   switch (section) {
-    case "questions":
-      return <QuestionsView />;
     case "tasks":
       return <TasksView />;
     case "agents":
       return id === null ? <AgentsView /> : <AgentView key={id} id={id} />;
     case "account":
       return <AccountView />;
+    default:
+      return <QuestionsView />;
   }
 }
 

@@ -3,15 +3,22 @@
 import { useSyncExternalStore } from "react";
 
 export interface Route {
-  readonly section: "questions" | "tasks" | "agents" | "account";
-  /** Id of the open task or agent. */
+  readonly section: "questions" | "tasks" | "agents" | "account" | "authorize" | "approve";
+  /** Id of the open task or agent; a client's request, or the code of one. */
   readonly id: string | null;
   /** Tab of the open agent. */
   readonly part: string | null;
   readonly query: URLSearchParams;
 }
 
-const SECTIONS: readonly Route["section"][] = ["questions", "tasks", "agents", "account"];
+const SECTIONS: readonly Route["section"][] = [
+  "questions",
+  "tasks",
+  "agents",
+  "account",
+  "authorize",
+  "approve",
+];
 
 let parsed: { hash: string; route: Route } | undefined;
 

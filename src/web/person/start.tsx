@@ -6,7 +6,7 @@ import { forgetStartCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
-import { Frame } from "./welcome.tsx";
+import { Frame } from "./frame.tsx";
 
 export function Start({ code }: { code: string }) {
   const creation = useAction();

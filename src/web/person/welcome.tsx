@@ -1,7 +1,7 @@
 /** The first view: create an account, or sign in with a token. */
 
 import { ArrowRight } from "lucide-react";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { createApi } from "../state/api.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { needsStartCode } from "../state/start-code.ts";
@@ -10,7 +10,7 @@ import { TextField } from "../ui/field.tsx";
 import { Problem } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { useAction } from "../ui/use-action.ts";
-import { Logo } from "./logo.tsx";
+import { Frame } from "./frame.tsx";
 
 const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
   never: null,
@@ -18,18 +18,6 @@ const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
   deleted: "Your account and all its data were deleted.",
   refused: "You were signed out because your token is no longer valid.",
 };
-
-export function Frame({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <main className="mx-auto flex min-h-dvh max-w-md flex-col justify-center px-5 py-10">
-      <Logo className="size-14" />
-      <h1 tabIndex={-1} className="mt-6 font-semibold text-3xl tracking-tight">
-        {title}
-      </h1>
-      {children}
-    </main>
-  );
-}
 
 export function Welcome() {
   const creation = useAction();

@@ -14,6 +14,8 @@ export type Priority = Task["priority"];
 export type Question = Outputs["questions"]["get"];
 export type Item = Outputs["messages"]["send"];
 export type Entry = Outputs["keys"]["activity"]["items"][number];
+export type Authorization = Outputs["oauth"]["request"];
+export type Grant = Outputs["keys"]["grants"]["grants"][number];
 export type Device = Outputs["devices"]["list"]["devices"][number];
 
 /** Resolves a path of this server: the page may be served below a path. */

@@ -34,6 +34,8 @@ export function createStore() {
   const versions = { keys: 0, tasks: 0, questions: 0 };
   const order = createTaskOrder();
   const unread = new Map<string, number>();
+  /** How often the access to each key changed. */
+  const grants = new Map<string, number>();
   let account: Account | null = null;
   let link: Link = "connecting";
   /** When the data was last complete and current; null before the first load. */
@@ -134,6 +136,14 @@ export function createStore() {
 
     setAccount(value: Account): void {
       account = value;
+      changed();
+    },
+
+    /** Changes when a client got access to the key, or lost it. */
+    grantsVersion: (key_id: string): number => grants.get(key_id) ?? 0,
+
+    grantsChanged(key_id: string): void {
+      grants.set(key_id, (grants.get(key_id) ?? 0) + 1);
       changed();
     },
 

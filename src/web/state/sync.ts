@@ -120,6 +120,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
         store.drop("keys", data.key_id);
         break;
       case "grants.updated":
+        store.grantsChanged(data.key_id);
         break;
       case "question.created":
       case "question.updated":

@@ -1,0 +1,130 @@
+/** What may use an agent's key: programs that got access by OAuth, and the secret (docs/interface.md §5.4.7). */
+
+import { useEffect, useState } from "react";
+import { type Fault, faultOf, type Grant, type Key } from "../state/api.ts";
+import { makeKey } from "../state/new-key-secrets.ts";
+import { Ago } from "../ui/ago.tsx";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { Problem, Skeleton } from "../ui/parts.tsx";
+import { toast } from "../ui/toast.tsx";
+import { go } from "./route.ts";
+import { useSession, useStore } from "./use-store.ts";
+
+/** The grants of a key, read again when one begins or ends, and after a reconnect. */
+function useGrants(key_id: string) {
+  const { api } = useSession();
+  const version = useStore((store) => store.grantsVersion(key_id));
+  const loads = useStore((store) => store.loads());
+  const [grants, setGrants] = useState<readonly Grant[] | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the two numbers say when to read again.
+  useEffect(() => {
+    let ended = false;
+    api.keys.grants
+      .query({ key_id })
+      .then((found) => {
+        if (ended) return;
+        setGrants(found.grants);
+        setFault(null);
+      })
+      .catch((error: unknown) => ended || setFault(faultOf(error)));
+    return () => {
+      ended = true;
+    };
+  }, [api, key_id, version, loads]);
+  return { grants, fault };
+}
+
+export function Access({ agent }: { agent: Key }) {
+  const { grants, fault } = useGrants(agent.id);
+  const [replacing, setReplacing] = useState(false);
+  const { api, store } = useSession();
+  const replace = async () => {
+    await makeKey(async () => {
+      const { key, secret } = await api.keys.replaceSecret.mutate({ key_id: agent.id });
+      store.put("keys", key);
+      return { id: key.id, label: key.label, secret };
+    });
+    // Where a new secret is shown.
+    go(`agents/${agent.id}/setup`);
+  };
+  return (
+    <section className="card p-5">
+      <h2 className="font-semibold text-base">Access</h2>
+      <p className="mt-1 mb-4 text-soft">
+        Programs that you let act as this agent, without its key.
+      </p>
+      {fault && !grants && <Problem>{fault.message}</Problem>}
+      {!grants && !fault && <Skeleton rows={1} label="Loading access" />}
+      {grants?.length === 0 && <p className="text-faint">None</p>}
+      {grants && grants.length > 0 && (
+        <ul className="divide-y divide-line">
+          {grants.map((grant) => (
+            <li key={grant.id} className="flex items-center gap-3 py-3">
+              <GrantRow grant={grant} agent={agent} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <Button className="mt-4" onClick={() => setReplacing(true)}>
+        Replace the key
+      </Button>
+      <Confirm
+        open={replacing}
+        onClose={() => setReplacing(false)}
+        title="Replace the key?"
+        action="Replace the key"
+        onConfirm={replace}
+      >
+        The key that this agent has now stops working immediately. You get a new one to put in its
+        place. Programs in the list above keep their access.
+      </Confirm>
+    </section>
+  );
+}
+
+function GrantRow({ grant, agent }: { grant: Grant; agent: Key }) {
+  const { api, store } = useSession();
+  const [revoking, setRevoking] = useState(false);
+  const name = grant.client_name ?? "A program without a name";
+  const revoke = async () => {
+    await api.keys.revokeGrant.mutate({ key_id: agent.id, grant_id: grant.id });
+    store.grantsChanged(agent.id);
+    toast("Access revoked");
+  };
+  return (
+    <>
+      <div className="min-w-0 flex-1">
+        <bdi dir="auto" className="block truncate font-medium">
+          {name}
+        </bdi>
+        <p className="text-faint text-sm">
+          {grant.client_host ?? "On a computer"}
+          {" · used "}
+          <Ago at={grant.last_used_at ?? grant.created_at} />
+        </p>
+      </div>
+      <Button
+        variant="warning"
+        aria-label={`Revoke the access of ${name}`}
+        onClick={() => setRevoking(true)}
+      >
+        Revoke
+      </Button>
+      <Confirm
+        open={revoking}
+        onClose={() => setRevoking(false)}
+        title={
+          <>
+            Revoke the access of <bdi>{name}</bdi>?
+          </>
+        }
+        action="Revoke access"
+        onConfirm={revoke}
+      >
+        It can't act as this agent any more, from now on. The agent and its tasks stay.
+      </Confirm>
+    </>
+  );
+}

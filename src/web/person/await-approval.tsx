@@ -1,0 +1,111 @@
+/** A program's request in a browser without a sign-in: another device decides (docs/interface.md §18.6). */
+
+import { useEffect, useState } from "react";
+import { after } from "../clock.ts";
+import { createApi, type Fault, faultOf } from "../state/api.ts";
+import { Button } from "../ui/button.tsx";
+import { Problem, Skeleton } from "../ui/parts.tsx";
+import { QrImage } from "../ui/qr-image.tsx";
+import { Frame } from "./frame.tsx";
+import { Welcome } from "./welcome.tsx";
+
+type Api = ReturnType<typeof createApi>;
+type Approval = Awaited<ReturnType<Api["oauth"]["askApproval"]["mutate"]>>;
+
+/** Seconds of one wait: below the time limit of a call. */
+const WAIT = 10;
+/** Seconds between two tries while the server cannot be reached. */
+const RETRY = 2;
+
+type State = "waiting" | "approved" | "denied" | "ended";
+
+/** Asks for the approval and waits for it; goes on to the program once it is decided. */
+function useApproval(request: string) {
+  const [approval, setApproval] = useState<Approval | null>(null);
+  const [state, setState] = useState<State>("waiting");
+  const [fault, setFault] = useState<Fault | null>(null);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const api = createApi(null, signal);
+    const pause = () => new Promise<void>((resolve) => after(RETRY, resolve));
+    const wait = async (secret: string) => {
+      while (!signal.aborted) {
+        const found = await api.oauth.awaitApproval
+          .mutate({ secret, wait: WAIT }, { signal })
+          .catch(() => null);
+        if (signal.aborted) return;
+        if (!found) await pause();
+        else if (found.status !== "waiting") {
+          setState(found.status);
+          if (found.redirect_to !== null) location.replace(found.redirect_to);
+          return;
+        }
+      }
+    };
+    api.oauth.askApproval
+      .mutate({ request }, { signal })
+      .then((made) => {
+        if (signal.aborted) return;
+        setApproval(made);
+        return wait(made.secret);
+      })
+      .catch((error: unknown) => signal.aborted || setFault(faultOf(error)));
+    return () => leaving.abort();
+  }, [request]);
+  return { approval, state, fault };
+}
+
+export function AwaitApproval({ request }: { request: string }) {
+  const [here, setHere] = useState(false);
+  const { approval, state, fault } = useApproval(request);
+  if (here) return <Welcome />;
+  if (state === "ended" || fault?.code === "not_found") {
+    return (
+      <Frame title="This request has expired">
+        <p className="mt-4 text-soft">Start again in the program.</p>
+      </Frame>
+    );
+  }
+  if (state !== "waiting") {
+    return (
+      <Frame title={state === "approved" ? "Access approved" : "Access denied"}>
+        <p className="mt-4 text-soft">
+          You're being sent back to the program. You can close this page.
+        </p>
+      </Frame>
+    );
+  }
+  return (
+    <Frame title="A program asks for access">
+      <p className="mt-4 text-soft">
+        You aren't signed in here. Approve it on a device where you are, such as your phone.
+      </p>
+      <div className="mt-6 space-y-5">
+        {fault && <Problem>{fault.message}</Problem>}
+        {!approval && !fault && <Skeleton label="Loading the code" />}
+        {approval && <Code approval={approval} />}
+        <Button className="w-full" onClick={() => setHere(true)}>
+          Sign in here instead
+        </Button>
+      </div>
+    </Frame>
+  );
+}
+
+function Code({ approval: { code, url, no_url_reason } }: { approval: Approval }) {
+  return (
+    <div className="card space-y-4 p-5">
+      {url !== null && <QrImage text={url} label="QR code that opens the request on your device" />}
+      <p className="text-soft">
+        {url === null
+          ? `There's no QR code: ${no_url_reason} Open Relay on the other device, choose Agents, and enter this code:`
+          : "Scan it, or open Relay there, choose Agents, and enter this code:"}
+      </p>
+      <p className="font-mono font-semibold text-2xl tracking-wide">{code}</p>
+      <p role="status" className="text-faint text-sm">
+        Waiting for your approval. The other device must show the same code.
+      </p>
+    </div>
+  );
+}

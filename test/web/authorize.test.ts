@@ -1,0 +1,211 @@
+/** A program's request for access in the page: approving it here, and by another device (docs/interface.md §18). */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { client, createAgent, createPerson } from "../support/client.ts";
+import {
+  connectClient,
+  createVerifier,
+  postForm,
+  register,
+  requestTokens,
+} from "../support/oauth.ts";
+import { until } from "../support/until.ts";
+import { browserTests, expectComplaints, go, openPage, PHONE, untilSteady } from "./browser.ts";
+import { expectNoOverflow, violations } from "./page-checks.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+const { url } = app;
+
+/** What the program got, at the address that it waits at. */
+const answers: Record<string, string>[] = [];
+const program = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  fetch(request) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/callback") answers.push(Object.fromEntries(searchParams));
+    return new Response("<!doctype html><html lang=en><title>Program</title><p>Signed in", {
+      headers: { "content-type": "text/html" },
+    });
+  },
+});
+const REDIRECT = `http://127.0.0.1:${program.port}/callback`;
+
+/** A program that asks: the address that it opens, and how it uses the code. */
+async function startProgram(client_name = "Test program") {
+  const client_id = await register(url, { client_name, redirect_uris: [REDIRECT] });
+  const { verifier, challenge } = createVerifier();
+  const fields = {
+    response_type: "code",
+    client_id,
+    redirect_uri: REDIRECT,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+    state: crypto.randomUUID(),
+  };
+  return {
+    at: `oauth/authorize?${new URLSearchParams(fields)}`,
+    answer: () => until(() => answers.find(({ state }) => state === fields.state)),
+    redeem: (code: string) =>
+      requestTokens(url, {
+        grant_type: "authorization_code",
+        code,
+        client_id,
+        redirect_uri: REDIRECT,
+        code_verifier: verifier,
+      }),
+  };
+}
+
+const press = async (page: Page, name: string) => {
+  const button = page.getByRole("button", { name, exact: true });
+  await untilSteady(button);
+  await button.click();
+};
+
+const TITLE = "A program asks for access";
+
+webTest("a program gets access to a new agent with one tap, and none before it", async () => {
+  const person = await createPerson(url);
+  const agents = async () => (await person.send("GET /v1/keys")).body.keys;
+  const asking = await startProgram();
+  // Taps at the very moment at which the buttons appear.
+  const page = await openPage(url, { as: person, size: PHONE, at: "#/account" });
+  await page.addInitScript(() => {
+    new MutationObserver(() => {
+      for (const button of document.querySelectorAll("[data-careful]")) {
+        if (button.hasAttribute("data-tapped")) continue;
+        button.setAttribute("data-tapped", "");
+        button.dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1 }));
+      }
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(`${url}/${asking.at}`);
+  await page.getByRole("heading", { name: TITLE }).waitFor();
+  await page.locator("[data-tapped]").first().waitFor();
+  await page.getByText("Not verified").waitFor();
+  await page.getByText("A program on this computer").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await expectNoOverflow(page);
+  // Enter in a field decides nothing.
+  await page.getByLabel("Name of the new agent").fill("My program");
+  await page.keyboard.press("Enter");
+  expect([await agents(), answers]).toEqual([[], []]);
+  await press(page, "Approve");
+  const { code, iss } = await asking.answer();
+  await page.getByText("Signed in").waitFor();
+  expect(iss).toBe(url);
+  const { body: tokens } = await asking.redeem(code!);
+  expect((await client(url, tokens.access_token)("GET /v1/tasks")).status).toBe(200);
+  expect(await agents()).toMatchObject([{ label: "My program" }]);
+  // The request is not in the history.
+  await page.goBack();
+  expect(page.url()).not.toContain("authorize");
+});
+
+webTest("a program that asks again is offered its agent, and may be denied", async () => {
+  const person = await createPerson(url);
+  const agent = await createAgent(url, person, "Test program");
+  await createAgent(url, person, "Another");
+  const asking = await startProgram();
+  const page = await openPage(url, { as: person, at: "#/account" });
+  await page.goto(`${url}/${asking.at}`);
+  await page.getByRole("heading", { name: TITLE }).waitFor();
+  expect(await page.getByLabel("Agent").inputValue()).toBe(agent.key.id);
+  await press(page, "Deny");
+  expect((await asking.answer()).error).toBe("access_denied");
+  await page.getByText("Signed in").waitFor();
+});
+
+webTest(
+  "a browser without a sign-in waits for another device, and goes on to the program",
+  async () => {
+    const person = await createPerson(url);
+    const asking = await startProgram();
+    const waiting = await openPage(url, { at: asking.at });
+    await waiting.getByRole("heading", { name: TITLE }).waitFor();
+    const code = (await waiting.locator("p.font-mono").textContent())!;
+    expect(code).toMatch(/^\w{4}-\w{4}$/);
+    expect(await violations(waiting)).toEqual([]);
+    await expectNoOverflow(waiting);
+    const phone = await openPage(url, { as: person, size: PHONE, at: "#/agents" });
+    await phone.getByRole("link", { name: "enter the code" }).click();
+    await phone.getByLabel("Code").fill(code.toLowerCase());
+    expect(await violations(phone)).toEqual([]);
+    await phone.getByRole("button", { name: "Continue" }).click();
+    await phone.getByRole("heading", { name: TITLE }).waitFor();
+    await phone.getByText("Must be on the other screen too").waitFor();
+    await phone.getByText("127.0.0.1").waitFor();
+    expect(await phone.getByText(code).count()).toBe(1);
+    expect(await violations(phone)).toEqual([]);
+    await expectNoOverflow(phone);
+    await press(phone, "Approve");
+    await phone.getByText("The other device continues by itself.").waitFor();
+    await waiting.getByText("Signed in").waitFor();
+    const { body: tokens } = await asking.redeem((await asking.answer()).code!);
+    expect((await client(url, tokens.access_token)("GET /v1/tasks")).status).toBe(200);
+    // The code is used up.
+    expectComplaints(/404/);
+    await go(phone, `approve/${code}`);
+    await phone.getByRole("alert").getByText("Start again in the program.").waitFor();
+  },
+);
+
+webTest("a request that is not valid cannot be approved, signed in or not", async () => {
+  expectComplaints(/404/);
+  const person = await createPerson(url);
+  const page = await openPage(url, { as: person, at: "#/account" });
+  await go(page, "authorize/not.valid");
+  await page.getByRole("heading", { name: "This request can't be approved" }).waitFor();
+  expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+  const stranger = await openPage(url, { at: "#/authorize/not.valid" });
+  await stranger.getByRole("heading", { name: "This request has expired" }).waitFor();
+});
+
+webTest("the agent's view lists access as it comes and goes, and revokes it", async () => {
+  const person = await createPerson(url);
+  const agent = await createAgent(url, person, "Shared agent");
+  const key_id = agent.key.id;
+  const page = await openPage(url, { as: person, size: PHONE, at: `#/agents/${key_id}` });
+  await page.getByText("None", { exact: true }).first().waitFor();
+  const one = await connectClient(url, person, { key_id });
+  const revoke = page.getByRole("button", { name: "Revoke the access of Test client" });
+  await revoke.waitFor();
+  expect(await violations(page)).toEqual([]);
+  await expectNoOverflow(page);
+  await revoke.click();
+  await page.getByRole("button", { name: "Revoke access" }).click();
+  await page.getByText("Access revoked").waitFor();
+  await revoke.waitFor({ state: "detached" });
+  expect((await one.send("GET /v1/tasks")).status).toBe(401);
+  const two = await connectClient(url, person, { key_id });
+  await revoke.waitFor();
+  await postForm(`${url}/oauth/revoke`, { token: two.tokens.refresh_token });
+  await revoke.waitFor({ state: "detached" });
+});
+
+webTest("a key is replaced, and the new one is shown until it is saved", async () => {
+  const person = await createPerson(url);
+  const agent = await createAgent(url, person);
+  const page = await openPage(url, { as: person, at: `#/agents/${agent.key.id}` });
+  await page.getByRole("button", { name: "Replace the key" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Replace the key" }).click();
+  await page.getByRole("heading", { name: "Copy the key now" }).waitFor();
+  const secret = (await page.locator("code", { hasText: /^mck_/ }).first().textContent())!;
+  expect((await client(url, secret)("GET /v1/tasks")).status).toBe(200);
+  expect((await agent.send("GET /v1/tasks")).status).toBe(401);
+});
+
+webTest("the page and the errors of a request cannot be framed", async () => {
+  for (const path of ["", "oauth/authorize"]) {
+    const { headers } = await fetch(`${url}/${path}`);
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  }
+  const page = await openPage(url, { at: "oauth/authorize?client_id=x" });
+  expectComplaints(/400/);
+  await page.getByRole("heading", { name: "This sign-in cannot go on" }).waitFor();
+  expect(await violations(page)).toEqual([]);
+});
