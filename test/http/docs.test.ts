@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
+import { runShell } from "../support/documents.ts";
 import { sendRaw } from "../support/raw.ts";
 import { ROUTES } from "../support/routes.ts";
 import { expectProblem } from "../support/wire.ts";
@@ -21,7 +22,7 @@ test("the page allows scripts and styles of its own server alone, none of them i
   expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self';");
   expect(policy).not.toContain("unsafe");
   expect(html).not.toMatch(/https?:|<style|style=|<script(?! src=)/);
-  expect(assets.length).toBe(3);
+  expect(assets.length).toBe(4);
 });
 
 test("its assets have their type, are kept for ever, and come compressed where that is taken", async () => {
@@ -70,6 +71,24 @@ test("GET and HEAD alone; another name is no route", async () => {
     expectProblem(await sendRaw(app.url, "GET", path), "unknown_path");
   }
 });
+
+/** The lines of the introduction, as the page's script completes them. */
+const lines = [...html.matchAll(/<pre><code>(.*?)<\/code><\/pre>/gs)].map(([, code]) =>
+  code!
+    .replace(/&#(\d+);/g, (_, sign) => String.fromCharCode(Number(sign)))
+    .replaceAll("$RELAY", app.url),
+);
+
+test.if(Bun.which("curl") !== null)(
+  "the five lines of the introduction lead from nothing to an answered question",
+  async () => {
+    expect(lines).toHaveLength(5);
+    using shell = runShell([...lines, "wait"].join("\n"), app.url);
+    expect(await shell.ended).toBe(0);
+    // Of the one that answers, and of the one that waits.
+    expect(shell.output().match(/"status":"answered","answer":"Yes"/g)).toHaveLength(2);
+  },
+);
 
 /** Of the system: apt-get install chromium. */
 const browser_path = Bun.which("chromium");

@@ -17,9 +17,10 @@ interface Found {
 
 /**
  * Violations found by axe: of every rule in the light scheme, and of contrast in the dark one, as the
- * schemes differ in colours only. The page's policy does not apply to scripts of the driver.
+ * schemes differ in colours only. With `part`, a selector, in that part of the page. The page's policy
+ * does not apply to scripts of the driver.
  */
-export async function violations(page: Page): Promise<string[]> {
+export async function violations(page: Page, part = "html"): Promise<string[]> {
   // Still loaded after navigation within the page.
   if (!(await page.evaluate("'axe' in window"))) {
     await page.evaluate(`${AXE};0`);
@@ -30,15 +31,21 @@ export async function violations(page: Page): Promise<string[]> {
       document.adoptedStyleSheets = [sheet];
     });
   }
-  const found = await runAxe(page, { resultTypes: ["violations"] });
+  const found = await runAxe(page, part, { resultTypes: ["violations"] });
   await page.emulateMedia({ colorScheme: "dark" });
-  const dark = await runAxe(page, { resultTypes: ["violations"], runOnly: ["color-contrast"] });
+  // A script may follow the scheme too: in the frame after.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+  const dark = await runAxe(page, part, {
+    resultTypes: ["violations"],
+    runOnly: ["color-contrast"],
+  });
   await page.emulateMedia({ colorScheme: "light" });
   return [...found, ...dark.map((text) => `dark: ${text}`)];
 }
 
-async function runAxe(page: Page, options: object): Promise<string[]> {
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as Found;
+async function runAxe(page: Page, part: string, options: object): Promise<string[]> {
+  const input = `${JSON.stringify(part)}, ${JSON.stringify(options)}`;
+  const { violations } = (await page.evaluate(`axe.run(${input})`)) as Found;
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
