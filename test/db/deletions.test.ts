@@ -164,9 +164,9 @@ test("a deletion is finished from wherever it was cut off, and touches nothing e
     // Each step by a process of its own, that knows nothing of the ones before.
     const { store, total } = await open(url);
     const before = await total();
-    more = await createSweeper(store, systemClock)(4);
+    more = await createSweeper(store, systemClock)(6);
     const gone_now = before - (await total());
-    expect(gone_now).toBeLessThanOrEqual(4);
+    expect(gone_now).toBeLessThanOrEqual(6);
     expect(gone_now > 0).toBe(more);
     await store.close();
   }
