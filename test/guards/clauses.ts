@@ -132,6 +132,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.7.8(1)", "the first of each counts"),
   clause("§5.7.8(2)", "as long as the question is kept"),
   clause("§5.7.8(3)", "a device that has no delivery"),
+  clause("§5.7.8(4)", "a client sends each event once"),
   clause("§5.7.9", "30 seconds for pages of a process that died"),
   clause("§5.9.1", "an item for each change by the account and for answers"),
   clause("§5.9.2", "the agent's items"),

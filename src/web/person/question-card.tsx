@@ -1,9 +1,9 @@
 /** A pending question: who asks, the prompt, the time left, and the ways to answer. */
 
 import { Check, Clock, ListTodo, X } from "lucide-react";
-import { type FocusEvent, type KeyboardEvent, useRef, useState } from "react";
+import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { createIdempotencyKey } from "../../client/idempotency.ts";
-import { elapsed } from "../clock.ts";
+import { after, elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
@@ -14,10 +14,16 @@ import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { AnswerForm } from "./answer-form.tsx";
+import { DeliveryLine } from "./delivery-line.tsx";
+import { useRoute } from "./route.ts";
+import { useInView } from "./use-in-view.ts";
 import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
 
 /** Seconds left at which the time is shown as urgent. */
 const URGENT = 60;
+
+/** Seconds in view after which a question counts as shown (docs/interface.md 5.7.8). */
+const SHOWN_AFTER = 1;
 
 /** An answer sent from this page; `lost` if the server did not confirm it. */
 export interface SentAnswer {
@@ -36,7 +42,18 @@ interface CardProps {
 }
 
 export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
-  const { api, store } = useSession();
+  const { api, store, receipts } = useSession();
+  const card = useRef<HTMLElement>(null);
+  const in_view = useInView(card);
+  const { id } = question;
+  useEffect(
+    () => (in_view ? after(SHOWN_AFTER, () => receipts.add(id, "shown")) : undefined),
+    [in_view, id, receipts],
+  );
+  const linked = useRoute().id === id;
+  useEffect(() => {
+    if (linked) receipts.add(id, "opened");
+  }, [linked, id, receipts]);
   const [sending, setSending] = useState<string | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   /** When the focus entered the card, in seconds of `elapsed`. */
@@ -57,6 +74,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       const given = { question_id: question.id, answer: text };
       const options = once(attempt.current.key);
       store.put("questions", await api.questions.answer.mutate(given, options));
+      receipts.add(id, "opened");
       toast("Answer sent");
       return true;
     } catch (error) {
@@ -96,11 +114,12 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   return (
     // The keys are shortcuts for the buttons, active while the focus is in the card.
     <article
+      ref={card}
       aria-labelledby={`${question.id}-prompt`}
       tabIndex={-1}
       onFocus={onFocus}
       onKeyDown={onKeyDown}
-      className="card relative overflow-hidden p-4 outline-offset-0 sm:p-5"
+      className="card relative overflow-hidden p-4 pb-7 outline-offset-0 sm:p-5 sm:pb-7"
     >
       <CardHeader question={question} expired={expired} />
       <p
@@ -129,6 +148,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
           <Problem>{fault.message}</Problem>
         </div>
       )}
+      <DeliveryLine id={id} in_view={in_view} />
       <TimeBar question={question} />
     </article>
   );

@@ -12,6 +12,7 @@ export type Task = Outputs["tasks"]["get"];
 export type Status = Task["status"];
 export type Priority = Task["priority"];
 export type Question = Outputs["questions"]["get"];
+export type Delivery = Outputs["deliveries"]["list"]["deliveries"][number];
 export type Item = Outputs["messages"]["send"];
 export type Entry = Outputs["keys"]["activity"]["items"][number];
 export type Authorization = Outputs["oauth"]["request"];

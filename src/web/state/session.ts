@@ -6,6 +6,7 @@ import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
 import { createPace } from "./pace.ts";
+import { createReceipts, type Receipts } from "./receipts.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 
@@ -17,6 +18,7 @@ export interface Session {
   readonly store: Store;
   readonly sync: Sync;
   readonly archive: Archive;
+  readonly receipts: Receipts;
   /** A new number for each sign-in; the same when the token is replaced. */
   readonly number: number;
   /** Aborts at sign-out: results of calls in flight are dropped. */
@@ -66,9 +68,11 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
     void continueWith(next);
   };
   if (!before) void archive.restore();
+  const receipts = before?.receipts ?? createReceipts({ api, pace, store, ended: ended.signal });
+  if (before) receipts.continueWith({ api, pace });
   const sync = startSync({ token, api, pace, store, archive, onEnded });
   const number = before?.number ?? ++sign_ins;
-  set({ token, number, is_new, api, store, archive, sync, ended });
+  set({ token, number, is_new, api, store, archive, receipts, sync, ended });
   // Lets the page open without the server, where service workers are supported.
   void navigator.serviceWorker?.register("sw.js").catch(() => null);
 }

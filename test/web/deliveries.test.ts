@@ -1,0 +1,141 @@
+/** How far questions got, in the page: the receipts that it sends, and what it tells of the devices. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { startApple } from "../support/apple.ts";
+import { ask, createPair, DEVICE, type Person } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import {
+  browserTests,
+  DESK,
+  expectComplaints,
+  openPage,
+  PHONE,
+  press,
+  untilLive,
+} from "./browser.ts";
+import { untilSettled, violations } from "./page-checks.ts";
+
+const webTest = browserTests();
+const apple = await startApple();
+const app = await startTestApp({ env: apple.env("SANDBOX") });
+
+const card = (page: Page, text: string) => page.locator("article", { hasText: text });
+const LONG = "A line of the prompt.\n".repeat(60);
+
+const deliveriesOf = async ({ send }: Person, id: string): Promise<any[]> =>
+  (await send(`GET /v1/questions/${id}/deliveries`)).body.deliveries;
+async function pageOf(person: Person, id: string) {
+  return (await deliveriesOf(person, id)).find(({ target }) => target.type === "page");
+}
+const isShown = async (person: Person, id: string) => (await pageOf(person, id))?.shown_at != null;
+const isOpened = async (person: Person, id: string) =>
+  (await pageOf(person, id))?.opened_at != null;
+
+/** Question and event of each receipt that the page sends from now on. */
+function receiptsOf(page: Page) {
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().includes("deliveries.receive")) return;
+    const { question_id, event } = request.postDataJSON();
+    sent.push(`${event} ${question_id}`);
+  });
+  return sent;
+}
+
+webTest(
+  "a card that was in view for a second is shown, once, and others are not [§5.7.8(4)]",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const first = await ask(agent.send, { prompt: `First\n${LONG}`, expires_in: 100 });
+    const last = await ask(agent.send, { prompt: `Last\n${LONG}`, expires_in: 200 });
+    const page = await openPage(app.url, { as: person, size: PHONE, at: "#/tasks" });
+    const sent = receiptsOf(page);
+    await page.getByRole("link", { name: "Questions" }).click();
+    await until(() => isShown(person, first.id));
+    expect(await isShown(person, last.id)).toBe(false);
+    await card(page, "Last").getByRole("button", { name: "Yes" }).scrollIntoViewIfNeeded();
+    await until(() => isShown(person, last.id));
+    // Out of view and back again: nothing more to tell.
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByRole("link", { name: "Questions" }).click();
+    await card(page, "First").waitFor();
+    const third = await ask(agent.send, { prompt: "Third", expires_in: 60 });
+    await until(() => isShown(person, third.id));
+    expect(sent).toEqual([`shown ${first.id}`, `shown ${last.id}`, `shown ${third.id}`]);
+  },
+);
+
+webTest("an answer or a deep link opens a question", async () => {
+  const { person, agent } = await createPair(app.url);
+  const answered = await ask(agent.send, { prompt: "Answered" });
+  const linked = await ask(agent.send, { prompt: "Linked" });
+  const page = await openPage(app.url, { as: person });
+  await press(card(page, "Answered").getByRole("button", { name: "Yes" }));
+  await until(() => isOpened(person, answered.id));
+  expect(await isOpened(person, linked.id)).toBe(false);
+  await page.goto(`${app.url}/#/questions/${linked.id}`);
+  await until(() => isOpened(person, linked.id));
+});
+
+webTest("receipts without a connection are sent once the page is back", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Meanwhile" });
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  const sent = receiptsOf(page);
+  let refused = 0;
+  await page.route("**/trpc/deliveries.receive*", (route) => {
+    if (refused++ > 0) return route.continue();
+    return route.abort();
+  });
+  await page.getByRole("link", { name: "Questions" }).click();
+  await until(() => refused === 1);
+  expect(await isShown(person, id)).toBe(false);
+  await page.context().setOffline(true);
+  await page.getByText("Offline.").waitFor();
+  await page.context().setOffline(false);
+  await untilLive(page);
+  await until(() => isShown(person, id));
+  expect(sent).toEqual([`shown ${id}`, `shown ${id}`]);
+});
+
+webTest("the card tells in one line how far the question got, and passes axe", async () => {
+  const { person, agent } = await createPair(app.url);
+  const phones = ["ios", "ipados"].map((platform, i) => ({
+    id: `dev_${crypto.randomUUID()}`,
+    body: { ...DEVICE, platform, apns_token: `ab0${i}` },
+  }));
+  for (const { id, body } of phones) await person.send(`PUT /v1/devices/${id}`, body);
+  const sent = await ask(agent.send, { prompt: "Sent", expires_in: 100 });
+  await app.sender.settled();
+  apple.behave(() => ({ status: 400, reason: "BadTopic" }));
+  await ask(agent.send, { prompt: "Failed", expires_in: 200 });
+  await app.sender.settled();
+  apple.behave(() => undefined);
+  const receipt = { event: "shown", device_id: phones[0]!.id };
+  await person.send(`POST /v1/questions/${sent.id}/receipts`, receipt);
+  const shown_at = (await deliveriesOf(person, sent.id)).find(
+    (one) => one.shown_at !== null,
+  ).shown_at;
+  for (const [size, scheme] of [
+    [PHONE, "light"],
+    [DESK, "dark"],
+  ] as const) {
+    const page = await openPage(app.url, { as: person, size, scheme });
+    const time = await page.evaluate(
+      (at) => new Intl.DateTimeFormat(undefined, { timeStyle: "short" }).format(at * 1000),
+      shown_at,
+    );
+    const plain = async (text: string) =>
+      (await card(page, text).textContent())?.replaceAll(/[\u2068\u2069]/g, "");
+    await until(async () => (await plain("Sent"))?.includes("Sent to"));
+    const named = /(iPhone and iPad|iPad and iPhone)/.source;
+    expect(await plain("Sent")).toMatch(new RegExp(`Sent to ${named}, seen ${time}`));
+    await until(async () => (await plain("Failed"))?.includes("Not delivered"));
+    expect(await plain("Failed")).toMatch(new RegExp(`Not delivered to ${named}`));
+    await untilSettled(page);
+    expect(await violations(page)).toEqual([]);
+  }
+});
