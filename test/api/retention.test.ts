@@ -102,11 +102,22 @@ test("the newest 1,000 finished questions of a key are kept, and every pending o
     with recursive n(i) as (select 1 union all select i + 1 from n where i < 1300)
     select id || i, 'answered', created_at + i, ${columns} from questions, n where id = '${old.id}'`);
   await store.write([statement(copy)({})]);
+  // Two each, so that one statement does not take those of the questions it takes.
+  const deliver =
+    sql.raw(`insert into question_deliveries (question_id, target_id, id, lane, label, status, queued_at)
+    select q.id, t.value, q.id || t.value, 'x', 'x', 'sent', 0 from questions q, json_each('["a", "b"]') t`);
+  await store.write([statement(deliver)({})]);
+  const orphans =
+    sql.raw(`select count(*), count(distinct question_id), sum(question_id not in (select id from questions))
+    from question_deliveries`);
   const [[, , newest] = []] = await count();
 
   const prune = createQuestionPruner(store);
   while (await prune(1));
   expect(await count()).toEqual([[agent.key.id, 1_000, newest!]]);
+  // The 1,000, the pending one, and that of the other key.
+  const left = await store.read(statement(orphans, { gives: "rows" })({}));
+  expect(left).toEqual([[2_004, 1_002, 0]]);
   expect((await agent.send(`GET /v1/questions/${old.id}`)).status).toBe(404);
   expect((await agent.send(`GET /v1/questions/${pending.id}`)).body.status).toBe("pending");
   expect((await other.agent.send("GET /v1/questions")).body.questions.length).toBe(1);
