@@ -38,6 +38,10 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/mcp/clients.test.ts",
   "test/mcp/conformance.test.ts",
   "test/mcp/inspector.test.ts",
+  "test/oauth/clients.test.ts",
+  "test/oauth/conformance.test.ts",
+  "test/oauth/documents.test.ts",
+  "test/oauth/requests.test.ts",
   "test/start-message.test.ts",
 ];
 
