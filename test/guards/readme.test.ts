@@ -71,8 +71,10 @@ test("every MCP client of the documents reaches the endpoint with the key", asyn
     ([, c]) => c!,
   );
   const shown = codeIn(clients, "sh").flatMap((block) => block.split("\n"));
+  const added = shown.filter((line) => line.includes(" mcp add "));
+  const withKey = (line: string) => line.includes("RELAY_KEY");
   const settings = [];
-  for (const command of [...commands, ...shown.filter((line) => line.includes(" mcp add "))]) {
+  for (const command of [...commands, ...added.filter(withKey)]) {
     settings.push(await settingsOf(command, agent.secret));
   }
   const [cursor, code] = codeIn(clients, "json").map((text) => JSON.parse(text));
@@ -90,6 +92,17 @@ test("every MCP client of the documents reaches the endpoint with the key", asyn
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     });
     expect([url, answer.status]).toEqual([`${ADDRESS}/mcp`, 200]);
+  }
+  // Without a key, clients are told where to sign in.
+  const without = added.filter((line) => !withKey(line));
+  expect(without).toHaveLength(2);
+  for (const line of without) {
+    const url = line.split(" ").find((word) => word.startsWith("http://"))!;
+    const { headers } = await fetch(url.replace(ADDRESS, app.url), { method: "POST" });
+    expect([url, headers.get("www-authenticate")]).toEqual([
+      `${ADDRESS}/mcp`,
+      expect.stringContaining("resource_metadata="),
+    ]);
   }
 });
 
