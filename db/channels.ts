@@ -1,7 +1,7 @@
 /** Queries on channels (docs/interface.md 19). */
 
 import { LIMITS, RATES } from "../src/limits.ts";
-import { channels } from "./notify/schema.ts";
+import { channels, pushTargets } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 
@@ -53,6 +53,31 @@ export const insertChannel = statement(
   ),
 );
 
+/** Makes a channel a target again, if it is there. Placeholders `id`, `account_id`, `lane`, `address`, `now`. */
+export const insertTarget = statement(
+  sql`insert into push_targets (account_id, purpose, recipient_id, subject, lane, address, label, updated_at)
+    select account_id, 'alert', id, '', ${p("lane")}, ${p("address")}, label, ${p("now", pushTargets.updated_at)} from channels where ${own}
+    on conflict do nothing`,
+);
+
+/** Its target has the label too; a channel without one has nothing to change. Stands after {@link updateChannel}. */
+export const labelTarget = statement(
+  sql`update push_targets set label = (select label from channels where ${own})
+    where account_id = ${p("account_id")} and purpose = 'alert' and recipient_id = ${p("id")} and subject = ''`,
+);
+
+/** Removes the target of a channel that is no more, and what is queued for it. */
+export const dropTargetOfMissing = [
+  statement(
+    sql`delete from push_targets where account_id = ${p("account_id")} and purpose = 'alert' and recipient_id = ${p("id")}
+      and not exists (select 1 from channels where id = ${p("id")})`,
+  ),
+  statement(
+    sql`delete from pushes where account_id = ${p("account_id")} and device_id = ${p("id")}
+      and not exists (select 1 from channels where id = ${p("id")})`,
+  ),
+];
+
 /** Guarded by what the change was decided on. */
 export const updateChannel = statement(
   updateSet(
@@ -89,20 +114,30 @@ export const firstTest = statement(
 
 const outcome = sql`id = ${p("id")}`;
 
-/** It took something: it works, and a webhook is confirmed by a test. */
+/**
+ * It took something: it works, and a webhook is confirmed by a test. `replaces`: 1 or 0, null when the
+ * answer did not say.
+ */
 export const channelSucceeded = statement(
   sql`update channels set state = 'ok', failures = 0, last_sent_at = ${p("now", channels.last_sent_at)},
+      replaces = coalesce(${p("replaces")}, replaces),
       confirmed_at = case when ${p("test")} = 1 then coalesce(confirmed_at, ${p("now", channels.confirmed_at)}) else confirmed_at end
     where ${outcome} and (state <> 'gone' or ${p("test")} = 1)`,
 );
 
+/** Failed attempts in a row after which a channel with a lane is failing. */
+const FAILING_AFTER = sql.raw("3");
+
 /**
- * One that never took a test is failing from the first attempt on. `hold`: milliseconds in which
- * nothing else is sent, or 0.
+ * A webhook that never took a test is failing from the first attempt on; another channel once it
+ * refused something (`refused`: 1), or after several failures. `hold`: milliseconds in which nothing
+ * else is sent, or 0.
  */
 export const channelFailed = statement(
   sql`update channels set failures = failures + 1, error_code = ${p("code")}, error_at = ${p("now", channels.error_at)},
-      state = case when state = 'ok' and confirmed_at is null then 'failing' else state end,
+      state = case when state <> 'ok' then state
+        when type = 'webhook' then case when confirmed_at is null then 'failing' else 'ok' end
+        when ${p("refused")} = 1 or failures + 1 >= ${FAILING_AFTER} then 'failing' else 'ok' end,
       held_until = case when ${p("hold")} > 0 then ${p("now", channels.held_until)} + ${p("hold")} else held_until end
     where ${outcome}`,
 );

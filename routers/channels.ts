@@ -1,7 +1,7 @@
 /** docs/interface.md 19.2. */
 
 import { z } from "zod";
-import { Channel, ChannelInput, ChannelPatch } from "../src/model/channel.ts";
+import { Channel, ChannelInput, ChannelPatch, tokenRule } from "../src/model/channel.ts";
 import { Delivery } from "../src/model/delivery.ts";
 import { Id } from "../src/model/text.ts";
 import { account, router } from "./trpc.ts";
@@ -36,6 +36,7 @@ export const channels = router({
           "The secret of a webhook is returned here and never again. A signed test is sent, and nothing else before one was answered with a 2xx status.",
       },
       status: 201,
+      rules: tokenRule,
       errors: ["too_many_channels"],
     })
     .input(ChannelInput)

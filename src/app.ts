@@ -88,7 +88,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     timers,
     streams,
     waits,
-    pushLanes: sender.health,
+    pushLanes: core.laneHealth,
     readStoreGauges: statistics.gauges,
     log,
   });
@@ -105,12 +105,14 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     rateLimited: limiter.refused,
     activityStats: core.activityLog.stats,
     jobStats: core.jobs.stats,
-    pushLanes: sender.health,
+    pushLanes: core.laneHealth,
     storeFaults: core.storeFaults,
   };
   const admin = createAdmin({
     ...figures,
-    channelOf: (lane) => channels.find(({ lanes }) => lanes.includes(lane))?.name ?? null,
+    channelOf: (lane) =>
+      channels.find(({ lanes }) => lanes.includes(lane))?.name ??
+      (lane === core.webhooks.lane ? lane : null),
     statistics,
   });
   const admin_surface = createAdminSurface({

@@ -99,7 +99,13 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 export async function createCore(deps: AppDeps) {
   const { config, channels, clock, timers, ids, log, storeTime, endProcess } = deps;
   const check = await loadAttestationCheck(config);
-  const lanes = await connectLanes(channels, config, clock);
+  const outbound = createOutbound({
+    ...deps.outbound,
+    private_networks: config.OUTBOUND_PRIVATE ?? [],
+    timers,
+  });
+  const slots = createHostSlots();
+  const lanes = await connectLanes(channels, config, clock, { outbound, slots });
   const faults = createFaultLog({ clock: timers, log });
   const store = await openConfigured(config, timers, faults.report);
   const store_watch = createStoreWatch({ store, clock: timers, report: faults.report, endProcess });
@@ -114,14 +120,11 @@ export async function createCore(deps: AppDeps) {
     every: PAGES.renew_every,
   });
   const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
-  const sender = createSender({ config, lanes, store, clock, timers, ids, log });
-  const outbound = createOutbound({
-    ...deps.outbound,
-    private_networks: config.OUTBOUND_PRIVATE ?? [],
-    timers,
-  });
-  const slots = createHostSlots();
+  const sender = createSender({ config, channels, lanes, store, clock, timers, ids, log });
   const webhooks = createWebhookWorker({ store, outbound, slots, clock, timers, ids, log });
+
+  /** Of every lane of this process. */
+  const laneHealth = () => [...sender.health(), webhooks.health()];
 
   const service_deps: ServiceDeps = {
     store,
@@ -132,7 +135,7 @@ export async function createCore(deps: AppDeps) {
       wakeSender: sender.wake,
       wakeWebhooks: webhooks.committed,
     }),
-    pushPlans: createPushPlans({ lanesFor: sender.lanesFor, clock }),
+    pushPlans: createPushPlans({ ...sender, clock }),
     wakeSender: sender.wake,
     waits,
     clock,
@@ -163,6 +166,8 @@ export async function createCore(deps: AppDeps) {
       ...service_deps,
       checkAddress: createAddressCheck({ outbound, timers }),
       webhooks,
+      channels,
+      sender,
       tests_per_hour: config.RATE_LIMITS === "on" ? RATES.channel_tests.quota : 0,
     }),
     tasks,
@@ -175,7 +180,7 @@ export async function createCore(deps: AppDeps) {
     }),
     inbox: createInbox({ ...service_deps, keys, tasks }),
     liveActivities: createLiveActivities(service_deps),
-    pushStatus: createPushStatus({ store, health: sender.health }),
+    pushStatus: createPushStatus({ store, health: laneHealth, webhook_lane: webhooks.lane }),
     activity: createActivity({ ...service_deps, keys }),
   };
   const activity_log = createActivityLog({ store, clock, ids, log });
@@ -229,6 +234,7 @@ export async function createCore(deps: AppDeps) {
     sender,
     webhooks,
     openPages: open_pages,
+    laneHealth,
     activityLog: activity_log,
     keyActivity: key_activity,
     startCode: start_code,

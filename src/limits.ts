@@ -399,6 +399,22 @@ export const WEBHOOK = {
   known_accounts: 10_000,
 } as const;
 
+/** The numbers of ntfy; seconds unless the name says otherwise (docs/interface.md 19.5). */
+export const NTFY = {
+  /** A message of more becomes an attachment; counted as a JSON string. */
+  message_bytes: 4_095,
+  /** The whole publish: ntfy refuses more than twice the size of a message. */
+  publish_bytes: 8_000,
+  /** Back-off after a failed attempt doubles up to it. */
+  backoff_most: 300,
+  /** What is put back for a host that is busy comes again within so much more than its wait. */
+  busy_spread: 5,
+  /** Requests under way at once, per process. */
+  in_flight: 64,
+  /** Hosts of which it is remembered that they did not answer. */
+  remembered_hosts: 10_000,
+} as const;
+
 /** Running out of file descriptors; seconds (docs/interface.md 11.2.3). */
 export const DESCRIPTORS = {
   /** Between two probes: the longest time that the event loop may spin before it is slowed down. */

@@ -115,8 +115,11 @@ const planned = Object.fromEntries(
 
 const plannedBySetting = insert("silent", settingDiffers);
 
-/** By the kind of a notification, the lanes that are configured and take it, as a JSON list. */
-export type LanesByKind = Readonly<Record<NotificationKind, string>>;
+/**
+ * By the kind of a notification, the lanes that are configured and take it, as a JSON list; `ended`:
+ * those whose channels replace an alert by how its subject ended.
+ */
+export type LanesByKind = Readonly<Record<NotificationKind | "ended", string>>;
 
 /** What a row says besides its target. */
 export interface Planned {
@@ -166,6 +169,44 @@ export function planSetting({ lanes, ...row }: Planned, live_activities: boolean
     parts: "[]",
     live_activities: live_activities ? 1 : 0,
   });
+}
+
+/** What ends, as rows of `value`: ids of questions and tasks (`ended`, JSON list). */
+const endedIn = sql`json_each(${p("ended")})`;
+const isQuestion = sql`e.value like 'qst!_%' escape '!'`;
+const kindOfEnded = sql`case when ${isQuestion} then 'question' else 'task' end`;
+const wasShown = sql`case when ${isQuestion} then ${wasTried("question", sql`e.value`)} else ${wasTried("task", sql`e.value`)} end`;
+
+/** Not known before it has taken something. */
+const mayReplace = sql`exists (select 1 from channels where id = d.device_id and (replaces = 1 or last_sent_at is null))`;
+
+/** A row of the kind of its alert, which it merges with, for each target that may show it. */
+const insertEnded = (address: SQL, from: SQL, tail: SQL) =>
+  statement(
+    sql`insert into pushes (${COLUMNS})
+      select d.account_id, d.device_id, ${kindOfEnded}, e.value, ${p("key_id")}, case when not ${isQuestion} then e.value end,
+        case when ${isQuestion} then e.value end, d.lane, ${address}, '["ended"]', 2, ${now}, ${now} + ${ms(PUSH.clear_life)}, ${now}
+      from (select d.* ${targetsFor("alert")} and ${mayReplace} limit -1) d, ${from} e where ${wasShown} ${tail} ${MERGED}`,
+  );
+const ended = Object.fromEntries(
+  (["tasks", "questions"] as const).map((table) => [
+    table,
+    insertEnded(sql`null`, endedIn, sql`and ${atRevision(table)}`),
+  ]),
+) as Record<"tasks" | "questions", ReturnType<typeof statement>>;
+
+/**
+ * Plans that alerts are replaced by how their questions and tasks ended, on the targets of `lanes` that
+ * may show them, if the row is at the revision `changed`.
+ */
+export function planEnded(
+  ids: readonly string[],
+  { lanes, ...row }: Planned,
+  changed: RowRevision & { readonly table: "tasks" | "questions" },
+): Statement {
+  const guard = { changed_id: changed.id, changed_revision: changed.revision };
+  const values = { ...NOTHING, ...row, ...guard, lanes: lanes.ended };
+  return ended[changed.table]({ ...values, ended: JSON.stringify(ids) });
 }
 
 const update = (table: "tasks" | "questions") =>
@@ -221,11 +262,21 @@ const clearOfAccount = statement(
     ${shownTo("accounts", "account_id")} where d.shown <> '[]' or exists (select 1 from pushes
       where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
 );
+/** On channels that replace what they have shown; `address`: null, or a copy where the targets go too. */
+const endedOf = (owner: "key_id" | "account_id", table: "keys" | "accounts", address: SQL) => {
+  const own = sql`${sql.identifier(owner)} = ${p("changed_id")}`;
+  const all = sql`(select id as value from tasks where ${own} union all select id from questions where ${own} and status = 'pending')`;
+  return insertEnded(address, all, sql`and ${atRevision(table)}`);
+};
+const endedOfKey = endedOf("key_id", "keys", sql`null`);
+const endedOfAccount = endedOf("account_id", "accounts", sql`d.address`);
+/** It does not tell of an end. */
+const noEnd = sql`instr(parts || coalesce(more, ''), '"ended"') = 0`;
 const dropOfKey = statement(
-  sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("changed_id")} and kind not in ('silent', 'widget', 'end') and ${atRevision("keys")}`,
+  sql`delete from pushes where account_id = ${p("account_id")} and key_id = ${p("changed_id")} and kind not in ('silent', 'widget', 'end') and ${noEnd} and ${atRevision("keys")}`,
 );
 const dropOfAccount = statement(
-  sql`delete from pushes where account_id = ${p("changed_id")} and kind not in ('silent', 'end') and ${atRevision("accounts")}`,
+  sql`delete from pushes where account_id = ${p("changed_id")} and kind not in ('silent', 'end') and ${noEnd} and ${atRevision("accounts")}`,
 );
 
 /**
@@ -235,9 +286,15 @@ const dropOfAccount = statement(
 export function planDeletion({ lanes, ...row }: Planned, changed: RowRevision): Statement[] {
   const base = { ...NOTHING, ...row, changed_id: changed.id, changed_revision: changed.revision };
   const values = { ...base, lanes: lanes.silent };
+  const replacing = { ...base, lanes: lanes.ended };
   return changed.table === "accounts"
-    ? [clearOfAccount(values), dropOfAccount(values)]
-    : [clearOfKey(values), widgetOfKey({ ...base, lanes: lanes.widget }), dropOfKey(values)];
+    ? [clearOfAccount(values), endedOfAccount(replacing), dropOfAccount(values)]
+    : [
+        clearOfKey(values),
+        endedOfKey(replacing),
+        widgetOfKey({ ...base, lanes: lanes.widget }),
+        dropOfKey(values),
+      ];
 }
 
 /** A live activity that the app ended by itself: nothing more of this activity period. */

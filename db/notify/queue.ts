@@ -1,5 +1,5 @@
 /**
- * The queue of deliveries: one row of the table `pushes` for each recipient (a device), kind and
+ * The queue of deliveries: one row of the table `pushes` for each recipient (a device or channel), kind and
  * subject. The states of a row, and who moves it:
  *
  *   planned    by the batch of a change (plan.ts, activity-ends.ts): waits until `due_at`. A later
@@ -25,7 +25,7 @@ import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
 import { qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { taskColumns } from "../tasks.ts";
-import { deliveries, pushTargets } from "./schema.ts";
+import { channels, deliveries, pushTargets } from "./schema.ts";
 import { targetOf } from "./targets.ts";
 
 const p = sql.placeholder;
@@ -97,6 +97,7 @@ const claimed = qb
       account_id: deliveries.account_id,
       recipient_id: deliveries.recipient_id,
       kind: deliveries.kind,
+      subject: deliveries.subject,
       key_id: deliveries.key_id,
       task_id: deliveries.task_id,
       question_id: deliveries.question_id,
@@ -114,6 +115,14 @@ const claimed = qb
     key: { label: keys.label, last_host: keys.last_host },
     task: taskColumns.task,
     question: questionColumns,
+    channel: {
+      id: channels.id,
+      sends: channels.sends,
+      min_priority: channels.min_priority,
+      quiet_hours: channels.quiet_hours,
+      state: channels.state,
+      replaces: channels.replaces,
+    },
     activity: {
       task_id: live_activities.task_id,
       ended_at: live_activities.ended_at,
@@ -132,6 +141,7 @@ const claimed = qb
     questions,
     sql`${questions.id} = ${deliveries.question_id} and ${questions.key_id} = ${keys.id}`,
   )
+  .leftJoin(channels, eq(channels.id, deliveries.recipient_id))
   .leftJoin(
     live_activities,
     and(
@@ -155,6 +165,8 @@ export interface ClaimedDelivery {
   readonly key: Part<"key">;
   readonly task: Part<"task">;
   readonly question: Part<"question">;
+  /** The channel that it goes to; a device has none. */
+  readonly channel: Part<"channel">;
   readonly activity: Part<"activity">;
 }
 

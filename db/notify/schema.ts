@@ -183,6 +183,8 @@ export interface ChannelSecret {
   readonly url: string;
   /** Of a webhook: `whsec_…`. */
   readonly secret?: string;
+  /** Of a channel that has a lane: as in `push_targets`. */
+  readonly address?: string;
 }
 
 /**
@@ -218,6 +220,8 @@ export const channels = sqliteTable(
     missed: integer().notNull().default(0),
     created_at: timestamp().notNull(),
     revision: text("change_id").notNull(),
+    /** The service replaces an alert by the next one of its subject. */
+    replaces: integer({ mode: "boolean" }).notNull().default(false),
     /** When a test first succeeded: nothing but tests is sent to a webhook before. */
     confirmed_at: timestamp(),
     /** Tests of the last hour that a client asked for. */

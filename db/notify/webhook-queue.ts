@@ -16,7 +16,7 @@
 
 import { WEBHOOK } from "../../src/limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
-import { insertWhere, qb, rowsOf, select, statement } from "../statement.ts";
+import { insertWhere, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import type { Store } from "../store.ts";
 import { channels, webhookMessages } from "./schema.ts";
 
@@ -42,6 +42,12 @@ export const messageLeases = statement(
 export const releaseLapsed = statement(
   sql`update webhook_messages set lease = null, due_at = ${now}
     where lease in (select value from json_each(${p("lapsed")}))`,
+);
+
+/** How many of the oldest 10,000 wait, and since when the oldest does; null when none does. */
+export const queuedMessages = statement(
+  sql`select count(*), min(created_at) from (select created_at from webhook_messages order by seq limit 10000)`,
+  { gives: rowOf<[rows: number, oldest_ms: number | null]>() },
 );
 
 const LAST = sql`order by due_at limit ${number(WEBHOOK.candidates_per_channel)}`;

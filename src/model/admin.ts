@@ -163,7 +163,7 @@ const Outcome = z.enum(["sent", "pointless", "expired", "invalid_token", "unclea
 export type Outcome = z.infer<typeof Outcome>;
 
 export const PushFigures = z.object({
-  /** Of the process that answers; none while pushes are off. */
+  /** Of the process that answers: of each channel that is configured, and of webhooks. */
   lanes: z.array(
     z.object({
       ...LaneName,
@@ -180,6 +180,10 @@ export const PushFigures = z.object({
   queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
   /** What became of the last pushes of all processes, at most 500. */
   outcomes: z.record(Outcome, count).nullable(),
+  /** The same by channel; webhooks have the counts of their lane. */
+  outcomes_by_channel: z
+    .array(z.object({ channel: z.string(), outcomes: z.record(Outcome, count) }))
+    .nullable(),
   /** The newest of them that reached nobody though they should have, at most 20. */
   failures: z
     .array(

@@ -1,15 +1,13 @@
 /** A way to reach a person besides devices (docs/interface.md 19). */
 
 import { z } from "zod";
+import type { FieldReasons } from "../errors.ts";
 import { LIMITS, OUTBOUND } from "../limits.ts";
 import { Label } from "./key.ts";
 import { TaskPriority } from "./task.ts";
 import { isStorable, Timestamp } from "./text.ts";
 
-/** The types that a client can make; `web_push` and the others come with their senders. */
-const TYPES = ["webhook"] as const;
-
-const ChannelType = z.enum(TYPES).meta({ id: "ChannelType" });
+const ChannelType = z.enum(["ntfy", "webhook"]).meta({ id: "ChannelType" });
 
 const ChannelState = z.enum(["ok", "failing", "gone"]).meta({ id: "ChannelState" });
 
@@ -98,9 +96,24 @@ const SETTINGS = {
 
 /** Body of `POST /v1/channels`. */
 export const ChannelInput = z
-  .strictObject({ type: ChannelType, ...SETTINGS, url: ChannelUrl })
+  .strictObject({
+    type: ChannelType,
+    ...SETTINGS,
+    url: ChannelUrl.meta({ description: "Of the topic, for `ntfy`" }),
+    token: z
+      .string()
+      .regex(/^[!-~]{1,200}$/, "must be an access token of at most 200 characters")
+      .exactOptional()
+      .meta({ maxLength: 200, description: "Access token of the topic, for `ntfy` alone" }),
+  })
   .meta({ id: "ChannelCreate" });
 export type ChannelInput = z.infer<typeof ChannelInput>;
+
+/** Only some types have a token (docs/interface.md 19.2.2). */
+export function tokenRule(_caller: unknown, raw: unknown): FieldReasons {
+  if (typeof raw !== "object" || raw === null || !("token" in raw)) return {};
+  return "type" in raw && raw.type === "webhook" ? { token: "is for ntfy only" } : {};
+}
 
 /** Body of `PATCH /v1/channels/{channel_id}`: what is absent stays. */
 export const ChannelPatch = z.strictObject({ ...SETTINGS, label: Label.exactOptional() });

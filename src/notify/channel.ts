@@ -7,7 +7,10 @@
 
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
+import type { FieldReasons } from "../errors.ts";
 import type { NotificationKind } from "../model/notification.ts";
+import type { Outbound } from "../outbound/guard.ts";
+import type { HostSlots } from "./host-slots.ts";
 import type { Notification } from "./notification.ts";
 
 /** `Request` and `Answer` are the channel's own: nobody else looks into them. */
@@ -21,16 +24,41 @@ export interface Channel<Request = unknown, Answer = unknown> {
   readonly lanes: readonly string[];
   /** False: none is planned, and `render` gives null. */
   supports(kind: NotificationKind): boolean;
+  /**
+   * True: what it has shown is not cleared by a `silent` notification. When a question or task ends, a
+   * notification of the kind `ended` replaces the alert without a sound, where the service can do that.
+   */
+  readonly replaces?: boolean;
+  /** Makes the address of a channel that an account adds (docs/interface.md §19.2.2); pure. */
+  register?(input: TargetInput): { readonly address: string } | { readonly fields: FieldReasons };
   /** Null: this address is not to get it. Pure. The size of what it gives is bounded. */
   render(notification: Notification, destination: Destination): Request | null;
   /** Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
   /** The lanes that are configured. Throws a ConfigError when a value cannot be used. */
-  connect(config: Config, clock: Clock): Promise<readonly Connection<Request, Answer>[]>;
+  connect(
+    config: Config,
+    clock: Clock,
+    network: Network,
+  ): Promise<readonly Connection<Request, Answer>[]>;
+}
+
+/** What a client gives to reach it. */
+export interface TargetInput {
+  readonly url: string;
+  readonly token: string | null;
+}
+
+/** For requests to addresses that users give. */
+export interface Network {
+  readonly outbound: Outbound;
+  readonly slots: HostSlots;
 }
 
 export interface Connection<Request = unknown, Answer = unknown> {
   readonly lane: string;
+  /** Requests under way at once; a share of `PUSH.in_flight` when it is left out. */
+  readonly in_flight?: number;
   /** Makes one request. Never throws, and ends within `PUSH.time_limit`. */
   send(request: Request): Promise<Answer>;
   /** Gives up the requests under way: their answers come at once. */
@@ -42,6 +70,8 @@ export interface Destination {
   readonly address: string;
   /** UUID, the same in all attempts of a delivery. */
   readonly delivery_id: string;
+  /** Address of the web page, without a slash at the end; null where it is not known. */
+  readonly base_url: string | null;
 }
 
 export interface Attempt {
@@ -62,8 +92,10 @@ export interface Delay {
  * What an answer asks for (docs/interface.md §14.7). `reason` is what is counted and recorded: a
  * short word of the service or of the connection, without content; `ok` for what was accepted.
  */
-export type Verdict = { readonly reason: string } & (
-  | { readonly do: "finish" }
+export type Verdict = {
+  readonly reason: string;
+} /** `replaces`: the service will replace this alert by the next one of its subject, or will not. */ & (
+  | { readonly do: "finish"; readonly replaces?: boolean }
   /** The service knows the address no more; `since`: epoch seconds, null when it did not say. */
   | { readonly do: "forget_target"; readonly since: number | null; readonly delay: Delay }
   /** `fault`: of the configuration, rather than of this notification. */
@@ -78,8 +110,13 @@ export type Verdict = { readonly reason: string } & (
   | { readonly do: "pause_lane"; readonly least: number; readonly base: number }
   /** The address is to get less. */
   | { readonly do: "hold_target"; readonly least: number }
-  /** `unclear`: it may have arrived. */
-  | { readonly do: "again"; readonly delay: Delay; readonly unclear: boolean }
+  /** `unclear`: it may have arrived. `tried`: false when no request was made. */
+  | {
+      readonly do: "again";
+      readonly delay: Delay;
+      readonly unclear: boolean;
+      readonly tried?: false;
+    }
 );
 
 /** `base` at the first time, doubling, up to `most`. */

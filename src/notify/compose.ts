@@ -3,7 +3,7 @@
 import { PUSH } from "../limits.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
-import type { Activity, Alert, Silent } from "./notification.ts";
+import type { Activity, Alert, Ended, Silent, Test } from "./notification.ts";
 import { isAlerting } from "./plan.ts";
 
 interface Agent {
@@ -39,6 +39,32 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
     actions: { kind, options: full ? options : [], expires_at },
     expires_at,
   };
+}
+
+const ENDED = { answered: "Answered", expired: "Expired", cancelled: "Cancelled", pending: "" };
+
+/** How a question ended; null: it is gone with its key. `subject`: its id. */
+export function composeEndedQuestion(
+  subject: string,
+  question: Question | null,
+  key: Agent | null,
+  { full }: ContentOptions,
+): Ended {
+  const title = key ? `Question from ${key.label}` : "Question";
+  const { status = "cancelled", answer = null } = question ?? {};
+  const body = full && answer !== null ? `${ENDED[status]}: ${answer}` : ENDED[status];
+  return { kind: "ended", subject, title, body };
+}
+
+/** A task was deleted, or has expired. Its title went with it. */
+export function composeEndedTask(subject: string, key: Agent | null): Ended {
+  return { kind: "ended", subject, title: key ? `Task of ${key.label}` : "Task", body: "Deleted" };
+}
+
+/** `subject`: id of the channel. It names nothing of the account's. */
+export function composeTest(subject: string): Test {
+  const body = "This is a test. Questions and tasks will arrive here.";
+  return { kind: "test", subject, title: "Relay", body };
 }
 
 interface TaskNews {

@@ -3,7 +3,7 @@
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 
-export type Notification = Alert | Silent | Widget | Activity;
+export type Notification = Alert | Silent | Widget | Activity | Ended | Test;
 
 /** Shown to the person. */
 export interface Alert {
@@ -41,6 +41,25 @@ export interface Silent {
   /** Subjects whose alerts are removed; at most `PUSH.clear_ids`. */
   readonly clear: readonly string[];
   readonly expires_at: number;
+}
+
+/** Takes the place of an alert whose question or task has ended, without a sound. */
+export interface Ended {
+  readonly kind: "ended";
+  /** Id of the question or task, as of the alert. */
+  readonly subject: string;
+  readonly title: string;
+  /** How it ended. */
+  readonly body: string;
+}
+
+/** Shows that a channel works. */
+export interface Test {
+  readonly kind: "test";
+  /** Id of the channel. */
+  readonly subject: string;
+  readonly title: string;
+  readonly body: string;
 }
 
 /** The counts that a widget shows changed. */

@@ -9,14 +9,26 @@ import type { Channel } from "./channel.ts";
 import {
   type ContentOptions,
   composeActivity,
+  composeEndedQuestion,
+  composeEndedTask,
   composeQuestion,
   composeSilent,
   composeTask,
 } from "./compose.ts";
-import type { Activity, Notification } from "./notification.ts";
+import type { Activity, Alert, Notification } from "./notification.ts";
+import { isQuiet } from "./quiet-hours.ts";
+import { isImportant } from "./wanted.ts";
 
 type Preparation =
-  | { readonly is: "ready"; readonly address: string; readonly request: unknown }
+  | {
+      readonly is: "ready";
+      readonly address: string;
+      readonly request: unknown;
+      /** True: without a sound, as the channel's quiet hours ask for. */
+      readonly quiet: boolean;
+      /** True: it says how its subject ended. */
+      readonly ends: boolean;
+    }
   /**
    * What it would say is no longer so, or there is nobody to tell. `reason`: what its record says;
    * null where only the state of its subject has changed.
@@ -29,6 +41,8 @@ type Preparation =
 
 interface Moment extends ContentOptions {
   readonly now: number;
+  /** Address of the web page; null where it is not known. */
+  readonly base_url: string | null;
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;
 }
@@ -53,10 +67,29 @@ export function prepareDelivery(
     if (target.lane !== delivery.lane) return { is: "elsewhere", lane: target.lane };
   }
   const address = delivery.address ?? target.address;
-  const notification = address === null ? null : compose(claimed, moment);
-  if (address === null || notification === null) return ended;
-  const request = channel.render(notification, { address, delivery_id });
-  return request === null ? obsolete("not_for_target") : { is: "ready", address, request };
+  const composed = address === null ? null : compose(claimed, moment);
+  if (address === null || composed === null) return ended;
+  const { quiet_hours } = claimed.channel;
+  if (!isWanted(claimed, composed)) return obsolete("not_wanted");
+  const quiet = isAlert(composed) && quiet_hours !== null && isQuiet(quiet_hours, moment.now);
+  const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
+  const { base_url } = moment;
+  const request = channel.render(notification, { address, delivery_id, base_url });
+  if (request === null) return obsolete("not_for_target");
+  return { is: "ready", address, request, quiet, ends: composed.kind === "ended" };
+}
+
+const isAlert = (notification: Notification): notification is Alert =>
+  notification.kind === "question" || notification.kind === "task";
+
+/** Whether the channel takes it, by its settings at this attempt. What has been shown is ended always. */
+function isWanted({ channel, account }: ClaimedDelivery, notification: Notification): boolean {
+  const { state, sends, min_priority } = channel;
+  if (!isAlert(notification) || sends === null || min_priority === null) return true;
+  if (state === "gone" || account.live_activities === null) return false;
+  const { kind, priority } = notification;
+  if (kind === "question") return sends.includes("questions");
+  return sends.includes("tasks") && isImportant(priority, { min_priority });
 }
 
 /** Null when it has become obsolete. */
@@ -70,6 +103,8 @@ function compose(claimed: ClaimedDelivery, moment: Moment): Notification | null 
     claimed.key.label === null
       ? null
       : { label: claimed.key.label, last_host: claimed.key.last_host };
+  /** It takes back what is shown. A server that cannot replace it would show one more. */
+  const ends = delivery.parts.includes("ended") && claimed.channel.replaces !== false;
   const showing = activity.task_id !== null && activity.ended_at === null;
   const wanted = task?.status === "in_progress" && account.live_activities === true;
   const activityOf = (kind: Activity["kind"], timestamp: number) =>
@@ -89,13 +124,17 @@ function compose(claimed: ClaimedDelivery, moment: Moment): Notification | null 
     );
   switch (delivery.kind) {
     case "question":
-      if (!question || !key || question.status !== "pending" || question.expires_at <= now) {
-        return null;
+      if (question && key && question.status === "pending" && question.expires_at > now) {
+        return composeQuestion(question, key, moment);
       }
-      return composeQuestion(question, key, moment);
+      return ends ? composeEndedQuestion(delivery.subject, question, key, moment) : null;
     case "task":
-      if (!task || !key || !task.notify) return null;
-      return composeTask({ task, key, changes: delivery.parts, expires_at }, moment);
+      if (task && key) {
+        return task.notify
+          ? composeTask({ task, key, changes: delivery.parts, expires_at }, moment)
+          : null;
+      }
+      return ends ? composeEndedTask(delivery.subject, key) : null;
     case "silent":
       return composeSilent({ key_id, clear: clearedBy(delivery), expires_at, now });
     case "widget":

@@ -7,7 +7,8 @@ import type { Ids } from "../ids.ts";
 import { PUSH } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
-import type { Channel, Connection } from "./channel.ts";
+import type { Channel, Connection, Network, Verdict } from "./channel.ts";
+import type { Notification } from "./notification.ts";
 import { createDeliveryWorker } from "./worker.ts";
 
 interface Lane {
@@ -16,7 +17,9 @@ interface Lane {
 }
 
 interface SenderOptions {
-  readonly config: Pick<Config, "PUSH_CONTENT">;
+  readonly config: Pick<Config, "PUSH_CONTENT" | "PUBLIC_URL">;
+  /** All channels, also those without a lane. */
+  readonly channels: readonly Channel[];
   readonly lanes: readonly Lane[];
   readonly store: Store;
   readonly clock: Clock;
@@ -31,10 +34,11 @@ export async function connectLanes(
   channels: readonly Channel[],
   config: Config,
   clock: Clock,
+  network: Network,
 ): Promise<readonly Lane[]> {
   const lanes: Lane[] = [];
   for (const channel of channels) {
-    const connections = await channel.connect(config, clock);
+    const connections = await channel.connect(config, clock, network);
     lanes.push(...connections.map((connection) => ({ channel, connection })));
   }
   if (lanes.length > 0) startHttpClient();
@@ -49,12 +53,18 @@ function startHttpClient(): void {
   fetch.preconnect("http://127.0.0.1:1");
 }
 
+export type Sender = ReturnType<typeof createSender>;
+
 /** Without a lane it sends nothing. */
-export function createSender({ config, lanes, store, clock, timers, ids, log }: SenderOptions) {
-  const in_flight = Math.floor(PUSH.in_flight / Math.max(1, lanes.length));
+export function createSender(options: SenderOptions) {
+  const { config, channels, lanes, store, clock, timers, ids, log } = options;
+  const sharing = lanes.filter(({ connection }) => connection.in_flight === undefined).length;
+  const share = Math.floor(PUSH.in_flight / Math.max(1, sharing));
   const full = config.PUSH_CONTENT === "full";
+  const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
+  const rest = { store, clock, timers, ids, log, full, base_url };
   const workers = lanes.map((lane) =>
-    createDeliveryWorker({ ...lane, store, clock, timers, ids, log, full, in_flight }),
+    createDeliveryWorker({ ...lane, ...rest, in_flight: lane.connection.in_flight ?? share }),
   );
 
   const wake = () => {
@@ -73,10 +83,29 @@ export function createSender({ config, lanes, store, clock, timers, ids, log }: 
         const { lane, state } = worker.health();
         return state !== "stopped" && lanes[i]!.channel.supports(kind) ? [lane] : [];
       }),
+    /** The lanes of channels that replace what has ended. */
+    replacingLanes: (): readonly string[] =>
+      lanes.filter(({ channel }) => channel.replaces).map(({ connection }) => connection.lane),
     /** Begins with what is queued. */
     start(): void {
-      if (workers.length === 0) log.info("pushes are off", { reason: "no channel is configured" });
+      for (const { name } of channels) {
+        if (lanes.some(({ channel }) => channel.name === name)) continue;
+        log.info("pushes are off", { channel: name, reason: "it is not configured" });
+      }
       wake();
+    },
+    /** One request outside of the queue; null for a lane that this process does not have. */
+    async sendNow(
+      lane: string,
+      notification: Notification,
+      address: string,
+    ): Promise<Verdict | null> {
+      const found = lanes.find(({ connection }) => connection.lane === lane);
+      const to = { address, delivery_id: ids.unique(), base_url };
+      const request = found?.channel.render(notification, to) ?? null;
+      if (!found || request === null) return null;
+      const answer = await found.connection.send(request);
+      return found.channel.classify(answer, { kind: "task", attempts: 1, resent: false });
     },
     /** A change planned notifications. */
     wake,

@@ -1,5 +1,7 @@
 /** How one round of a claimed delivery ends, as the statements of one batch. */
 
+import { channelFailed, channelGone, channelSucceeded } from "../../db/channels.ts";
+import { settleQuestion } from "../../db/notify/question-deliveries.ts";
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { addRecord } from "../../db/notify/records.ts";
 import {
@@ -13,18 +15,27 @@ import {
 import { forgetTarget } from "../../db/notify/targets.ts";
 import type { Statement } from "../../db/store.ts";
 import { type DeliveryRecord, PURPOSES } from "../model/notification.ts";
+import type { Verdict } from "./channel.ts";
 import { describeDelivery, leftBy } from "./prepare.ts";
 
 interface Ending {
   readonly claimed: ClaimedDelivery;
   readonly now: number;
+  /** True: what has ended is cleared by a silent notification. */
+  readonly clears: boolean;
+  /** True: it said how its subject ended, rather than what its kind is. */
+  readonly ends?: boolean;
 }
 
 const nameOf = ({ delivery: { seq, lease } }: ClaimedDelivery) => ({ seq, lease });
 
 /** Takes an alert back that was accepted, or may have been, if its reason ended meanwhile. */
-function clearOver({ claimed: { delivery }, now }: Ending, address: string | null): Statement[] {
-  if (address === null || (delivery.kind !== "question" && delivery.kind !== "task")) return [];
+function clearOver(
+  { claimed: { delivery }, now, clears }: Ending,
+  address: string | null,
+): Statement[] {
+  if (!clears || address === null || (delivery.kind !== "question" && delivery.kind !== "task"))
+    return [];
   return [clearLate({ ...delivery, about: describeDelivery(delivery).about, address, now })];
 }
 
@@ -33,7 +44,7 @@ interface PutBack extends Ending {
   /** The address of a request that may have been accepted. */
   readonly unclear?: string | null;
   /** False: no request was made. */
-  readonly tried?: boolean;
+  readonly tried?: boolean | undefined;
   /** The target's lane by now; null: as it was. */
   readonly lane?: string | null;
 }
@@ -51,24 +62,34 @@ interface Recorded extends Ending {
   readonly tried?: boolean;
 }
 
-const recordOf = ({ claimed: { delivery }, now, outcome, reason, tried = true }: Recorded) => {
+const recordOf = (recorded: Omit<Recorded, "clears">): Statement[] => {
+  const { claimed, now, outcome, reason, tried = true, ends = false } = recorded;
+  const { delivery } = claimed;
   const attempts = delivery.attempts - (tried ? 0 : 1);
-  return addRecord({
+  const record = addRecord({
     ...delivery,
-    ...describeDelivery(delivery),
+    ...(ends ? { kind: "clear", about: "" } : describeDelivery(delivery)),
     outcome,
     reason,
     attempts,
     tried_at: attempts > 0 ? delivery.tried_at : null,
     done_at: now,
   });
+  if (!ends || delivery.kind !== "question") return [record];
+  // What is known of the question itself: where it was not accepted before, it never was.
+  const { question_id, recipient_id: target_id } = delivery;
+  const over = { status: "failed", reason: "question_ended", sent_ms: null };
+  return [settleQuestion({ question_id, target_id, ...over }), record];
 };
 
 /**
  * It goes, or goes on with what came meanwhile and what it had no room for. With an `end` goes its
  * registration, however it ended.
  */
-function leave({ claimed, now }: Ending, left: readonly string[] = []): Statement[] {
+function leave(
+  { claimed, now }: Omit<Ending, "clears">,
+  left: readonly string[] = [],
+): Statement[] {
   const { delivery } = claimed;
   const statements = [
     goOn({ ...nameOf(claimed), now, rest: JSON.stringify(left) }),
@@ -86,14 +107,18 @@ export function drop(ending: Recorded): Statement[] {
   const { delivery, target } = ending.claimed;
   const address = delivery.unclear ? target.address : null;
   const left = ending.outcome === "refused" ? leftBy(delivery) : [];
-  return [recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
+  return [...recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
 }
 
-/** It was accepted; what ended meanwhile is cleared again. */
-export function succeed({ claimed, now }: Ending, address: string): Statement[] {
-  const ending = { claimed, now, outcome: "sent", reason: null } as const;
+/** It was accepted, for a `reason` in another form; what ended meanwhile is cleared again. */
+export function succeed(
+  sent: Ending,
+  { address, reason }: { readonly address: string; readonly reason: string | null },
+): Statement[] {
+  const { claimed } = sent;
+  const ending = { ...sent, outcome: "sent", reason } as const;
   const left = leftBy(claimed.delivery);
-  return [recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
+  return [...recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
 }
 
 interface Forgotten {
@@ -110,20 +135,44 @@ interface Forgotten {
  * one by now it is tried again.
  */
 export function forget(
-  { claimed, now }: Ending,
+  { claimed, now, ends = false }: Omit<Ending, "clears">,
   { address, since, later, reason }: Forgotten,
 ): Statement[] {
   const { delivery } = claimed;
   const { kind, task_id } = delivery;
-  const record = recordOf({ claimed, now, outcome: "invalid_token", reason });
+  const records = recordOf({ claimed, now, ends, outcome: "invalid_token", reason });
   // A copy is of a target that is gone.
-  if (delivery.address !== null) return [record, ...leave({ claimed, now })];
+  if (delivery.address !== null) return [...records, ...leave({ claimed, now })];
   const purpose = PURPOSES[kind];
   const subject = purpose === "activity" ? task_id : "";
   return [
-    record,
+    ...records,
     forgetTarget({ ...delivery, purpose, subject, address, since: since ?? now }),
     retryWithTarget({ ...delivery, address, due_at: now, later }),
     ...leave({ claimed, now }),
   ];
+}
+
+/** What a channel learns from an attempt (docs/interface.md §19.1.5); a device keeps nothing of it. */
+export function noteOutcome(
+  { claimed, now }: Omit<Ending, "clears">,
+  verdict: Verdict,
+): Statement[] {
+  const { id } = claimed.channel;
+  if (id === null) return [];
+  const code = verdict.reason;
+  switch (verdict.do) {
+    case "finish": {
+      const { replaces } = verdict;
+      const known = replaces === undefined ? null : Number(replaces);
+      return [channelSucceeded({ id, now, test: 0, replaces: known })];
+    }
+    case "forget_target":
+      return [channelGone({ id, now, code })];
+    case "again":
+      if (verdict.tried === false) return [];
+      return [channelFailed({ id, now, code, hold: 0, refused: 0 })];
+    default:
+      return [channelFailed({ id, now, code, hold: 0, refused: verdict.do === "drop" ? 1 : 0 })];
+  }
 }

@@ -22,7 +22,7 @@ import { type Channel, type Connection, type Delay, grown, type Verdict } from "
 import { createLeaseWatch } from "./leases.ts";
 import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
-import { drop, forget, putOff, succeed } from "./settle.ts";
+import { drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
 
 interface WorkerOptions {
@@ -36,6 +36,8 @@ interface WorkerOptions {
   readonly log: Log;
   /** False: no title, prompt or note. */
   readonly full: boolean;
+  /** Address of the web page; null where it is not known. */
+  readonly base_url: string | null;
   /** Requests that may be under way at once. */
   readonly in_flight: number;
 }
@@ -48,14 +50,25 @@ interface Claim {
   readonly held_until: number;
 }
 
+/** What a request was, beside its row. */
+interface Sent {
+  readonly address: string;
+  /** Of {@link createTokenBackoff}. */
+  readonly turn: number;
+  readonly quiet: boolean;
+  readonly ends: boolean;
+}
+
 /** Kinds that say how many questions of the task are pending. */
 const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
 /** Different reasons that are counted; what comes beyond is `other`. */
 const REASONS = 100;
 
 export function createDeliveryWorker(options: WorkerOptions) {
-  const { channel, connection, store, clock, timers, ids, log, full, in_flight } = options;
+  const { channel, connection, store, clock, timers, ids, log, full, base_url, in_flight } =
+    options;
   const { lane } = connection;
+  const clears = channel.supports("silent");
   /** As log lines name it. */
   const named = { channel: channel.name, lane };
   /** Claimed rows that are not settled. */
@@ -156,70 +169,76 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** What the verdict asks for, as the statements that end this round. */
   const applyVerdict = (
     claimed: ClaimedDelivery,
-    { address, turn }: { address: string; turn: number },
+    { address, turn, quiet, ends }: Sent,
     verdict: Verdict,
   ): Statement[] => {
     const { reason } = verdict;
     const now = clock.now();
+    const ending = { claimed, now, clears, ends };
     switch (verdict.do) {
       case "finish":
         pauses = 0;
         tokenBackoff.release(address, turn);
-        return succeed({ claimed, now }, address);
+        return succeed(ending, { address, reason: quiet ? "quiet_hours" : null });
       case "forget_target":
-        return forget(
-          { claimed, now },
-          { address, since: verdict.since, later: after(verdict.delay), reason },
-        );
+        return forget(ending, {
+          address,
+          since: verdict.since,
+          later: after(verdict.delay),
+          reason,
+        });
       case "drop":
         note(verdict.fault ? "push configuration at fault" : "push refused", claimed, reason);
-        return drop({ claimed, now, outcome: "refused", reason });
+        return drop({ ...ending, outcome: "refused", reason });
       case "give_up":
-        return drop({ claimed, now, outcome: "unclear", reason });
+        return drop({ ...ending, outcome: "unclear", reason });
       case "hold_target": {
         const until = tokenBackoff.hold(address, verdict.least, turn);
-        return putOff({ claimed, now, due_at: timeOf(until) });
+        return putOff({ ...ending, due_at: timeOf(until) });
       }
       case "again": {
         const unclear = verdict.unclear ? address : null;
-        return putOff({ claimed, now, due_at: after(verdict.delay), unclear });
+        const { delay, tried } = verdict;
+        return putOff({ ...ending, due_at: after(delay), unclear, tried });
       }
       case "resend":
         pauseLane(reason, 0, PUSH.lost_backoff);
-        return putOff({ claimed, now, due_at: now });
+        return putOff({ ...ending, due_at: now });
       case "pause_lane":
         pauseLane(reason, verdict.least, verdict.base);
-        return putOff({ claimed, now, due_at: now });
+        return putOff({ ...ending, due_at: now });
       case "stop_lane":
         stopLane(reason);
-        return putOff({ claimed, now, due_at: now });
+        return putOff({ ...ending, due_at: now });
     }
   };
 
   const deliver = async (claimed: ClaimedDelivery, { pending, held_until }: Claim) => {
     const now = clock.now();
-    const prepared = prepareDelivery(claimed, channel, { now, pending, full });
+    const ending = { claimed, now, clears };
+    const prepared = prepareDelivery(claimed, channel, { now, pending, full, base_url });
     if (prepared.is === "elsewhere") {
       const moved = { tried: false, lane: prepared.lane };
-      return settle(held_until, putOff({ claimed, now, due_at: now, ...moved }));
+      return settle(held_until, putOff({ ...ending, due_at: now, ...moved }));
     }
     if (prepared.is === "obsolete") {
-      const ending = { outcome: "pointless", reason: prepared.reason, tried: false } as const;
-      return settle(held_until, drop({ claimed, now, ...ending }));
+      const { reason } = prepared;
+      return settle(held_until, drop({ ...ending, outcome: "pointless", reason, tried: false }));
     }
     if (prepared.is === "unclear") {
-      return settle(held_until, drop({ claimed, now, outcome: "unclear", reason: null }));
+      return settle(held_until, drop({ ...ending, outcome: "unclear", reason: null }));
     }
-    const { address, request } = prepared;
+    const { address, request, quiet, ends } = prepared;
     const held_for = tokenBackoff.until(address) - clock.elapsed();
     if (held_for >= 0.001 || state !== "open") {
       const due_at = now + Math.max(0, held_for);
-      return settle(held_until, putOff({ claimed, now, due_at, tried: false }));
+      return settle(held_until, putOff({ ...ending, due_at, tried: false }));
     }
     const turn = tokenBackoff.turn();
     under_way++;
     const verdict = await send(request, claimed).finally(() => under_way--);
-    return settle(held_until, applyVerdict(claimed, { address, turn }, verdict));
+    const statements = applyVerdict(claimed, { address, turn, quiet, ends }, verdict);
+    return settle(held_until, [...statements, ...noteOutcome(ending, verdict)]);
   };
 
   /** Once, or twice where the channel asks for it at once. */

@@ -55,6 +55,13 @@ export function createAdmin(deps: AdminDeps) {
     environment: one.lane,
   });
 
+  const byChannel = (records: PushStatus["records"]) => {
+    const groups = Map.groupBy(records, ({ lane }) => deps.channelOf(lane) ?? lane);
+    return [...groups]
+      .map(([channel, some]) => ({ channel, outcomes: outcomesOf(some) }))
+      .sort((a, b) => (a.channel < b.channel ? -1 : 1));
+  };
+
   return {
     /** What is in the store, over all processes. */
     overview: async (): Promise<Overview> => ({ version, counts: await statistics.counts() }),
@@ -120,6 +127,7 @@ export function createAdmin(deps: AdminDeps) {
           state?.queues.map(({ oldest, ...queue }) => named({ ...queue, oldest_at: oldest })) ??
           null,
         outcomes: state && outcomesOf(state.records),
+        outcomes_by_channel: state && byChannel(state.records),
         failures: state?.records.filter(isFailure).slice(0, FAILURES).map(named) ?? null,
       };
     },

@@ -2,36 +2,43 @@
 
 import {
   channelById,
-  channelFailed,
-  channelGone,
-  channelSucceeded,
   channelsOfAccount,
   countTest,
   deleteChannel,
-  dropQueueOfGone,
   dropQueueOfMissing,
+  dropTargetOfMissing,
   firstTest,
   insertChannel,
+  labelTarget,
   updateChannel,
 } from "../../db/channels.ts";
-import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
-import { RATES, WEBHOOK } from "../limits.ts";
+import { RATES } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { Delivery } from "../model/delivery.ts";
+import type { Channel as LaneChannel } from "../notify/channel.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
-import type { WebhookVerdict } from "../notify/webhooks/classify.ts";
-import type { WebhookWorker } from "../notify/webhooks/worker.ts";
+import {
+  type ChannelWay,
+  createLaneWay,
+  createWebhookWay,
+  type LaneWayDeps,
+  type WebhookWayDeps,
+} from "./channel-ways.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 export type Channels = ReturnType<typeof createChannels>;
 
-interface ChannelsDeps extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive"> {
+interface ChannelsDeps
+  extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive">,
+    WebhookWayDeps,
+    LaneWayDeps {
   readonly checkAddress: AddressCheck;
-  readonly webhooks: Pick<WebhookWorker, "learn" | "run" | "sendNow">;
+  /** Every notification channel there is; a client makes those that have `register`. */
+  readonly channels: readonly LaneChannel[];
   /** Tests of a channel in any hour; 0: any number. */
   readonly tests_per_hour: number;
 }
@@ -42,7 +49,18 @@ type Row = ReturnType<typeof channelById> extends Statement<infer R> ? R : never
 const HINT = 4;
 
 export function createChannels(deps: ChannelsDeps) {
-  const { store, clock, ids, assertLive, checkAddress, webhooks, tests_per_hour } = deps;
+  const { store, clock, ids, assertLive, checkAddress, tests_per_hour } = deps;
+
+  /** By the type of the channel. */
+  const ways = {
+    webhook: createWebhookWay(deps),
+    ...Object.fromEntries(
+      deps.channels.flatMap((channel) => {
+        const { name, register } = channel;
+        return register ? [[name, createLaneWay({ ...channel, register }, deps)]] : [];
+      }),
+    ),
+  } as Readonly<Record<Channel["type"], ChannelWay>>;
 
   const find = async (caller: AccountCaller, id: string): Promise<Row> => {
     const [row] = await store.read(channelById({ id, account_id: caller.account_id }));
@@ -64,16 +82,6 @@ export function createChannels(deps: ChannelsDeps) {
     fail("rate_limited", { retry_after });
   };
 
-  /** What the channel learns from the outcome of a test. */
-  const outcomeOf = (id: string, verdict: WebhookVerdict): Statement[] => {
-    const now = clock.now();
-    if (verdict.do === "finish") return [channelSucceeded({ id, now, test: 1 })];
-    const { code } = verdict;
-    return verdict.do === "end"
-      ? [channelGone({ id, now, code }), dropQueueOfGone({ id })]
-      : [channelFailed({ id, now, code, hold: 0 })];
-  };
-
   return {
     /** Newest first. */
     async list(caller: AccountCaller): Promise<Channel[]> {
@@ -82,21 +90,21 @@ export function createChannels(deps: ChannelsDeps) {
     },
 
     /**
-     * The secret is in this answer only. A test is queued, and until one succeeds nothing else is
-     * sent (§19.4.3). `409 too_many_channels`, `422 fields.url`.
+     * A secret is in this answer only. `409 too_many_channels`; `422 fields.url`, `fields.token`.
      */
     async create(
       caller: AccountCaller,
-      { type, label, url, ...settings }: ChannelInput,
-    ): Promise<{ channel: Channel; secret: string }> {
+      { type, label, url, token, ...settings }: ChannelInput,
+    ): Promise<{ channel: Channel; secret?: string }> {
+      const way = ways[type];
+      const { secret, shown } = way.make({ url, token: token ?? null });
       const wrong = await checkAddress(url);
       if (wrong !== null) failFields({ url: wrong });
       const { account_id } = caller;
-      const secret = ids.webhookSecret();
       const { origin, hostname } = new URL(url);
       const now = clock.now();
       const { sends = ["questions", "tasks"], min_priority = "low", quiet_hours = null } = settings;
-      const shown = {
+      const channel = {
         id: ids.next("chn"),
         type,
         label,
@@ -110,10 +118,10 @@ export function createChannels(deps: ChannelsDeps) {
         hint: [...url].slice(-HINT).join(""),
       } as const;
       const row = insertChannel({
-        ...shown,
+        ...channel,
         account_id,
         session_id: null,
-        secret: { url, secret },
+        secret,
         endpoint_digest: null,
         host: hostname,
         error_code: null,
@@ -123,28 +131,19 @@ export function createChannels(deps: ChannelsDeps) {
         held_until: null,
         claimed_at: null,
       });
-      const test = testMessage(shown, now);
       const [made] = await store.write([
         row,
-        insertTestMessage({
-          ...test,
-          id: ids.next("msg"),
-          account_id,
-          channel_id: shown.id,
-          subject: shown.id,
-          due_at: now,
-          expires_at: now + WEBHOOK.message_life,
-          head: 1,
-          lease: null,
-        }),
+        ...way.start({ ...channel, account_id, secret }, now),
       ]);
       if (made!.changes === 0) {
         await assertLive(caller);
         fail("too_many_channels");
       }
-      webhooks.learn(account_id);
-      webhooks.run();
-      return { channel: { ...shown, sends: [...sends], last_error: null, missed: 0 }, secret };
+      way.wake(account_id);
+      return {
+        channel: { ...channel, sends: [...sends], last_error: null, missed: 0 },
+        ...(shown !== undefined && { secret: shown }),
+      };
     },
 
     /** What the patch does not name stays. */
@@ -161,6 +160,7 @@ export function createChannels(deps: ChannelsDeps) {
             revision: ids.unique(),
             old_revision: row.private.revision,
           }),
+          labelTarget({ id, account_id: caller.account_id }),
         ]);
         return changed!.changes > 0 ? channel : undefined;
       }),
@@ -171,6 +171,7 @@ export function createChannels(deps: ChannelsDeps) {
       const [gone] = await store.write([
         deleteChannel({ id, account_id }),
         dropQueueOfMissing({ id }),
+        ...dropTargetOfMissing.map((drop) => drop({ id, account_id })),
       ]);
       if (gone!.changes > 0) return;
       await assertLive(caller);
@@ -181,23 +182,24 @@ export function createChannels(deps: ChannelsDeps) {
     async test(caller: AccountCaller, id: string): Promise<Delivery> {
       const row = await find(caller, id);
       await admitTest(caller.account_id, id);
+      const { account_id } = caller;
       const { type, label } = row.channel;
-      const { host, secret } = row.private;
       const queued_at = clock.now();
-      const message = { id: ids.next("msg"), ...testMessage(row.channel, queued_at) };
-      const target = { url: secret.url, secret: secret.secret ?? "", host };
-      const verdict = await webhooks.sendNow(message, target);
-      if (verdict) {
-        await store.write(outcomeOf(id, verdict));
-        // What has waited for a test that succeeds goes now.
-        webhooks.run();
-      }
-      const sent = verdict?.do === "finish";
+      const way = ways[type];
+      const { sent, reason, statements } = await way.test({
+        ...row.private,
+        id,
+        account_id,
+        label,
+      });
+      if (statements.length > 0) await store.write(statements);
+      // What has waited for a test that succeeds goes now.
+      way.wake(account_id);
       return {
         id: ids.next("dlv"),
         target: { type, id, label },
         status: sent ? "sent" : "failed",
-        reason: sent ? null : (verdict?.code ?? "busy"),
+        reason: sent ? null : reason,
         queued_at,
         sent_at: sent ? clock.now() : null,
         shown_at: null,
@@ -210,10 +212,4 @@ export function createChannels(deps: ChannelsDeps) {
 function toChannel({ channel, last_error }: Row): Channel {
   const { code, at } = last_error ?? {};
   return { ...channel, last_error: code != null && at != null ? { code, at } : null };
-}
-
-/** The only message that has nothing to do with a change. */
-function testMessage({ id, label }: Pick<Channel, "id" | "label">, created_at: number) {
-  const data = JSON.stringify({ channel_id: id, label });
-  return { type: "channel.test", data, created_at };
 }

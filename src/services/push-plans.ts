@@ -17,6 +17,7 @@ import {
   type LanesByKind,
   planDeletion,
   planDelivery,
+  planEnded,
   planSetting,
   planUpdate,
 } from "../../db/notify/plan.ts";
@@ -35,14 +36,21 @@ type RevisionOf<Table extends RowRevision["table"]> = RowRevision & { readonly t
 interface PushPlansOptions {
   /** The lanes that have a worker and take such notifications; none at all: no row is made. */
   readonly lanesFor: (kind: NotificationKind) => readonly string[];
+  /** Those of them whose channels replace what has ended. */
+  readonly replacingLanes: () => readonly string[];
   readonly clock: Clock;
 }
 
-export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
-  const on = NOTIFICATION_KINDS.some((kind) => lanesFor(kind).length > 0);
-  const lanes = Object.fromEntries(
-    NOTIFICATION_KINDS.map((kind) => [kind, JSON.stringify(lanesFor(kind))]),
-  ) as LanesByKind;
+export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOptions) {
+  /** What no lane takes costs no statement. */
+  const takes = (kind: NotificationKind) => lanesFor(kind).length > 0;
+  const on = { alert: takes("task"), silent: takes("silent"), widget: takes("widget") };
+  const activities = takes("end");
+  const replaces = replacingLanes().length > 0;
+  const lanes = {
+    ...Object.fromEntries(NOTIFICATION_KINDS.map((kind) => [kind, JSON.stringify(lanesFor(kind))])),
+    ended: JSON.stringify(replacingLanes()),
+  } as LanesByKind;
   const of = (account_id: string) => ({ account_id, lanes, now: clock.now() });
   const guardOf = ({ id, revision }: RowRevision) => ({
     changed_id: id,
@@ -60,22 +68,28 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
       const task = change.after ?? change.before;
       if (!task) return [];
       const wants = planTask(change);
-      if (!on) return wants.activity === "end" ? [endActivitiesOfTask(guardOf(changed))] : [];
       const { id: task_id, key_id } = task;
       const base = { ...of(account_id), key_id };
       const parts = change.changes;
       const about = { ...base, subject: task_id, task_id, parts };
-      const cleared = change.after === null ? [task_id, ...ended] : [];
-      const statements = [
-        wants.alert === "silent"
-          ? planDelivery("silent", { ...base, parts: cleared }, changed)
-          : planDelivery(wants.alert, about, changed),
-      ];
-      if (wants.widget) statements.push(planDelivery("widget", base, changed));
-      if (wants.activity === "start") statements.push(planDelivery("start", about, changed));
-      if (wants.activity === "update") statements.push(planUpdate(about, changed));
+      const gone = change.after === null ? [task_id, ...ended] : [];
+      const statements: Statement[] = [];
+      if (wants.alert !== "silent") {
+        if (on.alert) statements.push(planDelivery(wants.alert, about, changed));
+      } else if (on.silent) {
+        statements.push(planDelivery("silent", { ...base, parts: gone }, changed));
+      }
+      if (replaces && gone.length > 0) statements.push(planEnded(gone, base, changed));
+      if (wants.widget && on.widget) statements.push(planDelivery("widget", base, changed));
+      if (activities) {
+        if (wants.activity === "start") statements.push(planDelivery("start", about, changed));
+        if (wants.activity === "update") statements.push(planUpdate(about, changed));
+      }
       if (wants.activity === "end") {
-        statements.push(...endActivities("tasks", { ...base, ...guardOf(changed) }));
+        const ends = activities
+          ? endActivities("tasks", { ...base, ...guardOf(changed) })
+          : [endActivitiesOfTask(guardOf(changed))];
+        statements.push(...ends);
       }
       return statements;
     },
@@ -86,16 +100,18 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
       question: Question,
       changed: RevisionOf<"questions">,
     ): Statement[] {
-      if (!on) return [];
       const { id, key_id, task_id, expires_at, status } = question;
       const base = { ...of(account_id), key_id };
       const asked = status === "pending";
-      const statements = [
-        asked
-          ? planDelivery("question", { ...base, subject: id, question_id: id, expires_at }, changed)
-          : planDelivery("silent", { ...base, parts: [id] }, changed),
-      ];
-      if (task_id !== null) {
+      const statements: Statement[] = [];
+      if (asked) {
+        const about = { ...base, subject: id, question_id: id, expires_at };
+        if (on.alert) statements.push(planDelivery("question", about, changed));
+      } else {
+        if (on.silent) statements.push(planDelivery("silent", { ...base, parts: [id] }, changed));
+        if (replaces) statements.push(planEnded([id], base, changed));
+      }
+      if (task_id !== null && activities) {
         statements.push(
           planUpdate({ ...base, task_id, parts: asked ? ["question"] : [] }, changed),
         );
@@ -105,17 +121,19 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
 
     /** The account makes or changes something else: its devices look for themselves. */
     ofAccountChange(account_id: string, changed: RevisionOf<"keys" | "items">): Statement[] {
-      return on ? [planDelivery("silent", of(account_id), changed)] : [];
+      return on.silent ? [planDelivery("silent", of(account_id), changed)] : [];
     },
 
     /** Stands before the statement that changes the setting. */
     beforeSetting(account_id: string, live_activities: boolean): Statement[] {
-      return on ? [planSetting(of(account_id), live_activities)] : [];
+      return on.silent ? [planSetting(of(account_id), live_activities)] : [];
     },
 
     /** Stands after it. */
     afterSetting(account_id: string): Statement[] {
-      return on ? endActivitiesOff(of(account_id)) : [endActivitiesSwitchedOff({ account_id })];
+      return activities
+        ? endActivitiesOff(of(account_id))
+        : [endActivitiesSwitchedOff({ account_id })];
     },
 
     /** Stands before the statement that registers a device; with pushes off, nothing is told. */
@@ -127,14 +145,13 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
     /** Stands after the tombstone of a key or account. */
     ofDeletion(account_id: string, changed: RevisionOf<"keys" | "accounts">): Statement[] {
       const { table } = changed;
-      if (!on) {
-        const end = table === "keys" ? endActivitiesOfKey : endActivitiesOfAccount;
-        return [end(guardOf(changed))];
-      }
       const base = of(account_id);
+      const end = table === "keys" ? endActivitiesOfKey : endActivitiesOfAccount;
       return [
-        ...endActivities(table, { ...base, ...guardOf(changed) }),
-        ...planDeletion(base, changed),
+        ...(activities
+          ? endActivities(table, { ...base, ...guardOf(changed) })
+          : [end(guardOf(changed))]),
+        ...(on.alert ? planDeletion(base, changed) : []),
       ];
     },
 
@@ -145,7 +162,7 @@ export function createPushPlans({ lanesFor, clock }: PushPlansOptions) {
       readonly task_id: string;
       readonly push_token: string;
     }): Statement[] {
-      if (!on) return [];
+      if (!activities) return [];
       const values = { ...of(registered.account_id), ...registered };
       return [
         endUnwanted({ ...values, lanes: lanes.end }),

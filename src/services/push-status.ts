@@ -1,11 +1,15 @@
 /** Operator figures of notifications: no content, no address. */
 
 import { newestRecords, queuedDeliveries } from "../../db/notify/records.ts";
+import { queuedMessages } from "../../db/notify/webhook-queue.ts";
 import type { DeliveryRecord, LaneHealth } from "../model/notification.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 interface PushStatusDeps extends Pick<ServiceDeps, "store"> {
+  /** Of every lane, that of webhooks included. */
   readonly health: () => LaneHealth[];
+  /** The lane of webhooks, which have a queue of their own. */
+  readonly webhook_lane: string;
 }
 
 interface Queue {
@@ -25,17 +29,21 @@ export interface PushStatus {
   readonly records: readonly DeliveryRecord[];
 }
 
-export function createPushStatus({ store, health }: PushStatusDeps) {
+export function createPushStatus({ store, health, webhook_lane }: PushStatusDeps) {
   return {
     /** With the newest `limit` outcome records of the last 7 days. */
     async read(limit: number): Promise<PushStatus> {
-      const [queues, records] = await Promise.all([
+      const [queues, [messages], records] = await Promise.all([
         store.read(queuedDeliveries({})),
+        store.read(queuedMessages({})),
         store.read(newestRecords({ limit })),
       ]);
+      const [rows = 0, oldest_ms = null] = messages ?? [];
+      const all =
+        oldest_ms === null ? queues : [...queues, [webhook_lane, rows, oldest_ms] as const];
       return {
         lanes: health(),
-        queues: queues.map(([lane, rows, oldest_ms]) => ({ lane, rows, oldest: oldest_ms / 1000 })),
+        queues: all.map(([lane, rows, oldest_ms]) => ({ lane, rows, oldest: oldest_ms / 1000 })),
         records,
       };
     },

@@ -59,6 +59,8 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
     "fields and values of the interface",
   ],
   ["src/web/person/account.tsx", /apns_token/g, "a field of the interface"],
+  ["src/model/channel.ts", /(["`])ntfy\1|for ntfy only/g, "a value of a field of the interface"],
+  ["src/limits.ts", /\bNTFY\b|\bntfy\b/g, "the table of its limits"],
   ["db/devices.ts", /apns_(token|environment)/g, "columns"],
   ["db/devices.ts", /Apple Watch/g, "a product"],
   ["db/schema.ts", /apns_(token|environment)|devices_apns/g, "columns"],

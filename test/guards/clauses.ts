@@ -284,4 +284,8 @@ export const CLAUSES: readonly Clause[] = [
   clause("§19.4.5", "in order by subject, for 24 hours, 1,000 at most, none lost"),
   clause("§19.4.6", "60 a minute, 4 connections per host, turns of accounts"),
   clause("§19.4.7", "after a deletion"),
+  clause("§19.5.1", "a topic and its token"),
+  clause("§19.5.2", "a JSON publish"),
+  clause("§19.5.3", "what ended replaces the notification"),
+  clause("§19.5.4", "what an answer does"),
 ];

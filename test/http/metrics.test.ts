@@ -48,6 +48,10 @@ const NAMES = {
   relay_outbox_events: "gauge",
   relay_outbox_oldest_seconds: "gauge",
   relay_outbox_lag_events: "gauge",
+  relay_push_lane_open: "gauge",
+  relay_push_in_flight: "gauge",
+  relay_push_queued: "gauge",
+  relay_push_oldest_seconds: "gauge",
 };
 
 test("every family has its name and type, in the format of Prometheus", async () => {

@@ -3,10 +3,17 @@
 import { expect, test } from "bun:test";
 import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
-import { ask } from "../support/client.ts";
+import { ask, createPair, WEBHOOK } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
 import { sampleOf } from "../support/exposition.ts";
 import { createPushWorld } from "../support/push-world.ts";
+import { startReceiver } from "../support/receiver.ts";
 
+/** Lanes that need no configuration. */
+const OTHERS = ["ntfy", "webhook"].map((name) => ({
+  ...{ channel: name, lane: name, environment: name },
+  ...{ state: "open" as const, reason: null, since: expect.any(Number), in_flight: 0, counts: {} },
+}));
 const NAMED = { channel: "apns", lane: "sandbox", environment: "sandbox" };
 
 test("lanes, what waits, and what became of the last ones", async () => {
@@ -28,6 +35,7 @@ test("lanes, what waits, and what became of the last ones", async () => {
       in_flight: 0,
       counts: { ok: accepted },
     },
+    ...OTHERS,
   ]);
   expect(told.queues).toEqual([]);
   const { minutes } = await admin.series.query();
@@ -36,6 +44,9 @@ test("lanes, what waits, and what became of the last ones", async () => {
   expect(minutes.map(({ pushes_failed }) => pushes_failed)).toEqual(minutes.map(() => 0));
   const none = { pointless: 0, expired: 0, invalid_token: 0, unclear: 0, refused: 0 };
   expect(told.outcomes).toEqual({ sent: accepted, ...none });
+  expect(told.outcomes_by_channel).toEqual([
+    { channel: "apns", outcomes: { sent: accepted, ...none } },
+  ]);
   expect(told.failures).toEqual([]);
   expect(sampleOf(all, "relay_push_lane_open", NAMED)).toBe(1);
   expect(sampleOf(all, "relay_push_in_flight", NAMED)).toBe(0);
@@ -92,13 +103,31 @@ test("lanes, what waits, and what became of the last ones", async () => {
   expect(failed.some((times) => times > 0)).toBe(true);
 });
 
-test("while pushes are off there is no lane and no metric of one", async () => {
+test("without a configuration there are the lanes that need none, and their metrics", async () => {
   const app = await startTestApp({ env: ADMIN });
   expect(await adminClient(app.url).pushes.query()).toMatchObject({
-    lanes: [],
+    lanes: OTHERS,
     queues: [],
     failures: [],
+    outcomes_by_channel: [],
   });
   const { all } = await metricsOf(app.url);
-  expect([...all.keys()].filter((name) => name.startsWith("relay_push"))).toEqual([]);
+  const lanes = all.get("relay_push_lane_open")!.series.map(({ labels }) => labels.lane);
+  expect(lanes).toEqual(["ntfy", "webhook"]);
+});
+
+test("what waits for webhooks is a queue like others, and their answers are counted", async () => {
+  const receiver = startReceiver();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, env: ADMIN });
+  const { person, agent } = await createPair(app.url);
+  await person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url("/hook") });
+  await app.webhooks.settled();
+  receiver.behave(() => 500);
+  await ask(agent.send);
+  await app.webhooks.settled();
+  await clock.advance(2);
+  const { lanes, queues } = await adminClient(app.url).pushes.query();
+  expect(lanes.at(-1)).toMatchObject({ channel: "webhook", counts: { ok: 1, status_500: 1 } });
+  expect(queues).toMatchObject([{ channel: "webhook", lane: "webhook", rows: 1 }]);
 });

@@ -1,20 +1,26 @@
 /** The contract of a channel (src/notify/channel.ts), on every one of the registry. */
 
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { PUSH } from "../../src/limits.ts";
 import { NOTIFICATION_KINDS } from "../../src/model/notification.ts";
 import { newQuestion } from "../../src/model/question.ts";
 import { newTask } from "../../src/model/task.ts";
-import type { Channel, Verdict } from "../../src/notify/channel.ts";
+import type { Channel, Network, Verdict } from "../../src/notify/channel.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import {
   composeActivity,
+  composeEndedQuestion,
+  composeEndedTask,
   composeQuestion,
   composeSilent,
   composeTask,
+  composeTest,
 } from "../../src/notify/compose.ts";
+import { createHostSlots } from "../../src/notify/host-slots.ts";
 import type { Notification } from "../../src/notify/notification.ts";
+import { createOutbound } from "../../src/outbound/guard.ts";
 import { startTestApp } from "../support/app.ts";
 import { FIXTURES, type Treatment } from "../support/channels.ts";
 import { ask, createPair } from "../support/client.ts";
@@ -50,6 +56,8 @@ function notifications(): Notification[] {
         const options = ["a", "b", "c", "d"].map((end) => text(79) + end);
         const choice = newQuestion({ prompt: text(2_000), kind: "choice", options }, ids);
         all.push(composeQuestion(choice, key, { full }));
+        const answered = { ...choice, status: "answered" as const, answer: options[0]! };
+        all.push(composeEndedQuestion(choice.id, answered, key, { full }));
         for (const kind of ["start", "update", "end"] as const) {
           const news = { kind, task_id: task.id, key_id: ids.key_id, key, now };
           const rest = { pending_questions: 20, changes: [], timestamp: 1_800_000_000 };
@@ -65,8 +73,19 @@ function notifications(): Notification[] {
     all.push(composeSilent(change));
   }
   all.push({ kind: "widget", key_id: null, expires_at: now });
+  all.push(
+    composeEndedTask(ids.id, null),
+    composeEndedQuestion(ids.id, null, null, { full: true }),
+  );
+  all.push(composeTest(`chn_${"0".repeat(32)}`));
   return all;
 }
+
+/** Requests to this machine, as in an app of the tests. */
+const network = (): Network => ({
+  outbound: createOutbound({ private_networks: ["127.0.0.0/8"], timers: systemClock }),
+  slots: createHostSlots(),
+});
 
 function freeze<Value>(value: Value): Value {
   if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).map(freeze);
@@ -121,25 +140,36 @@ for (const channel of CHANNELS) {
   const fixture = FIXTURES[channel.name];
 
   describe(`channel ${channel.name}`, () => {
-    test("render is pure and bounded, and gives nothing of a kind that is not supported", () => {
-      const destination = freeze({ address: "ab01", delivery_id: crypto.randomUUID() });
+    /** An address in the form of the channel. */
+    const destinationOf = async () => ({
+      address: (await fixture?.())?.address ?? "",
+      delivery_id: crypto.randomUUID(),
+      base_url: "https://relay.example",
+    });
+    const shows = (kind: Notification["kind"]) => {
+      if (kind === "ended") return channel.replaces === true;
+      return kind === "test" ? channel.register !== undefined : channel.supports(kind);
+    };
+
+    test("render is pure and bounded, and gives nothing of a kind that is not supported", async () => {
+      const destination = freeze(await destinationOf());
       const kinds = new Set<string>();
       for (const notification of notifications()) {
         const request = channel.render(freeze(notification), destination);
         expect(channel.render(notification, destination)).toEqual(request);
         kinds.add(notification.kind);
-        if (!channel.supports(notification.kind)) expect(request).toBeNull();
+        if (!shows(notification.kind)) expect(request).toBeNull();
         const bytes = Buffer.byteLength(JSON.stringify(request));
         expect(bytes).toBeLessThanOrEqual(REQUEST_BYTES);
       }
-      expect([...kinds].sort()).toEqual([...NOTIFICATION_KINDS].sort());
+      expect([...kinds].sort()).toEqual([...NOTIFICATION_KINDS, "ended", "test"].sort());
     });
 
     test("classify gives a bounded verdict on each answer, and nothing is sent twice for ever", async () => {
       const answers = (await fixture?.())?.answers ?? [];
       for (const answer of answers) {
         freeze(answer);
-        for (const kind of NOTIFICATION_KINDS) {
+        for (const kind of NOTIFICATION_KINDS.filter(channel.supports)) {
           for (const attempts of [1, 2, 50, 10_000]) {
             const attempt = freeze({ kind, attempts, resent: false });
             const verdict = channel.classify(answer, attempt);
@@ -159,22 +189,25 @@ for (const channel of CHANNELS) {
       const clock = createTestClock();
       const service = await fixture?.();
       service?.setNow(clock.now);
-      const connections = await channel.connect(readConfig(service?.env ?? {}), clock);
+      const connections = await channel.connect(readConfig(service?.env ?? {}), clock, network());
       // One that needs a service needs a stand-in for it.
       expect(connections.length).toBeGreaterThan(0);
-      const [notification] = notifications();
+      const question = notifications().find(({ kind }) => kind === "question")!;
       for (const connection of connections) {
         expect(channel.lanes).toContain(connection.lane);
         const send = async (treatment?: Treatment) => {
-          const destination = { address: "ab01", delivery_id: crypto.randomUUID() };
+          // A host that failed is left alone for a while.
+          await clock.advance(120);
+          const address = service?.address ?? "";
+          const destination = { address, delivery_id: crypto.randomUUID(), base_url: null };
           const before = service?.received() ?? 0;
-          const request = channel.render(notification!, destination);
+          const request = channel.render(question, destination);
           const sent = connection.send(request);
           if (treatment === "silent") {
             await until(() => service!.received() > before);
             await clock.advance(PUSH.time_limit);
           }
-          const attempt = { kind: notification!.kind, attempts: 1, resent: false };
+          const attempt = { kind: "question" as const, attempts: 1, resent: false };
           const verdict = channel.classify(await sent, attempt);
           checkVerdict(verdict);
           return verdict.do;
@@ -206,8 +239,10 @@ for (const channel of CHANNELS) {
 
     if (!fixture) return;
 
-    test("without configuration it connects to nothing", async () => {
-      expect(await channel.connect(readConfig({}), createTestClock())).toEqual([]);
+    test("without configuration it connects to nothing, unless it needs none", async () => {
+      const needs = Object.keys((await fixture()).env).length > 0;
+      const connections = await channel.connect(readConfig({}), createTestClock(), network());
+      expect(connections.length === 0).toBe(needs);
     });
 
     test("what is refused for now is sent again, once it is taken, and no more", async () => {
@@ -265,7 +300,8 @@ for (const channel of CHANNELS) {
       await ask(world.agent.send, { prompt: "Go?", expires_in: 60 });
       await world.advance(150);
       const [[outcome] = []] = await world.outcomes();
-      expect(outcome).toBe("expired");
+      // Where it may have arrived, its end was to follow.
+      expect(outcome).toBe(channel.replaces ? "pointless" : "expired");
     });
   });
 }

@@ -8,8 +8,10 @@ import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import { createHostSlots } from "../../src/notify/host-slots.ts";
 import { connectLanes } from "../../src/notify/sender.ts";
 import { createDeliveryWorker } from "../../src/notify/worker.ts";
+import { createOutbound } from "../../src/outbound/guard.ts";
 import { createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 import { until } from "../support/until.ts";
@@ -33,12 +35,17 @@ type Quiet = Awaited<ReturnType<typeof quiet>>["world"];
 /** A worker on a store that a test puts itself in front of. */
 async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) {
   const config = readConfig({ ...apple.env("SANDBOX") });
-  const [connected] = await connectLanes(CHANNELS, config, clock);
+  const network = {
+    outbound: createOutbound({ private_networks: [], timers: systemClock }),
+    slots: createHostSlots(),
+  };
+  const [connected] = await connectLanes(CHANNELS, config, clock, network);
   const lines: string[] = [];
   const log = createLog("warn", (line) => lines.push(line));
   const ids = createIds(clock);
   const faulty = { ...store, ...faults };
-  const rest = { store: faulty, clock, timers: systemClock, ids, log, full: true, in_flight: 10 };
+  const options = { clock, timers: systemClock, ids, log, full: true, base_url: null };
+  const rest = { ...options, store: faulty, in_flight: 10 };
   const worker = createDeliveryWorker({ ...connected!, ...rest });
   afterAll(() => worker.stop());
   /** How often it waited for the store. */

@@ -11,7 +11,7 @@ import {
   composeSilent,
   composeTask,
 } from "../../src/notify/compose.ts";
-import type { Notification } from "../../src/notify/notification.ts";
+import type { Ended, Notification, Test } from "../../src/notify/notification.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
 
@@ -35,8 +35,8 @@ const questionOf = (fields: Partial<Question> = {}): Question => ({
   ...newQuestion({ prompt: "Go?" }, { id: "qst_1", key_id: "key_1", now }),
   ...fields,
 });
-const rendered = (notification: Notification) =>
-  render(notification, { address: "ab01", delivery_id: "x" });
+const rendered = (notification: Exclude<Notification, Ended | Test>) =>
+  render(notification, { address: "ab01", delivery_id: "x", base_url: null });
 const renderQuestion = (...of: Parameters<typeof composeQuestion>) =>
   rendered(composeQuestion(...of));
 const renderTask = (...of: Parameters<typeof composeTask>) => rendered(composeTask(...of));

@@ -59,7 +59,7 @@ test("the key may be a file", async () => {
   const app = await startTestApp({
     env: { ...apple.env("PRODUCTION"), APNS_PRODUCTION_KEY: file },
   });
-  expect(app.sender.health().map(({ lane }) => lane)).toEqual(["production"]);
+  expect(app.sender.health().map(({ lane }) => lane)).toContain("production");
 });
 
 test("without configuration it says so once, makes no row and sends nothing", async () => {
@@ -83,11 +83,9 @@ test("without configuration it says so once, makes no row and sends nothing", as
   expect(await world.rows("select * from pushes")).toEqual([]);
   expect(await world.rows("select * from live_activities")).toEqual([]);
   expect(world.apple.received).toEqual([]);
-  expect(await world.app.services.pushStatus.read(10)).toEqual({
-    lanes: [],
-    queues: [],
-    records: [],
-  });
+  const { lanes, queues, records } = await world.app.services.pushStatus.read(10);
+  expect(lanes.map(({ lane }) => lane)).toEqual(["ntfy", "webhook"]);
+  expect([queues, records]).toEqual([[], []]);
 });
 
 test("an environment without a key gets no row; both work at once, each with its own key", async () => {

@@ -1,8 +1,10 @@
 /** What the contract suite needs of each channel: a stand-in for its service, and its answers. */
 
 import type { ApnsAnswer } from "../../src/notify/channels/apns/classify.ts";
+import type { NtfyAnswer } from "../../src/notify/channels/ntfy/classify.ts";
 import { type Behaviour, startApple } from "./apple.ts";
 import { DEVICE, type Person } from "./client.ts";
+import { type NtfyBehaviour, startNtfy } from "./ntfy.ts";
 import { newToken } from "./push-world.ts";
 
 /** How the service treats a request; `gone`: it knows the address no more. */
@@ -13,6 +15,8 @@ export interface ChannelFixture {
   readonly env: Readonly<Record<string, string>>;
   /** Time as the stand-in sees it from now on, in seconds. */
   setNow(now: () => number): void;
+  /** An address that the stand-in knows, in the form of the channel. */
+  readonly address: string;
   /** Registers an address of the person for all that is shown; gives it. */
   register(person: Person): Promise<string>;
   treat(how: Treatment): void;
@@ -26,7 +30,7 @@ export interface ChannelFixture {
 }
 
 /** By the name of the channel. One that needs no service may go without. */
-export const FIXTURES: Readonly<Record<string, () => Promise<ChannelFixture>>> = { apns };
+export const FIXTURES: Readonly<Record<string, () => Promise<ChannelFixture>>> = { apns, ntfy };
 
 async function apns(): Promise<ChannelFixture> {
   const apple = await startApple();
@@ -59,6 +63,7 @@ async function apns(): Promise<ChannelFixture> {
   const answers: ApnsAnswer[] = [{ kind: "ok" }, ...errors, ...more, ...lost];
   return {
     env: apple.env("SANDBOX"),
+    address: newToken(),
     setNow: apple.setNow,
     async register(person) {
       const apns_token = newToken();
@@ -74,6 +79,53 @@ async function apns(): Promise<ChannelFixture> {
     stop: apple.stop,
   };
 }
+
+async function ntfy(): Promise<ChannelFixture> {
+  const server = await startNtfy();
+  let topics = 0;
+  const treatments: Record<Treatment, NtfyBehaviour> = {
+    ok: "ok",
+    busy: 429,
+    broken: 503,
+    gone: 410,
+    refused: 403,
+    lost: "drop",
+    silent: "hang",
+    junk: "junk",
+  };
+  const status = [200, 201, 302, 400, 401, 403, 404, 410, 413, 429, 500, 503, 507, 599];
+  const answers: NtfyAnswer[] = [
+    ...status.flatMap((one) =>
+      [null, 60, 999_999].map((retry_after) => ({
+        ...{ kind: "answer" as const, status: one, retry_after, replaces: false },
+      })),
+    ),
+    ...OUTBOUND_FAULTS.map((fault) => ({ kind: "lost" as const, fault })),
+    { kind: "busy", wait: 60 },
+  ];
+  return {
+    env: {},
+    address: JSON.stringify({ server: server.url, topic: "t", token: null }),
+    setNow() {},
+    async register(person) {
+      const url = `${server.url}/topic-${++topics}`;
+      const body = { type: "ntfy", label: "Phone", url };
+      const { status: made } = await person.send("POST /v1/channels", body);
+      if (made !== 201) throw new Error("no channel");
+      return url;
+    },
+    treat: (how) => server.behave(treatments[how]),
+    received: () => server.received(),
+    accepted: () => server.published.length,
+    answers,
+    stop: server.stop,
+  };
+}
+
+const OUTBOUND_FAULTS = [
+  ...(["invalid_url", "forbidden_address", "unknown_host", "unreachable"] as const),
+  ...(["tls_failed", "timed_out", "answer_too_large", "failed"] as const),
+];
 
 const ERROR = {
   kind: "error",

@@ -61,7 +61,7 @@ export async function openTaskService(url: string) {
   const deps = {
     store,
     commit: createCommit({ store, feed, clock, wakeSender() {}, wakeWebhooks() {} }),
-    pushPlans: createPushPlans({ lanesFor: () => [], clock }),
+    pushPlans: createPushPlans({ lanesFor: () => [], replacingLanes: () => [], clock }),
     wakeSender() {},
     wakeWebhooks() {},
     waits: createWaiters({ feed, clock }),

@@ -2,8 +2,10 @@
 
 import type { Channel } from "../channel.ts";
 import { apns } from "./apns/channel.ts";
+import { ntfy } from "./ntfy/channel.ts";
 
 export const CHANNELS: readonly Channel[] = [
   // One line for each.
   apns,
+  ntfy,
 ];

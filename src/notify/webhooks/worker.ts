@@ -32,10 +32,10 @@ import { type Outbound, OutboundError } from "../../outbound/guard.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch } from "../leases.ts";
 import { createPatience } from "../patience.ts";
+import { isWanted } from "../wanted.ts";
 import { chooseMessages, type DueMessage } from "./choose.ts";
 import { backoff, classify, type WebhookVerdict } from "./classify.ts";
 import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./request.ts";
-import { isWanted } from "./wanted.ts";
 
 interface WebhookWorkerOptions {
   readonly store: Store;
@@ -50,6 +50,9 @@ interface WebhookWorkerOptions {
 
 /** Different codes that are counted; what comes beyond is `other`. */
 const CODES = 100;
+
+/** Its name in figures: it is the lane of no other channel. */
+const LANE = "webhook";
 
 export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
@@ -129,7 +132,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const test = message.type === "channel.test" ? 1 : 0;
     if (verdict.do === "finish") {
       const accepted = settled(claimed, "sent", null);
-      return [...accepted, dropMessage({ seq, lease }), channelSucceeded({ id, now, test })];
+      const worked = channelSucceeded({ id, now, test, replaces: null });
+      return [...accepted, dropMessage({ seq, lease }), worked];
     }
     const { code } = verdict;
     log.info("webhook not delivered", { channel_id: id, code, attempts });
@@ -141,7 +145,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const due_at = now + Math.max(hold, backoff(attempts, ids.jitter()));
     return [
       putBackMessage({ seq, lease, due_at, tried: 1 }),
-      channelFailed({ id, now, code, hold: Math.round(hold * 1000) }),
+      channelFailed({ id, now, code, hold: Math.round(hold * 1000), refused: 0 }),
     ];
   };
 
@@ -273,6 +277,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   }
 
   return {
+    lane: LANE,
+
     /** Begins with what is queued. */
     run,
 
@@ -319,8 +325,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     },
 
     health: (): LaneHealth => ({
-      channel: "webhook",
-      lane: "webhook",
+      channel: LANE,
+      lane: LANE,
       state: "open",
       reason: null,
       since,

@@ -44,7 +44,10 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
         <Tiles polled={polled} />
         <Panel title="Last three hours" of="this process" data={series} fault={faults.series}>
           {({ minutes }) => (
-            <Traffic minutes={minutes} pushes={pushes !== null && pushes.lanes.length > 0} />
+            <Traffic
+              minutes={minutes}
+              pushes={pushes?.lanes.some(({ counts }) => Object.keys(counts).length > 0) ?? false}
+            />
           )}
         </Panel>
         <div className="grid items-start gap-5 lg:grid-cols-2 xl:grid-cols-3">

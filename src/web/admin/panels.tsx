@@ -135,62 +135,59 @@ const OUTCOMES = [
 const SHOWN = 5;
 
 export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
-  const { lanes, queues, outcomes } = figures;
+  const { lanes, queues, outcomes_by_channel } = figures;
   const failures = figures.failures?.slice(0, SHOWN) ?? [];
   return (
     <div className="space-y-6">
-      {lanes.length === 0 ? (
-        <p className="text-soft">Pushes are off: no channel is configured.</p>
-      ) : (
-        <ul className="space-y-4">
-          {lanes.map(({ channel, lane, state, reason, since, in_flight, counts }) => {
-            const queue = queues?.find((one) => one.lane === lane);
-            return (
-              <li key={lane}>
-                <p className="mb-2 flex items-center gap-3">
-                  <span className="min-w-0 flex-1 font-medium">
-                    {channel} {lane}
-                  </span>
-                  <Badge tone={LANES[state]}>{state}</Badge>
-                </p>
-                <Facts
-                  facts={[
-                    ["Since", <Ago key="s" at={since} />],
-                    ...(reason === null ? [] : [["Reason", reason] as const]),
-                    ["In flight", count(in_flight)],
-                    [
-                      "Queued",
-                      queue ? (
-                        <span key="w">
-                          {count(queue.rows)}, oldest <Ago at={queue.oldest_at} />
-                        </span>
-                      ) : (
-                        "None"
-                      ),
-                    ],
-                    [
-                      "Responses",
-                      Object.entries(counts)
-                        .map(([name, times]) => `${name} ${count(times)}`)
-                        .join(", ") || "None yet",
-                    ],
-                  ]}
-                />
-              </li>
-            );
-          })}
-        </ul>
-      )}
-      {outcomes && Object.values(outcomes).some((times) => times > 0) && (
+      <ul className="space-y-4">
+        {lanes.map(({ channel, lane, state, reason, since, in_flight, counts }) => {
+          const queue = queues?.find((one) => one.lane === lane);
+          return (
+            <li key={lane}>
+              <p className="mb-2 flex items-center gap-3">
+                <span className="min-w-0 flex-1 font-medium">
+                  {channel === lane ? lane : `${channel} ${lane}`}
+                </span>
+                <Badge tone={LANES[state]}>{state}</Badge>
+              </p>
+              <Facts
+                facts={[
+                  ["Since", <Ago key="s" at={since} />],
+                  ...(reason === null ? [] : [["Reason", reason] as const]),
+                  ["In flight", count(in_flight)],
+                  [
+                    "Queued",
+                    queue ? (
+                      <span key="w">
+                        {count(queue.rows)}, oldest <Ago at={queue.oldest_at} />
+                      </span>
+                    ) : (
+                      "None"
+                    ),
+                  ],
+                  [
+                    "Responses",
+                    Object.entries(counts)
+                      .map(([name, times]) => `${name} ${count(times)}`)
+                      .join(", ") || "None yet",
+                  ],
+                ]}
+              />
+            </li>
+          );
+        })}
+      </ul>
+      {outcomes_by_channel?.map(({ channel, outcomes }) => (
         <Shares
-          title="Recent outcomes"
+          key={channel}
+          title={`Recent outcomes, ${channel}`}
           parts={OUTCOMES.map(([outcome, color, name]) => ({
             name,
             color,
             value: outcomes[outcome],
           }))}
         />
-      )}
+      ))}
       {failures.length > 0 && (
         <div>
           <h3 id="failures" className="mb-2 font-medium">

@@ -2,7 +2,8 @@
 
 import { PUSH } from "../../../limits.ts";
 import type { Destination } from "../../channel.ts";
-import type { Activity, Alert, Notification, Silent } from "../../notification.ts";
+import { bytesOf, cut } from "../../cut.ts";
+import type { Activity, Alert, Ended, Notification, Silent, Test } from "../../notification.ts";
 
 export interface ApnsRequest extends Rendered {
   readonly token: string;
@@ -34,15 +35,24 @@ const CATEGORY = {
 };
 const INTERRUPTION = { urgent: "time-sensitive", active: "active", passive: "passive" };
 
-/** The payload has at most `PUSH.payload_bytes` bytes; `address` is the token. */
+/**
+ * The payload has at most `PUSH.payload_bytes` bytes; `address` is the token. What has ended is cleared
+ * by a silent notification instead.
+ */
+export function render(
+  notification: Exclude<Notification, Ended | Test>,
+  destination: Destination,
+): ApnsRequest;
+export function render(notification: Notification, destination: Destination): ApnsRequest | null;
 export function render(
   notification: Notification,
   { address, delivery_id }: Destination,
-): ApnsRequest {
+): ApnsRequest | null {
+  if (notification.kind === "ended" || notification.kind === "test") return null;
   return { ...rendered(notification), token: address, apns_id: delivery_id };
 }
 
-function rendered(notification: Notification): Rendered {
+function rendered(notification: Exclude<Notification, Ended | Test>): Rendered {
   switch (notification.kind) {
     case "question":
     case "task":
@@ -155,11 +165,6 @@ function renderActivity(activity: Activity): Rendered {
 
 type Texts = readonly (readonly [holder: Record<string, unknown>, name: string])[];
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
-
-/** Between what a person sees as characters, so that none is torn. */
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
-
 /** Cuts the texts, the first ones first, until the whole has its size; nothing else is touched. */
 function fit(payload: Payload, texts: Texts): Payload {
   for (const [holder, name] of texts) {
@@ -169,18 +174,4 @@ function fit(payload: Payload, texts: Texts): Payload {
     if (typeof text === "string") holder[name] = cut(text, bytesOf(text) - over);
   }
   return payload;
-}
-
-const MARK = "…";
-
-/** The beginning of the text and a mark, in at most so many bytes as a JSON string. */
-function cut(text: string, bytes: number): string {
-  let room = bytes - bytesOf(MARK);
-  let end = 0;
-  for (const { segment, index } of segmenter.segment(text)) {
-    room -= bytesOf(segment) - 2;
-    if (room < 0) break;
-    end = index + segment.length;
-  }
-  return text.slice(0, end) + MARK;
 }

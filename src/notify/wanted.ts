@@ -1,7 +1,7 @@
-/** Whether a channel takes a message, by its settings at this attempt, pure (docs/interface.md 19.4.1). */
+/** Whether a channel takes something, by its settings at this attempt, pure (docs/interface.md 19.1.2). */
 
-import type { Sends } from "../../model/channel.ts";
-import type { Task } from "../../model/task.ts";
+import type { Sends } from "../model/channel.ts";
+import type { Task } from "../model/task.ts";
 
 const PRIORITIES: readonly Task["priority"][] = ["low", "medium", "high", "urgent"];
 
@@ -11,7 +11,10 @@ interface Settings {
 }
 
 /** Whether a task of this priority is important enough. */
-function isImportant(priority: Task["priority"], { min_priority }: Settings): boolean {
+export function isImportant(
+  priority: Task["priority"],
+  { min_priority }: Pick<Settings, "min_priority">,
+): boolean {
   return PRIORITIES.indexOf(priority) >= PRIORITIES.indexOf(min_priority);
 }
 

@@ -1,0 +1,1 @@
+ALTER TABLE `channels` ADD `replaces` integer DEFAULT false NOT NULL;

@@ -1,0 +1,54 @@
+/** What an answer of an ntfy server means, pure (docs/interface.md 19.5.4). */
+
+import { NTFY, PUSH } from "../../../limits.ts";
+import type { OutboundFault } from "../../../outbound/guard.ts";
+import { type Attempt, grown, type Verdict } from "../../channel.ts";
+
+export type NtfyAnswer =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      /** Seconds. */
+      readonly retry_after: number | null;
+      /** It gave our sequence id back, as servers do that replace notifications. */
+      readonly replaces: boolean;
+    }
+  | { readonly kind: "lost"; readonly fault: OutboundFault }
+  /** The host has its full number of connections, or does not answer of late; `wait`: seconds. */
+  | { readonly kind: "busy"; readonly wait: number };
+
+/** Faults that another attempt meets too. */
+export const FINAL: readonly OutboundFault[] = ["invalid_url", "forbidden_address"];
+/** Faults after which it may have arrived. */
+const UNCLEAR: readonly OutboundFault[] = ["timed_out", "failed", "answer_too_large"];
+
+export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
+  if (answer.kind === "busy") {
+    const delay = { least: answer.wait, spread: NTFY.busy_spread };
+    return { do: "again", reason: "busy", delay, unclear: false, tried: false };
+  }
+  const spread = grown(PUSH.lost_backoff, attempts, NTFY.backoff_most);
+  if (answer.kind === "lost") {
+    const reason = answer.fault;
+    if (FINAL.includes(reason)) return { do: "drop", reason, fault: false };
+    return {
+      do: "again",
+      reason,
+      delay: { least: 0, spread },
+      unclear: UNCLEAR.includes(reason),
+    };
+  }
+  const { status, retry_after, replaces } = answer;
+  if (status >= 200 && status < 300) return { do: "finish", reason: "ok", replaces };
+  const reason = `status_${status}`;
+  const least = retry_after ?? 0;
+  // Without a Retry-After, the time grows with each refusal.
+  if (status === 429) return { do: "hold_target", reason, least };
+  if (status === 410) {
+    return { do: "forget_target", reason, since: null, delay: { least, spread } };
+  }
+  if (status >= 500) {
+    return { do: "again", reason, delay: { least, spread }, unclear: false };
+  }
+  return { do: "drop", reason, fault: false };
+}

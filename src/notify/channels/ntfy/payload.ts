@@ -1,0 +1,101 @@
+/** Notifications as ntfy takes them in a JSON publish, pure (docs/interface.md 19.5.2). */
+
+import { NTFY } from "../../../limits.ts";
+import type { Destination } from "../../channel.ts";
+import { bytesOf, cut } from "../../cut.ts";
+import type { Alert, Notification } from "../../notification.ts";
+
+/** Where a topic is. */
+export interface NtfyAddress {
+  /** Origin of the server, which a JSON publish goes to. */
+  readonly server: string;
+  readonly topic: string;
+  /** Access token. */
+  readonly token: string | null;
+}
+
+export interface NtfyRequest {
+  readonly server: string;
+  readonly token: string | null;
+  /** The body of the publish. */
+  readonly publish: Publish;
+}
+
+interface Publish {
+  readonly topic: string;
+  readonly title: string;
+  readonly message: string;
+  /** 1 to 5; 2 makes no sound. */
+  readonly priority: number;
+  /** What it opens. */
+  readonly click?: string;
+  /** Notifications with the same one replace each other, from ntfy 2.16 on. */
+  readonly sequence_id: string;
+}
+
+const PRIORITY = { low: 2, medium: 3, high: 4, urgent: 5 };
+const QUIET = 2;
+
+export function render(
+  notification: Notification,
+  { address, base_url }: Destination,
+): NtfyRequest | null {
+  const { server, topic, token } = parse(address);
+  const of = (publish: Omit<Publish, "topic">): NtfyRequest => ({
+    server,
+    token,
+    publish: fit({ topic, ...publish }),
+  });
+  switch (notification.kind) {
+    case "question":
+    case "task": {
+      const { subject, title, urgency, priority } = notification;
+      return of({
+        title,
+        message: textOf(notification),
+        priority: urgency === "passive" ? QUIET : PRIORITY[priority],
+        ...clickOf(notification.kind, subject, base_url),
+        sequence_id: subject,
+      });
+    }
+    case "ended": {
+      const { subject, title, body } = notification;
+      return of({ title, message: body, priority: QUIET, sequence_id: subject });
+    }
+    case "test": {
+      const { subject, title, body } = notification;
+      return of({ title, message: body, priority: PRIORITY.medium, sequence_id: subject });
+    }
+    default:
+      return null;
+  }
+}
+
+/** An address that {@link NtfyAddress} cannot be read from leads nowhere. */
+function parse(address: string): NtfyAddress {
+  try {
+    return JSON.parse(address) as NtfyAddress;
+  } catch {
+    return { server: "", topic: "", token: null };
+  }
+}
+
+/** What happened, and of a choice its options; of a task, whose it is. */
+function textOf({ kind, body, subtitle, actions }: Alert): string {
+  if (kind === "task") return `${body}\n${subtitle}`;
+  const options = actions?.kind === "choice" ? actions.options : [];
+  return [body, ...options.map((option) => `– ${option}`)].join("\n");
+}
+
+function clickOf(kind: Alert["kind"], subject: string, base_url: string | null) {
+  if (base_url === null) return {};
+  return { click: `${base_url}/#/${kind === "question" ? "questions" : "tasks"}/${subject}` };
+}
+
+/** A longer message would become an attachment, and a longer publish is refused. */
+function fit(publish: Publish): Publish {
+  const { message } = publish;
+  const over = bytesOf(publish) - NTFY.publish_bytes;
+  const room = Math.min(NTFY.message_bytes, bytesOf(message) - Math.max(0, over));
+  return bytesOf(message) <= room ? publish : { ...publish, message: cut(message, room) };
+}
