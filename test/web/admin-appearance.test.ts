@@ -100,6 +100,16 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await page.getByRole("table").waitFor();
       await check("dashboard");
       await check("whole");
+      await page
+        .getByRole("button", { name: /^Let a person back in/ })
+        .first()
+        .click();
+      await check("pairing");
+      await page.getByRole("button", { name: "Make code" }).click();
+      await page.getByText(/Expires in/).waitFor();
+      await check("pairing code");
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
       await page.getByRole("slider").first().focus();
       await page.keyboard.press("Home");
       await check("minute");

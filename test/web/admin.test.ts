@@ -5,12 +5,13 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { ADMIN, ADMIN_TOKEN, adminClient } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
-import { createPerson } from "../support/client.ts";
+import { claim, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { until } from "../support/until.ts";
 import { exchange, expectProblem } from "../support/wire.ts";
 import { CHARTS, createAdminPage, lookAgain, signIn, untilLive } from "./admin-page.ts";
-import { browserTests, expectComplaints, openProfile } from "./browser.ts";
+import { browserTests, expectComplaints, openProfile, PHONE } from "./browser.ts";
+import { expectNoOverflow } from "./page-checks.ts";
 
 const webTest = browserTests();
 
@@ -250,3 +251,26 @@ webTest("it does not poll while it is hidden", async () => {
   });
   await until(() => asked > 0);
 });
+
+webTest(
+  "an administrator lets a person back in, by a code that is made only when asked",
+  async () => {
+    const person = await createPerson(app.url);
+    const page = await openAdmin({ size: PHONE });
+    await signIn(page);
+    await untilLive(page);
+    const { id } = person.account;
+    await page.getByRole("button", { name: `Let a person back in to ${id}` }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(id).waitFor();
+    const isLogged = (line: string) => line.includes("pairing code made") && line.includes(id);
+    expect(app.lines.some(isLogged)).toBe(false);
+    await dialog.getByRole("button", { name: "Make code" }).click();
+    const code = await dialog.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/).textContent();
+    await dialog.getByText(/Expires in/).waitFor();
+    expect(app.lines.filter(isLogged)).toHaveLength(1);
+    await expectNoOverflow(page);
+    const { body } = await claim(app.url, { code: code! });
+    expect([body.account.id, body.session.made_by]).toEqual([id, "administrator"]);
+  },
+);

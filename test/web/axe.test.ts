@@ -3,6 +3,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
+import { pair } from "../support/client.ts";
 import { browserTests, DESK, expectComplaints, openPage, PHONE } from "./browser.ts";
 import { untilSettled, violations } from "./page-checks.ts";
 import { createScene, type Scene } from "./scene.ts";
@@ -28,6 +29,10 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await welcome.getByLabel("Account token").fill("x");
       await welcome.keyboard.press("Enter");
       await check("welcome refused", welcome);
+      await welcome.goto(`${app.url}/#/pair/ABCD-2345`);
+      await welcome.getByRole("button", { name: "Add this browser" }).click();
+      await welcome.getByRole("button", { name: "Back" }).waitFor();
+      await check("pairing link", welcome);
 
       const page = await openPage(app.url, { as: person, size });
       for (const [view, address] of Object.entries(views)) {
@@ -57,6 +62,33 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await page.goto(`${app.url}/#/account`);
       await page.getByRole("button", { name: "Show account token" }).click();
       await check("token", page);
+      await page
+        .getByRole("button", { name: /^Rename/ })
+        .first()
+        .click();
+      await check("rename sign-in", page);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Sign out", exact: true }).click();
+      await page.getByRole("switch", { name: "Keep the token valid" }).waitFor();
+      await check("sign out of the last", page);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Add a device" }).click();
+      await page.getByText("Waiting for the device").waitFor();
+      await check("add a device", page);
+      const joined = await pair(app.url, person, "Safari on iPhone");
+      await page.getByText("Safari on iPhone joined").waitFor();
+      await check("device joined", page);
+      await page.keyboard.press("Escape");
+      const second = await pair(app.url, person, "Firefox on Android");
+      await page.getByText("signed in to your account").waitFor();
+      await check("new sign-in", page);
+      for (const { session } of [joined, second]) {
+        await person.send(`DELETE /v1/sessions/${session.id}`);
+      }
+      await page.goto(`${app.url}/#/pair/ABCD-2345`);
+      await page.getByText("You're already signed in").waitFor();
+      await check("link while signed in", page);
+      await page.getByRole("button", { name: "Stay signed in" }).click();
       await page.goto(`${app.url}/#/questions`);
       await page.route("**/*", (route) => route.abort());
       await page.context().setOffline(true);
@@ -64,7 +96,7 @@ for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
       await check("offline", page);
       const wrong = Object.entries(found).filter(([, list]) => list.length > 0);
       expect(wrong).toEqual([]);
-      expect(Object.keys(found).length).toBe(20);
+      expect(Object.keys(found).length).toBe(27);
     },
     120_000,
   );

@@ -10,9 +10,9 @@ const webTest = browserTests();
 const app = await startTestApp();
 
 /** Bytes of compressed script that the first load may take. */
-const SCRIPT = 150 * 1024;
+const SCRIPT = 160 * 1024;
 
-webTest("the first load is at most 150 KB of compressed script, all from this server", async () => {
+webTest("the first load is at most 160 KB of compressed script, all from this server", async () => {
   const { person, agent } = await createPair(app.url);
   const context = await openProfile(app.url, { as: person });
   const requests: string[] = [];
@@ -34,7 +34,13 @@ webTest("the first load is at most 150 KB of compressed script, all from this se
   expect(total).toBeGreaterThan(50_000);
   expect(total).toBeLessThan(SCRIPT);
   for (const view of ["tasks", `agents/${agent.key.id}`, "account"]) await go(page, view);
-  await page.getByRole("button", { name: "Show QR code" }).click();
+  await page.route("**/trpc/pairings.create", async (route) => {
+    const response = await route.fetch();
+    const { result } = await response.json();
+    const url = `${app.url}/#/pair/${"x".repeat(22)}`;
+    await route.fulfill({ json: { result: { data: { ...result.data, url } } } });
+  });
+  await page.getByRole("button", { name: "Add a device" }).click();
   await page.getByRole("img", { name: "QR code" }).waitFor();
   expect(requests.filter((url) => new URL(url).origin !== app.url)).toEqual([]);
   expect(requests.filter((url) => url.includes(person.token))).toEqual([]);

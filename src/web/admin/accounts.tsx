@@ -1,13 +1,16 @@
 /** The list of accounts, newest first: ids, counts and times. */
 
-import { RotateCw } from "lucide-react";
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { KeyRound, RotateCw } from "lucide-react";
+import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
-import { Button } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
 import { Problem, Skeleton } from "../ui/parts.tsx";
 import type { AdminApi, Outputs } from "./api.ts";
 import { count } from "./numbers.ts";
+
+/** Loaded when it is first opened: dialogs would make the first load a fifth larger. */
+const Pair = lazy(() => import("./pair.tsx").then(({ Pair: pair }) => ({ default: pair })));
 
 type Account = Outputs["accounts"]["accounts"][number];
 
@@ -19,6 +22,12 @@ export function Accounts({ api }: { api: AdminApi }) {
   const [cursor, setCursor] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
+  const [pairing, setPairing] = useState<string | null>(null);
+  const [opened, setOpened] = useState(false);
+  const open = (account_id: string) => {
+    setOpened(true);
+    setPairing(account_id);
+  };
   const table = useRef<HTMLElement>(null);
   const load = useCallback(
     async (after: string | null) => {
@@ -53,7 +62,7 @@ export function Accounts({ api }: { api: AdminApi }) {
       ) : accounts.length === 0 ? (
         <p className="text-soft">No accounts yet.</p>
       ) : (
-        <Table accounts={accounts} scroll_ref={table} />
+        <Table accounts={accounts} scroll_ref={table} onPair={open} />
       )}
       {cursor !== null && (
         <Button
@@ -65,6 +74,9 @@ export function Accounts({ api }: { api: AdminApi }) {
           Show more
         </Button>
       )}
+      <Suspense>
+        {opened && <Pair api={api} account_id={pairing} onClose={() => setPairing(null)} />}
+      </Suspense>
     </section>
   );
 }
@@ -74,9 +86,10 @@ const COLUMNS = ["Keys", "Devices", "Open tasks", "Finished", "Pending questions
 interface TableProps {
   readonly accounts: readonly Account[];
   readonly scroll_ref: RefObject<HTMLElement | null>;
+  readonly onPair: (account_id: string) => void;
 }
 
-function Table({ accounts, scroll_ref }: TableProps) {
+function Table({ accounts, scroll_ref, onPair }: TableProps) {
   return (
     // Scrolls horizontally on phones; focusable, so that the keyboard can scroll it.
     <section
@@ -99,6 +112,9 @@ function Table({ accounts, scroll_ref }: TableProps) {
             ))}
             <th scope="col" className="py-2 pl-3 text-right font-normal">
               Last used
+            </th>
+            <th scope="col" className="relative py-2 pl-3 font-normal">
+              <span className="sr-only">Action</span>
             </th>
           </tr>
         </thead>
@@ -129,6 +145,11 @@ function Table({ accounts, scroll_ref }: TableProps) {
               ))}
               <td className="whitespace-nowrap py-2.5 pl-3 text-right">
                 {rest.last_used_at === null ? "Never" : <Ago at={rest.last_used_at} />}
+              </td>
+              <td className="pl-3 text-right">
+                <IconButton label={`Let a person back in to ${id}`} onClick={() => onPair(id)}>
+                  <KeyRound aria-hidden className="size-4.5" />
+                </IconButton>
               </td>
             </tr>
           ))}

@@ -19,7 +19,9 @@ import { Switch } from "../ui/field.tsx";
 import { Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { toast } from "../ui/toast.tsx";
+import { useSignIns } from "./end-sign-in.tsx";
 import { type NotificationState, notificationState, setNotifications } from "./notifications.ts";
+import { SignInList } from "./sign-ins.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 export function AccountView() {
@@ -28,6 +30,9 @@ export function AccountView() {
       <Heading>Account</Heading>
       <div className="space-y-4">
         <Settings />
+        <Part title="Sign-ins">
+          <SignInList />
+        </Part>
         <Token />
         <Devices />
         <End />
@@ -106,7 +111,8 @@ function Token() {
   return (
     <Part title="Token">
       <p className="mb-3 text-soft">
-        Use it to sign in elsewhere. Anyone who has it has full access to your account.
+        This browser's own. Save it as a way back in, should you lose all your devices. Anyone who
+        has it has full access to your account.
       </p>
       <Secret text={token} name="account token" hidden />
       {next !== null && (
@@ -144,7 +150,8 @@ function Token() {
         action="Replace"
         onConfirm={replace}
       >
-        This browser switches to a new token. All other browsers and devices are signed out.
+        This browser switches to a new token. Whoever else uses the old one is signed out; your
+        other sign-ins have tokens of their own.
       </Confirm>
     </Part>
   );
@@ -225,10 +232,12 @@ function End() {
   const [leaving, setLeaving] = useState(false);
   const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const [deleting, setDeleting] = useState(false);
+  const all = useSignIns();
+  /** There is no other way in: then the person may keep the token. */
+  const last = all?.every(({ current }) => current) ?? true;
+  const [keeps, setKeeps] = useState(true);
   const signOutHere = async () => {
-    const done = await signOut().catch(() => {
-      throw new Error("which token is valid is unknown");
-    });
+    const done = await signOut(!last ? "sign-in" : keeps ? "nothing" : "last sign-in");
     if (done) return;
     toast("Your token was just replaced. Copy the new one before you sign out.", { bad: true });
   };
@@ -253,11 +262,14 @@ function End() {
         action="Sign out"
         onConfirm={signOutHere}
       >
-        <p className="flex gap-2">
-          <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />
-          You need your token to sign in again. Make sure you've saved it
-          {new_secret && ", and the new agent's key, which is shown only once"}.
-        </p>
+        {last ? (
+          <LastSignIn keeps={keeps} onKeeps={setKeeps} has_new_key={new_secret !== null} />
+        ) : (
+          <p>
+            To sign in again, you add this browser from another device
+            {new_secret && ". Save the new agent's key first: it is shown only once"}.
+          </p>
+        )}
       </Confirm>
       <Confirm
         open={deleting}
@@ -270,5 +282,36 @@ function End() {
         can't be undone.
       </Confirm>
     </div>
+  );
+}
+
+interface LastSignInProps {
+  readonly keeps: boolean;
+  readonly onKeeps: (keeps: boolean) => void;
+  readonly has_new_key: boolean;
+}
+
+/** What it means to sign out where nobody else is signed in. */
+function LastSignIn({ keeps, onKeeps, has_new_key }: LastSignInProps) {
+  return (
+    <>
+      <p className="flex gap-2">
+        <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />
+        <span>
+          {keeps
+            ? "You're signed in nowhere else, so you need your token to sign in again. Make sure you've saved it"
+            : "You're signed in nowhere else. Only the administrator of this server can then open your account again; your agents keep their access"}
+          {has_new_key && ", and the new agent's key, which is shown only once"}.
+        </span>
+      </p>
+      <div className="mt-4">
+        <Switch
+          label="Keep the token valid"
+          hint="So that you can sign in with it again."
+          checked={keeps}
+          onChange={({ target }) => onKeeps(target.checked)}
+        />
+      </div>
+    </>
   );
 }

@@ -21,7 +21,7 @@ export function AgentSetup({ agent }: { agent: Key }) {
             It's shown until you choose Done, and never again. Anyone who has it can act as this
             agent.
           </p>
-          <Secret text={secret} name="key" />
+          <Secret text={secret} name="key" qr />
         </section>
       )}
       <section>

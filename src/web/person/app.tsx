@@ -2,6 +2,7 @@
 
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
+import { isUnconfirmed, onPairingCode, pairingCode } from "../state/pairing.ts";
 import { currentSession, onSession, type Session } from "../state/session.ts";
 import { onStartCode, startCode } from "../state/start-code.ts";
 import { Boundary } from "../ui/boundary.tsx";
@@ -16,7 +17,9 @@ import { AwaitApproval } from "./await-approval.tsx";
 import { Consent } from "./consent.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
+import { NewSignIns } from "./new-sign-ins.tsx";
 import { watchQuestions } from "./notifications.ts";
+import { AlreadySignedIn, Pair } from "./pair.tsx";
 import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
 import { Start } from "./start.tsx";
@@ -34,6 +37,7 @@ const SECTIONS = [
 export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
   const start_code = useSyncExternalStore(onStartCode, startCode);
+  const pairing_code = useSyncExternalStore(onPairingCode, pairingCode);
   const route = useRoute();
   useEffect(() => {
     if (!session) clearToasts();
@@ -41,15 +45,21 @@ export function App() {
   useEffect(keepFocus, []);
   return (
     <>
-      {viewFor(session, start_code, route)}
+      {viewFor(session, start_code, pairing_code, route)}
       <Toasts />
     </>
   );
 }
 
-function viewFor(session: Session | null, start_code: string | null, route: Route): ReactNode {
+function viewFor(
+  session: Session | null,
+  start_code: string | null,
+  pairing_code: string | null,
+  route: Route,
+): ReactNode {
   // Whoever is signed in stays so.
   if (!session) {
+    if (pairing_code !== null) return <Pair key={pairing_code} code={pairing_code} />;
     if (start_code !== null) return <Start code={start_code} />;
     const { section, id } = route;
     return section === "authorize" && id !== null ? (
@@ -58,8 +68,9 @@ function viewFor(session: Session | null, start_code: string | null, route: Rout
       <Welcome />
     );
   }
-  // The token is the only way to sign in, so it is shown first.
+  // The token is the way back in, so it is shown first.
   if (session.is_new) return <Created token={session.token} />;
+  if (pairing_code !== null && !isUnconfirmed(pairing_code)) return <AlreadySignedIn />;
   return (
     <SessionContext value={session}>
       {isRequest(route) ? (
@@ -105,6 +116,7 @@ function SignedIn() {
       </aside>
       <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] short:pb-6 md:pb-16">
         <LinkBanner />
+        <NewSignIns />
         <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
           <Boundary key={view_key}>{viewOf(route)}</Boundary>
         </main>

@@ -1,6 +1,7 @@
 /** The view of a start link: creates the first account of a server, when the person says so. */
 
 import { createApi, type Fault } from "../state/api.ts";
+import { browserLabel } from "../state/browser-label.ts";
 import { signIn } from "../state/session.ts";
 import { forgetStartCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
@@ -12,7 +13,10 @@ export function Start({ code }: { code: string }) {
   const creation = useAction();
   const create = () =>
     creation.run(async () => {
-      const created = await createApi(null).accounts.create.mutate({ start_code: code });
+      const created = await createApi(null).accounts.create.mutate({
+        start_code: code,
+        label: browserLabel(),
+      });
       // Stored at once: without the token the account is lost.
       signIn(created.token, created.account.id, true);
       forgetStartCode();

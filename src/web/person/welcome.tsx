@@ -3,6 +3,7 @@
 import { ArrowRight } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { createApi } from "../state/api.ts";
+import { browserLabel } from "../state/browser-label.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { needsStartCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
@@ -11,23 +12,71 @@ import { Problem } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { Frame } from "./frame.tsx";
+import { CodeForm } from "./pair.tsx";
 
 const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
   never: null,
   "signed out": "You're signed out. Your account data was removed from this browser.",
   deleted: "Your account and all its data were deleted.",
+  ended: "This browser was signed out from another device.",
   refused: "You were signed out because your token is no longer valid.",
 };
+
+/**
+ * Whether most who come here have a code. The page cannot know whether accounts exist, but the first
+ * browser is usually on the machine of the server and opens a loopback address. A further one comes by
+ * another address, or is a phone or tablet.
+ */
+function leadsWithCode(): boolean {
+  const is_local = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
+  return !is_local || matchMedia("(pointer: coarse), (max-width: 40rem)").matches;
+}
+
+function Or() {
+  return (
+    <div className="my-7 flex items-center gap-4 text-faint text-sm">
+      <span aria-hidden className="h-px flex-1 bg-line" />
+      or
+      <span aria-hidden className="h-px flex-1 bg-line" />
+    </div>
+  );
+}
 
 export function Welcome() {
   const creation = useAction();
   const message = SIGN_OUT_MESSAGES[lastSignOut()];
   const create = () =>
     creation.run(async () => {
-      const { token, account } = await createApi(null).accounts.create.mutate({});
+      const { token, account } = await createApi(null).accounts.create.mutate({
+        label: browserLabel(),
+      });
       // Stored at once: without the token the account is lost.
       signIn(token, account.id, true);
     });
+  const leads = leadsWithCode();
+  const creating = needsStartCode() ? (
+    <p className="text-soft">
+      To create the first account, open the address that Relay shows in its terminal.
+    </p>
+  ) : (
+    <div className="space-y-3">
+      <Button
+        variant={leads ? "plain" : "primary"}
+        className="w-full"
+        busy={creation.busy}
+        onClick={() => void create()}
+      >
+        Create account
+      </Button>
+      {creation.fault && (
+        <Problem>
+          {creation.fault.code === "unanswered"
+            ? "Couldn't reach the server. Try again."
+            : creation.fault.message}
+        </Problem>
+      )}
+    </div>
+  );
   return (
     <Frame title="Relay">
       <p className="mt-2 text-lg text-soft leading-snug">
@@ -38,34 +87,10 @@ export function Welcome() {
           {message}
         </p>
       )}
-      {needsStartCode() ? (
-        <p className="mt-8 text-soft">
-          To create the first account, open the address that Relay shows in its terminal.
-        </p>
-      ) : (
-        <div className="mt-8 space-y-3">
-          <Button
-            variant="primary"
-            className="w-full"
-            busy={creation.busy}
-            onClick={() => void create()}
-          >
-            Create account
-          </Button>
-          {creation.fault && (
-            <Problem>
-              {creation.fault.code === "unanswered"
-                ? "Couldn't reach the server. Try again."
-                : creation.fault.message}
-            </Problem>
-          )}
-        </div>
-      )}
-      <div className="my-7 flex items-center gap-4 text-faint text-sm">
-        <span aria-hidden className="h-px flex-1 bg-line" />
-        or
-        <span aria-hidden className="h-px flex-1 bg-line" />
-      </div>
+      <div className="mt-8">{leads ? <CodeForm leads /> : creating}</div>
+      <Or />
+      {leads ? creating : <CodeForm leads={false} />}
+      <Or />
       <TokenForm />
     </Frame>
   );
@@ -94,7 +119,7 @@ function TokenForm() {
         placeholder="mca_…"
         value={text}
         onChange={({ target }) => setText(target.value)}
-        hint="Find it under Account in the app or another browser."
+        hint="If you saved one, or find it under Account in another browser."
         error={wrong ? "isn't an account token: it must start with mca_" : undefined}
       />
       {entry.fault && <Problem>{entry.fault.message}</Problem>}
@@ -110,8 +135,8 @@ export function Created({ token }: { token: string }) {
   return (
     <Frame title="Your account is ready">
       <p className="mt-2 mb-5 text-soft">
-        This token is the only way to sign in: there's no username or password. Save it in your
-        password manager. While you're signed in here, you can find it under Account.
+        There's no username or password: you add other browsers and phones under Account. Save this
+        token in your password manager, as a way back in if you lose them all.
       </p>
       <Secret text={token} name="account token" />
       <Button variant="primary" className="mt-5 w-full" onClick={confirmTokenSaved}>

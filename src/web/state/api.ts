@@ -17,6 +17,9 @@ export type Item = Outputs["messages"]["send"];
 export type Entry = Outputs["keys"]["activity"]["items"][number];
 export type Authorization = Outputs["oauth"]["request"];
 export type Grant = Outputs["keys"]["grants"]["grants"][number];
+/** A session of the interface; here a `Session` is that of this browser. */
+export type SignIn = Outputs["sessions"]["list"]["sessions"][number];
+export type Pairing = Outputs["pairings"]["create"];
 export type Device = Outputs["devices"]["list"]["devices"][number];
 
 /** Resolves a path of this server: the page may be served below a path. */
@@ -123,6 +126,9 @@ const MESSAGES: Readonly<Record<string, string>> = {
   account_creation_off: "This server doesn't accept new accounts.",
   attestation_required:
     "On this server, accounts are created in the app. Sign in with a token here.",
+  last_session: "This is the only sign-in of your account.",
+  too_many_sessions:
+    "Your account has reached the maximum number of sign-ins. Sign out one that you no longer use.",
   too_many_keys: "Your account has reached the maximum number of agents.",
   too_many_tasks: "This agent has reached the maximum number of tasks.",
   store_unavailable: "The server can't access its data. Try again in a moment.",

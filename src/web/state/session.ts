@@ -7,6 +7,7 @@ import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
 import { createPace } from "./pace.ts";
 import { createReceipts, type Receipts } from "./receipts.ts";
+import { createSignIns, type SignIns } from "./sign-ins.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 
@@ -16,6 +17,7 @@ export interface Session {
   readonly is_new: boolean;
   readonly api: Api;
   readonly store: Store;
+  readonly signIns: SignIns;
   readonly sync: Sync;
   readonly archive: Archive;
   readonly receipts: Receipts;
@@ -26,7 +28,7 @@ export interface Session {
 }
 
 /** Why nobody is signed in. */
-export type SignOutReason = "never" | "signed out" | "deleted" | "refused";
+export type SignOutReason = "never" | "signed out" | "deleted" | "refused" | "ended";
 
 const TOKEN = "relay.token";
 /** The new token of a replacement that the server has not confirmed. */
@@ -59,20 +61,21 @@ let sign_ins = 0;
 function open(token: string, { is_new = false, before }: { is_new?: boolean; before?: Session }) {
   const ended = before?.ended ?? new AbortController();
   const store = before?.store ?? createKnownStore();
+  const signIns = before?.signIns ?? createSignIns();
   const archive = createArchive(store);
   const pace = createPace();
   const api = createApi(token, ended.signal, pace.note);
-  const onEnded = (why: "deleted" | "refused") => {
+  const onEnded = (why: "deleted" | "refused" | "ended") => {
     const next = localStorage.getItem(NEXT);
-    if (why === "deleted" || next === null) return void leave(why);
+    if (why !== "refused" || next === null) return void leave(why);
     void continueWith(next);
   };
   if (!before) void archive.restore();
   const receipts = before?.receipts ?? createReceipts({ api, pace, store, ended: ended.signal });
   if (before) receipts.continueWith({ api, pace });
-  const sync = startSync({ token, api, pace, store, archive, onEnded });
+  const sync = startSync({ token, api, pace, store, signIns, archive, onEnded });
   const number = before?.number ?? ++sign_ins;
-  set({ token, number, is_new, api, store, archive, receipts, sync, ended });
+  set({ token, number, is_new, api, store, signIns, archive, receipts, sync, ended });
   // Lets the page open without the server, where service workers are supported.
   void navigator.serviceWorker?.register("sw.js").catch(() => null);
 }
@@ -153,18 +156,42 @@ export async function replaceToken(): Promise<void> {
 /** Codes after which nothing has changed. */
 const REFUSALS: ReadonlySet<string> = new Set(["invalid_fields", "rate_limited"]);
 
+/** What a sign-out ends on the server: without another sign-in, the token is needed to come back. */
+type SignOutScope = "nothing" | "sign-in" | "last sign-in";
+
 /**
- * Signs out. If a replacement of the token is unconfirmed, it is finished first, since the token that
- * the person saved may be dead. False if there is now a new token to save.
+ * Signs out. If nothing is to end on the server and a replacement of the token is unconfirmed, it is
+ * finished first, since the token that the person saved may be dead. False if there is now a new token to
+ * save. If the server cannot be reached, the data is removed here all the same.
  */
-export async function signOut(): Promise<boolean> {
-  if (unconfirmedToken() === null) {
-    await leave("signed out");
-    return true;
+export async function signOut(ends: SignOutScope): Promise<boolean> {
+  const old = session;
+  if (ends === "nothing" && unconfirmedToken() !== null) {
+    await replaceToken().catch(() => {
+      throw new Error("which token is valid is unknown");
+    });
+    return false;
   }
-  await replaceToken();
-  return false;
+  const own = old?.signIns.all()?.find(({ current }) => current);
+  if (ends !== "nothing" && old && own) {
+    // The end must not be noticed before the response.
+    await close();
+    try {
+      const input = { session_id: own.id, last: ends === "last sign-in" };
+      await old.api.sessions.delete.mutate(input);
+    } catch (error) {
+      if (!NO_RESPONSE.has(faultOf(error).code)) {
+        if (session === old) open(old.token, { before: old });
+        throw error;
+      }
+    }
+  }
+  await leave("signed out");
+  return true;
 }
+
+/** The request may not have arrived. */
+const NO_RESPONSE: ReadonlySet<string> = new Set(["offline", "unanswered"]);
 
 /**
  * Ends the session and removes the account's data from this browser; the page's own files stay. If

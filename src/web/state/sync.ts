@@ -8,6 +8,7 @@ import { type Api, faultOf, type Question, type Task } from "./api.ts";
 import type { Archive } from "./archive.ts";
 import { eventsOf } from "./events.ts";
 import type { Pace } from "./pace.ts";
+import type { SignIns } from "./sign-ins.ts";
 import type { Store } from "./store.ts";
 import { createStreamLeader } from "./stream-leader.ts";
 
@@ -16,9 +17,10 @@ interface SyncOptions {
   readonly api: Api;
   readonly pace: Pace;
   readonly store: Store;
+  readonly signIns: SignIns;
   readonly archive: Archive;
-  /** Called when the token has ended: the account was deleted, or the token replaced. */
-  readonly onEnded: (why: "deleted" | "refused") => void;
+  /** Called when the token has ended: the account was deleted, the token replaced, or this sign-in ended. */
+  readonly onEnded: (why: "deleted" | "refused" | "ended") => void;
 }
 
 /** Tasks that the page holds at most; the oldest finished ones are left out first. */
@@ -29,7 +31,8 @@ const HISTORY = 100;
 
 export type Sync = ReturnType<typeof startSync>;
 
-export function startSync({ token, api, pace, store, archive, onEnded }: SyncOptions) {
+export function startSync(options: SyncOptions) {
+  const { token, api, pace, store, signIns, archive, onEnded } = options;
   let stopped = false;
   let failures = 0;
   let attempt: AbortController | undefined;
@@ -42,6 +45,8 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
       pace.call(signal, () => api.accounts.get.query({}, options)),
       pace.call(signal, () => api.keys.list.query({}, options)),
       loadQuestions(signal),
+      // The page does not need them to work.
+      signIns.load(api, signal).catch(() => null),
     ]);
     store.setAccount(account);
     store.listed("keys", keys);
@@ -130,7 +135,11 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
         store.setUnread(data.key_id, data.unread);
         break;
       case "session.created":
+        signIns.put(data.session);
+        break;
       case "session.deleted":
+        if (signIns.isCurrent(data.session_id)) end("ended");
+        else signIns.drop(data.session_id);
         break;
       case "account.deleted":
         end("deleted");
@@ -141,7 +150,7 @@ export function startSync({ token, api, pace, store, archive, onEnded }: SyncOpt
     }
   };
 
-  const end = (why: "deleted" | "refused") => {
+  const end = (why: "deleted" | "refused" | "ended") => {
     if (stopped) return;
     stop();
     onEnded(why);

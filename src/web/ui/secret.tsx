@@ -6,7 +6,7 @@ import { after } from "../clock.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
 import { copyText } from "./copy.ts";
-import type { QrCode as QrImage } from "./qr.ts";
+import { QrImage } from "./qr-image.tsx";
 import { toast } from "./toast.tsx";
 
 /** Seconds that the button shows success. */
@@ -73,10 +73,19 @@ export function Snippet({ text, name, prose }: SnippetProps) {
   );
 }
 
-/** A secret with a QR code; `hidden` until the person reveals it. */
-export function Secret({ text, name, hidden }: { text: string; name: string; hidden?: boolean }) {
+interface SecretProps {
+  readonly text: string;
+  readonly name: string;
+  /** Until the person reveals it. */
+  readonly hidden?: boolean;
+  /** Whether it can be shown as a QR code. */
+  readonly qr?: boolean;
+}
+
+/** A secret to copy. */
+export function Secret({ text, name, hidden, qr }: SecretProps) {
   const [shown, setShown] = useState(!hidden);
-  const [code, setCode] = useState<QrImage | null>(null);
+  const [scannable, setScannable] = useState(false);
   const area = useRef<HTMLElement>(null);
   /** Selected once it is shown. */
   const [selecting, setSelecting] = useState(false);
@@ -88,11 +97,6 @@ export function Secret({ text, name, hidden }: { text: string; name: string; hid
   const reveal = () => {
     setShown(true);
     setSelecting(true);
-  };
-  const toggle = async () => {
-    if (code !== null) return setCode(null);
-    const { qrCode } = await import("./qr.ts");
-    setCode(qrCode(text));
   };
   return (
     <div>
@@ -120,24 +124,19 @@ export function Secret({ text, name, hidden }: { text: string; name: string; hid
         )}
         <CopyButton text={text} label={`Copy ${name}`} onRefused={reveal} />
       </div>
-      <Button
-        variant="quiet"
-        className="mt-1"
-        aria-expanded={code !== null}
-        onClick={() => void toggle()}
-      >
-        <QrCode aria-hidden className="size-4.5" />
-        {code === null ? "Show QR code" : "Hide QR code"}
-      </Button>
-      {code !== null && (
-        <svg
-          role="img"
-          aria-label={`QR code for ${name}`}
-          viewBox={`0 0 ${code.size} ${code.size}`}
-          className="mt-1 size-56 rounded-xl bg-white p-1"
-        >
-          <path d={code.path} fill="#000" shapeRendering="crispEdges" />
-        </svg>
+      {qr && (
+        <>
+          <Button
+            variant="quiet"
+            className="my-1"
+            aria-expanded={scannable}
+            onClick={() => setScannable(!scannable)}
+          >
+            <QrCode aria-hidden className="size-4.5" />
+            {scannable ? "Hide QR code" : "Show QR code"}
+          </Button>
+          {scannable && <QrImage text={text} label={`QR code for ${name}`} />}
+        </>
       )}
     </div>
   );

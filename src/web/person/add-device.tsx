@@ -1,0 +1,127 @@
+/** Adding a device: a pairing code to scan or to type, until a device has joined. */
+
+import { CircleCheck } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { type Fault, faultOf, type Pairing } from "../state/api.ts";
+import { Button } from "../ui/button.tsx";
+import { Sheet } from "../ui/dialog.tsx";
+import { PairingCode } from "../ui/pairing-code.tsx";
+import { Problem, Skeleton } from "../ui/parts.tsx";
+import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
+import { useSession } from "./use-store.ts";
+
+export function AddDevice({ open, onClose }: { open: boolean; onClose: () => void }) {
+  return (
+    <Sheet open={open} onClose={onClose} title="Add a device">
+      <Code onClose={onClose} />
+    </Sheet>
+  );
+}
+
+function Code({ onClose }: { onClose: () => void }) {
+  const { api } = useSession();
+  const [pairing, setPairing] = useState<Pairing | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
+  /** A new number makes a new code. */
+  const [turn, setTurn] = useState(0);
+  const joined = useJoined(turn);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each turn makes a code.
+  useEffect(() => {
+    let ended = false;
+    setPairing(null);
+    setFault(null);
+    api.pairings.create.mutate({}).then(
+      (made) => ended || setPairing(made),
+      (error: unknown) => ended || setFault(faultOf(error)),
+    );
+    return () => {
+      ended = true;
+    };
+  }, [api, turn]);
+  const again = () => setTurn(turn + 1);
+  // The code was used, also if the device that joined was signed out at once.
+  const had_joined = useRef(false);
+  useEffect(() => {
+    if (!joined && had_joined.current) setTurn((before) => before + 1);
+    had_joined.current = joined !== undefined;
+  }, [joined]);
+
+  if (joined) return <Joined id={joined.id} onAgain={again} onClose={onClose} />;
+  if (fault) {
+    return (
+      <div className="space-y-4">
+        <Problem>
+          {fault.code === "unanswered" ? "Couldn't reach the server." : fault.message}
+        </Problem>
+        <Button onClick={again}>Try again</Button>
+      </div>
+    );
+  }
+  if (!pairing) return <Skeleton rows={3} label="Making a code" />;
+  return (
+    <PairingCode pairing={pairing} onAgain={again}>
+      <p role="status" className="text-soft">
+        Waiting for the device…
+      </p>
+    </PairingCode>
+  );
+}
+
+/** The first sign-in that was added by a code since `turn` began; undefined while there is none. */
+function useJoined(turn: number) {
+  const { signIns } = useSession();
+  const all = useSignIns();
+  const here = useRef<{ turn: number; before: ReadonlySet<string>; joined: string | null } | null>(
+    null,
+  );
+  if (all && here.current?.turn !== turn) {
+    here.current = { turn, before: new Set(all.map(({ id }) => id)), joined: null };
+  }
+  const { current } = here;
+  // Any further one is none of this code's, and is told of like others.
+  if (current) {
+    current.joined ??=
+      all?.findLast(({ id, made_by }) => made_by === "pairing" && !current.before.has(id))?.id ??
+      null;
+  }
+  const joined = all?.find(({ id }) => id === current?.joined);
+  useEffect(() => {
+    if (joined) signIns.know(joined.id);
+  }, [signIns, joined]);
+  return joined;
+}
+
+interface JoinedProps {
+  readonly id: string;
+  readonly onAgain: () => void;
+  readonly onClose: () => void;
+}
+
+function Joined({ id, onAgain, onClose }: JoinedProps) {
+  const signIn = useSignIns()?.find((one) => one.id === id) ?? null;
+  const [ending, setEnding] = useState(false);
+  return (
+    <div className="space-y-5">
+      <p role="status" className="flex items-center gap-3 font-medium text-lg">
+        <CircleCheck aria-hidden className="size-6 shrink-0 text-ok" />
+        <span className="said">
+          <bdi>{signIn?.label}</bdi> joined
+        </span>
+      </p>
+      <p className="text-soft">
+        It can use your account now. For 10 minutes it can't sign out other devices, add devices or
+        delete the account.
+      </p>
+      <div className="flex flex-wrap gap-3">
+        <Button variant="primary" onClick={onClose}>
+          Done
+        </Button>
+        <Button onClick={onAgain}>Add another</Button>
+        <Button variant="warning" onClick={() => setEnding(true)}>
+          Not you? Sign it out
+        </Button>
+      </div>
+      <EndSignIn signIn={ending ? signIn : null} onClose={() => setEnding(false)} />
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+/** Word of new sign-ins, above every view. */
+
+import { ShieldAlert } from "lucide-react";
+import { useState, useSyncExternalStore } from "react";
+import type { SignIn } from "../state/api.ts";
+import { EndSignIn } from "./end-sign-in.tsx";
+import { useSession } from "./use-store.ts";
+
+/** Tells of sign-ins that are new to this browser, until the person has seen each. */
+export function NewSignIns() {
+  const { signIns } = useSession();
+  const unknown = useSyncExternalStore(signIns.subscribe, signIns.unknown);
+  const [ending, setEnding] = useState<SignIn | null>(null);
+  return (
+    <>
+      <div role="status">
+        {unknown.map((one) => (
+          <div
+            key={one.id}
+            className="flex flex-wrap items-center gap-x-3 border-warn/30 border-b bg-warn-soft py-1 pr-2 pl-4 text-warn md:pl-10"
+          >
+            <ShieldAlert aria-hidden className="size-5 shrink-0" />
+            <p className="said min-w-40 flex-1 py-1 font-medium text-sm">
+              <bdi>{one.label}</bdi>{" "}
+              {one.made_by === "administrator"
+                ? "was signed in to your account by the administrator."
+                : "signed in to your account with a code."}
+            </p>
+            <span className="flex">
+              <button
+                type="button"
+                aria-label={`Sign out ${one.label}`}
+                onClick={() => setEnding(one)}
+                className={ACTION}
+              >
+                Sign out
+              </button>
+              <button
+                type="button"
+                aria-label={`OK, ${one.label} is mine`}
+                onClick={() => signIns.know(one.id)}
+                className={ACTION}
+              >
+                OK
+              </button>
+            </span>
+          </div>
+        ))}
+      </div>
+      <EndSignIn signIn={ending} onClose={() => setEnding(null)} />
+    </>
+  );
+}
+
+const ACTION =
+  "touch inline-flex items-center justify-center rounded-lg px-3 font-medium text-sm hover:underline";

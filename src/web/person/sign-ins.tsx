@@ -1,0 +1,148 @@
+/** The sign-ins of the account: list, labels, signing out, adding a device. */
+
+import { LogOut, MonitorSmartphone, Pencil, Plus } from "lucide-react";
+import { type FormEvent, useEffect, useState } from "react";
+import { every } from "../clock.ts";
+import type { SignIn } from "../state/api.ts";
+import { Ago } from "../ui/ago.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
+import { TextField } from "../ui/field.tsx";
+import { Badge, FormProblem, Skeleton } from "../ui/parts.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { useIsMounted } from "../ui/use-is-mounted.ts";
+import { AddDevice } from "./add-device.tsx";
+import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
+import { useSession, useStore } from "./use-store.ts";
+
+/** Seconds between refreshes of `last_used_at` and of labels, which have no events. */
+const EVERY = 60;
+
+const MADE_BY: Readonly<Record<SignIn["made_by"], string>> = {
+  account: "Created with the account",
+  pairing: "Added with a code",
+  administrator: "Added by the administrator",
+};
+
+export function SignInList() {
+  const { api, signIns } = useSession();
+  const all = useSignIns();
+  const live = useStore((store) => store.link() === "live");
+  const [adding, setAdding] = useState(false);
+  const [ending, setEnding] = useState<SignIn | null>(null);
+  const [renaming, setRenaming] = useState<string | null>(null);
+  useEffect(() => {
+    const refresh = () => void signIns.load(api).catch(() => null);
+    if (!live) return;
+    refresh();
+    return every(EVERY, refresh);
+  }, [api, signIns, live]);
+  // This browser first.
+  const shown = all?.toSorted((a, b) => Number(b.current) - Number(a.current));
+  return (
+    <>
+      {shown ? (
+        <ul className="divide-y divide-line">
+          {shown.map((one) => (
+            <li key={one.id} className="py-2">
+              {renaming === one.id ? (
+                <Rename signIn={one} onDone={() => setRenaming(null)} />
+              ) : (
+                <Row
+                  signIn={one}
+                  onRename={() => setRenaming(one.id)}
+                  onEnd={() => setEnding(one)}
+                />
+              )}
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <Skeleton rows={1} label="Loading sign-ins" />
+      )}
+      <Button variant="primary" className="mt-3" onClick={() => setAdding(true)}>
+        <Plus aria-hidden className="size-4.5" />
+        Add a device
+      </Button>
+      <AddDevice open={adding} onClose={() => setAdding(false)} />
+      <EndSignIn signIn={ending} onClose={() => setEnding(null)} />
+    </>
+  );
+}
+
+interface RowProps {
+  readonly signIn: SignIn;
+  readonly onRename: () => void;
+  readonly onEnd: () => void;
+}
+
+function Row({ signIn, onRename, onEnd }: RowProps) {
+  const { label, current, made_by, created_at, last_used_at } = signIn;
+  return (
+    <div className="flex items-center gap-3">
+      <MonitorSmartphone aria-hidden className="size-5 shrink-0 text-soft" />
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-center gap-x-2">
+          <bdi dir="auto" className="said min-w-0 font-medium">
+            {label}
+          </bdi>
+          {current && <Badge tone="accent">This browser</Badge>}
+        </p>
+        <p className="said text-faint text-sm">
+          {`${MADE_BY[made_by]}, `}
+          <Ago at={created_at} />
+          {last_used_at === null ? " · Never used" : " · Last used "}
+          {last_used_at !== null && <Ago at={last_used_at} />}
+        </p>
+      </div>
+      <IconButton label={`Rename ${label}`} onClick={onRename}>
+        <Pencil aria-hidden className="size-4.5" />
+      </IconButton>
+      {/* This browser's is at the end of the view, with what it means. */}
+      {!current && (
+        <IconButton label={`Sign out ${label}`} onClick={onEnd}>
+          <LogOut aria-hidden className="size-4.5" />
+        </IconButton>
+      )}
+    </div>
+  );
+}
+
+function Rename({ signIn, onDone }: { signIn: SignIn; onDone: () => void }) {
+  const { api, signIns } = useSession();
+  const { busy, fault, run } = useAction();
+  const [label, setLabel] = useState(signIn.label);
+  const isMounted = useIsMounted();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await run(async () =>
+      signIns.put(await api.sessions.update.mutate({ session_id: signIn.id, label })),
+    );
+    if (done && isMounted.current) onDone();
+  };
+  return (
+    <form
+      onSubmit={(event) => void submit(event)}
+      onKeyDown={({ key }) => key === "Escape" && onDone()}
+      className="space-y-3 py-1"
+    >
+      <TextField
+        label="Name"
+        name="label"
+        required
+        autoFocus
+        value={label}
+        onChange={({ target }) => setLabel(target.value)}
+        error={fault?.fields.label}
+      />
+      <FormProblem fault={fault} />
+      <div className="flex gap-3">
+        <Button type="submit" variant="primary" busy={busy}>
+          Save
+        </Button>
+        <Button variant="quiet" onClick={onDone}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}

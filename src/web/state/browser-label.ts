@@ -1,0 +1,34 @@
+/** A name for this browser, for the list of sign-ins, such as `Firefox on Linux`. */
+
+/** Each with what its user agent has and the ones before it have not. */
+const BROWSERS = [
+  [/\bEdg(e|A|iOS)?\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\bSamsungBrowser\//, "Samsung Internet"],
+  [/\b(Firefox|FxiOS)\//, "Firefox"],
+  [/\b(Chrome|CriOS|HeadlessChrome)\//, "Chrome"],
+  [/\bVersion\/.*\bSafari\//, "Safari"],
+] as const;
+
+const SYSTEMS = [
+  [/\biPhone\b/, "iPhone"],
+  [/\biPad\b/, "iPad"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bMac OS X\b/, "Mac"],
+  [/\bLinux\b/, "Linux"],
+] as const;
+
+/** `agent`: the browser's user agent; `touches`: `maxTouchPoints`, by which an iPad differs from a Mac. */
+export function browserLabel(
+  agent = navigator.userAgent,
+  touches = navigator.maxTouchPoints,
+): string {
+  const nameIn = (names: typeof BROWSERS | typeof SYSTEMS) =>
+    names.find(([pattern]) => pattern.test(agent))?.[1];
+  const found = nameIn(SYSTEMS);
+  const system = found === "Mac" && touches > 1 ? "iPad" : found;
+  const browser = nameIn(BROWSERS) ?? "Browser";
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

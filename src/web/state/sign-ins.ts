@@ -1,0 +1,67 @@
+/** The sign-ins of the account, and which of them the person has not been told of yet. */
+
+import type { Api, SignIn } from "./api.ts";
+
+/** Ids of the sign-ins that the person was told of in this browser. */
+const KNOWN = "relay.known-sign-ins";
+
+export type SignIns = ReturnType<typeof createSignIns>;
+
+export function createSignIns() {
+  /** Newest first; null before the first load. */
+  let all: readonly SignIn[] | null = null;
+  let unknown: readonly SignIn[] = [];
+  const listeners = new Set<() => void>();
+
+  const known = (): readonly string[] | null => JSON.parse(localStorage.getItem(KNOWN) ?? "null");
+
+  const set = (next: readonly SignIn[]) => {
+    all = next;
+    const ids = known();
+    // Those that were there before this browser are no news to whoever signs in here.
+    if (ids === null) localStorage.setItem(KNOWN, JSON.stringify(next.map(({ id }) => id)));
+    unknown = next.filter(({ id, current }) => !current && ids !== null && !ids.includes(id));
+    for (const listener of [...listeners]) listener();
+  };
+
+  return {
+    all: () => all,
+
+    /** Those that the person was not told of, newest first. */
+    unknown: () => unknown,
+
+    subscribe(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+
+    async load(api: Api, signal?: AbortSignal): Promise<void> {
+      const { sessions } = await api.sessions.list.query({}, signal && { signal });
+      if (!signal?.aborted) set(sessions);
+    },
+
+    put(one: SignIn): void {
+      if (all === null) return;
+      const rest = all.filter(({ id }) => id !== one.id);
+      const at = all.findIndex(({ id }) => id === one.id);
+      // Events do not tell which one is this browser's.
+      const current = all[at]?.current ?? one.current;
+      set(rest.toSpliced(Math.max(0, at), 0, { ...one, current }));
+    },
+
+    drop(id: string): void {
+      if (all !== null) set(all.filter((one) => one.id !== id));
+    },
+
+    /** The person was told of it. */
+    know(id: string): void {
+      if (all === null) return;
+      // What is gone is forgotten.
+      const ids = (known() ?? []).filter((other) => all?.some((one) => one.id === other));
+      localStorage.setItem(KNOWN, JSON.stringify([...new Set([...ids, id])]));
+      set(all);
+    },
+
+    isCurrent: (id: string): boolean => all?.some((one) => one.id === id && one.current) ?? false,
+  };
+}

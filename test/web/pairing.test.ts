@@ -1,0 +1,323 @@
+/** Adding a browser to an account by a link or a code (docs/interface.md 5.14). */
+
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { browserLabel } from "../../src/web/state/browser-label.ts";
+import { qrCode } from "../../src/web/ui/qr.ts";
+import { startTestApp } from "../support/app.ts";
+import { client, createPerson, type Person, pair } from "../support/client.ts";
+import {
+  browserTests,
+  expectComplaints,
+  go,
+  LAN_NAME,
+  openPage,
+  PHONE,
+  untilLive,
+} from "./browser.ts";
+import { expectNoOverflow } from "./page-checks.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+/** As another device of the network names it, over plain http. */
+const lan = app.url.replace("127.0.0.1", LAN_NAME);
+
+const OF_PLAIN_HTTP = /Cross-Origin-Opener-Policy/;
+
+const sessionsOf = async ({ send }: Pick<Person, "send">) =>
+  (await send("GET /v1/sessions")).body.sessions;
+const tokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.token"));
+
+/** What stands behind the address of the page. */
+const atOf = (url: string) => url.slice(lan.length + 1);
+
+/** A pairing code of the account, with a link of the network. */
+async function newCode({ token }: Pick<Person, "token">) {
+  const response = await fetch(`${app.url}/v1/pairings`, {
+    method: "POST",
+    body: "{}",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      host: new URL(lan).host,
+    },
+  });
+  return (await response.json()) as { code: string; url: string };
+}
+
+webTest(
+  "a phone joins by the link of the QR code, over plain http, once it is told to",
+  async () => {
+    expectComplaints(OF_PLAIN_HTTP);
+    const person = await createPerson(app.url);
+    const desk = await openPage(lan, { as: person, at: "#/account" });
+    const made = desk.waitForResponse("**/trpc/pairings.create");
+    await desk.getByRole("button", { name: "Add a device" }).click();
+    const { url, code } = (await (await made).json()).result.data;
+    expect(url).toStartWith(`${lan}/#/pair/`);
+    const image = desk.getByRole("img", { name: "QR code" });
+    expect(await image.locator("path").getAttribute("d")).toBe(qrCode(url).path);
+    await desk.getByText(code).waitFor();
+    await desk.getByText(/Expires in (5:00|4:\d\d)/).waitFor();
+
+    const phone = await openPage(lan, { at: atOf(url), size: PHONE, touch: true });
+    await phone.getByRole("heading", { name: "Add this browser?" }).waitFor();
+    await phone.getByText(new URL(lan).host).waitFor();
+    expect(phone.url()).toBe(`${lan}/#/`);
+    expect(await sessionsOf(person)).toHaveLength(1);
+    expect(await phone.evaluate(() => isSecureContext || localStorage.length > 0)).toBe(false);
+    await expectNoOverflow(phone);
+    await phone.getByRole("button", { name: "Add this browser" }).click();
+    await untilLive(phone);
+
+    await desk.getByText("Chrome on Linux joined").waitFor();
+    // One that comes after it is none of this code's.
+    const other = await pair(app.url, person, "Somebody else");
+    await desk.getByText("Somebody else signed in to your account").waitFor();
+    await person.send(`DELETE /v1/sessions/${other.session.id}`);
+    await desk.getByText("Somebody else signed in").waitFor({ state: "detached" });
+    expect(await sessionsOf(person)).toMatchObject([
+      { label: "Chrome on Linux", made_by: "pairing" },
+      { made_by: "account" },
+    ]);
+    expect(await tokenIn(phone)).not.toBe(person.token);
+    await desk.getByRole("button", { name: "Done" }).click();
+    const row = desk.locator("li", { hasText: "Chrome on Linux" });
+    await row.getByText("Added with a code").waitFor();
+    // It was told of in the dialog.
+    expect(await desk.getByText("signed in to your account").count()).toBe(0);
+    // Neither the code nor a token is in any address or log line.
+    for (const line of app.lines) {
+      for (const secret of [code, url.split("/").at(-1), await tokenIn(phone)]) {
+        expect(line).not.toContain(secret);
+      }
+    }
+  },
+);
+
+webTest("a code that is typed, or a link that is pasted, signs in", async () => {
+  expectComplaints(/404/);
+  const person = await createPerson(app.url);
+  const { code, url } = await newCode(person);
+  const page = await openPage(app.url);
+  const field = page.getByLabel("I have a code");
+  await field.fill("ABCD-EFG");
+  await field.press("Enter");
+  await page.getByRole("alert").getByText("This code isn't valid").waitFor();
+  await field.fill(code.replace("-", "").toLowerCase());
+  await field.press("Enter");
+  await untilLive(page);
+  expect(await page.evaluate(() => localStorage.getItem("relay.claim"))).toBeNull();
+
+  const other = await openPage(app.url);
+  await other.getByLabel("I have a code").fill(url);
+  await other.getByRole("button", { name: "Use code" }).click();
+  await other.getByRole("alert").getByText("make a new one").waitFor();
+  await other.getByLabel("I have a code").fill((await newCode(person)).url);
+  await other.getByRole("button", { name: "Use code" }).click();
+  await untilLive(other);
+  expect(await sessionsOf(person)).toHaveLength(3);
+});
+
+/** The server claims the code, and its response is lost. */
+const loseClaim = (page: Page) =>
+  page.route(
+    "**/trpc/pairings.claim",
+    async (route) => {
+      await route.fetch();
+      await route.abort();
+    },
+    { times: 1 },
+  );
+
+webTest("a lost response loses nothing: trying again gives the same sign-in", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url);
+  await loseClaim(page);
+  await page.getByLabel("I have a code").fill((await newCode(person)).code);
+  await page.getByRole("button", { name: "Use code" }).click();
+  await page.getByRole("alert").getByText("Couldn't reach the server").waitFor();
+  await page.getByRole("button", { name: "Use code" }).click();
+  await untilLive(page);
+  expect(await sessionsOf(person)).toHaveLength(2);
+
+  // The same after a reload, which claims nothing by itself.
+  const again = await openPage(app.url, { at: atOf((await newCode(person)).url) });
+  await loseClaim(again);
+  await again.getByRole("button", { name: "Add this browser" }).click();
+  await again.getByRole("alert").waitFor();
+  let claims = 0;
+  await again.route("**/trpc/pairings.claim", (route) => {
+    claims++;
+    return route.continue();
+  });
+  await again.reload();
+  await again.getByText("was not finished").waitFor();
+  expect([claims, await tokenIn(again)]).toEqual([0, null]);
+  await again.getByRole("button", { name: "Try again" }).click();
+  await untilLive(again);
+  expect(await sessionsOf(person)).toHaveLength(3);
+});
+
+webTest("an unfinished claim that the server has forgotten goes on by its token", async () => {
+  expectComplaints(/Failed to load resource|ERR_|404/);
+  const person = await createPerson(app.url);
+  const { code } = await newCode(person);
+  const page = await openPage(app.url);
+  await loseClaim(page);
+  await page.getByLabel("I have a code").fill(code);
+  await page.getByRole("button", { name: "Use code" }).click();
+  await page.getByRole("alert").waitFor();
+  // As after the hour for which the server remembers it.
+  const { token } = JSON.parse(
+    (await page.evaluate(() => localStorage.getItem("relay.claim")))!,
+  ) as { token: string };
+  await page.evaluate(
+    (kept) =>
+      localStorage.setItem("relay.claim", JSON.stringify({ code: "ABCD-2345", token: kept })),
+    token,
+  );
+  await page.reload();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await untilLive(page);
+  expect(await tokenIn(page)).toBe(token);
+});
+
+webTest("a link changes nothing in a browser that is signed in, to whatever account", async () => {
+  expectComplaints(OF_PLAIN_HTTP);
+  const [mine, attacker] = [await createPerson(app.url), await createPerson(app.url)];
+  for (const { url } of [await newCode(attacker), await newCode(mine)]) {
+    const page = await openPage(lan, { as: mine });
+    await go(page, atOf(url).slice(2));
+    await page.getByRole("heading", { name: "You're already signed in" }).waitFor();
+    expect(page.url()).toBe(`${lan}/#/`);
+    await page.getByRole("button", { name: "Stay signed in" }).click();
+    await page.getByRole("heading", { name: "Questions" }).waitFor();
+    expect(await tokenIn(page)).toBe(mine.token);
+    await page.reload();
+    await untilLive(page);
+  }
+  for (const person of [mine, attacker]) expect(await sessionsOf(person)).toHaveLength(1);
+});
+
+webTest("a code that expired is replaced when the person says so", async () => {
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/account" });
+  const add = page.getByRole("button", { name: "Add a device" });
+  await page.route(
+    "**/trpc/pairings.create",
+    async (route) => {
+      const response = await route.fetch();
+      const { result } = await response.json();
+      const expires_at = Date.now() / 1000;
+      await route.fulfill({ json: { result: { data: { ...result.data, expires_at } } } });
+    },
+    { times: 1 },
+  );
+  await add.click();
+  await page.getByText("This code has expired").waitFor();
+  const made = page.waitForResponse("**/trpc/pairings.create");
+  await page.getByRole("button", { name: "New code" }).click();
+  const { code } = (await (await made).json()).result.data;
+  await page.getByText(code).waitFor();
+  // On loopback there is no address for another device.
+  await page.getByText("There is no QR code").waitFor();
+});
+
+webTest("the first view leads with the code on a phone and under another address", async () => {
+  expectComplaints(OF_PLAIN_HTTP);
+  const opened = async (url: string, size?: typeof PHONE) => {
+    const page = await openPage(url, size && { size });
+    const top = async (name: string) => (await page.getByRole("button", { name }).boundingBox())!.y;
+    return (await top("Use code")) < (await top("Create account"));
+  };
+  expect(await opened(app.url)).toBe(false);
+  expect(await opened(app.url, PHONE)).toBe(true);
+  expect(await opened(lan)).toBe(true);
+});
+
+webTest("a browser that creates an account is named after itself", async () => {
+  const page = await openPage(app.url);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+  const [one] = await sessionsOf({ send: client(app.url, (await tokenIn(page))!) });
+  expect(one).toMatchObject({ label: "Chrome on Linux", made_by: "account" });
+});
+
+webTest("a browser that was added hears what it may not do yet", async () => {
+  expectComplaints(/403/);
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { as: await pair(app.url, person), at: "#/account" });
+  await page.getByRole("button", { name: "Add a device" }).click();
+  await page.getByRole("alert").getByText("For 10 minutes after it was added").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Delete account" }).click();
+  const dialog = page.getByRole("alertdialog");
+  await dialog.getByRole("button", { name: "Delete everything" }).click();
+  await dialog.getByRole("alert").getByText("For 10 minutes").waitFor();
+});
+
+test("a browser is named by its user agent", () => {
+  const webkit = "AppleWebKit/605.1.15 (KHTML, like Gecko)";
+  const blink = "AppleWebKit/537.36 (KHTML, like Gecko)";
+  const names: readonly (readonly [agent: string, touches: number, name: string])[] = [
+    [
+      `Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) ${webkit} Version/18.5 Mobile/15E148 Safari/604.1`,
+      5,
+      "Safari on iPhone",
+    ],
+    [
+      `Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) ${webkit} CriOS/141.0 Mobile/15E148 Safari/604.1`,
+      5,
+      "Chrome on iPhone",
+    ],
+    [
+      `Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) ${webkit} FxiOS/144.0 Mobile/15E148 Safari/605.1.15`,
+      5,
+      "Firefox on iPhone",
+    ],
+    [
+      `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webkit} Version/18.5 Safari/605.1.15`,
+      0,
+      "Safari on Mac",
+    ],
+    [
+      `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) ${webkit} Version/18.5 Safari/605.1.15`,
+      5,
+      "Safari on iPad",
+    ],
+    [
+      `Mozilla/5.0 (Linux; Android 15; Pixel 9) ${blink} Chrome/141.0.0.0 Mobile Safari/537.36`,
+      5,
+      "Chrome on Android",
+    ],
+    [
+      `Mozilla/5.0 (Linux; Android 15; SM-S928B) ${blink} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36`,
+      5,
+      "Samsung Internet on Android",
+    ],
+    [
+      `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${blink} Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0`,
+      0,
+      "Edge on Windows",
+    ],
+    [
+      `Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) ${blink} Chrome/141.0.0.0 Safari/537.36`,
+      0,
+      "Chrome on ChromeOS",
+    ],
+    [
+      `Mozilla/5.0 (X11; Linux x86_64) ${blink} Chrome/141.0.0.0 Safari/537.36 OPR/125.0.0.0`,
+      0,
+      "Opera on Linux",
+    ],
+    [
+      "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0",
+      0,
+      "Firefox on Linux",
+    ],
+    ["curl/8.5.0", 0, "Browser"],
+  ];
+  for (const [agent, touches, name] of names) expect(browserLabel(agent, touches)).toBe(name);
+});
