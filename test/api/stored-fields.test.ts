@@ -14,6 +14,7 @@ import {
   createTask,
   DEVICE,
   type Send,
+  WEBHOOK,
 } from "../support/client.ts";
 import { FIELDS } from "../support/fields.ts";
 import { obtainCode } from "../support/oauth.ts";
@@ -44,6 +45,12 @@ const expectOk = (answer: { readonly status: number; readonly body: any }) => {
   return answer.body;
 };
 const byId = (list: readonly any[], id: string) => list.find((one) => one.id === id);
+const channelOf = (id: string) => async () => {
+  const found = byId((await read(person.send, "/v1/channels")).channels, id);
+  // There is room for 20.
+  expectOk(await person.send(`DELETE /v1/channels/${id}`));
+  return found;
+};
 const keyOf = (id: string) => async () => byId((await read(person.send, "/v1/keys")).keys, id);
 
 /** By procedure; those of {@link UNREAD} aside, each route with a body stands here. */
@@ -162,6 +169,21 @@ const TARGETS: Readonly<Record<string, Target>> = {
       return keyOf(key.id);
     },
   },
+  "channels.create": {
+    body: WEBHOOK,
+    async write(fields) {
+      const { channel } = expectOk(await person.send("POST /v1/channels", fields));
+      return channelOf(channel.id);
+    },
+  },
+  "channels.update": {
+    body: {},
+    async write(fields) {
+      const { channel } = expectOk(await person.send("POST /v1/channels", WEBHOOK));
+      expectOk(await person.send(`PATCH /v1/channels/${channel.id}`, fields));
+      return channelOf(channel.id);
+    },
+  },
   "messages.send": {
     body: { text: "t", key_id: agent.key.id },
     names: { key_id: other.key.id },
@@ -181,6 +203,9 @@ const UNREAD: Readonly<Record<string, string>> = {
   "accounts.replaceToken token": "a secret",
   "pairings.claim code": "a secret",
   "pairings.claim token": "a secret",
+  "channels.create token": "a secret",
+  "channels.create type": "each type has tests of its own",
+  "channels.create url": "a secret but for its origin and end",
   "liveActivities.put device_id": "no request reads live activities",
   "liveActivities.put push_token": "no request reads live activities",
   "liveActivities.delete device_id": "names what ends",
