@@ -204,7 +204,6 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
             public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
             needs_start_code: config.ACCOUNT_CREATION === "first",
             admin: config.ADMIN_TOKEN !== undefined,
-            oauth: false,
           }),
           ...admin_surface?.routes,
           ...createOAuthRoutes({

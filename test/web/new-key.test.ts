@@ -77,6 +77,7 @@ webTest("Done ends the key in every tab, and in a copy of the tab that opens lat
   const other = await context.newPage();
   await other.goto(page.url());
   await untilLive(other);
+  await other.getByLabel("Sign-in").selectOption("The agent's key");
   await other.getByText("Relay doesn't show a key again").waitFor();
   await page.getByRole("link", { name: "Done" }).click();
   await shown(now).waitFor({ state: "detached" });

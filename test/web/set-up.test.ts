@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { FIRST_QUESTION, KEY_PLACEHOLDER, SET_UPS } from "../../src/web/person/set-up.ts";
 import { startTestApp } from "../support/app.ts";
-import { ask, createAgent, createPair, createPerson, type Person } from "../support/client.ts";
+import { ask, createAgent, createPair, createPerson } from "../support/client.ts";
 import { browserTests, openPage, openProfile, PHONE, press, untilLive } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
@@ -63,6 +63,7 @@ webTest("each client has its lines, with the key while it is known", async () =>
   await page.getByRole("link", { name: "Done" }).click();
   // They can be seen again, with a placeholder. The client is the one chosen last.
   await page.getByRole("link", { name: "Setup" }).click();
+  await page.getByLabel("Sign-in").selectOption("The agent's key");
   await page.getByText("Relay doesn't show a key again").waitFor();
   expect(await codes(page)).toEqual(expected(KEY_PLACEHOLDER, "Codex"));
   await choose(page, "Other / curl");
@@ -111,24 +112,10 @@ webTest("a request that names no client and no host is noticed too", async () =>
   await page.getByRole("status").getByText("Connected", { exact: true }).waitFor();
 });
 
-/** The page of a server that offers OAuth. */
-async function openOffering(person: Person, at: string): Promise<Page> {
-  const context = await openProfile(app.url, { as: person, size: PHONE });
-  await context.route(`${app.url}/`, async (route) => {
-    const response = await route.fetch();
-    const body = (await response.text()).replace("<title>", '<meta name="relay-oauth"><title>');
-    await route.fulfill({ response, body });
-  });
-  const page = await context.newPage();
-  await page.goto(`${app.url}/${at}`);
-  await untilLive(page);
-  return page;
-}
-
 webTest("where OAuth is offered, lines without a key come first", async () => {
   const person = await createPerson(app.url);
   const older = await createAgent(app.url, person, "Older");
-  const page = await openOffering(person, "#/agents/new");
+  const page = await openPage(app.url, { as: person, at: "#/agents/new", size: PHONE });
   for (const { client: name, withoutKey } of SET_UPS) {
     await choose(page, name);
     const expected = withoutKey(app.url).flatMap(({ code }) => code ?? []);

@@ -15,8 +15,6 @@ interface PagesOptions {
   readonly needs_start_code: boolean;
   /** Whether there is an admin, and so their page. */
   readonly admin: boolean;
-  /** Whether MCP clients can connect with OAuth: the page then leads with it. */
-  readonly oauth: boolean;
 }
 
 /** What the routes answer with, once it is made. */
@@ -84,9 +82,8 @@ export function createPages({
   public_url,
   needs_start_code,
   admin,
-  oauth,
 }: PagesOptions): Record<string, { GET: Handler }> {
-  const get = once(async () => build(await sources(), public_url, needs_start_code, oauth));
+  const get = once(async () => build(await sources(), public_url, needs_start_code));
   const getAdmin = once(async () => {
     const [bundle, { icon }] = await Promise.all([adminSource(), get()]);
     return buildAdmin(bundle, icon);
@@ -120,7 +117,6 @@ function build(
   { person, worker, icons }: Sources,
   public_url: string | undefined,
   needs_start_code: boolean,
-  oauth: boolean,
 ): Built {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
@@ -131,7 +127,6 @@ function build(
   const document = documentOf(person, icon.name, "Relay", [
     ...(url ? [`<meta name="relay-url" content="${url}">`] : []),
     ...(needs_start_code ? ['<meta name="relay-start-code" content="needed">'] : []),
-    ...(oauth ? ['<meta name="relay-oauth" content="yes">'] : []),
     '<link rel="manifest" href="manifest.webmanifest">',
     // The home screen of iOS takes no SVG.
     `<link rel="apple-touch-icon" href="assets/${touch.name}">`,

@@ -7,12 +7,12 @@ export function baseAddress(): string {
 }
 
 /**
- * Whether agents can connect without a key: the server offers OAuth, and at this base address MCP clients
- * accept it, which is loopback, or https with a DNS name.
+ * Whether agents can connect without a key: MCP clients accept OAuth at loopback, and at https with a
+ * DNS name (docs/interface.md §18.1.4); its addresses have no room for a path.
  */
 export function offersOAuth(base: string): boolean {
-  if (!document.querySelector('meta[name="relay-oauth"]')) return false;
-  const { protocol, hostname } = new URL(base);
+  const { protocol, hostname, pathname } = new URL(base);
+  if (pathname !== "/") return false;
   const is_address = /^\[|^[\d.]+$/.test(hostname);
   const is_loopback = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   return is_loopback || (protocol === "https:" && !is_address);
