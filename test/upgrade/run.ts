@@ -180,6 +180,27 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
       assert.equal(await statusOf(relay, agent.secret, "/v1/tasks"), 401, "a deleted key's secret");
     }
   };
+  /**
+   * A sign-in that the newer version adds and one that it ends: the older one, which knows one token
+   * of an account, ends its streams, refuses the token, and takes the one that is left.
+   */
+  const endSignIn = async (older: Relay, newer: Relay) => {
+    const person = await send(newer, null, "POST /v1/accounts");
+    const { code } = await send(newer, person.token, "POST /v1/pairings", {});
+    const left = `mca_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
+    await send(newer, null, "POST /v1/pairings/claim", { code, token: left });
+    const streams = await Promise.all([older, newer].map((relay) => watch(relay, person.token)));
+    const { sessions } = await send(newer, person.token, "GET /v1/sessions");
+    const own = sessions.find(({ current }: { current: boolean }) => current);
+    await send(newer, person.token, `DELETE /v1/sessions/${own.id}`);
+    for (const stream of streams) await stream.ended;
+    for (const relay of [older, newer]) {
+      assert.equal(await statusOf(relay, person.token, "/v1/account"), 401, "an ended sign-in");
+      assert.equal(await statusOf(relay, left, "/v1/account"), 200, "the sign-in that is left");
+    }
+    await send(older, left, "DELETE /v1/account");
+    assert.equal(await statusOf(newer, left, "/v1/account"), 401, "a deleted account");
+  };
   const say = (what: string) => process.stdout.write(`  ${what}\n`);
 
   await work([old]);
@@ -189,6 +210,7 @@ async function rehearse(old_tree: string, database_url: string): Promise<void> {
   await work([next, old]);
   await shareCredentials(old, next);
   await shareCredentials(next, old);
+  await endSignIn(old, next);
   say(`${old.version} and ${next.version} serve one store and see each other's events`);
   // A deletion at one of them ends the streams at both.
   const gone = await send(next, null, "POST /v1/accounts");
