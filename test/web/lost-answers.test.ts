@@ -158,6 +158,90 @@ webTest("a replaced token is known even if the response was lost", async () => {
   expect(await page.evaluate(() => localStorage.getItem("relay.next-token"))).toBeNull();
 });
 
+/** The token of an account that was asked for without a response. */
+const newTokenIn = (page: Page) => page.evaluate(() => localStorage.getItem("relay.new-token"));
+const createButton = (page: Page) => page.getByRole("button", { name: "Create account" });
+const lost = (page: Page) => page.getByRole("alert").getByText("Couldn't reach the server. Try");
+
+/** The new account that the page shows the token of. */
+async function createdIn(page: Page) {
+  await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+  const token = (await page.locator("code").textContent())!;
+  expect(await page.evaluate(() => localStorage.getItem("relay.token"))).toBe(token);
+  expect(await newTokenIn(page)).toBeNull();
+  const send = client(app.url, token);
+  expect((await send("GET /v1/sessions")).body.sessions).toHaveLength(1);
+  return { token, account: (await send("GET /v1/account")).body };
+}
+
+webTest("an account is created once though responses are lost, also across a reload", async () => {
+  for (const way of ["try again", "reload"]) {
+    const page = await openPage(app.url);
+    const made = page.waitForEvent("requestfailed");
+    await loseNext(page, "accounts.create");
+    await createButton(page).click();
+    await lost(page).waitFor();
+    const sent = (await made).postDataJSON();
+    expect(await newTokenIn(page)).toBe(sent.token);
+    const { body } = await client(app.url, sent.token)("GET /v1/account");
+    if (way === "reload") await page.reload();
+    else await createButton(page).click();
+    expect(await createdIn(page)).toEqual({ token: sent.token, account: body });
+  }
+});
+
+webTest("an account that is created only after a reload is not lost either", async () => {
+  expectComplaints(/Failed to load resource|ERR_FAILED|401/);
+  const page = await openPage(app.url);
+  const held: string[] = [];
+  await page.route(
+    "**/trpc/accounts.create",
+    (route) => void held.push(route.request().postData()!),
+    { times: 1 },
+  );
+  await createButton(page).click();
+  await until(async () => held.length === 1);
+  // The first look for the account comes too early.
+  const looked = page.waitForResponse("**/trpc/accounts.get**");
+  await page.reload();
+  expect((await looked).status()).toBe(401);
+  const { body } = await client(app.url)("POST /trpc/accounts.create", held[0]);
+  await createButton(page).click();
+  expect(await createdIn(page)).toEqual(body.result.data);
+});
+
+webTest("a kept token whose account was deleted since gives way to another one", async () => {
+  expectComplaints(/Failed to load resource|401|422/);
+  const gone = await createPerson(app.url);
+  await gone.send("DELETE /v1/account");
+  const page = await openPage(app.url);
+  await page.evaluate((token) => localStorage.setItem("relay.new-token", token), gone.token);
+  await createButton(page).click();
+  expect((await createdIn(page)).token).not.toBe(gone.token);
+});
+
+webTest("the first account is not lost either, with its start code or without", async () => {
+  expectComplaints(/Failed to load resource|ERR_FAILED/);
+  for (const way of ["try again", "reload"]) {
+    const first = await startTestApp({ env: { ACCOUNT_CREATION: "first" } });
+    const at = `#/start/${await first.startCode()}`;
+    const page = await openPage(first.url, { at });
+    await loseNext(page, "accounts.create");
+    await createButton(page).click();
+    await lost(page).waitFor();
+    const token = await newTokenIn(page);
+    expect(await first.startCode()).toBeNull();
+    // A reload forgets the start code.
+    if (way === "reload") await page.reload();
+    else await createButton(page).click();
+    await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+    expect(await page.locator("code").textContent()).toBe(token);
+    expect((await client(first.url, token!)("GET /v1/account")).status).toBe(200);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("All caught up").waitFor();
+  }
+});
+
 webTest("responses after a sign-out are not shown to the next account", async () => {
   const { person, agent } = await createPair(app.url);
   const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/inbox` });

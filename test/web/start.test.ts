@@ -18,6 +18,7 @@ webTest(
     const wrong = await openPage(app.url, { at: `#/start/${"x".repeat(22)}` });
     await wrong.getByRole("button", { name: "Create account" }).click();
     await wrong.getByRole("alert").getByText("This link isn't valid.").waitFor();
+    expect(await wrong.evaluate(() => localStorage.length)).toBe(0);
 
     const page = await openPage(app.url, { size: PHONE, at: `#/start/${code}` });
     const late = await openPage(app.url, { at: `#/start/${code}` });

@@ -3,6 +3,7 @@
 import "../styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { recoverAccount } from "../state/new-account.ts";
 import { watchPairingLinks } from "../state/pairing.ts";
 import { resume } from "../state/session.ts";
 import { watchStartLinks } from "../state/start-code.ts";
@@ -11,6 +12,8 @@ import { App } from "./app.tsx";
 watchStartLinks();
 watchPairingLinks();
 resume();
+// Without the server there is nothing to recover yet.
+void recoverAccount().catch(() => null);
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <App />

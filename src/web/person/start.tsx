@@ -1,8 +1,7 @@
 /** The view of a start link: creates the first account of a server, when the person says so. */
 
-import { createApi, type Fault } from "../state/api.ts";
-import { browserLabel } from "../state/browser-label.ts";
-import { signIn } from "../state/session.ts";
+import type { Fault } from "../state/api.ts";
+import { createAccount } from "../state/new-account.ts";
 import { forgetStartCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/parts.tsx";
@@ -11,16 +10,6 @@ import { Frame } from "./frame.tsx";
 
 export function Start({ code }: { code: string }) {
   const creation = useAction();
-  const create = () =>
-    creation.run(async () => {
-      const created = await createApi(null).accounts.create.mutate({
-        start_code: code,
-        label: browserLabel(),
-      });
-      // Stored at once: without the token the account is lost.
-      signIn(created.token, created.account.id, true);
-      forgetStartCode();
-    });
   return (
     <Frame title="Create the first account">
       <p className="mt-2 text-lg text-soft leading-snug">
@@ -32,7 +21,7 @@ export function Start({ code }: { code: string }) {
           variant="primary"
           className="w-full"
           busy={creation.busy}
-          onClick={() => void create()}
+          onClick={() => void creation.run(() => createAccount(code))}
         >
           Create account
         </Button>

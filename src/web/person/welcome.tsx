@@ -3,7 +3,7 @@
 import { ArrowRight } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { createApi } from "../state/api.ts";
-import { browserLabel } from "../state/browser-label.ts";
+import { createAccount } from "../state/new-account.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { needsStartCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
@@ -45,14 +45,6 @@ function Or() {
 export function Welcome() {
   const creation = useAction();
   const message = SIGN_OUT_MESSAGES[lastSignOut()];
-  const create = () =>
-    creation.run(async () => {
-      const { token, account } = await createApi(null).accounts.create.mutate({
-        label: browserLabel(),
-      });
-      // Stored at once: without the token the account is lost.
-      signIn(token, account.id, true);
-    });
   const leads = leadsWithCode();
   const creating = needsStartCode() ? (
     <p className="text-soft">
@@ -64,7 +56,7 @@ export function Welcome() {
         variant={leads ? "plain" : "primary"}
         className="w-full"
         busy={creation.busy}
-        onClick={() => void create()}
+        onClick={() => void creation.run(() => createAccount())}
       >
         Create account
       </Button>

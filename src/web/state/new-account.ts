@@ -1,0 +1,68 @@
+/** Creating an account: neither a lost response nor a reload loses it (docs/interface.md §5.2.1(4)). */
+
+import { randomText } from "../../client/idempotency.ts";
+import { createApi, faultOf } from "./api.ts";
+import { browserLabel } from "./browser-label.ts";
+import { currentSession, signIn } from "./session.ts";
+import { forgetStartCode } from "./start-code.ts";
+
+/** The token of an account whose creation the server has not confirmed. */
+const NEW = "relay.new-token";
+
+function open(token: string, account_id: string): void {
+  // Another attempt may have come first.
+  if (currentSession() === null) signIn(token, account_id, true);
+  localStorage.removeItem(NEW);
+  forgetStartCode();
+}
+
+/** Signs in to the account that an attempt without a response has made; false if there is none. */
+export async function recoverAccount(): Promise<boolean> {
+  const token = localStorage.getItem(NEW);
+  if (token === null || currentSession() !== null) return false;
+  try {
+    const { id } = await createApi(token).accounts.get.query({});
+    open(token, id);
+    return true;
+  } catch (error) {
+    // The request may still be under way, so the token is kept for the next attempt.
+    if (faultOf(error).code === "unauthorized") return false;
+    throw error;
+  }
+}
+
+/**
+ * Creates an account and signs in to it. The token is made here and stored before it is sent: another
+ * attempt sends the same one, and so gets the same account.
+ */
+export async function createAccount(start_code?: string): Promise<void> {
+  if (await recoverAccount()) return;
+  const before = localStorage.getItem(NEW);
+  const token = before ?? `mca_${randomText(32)}`;
+  localStorage.setItem(NEW, token);
+  try {
+    const { account } = await createApi(null).accounts.create.mutate({
+      token,
+      label: browserLabel(),
+      ...(start_code !== undefined && { start_code }),
+    });
+    open(token, account.id);
+  } catch (error) {
+    const { code, fields } = faultOf(error);
+    // Its account was deleted since: it can be no other's.
+    const is_dead = before !== null && fields.token !== undefined;
+    // Refused at the first attempt: no account has it.
+    if (is_dead || (before === null && REFUSALS.has(code))) localStorage.removeItem(NEW);
+    if (is_dead) return createAccount(start_code);
+    throw error;
+  }
+}
+
+/** Codes after which nothing was created. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "account_creation_off",
+  "attestation_required",
+  "attestation_invalid",
+  "invalid_fields",
+  "rate_limited",
+]);
