@@ -202,7 +202,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
           ...createProblemPages(),
           ...createPages({
             public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
-            needs_start_code: config.ACCOUNT_CREATION === "first",
+            account_creation: config.ACCOUNT_CREATION,
             admin: config.ADMIN_TOKEN !== undefined,
           }),
           ...admin_surface?.routes,

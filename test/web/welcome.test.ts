@@ -42,12 +42,14 @@ webTest("an account token signs in; other text does not", async () => {
   for (const line of app.lines) expect(line).not.toContain(person.token);
 });
 
-webTest("the page says when the server takes no new accounts", async () => {
-  expectComplaints(/403/);
+webTest("a server that takes no new accounts says so, and the page leads with a code", async () => {
   const closed = await startTestApp({ env: { ACCOUNT_CREATION: "off" } });
   const page = await openPage(closed.url);
-  await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByRole("alert").getByText("doesn't accept new accounts").waitFor();
+  await page.getByText("This server doesn't accept new accounts").waitFor();
+  expect(await page.getByRole("textbox").first().getAttribute("name")).toBe("code");
+  await page.getByLabel("Account token").waitFor();
+  const buttons = page.getByRole("button");
+  expect(await buttons.allTextContents()).toEqual(["Use code", "Sign in"]);
 });
 
 webTest("a token that has ended signs the browser out", async () => {

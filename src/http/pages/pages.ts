@@ -11,8 +11,8 @@ import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts
 interface PagesOptions {
   /** What agents reach this server by, when it is known; else the page goes by its own address. */
   readonly public_url: string | undefined;
-  /** Whether only the first account can be created, with the start code. */
-  readonly needs_start_code: boolean;
+  /** Who can create an account (docs/interface.md §5.2.1). */
+  readonly account_creation: "open" | "first" | "off";
   /** Whether there is an admin, and so their page. */
   readonly admin: boolean;
 }
@@ -80,10 +80,10 @@ const adminSource = once(() => bundlePage("admin/main.tsx"));
 /** The routes of the pages. A fault of making one is a fault of that request alone. */
 export function createPages({
   public_url,
-  needs_start_code,
+  account_creation,
   admin,
 }: PagesOptions): Record<string, { GET: Handler }> {
-  const get = once(async () => build(await sources(), public_url, needs_start_code));
+  const get = once(async () => build(await sources(), public_url, account_creation));
   const getAdmin = once(async () => {
     const [bundle, { icon }] = await Promise.all([adminSource(), get()]);
     return buildAdmin(bundle, icon);
@@ -116,7 +116,7 @@ export function createPages({
 function build(
   { person, worker, icons }: Sources,
   public_url: string | undefined,
-  needs_start_code: boolean,
+  account_creation: PagesOptions["account_creation"],
 ): Built {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
@@ -126,7 +126,9 @@ function build(
   const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   const document = documentOf(person, icon.name, "Relay", [
     ...(url ? [`<meta name="relay-url" content="${url}">`] : []),
-    ...(needs_start_code ? ['<meta name="relay-start-code" content="needed">'] : []),
+    ...(account_creation === "open"
+      ? []
+      : [`<meta name="relay-account-creation" content="${account_creation}">`]),
     '<link rel="manifest" href="manifest.webmanifest">',
     // The home screen of iOS takes no SVG.
     `<link rel="apple-touch-icon" href="assets/${touch.name}">`,

@@ -5,7 +5,7 @@ import { type FormEvent, useState } from "react";
 import { createApi } from "../state/api.ts";
 import { createAccount } from "../state/new-account.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
-import { needsStartCode } from "../state/start-code.ts";
+import { accountCreation } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Problem } from "../ui/parts.tsx";
@@ -45,30 +45,32 @@ function Or() {
 export function Welcome() {
   const creation = useAction();
   const message = SIGN_OUT_MESSAGES[lastSignOut()];
-  const leads = leadsWithCode();
-  const creating = needsStartCode() ? (
-    <p className="text-soft">
-      To create the first account, open the address that Relay shows in its terminal.
-    </p>
-  ) : (
-    <div className="space-y-3">
-      <Button
-        variant={leads ? "plain" : "primary"}
-        className="w-full"
-        busy={creation.busy}
-        onClick={() => void creation.run(() => createAccount())}
-      >
-        Create account
-      </Button>
-      {creation.fault && (
-        <Problem>
-          {creation.fault.code === "unanswered"
-            ? "Couldn't reach the server. Try again."
-            : creation.fault.message}
-        </Problem>
-      )}
-    </div>
-  );
+  const mode = accountCreation();
+  const leads = mode === "off" || leadsWithCode();
+  const creating =
+    mode === "first" ? (
+      <p className="text-soft">
+        To create the first account, open the address that Relay shows in its terminal.
+      </p>
+    ) : (
+      <div className="space-y-3">
+        <Button
+          variant={leads ? "plain" : "primary"}
+          className="w-full"
+          busy={creation.busy}
+          onClick={() => void creation.run(() => createAccount())}
+        >
+          Create account
+        </Button>
+        {creation.fault && (
+          <Problem>
+            {creation.fault.code === "unanswered"
+              ? "Couldn't reach the server. Try again."
+              : creation.fault.message}
+          </Problem>
+        )}
+      </div>
+    );
   return (
     <Frame title="Relay">
       <p className="mt-2 text-lg text-soft leading-snug">
@@ -79,10 +81,20 @@ export function Welcome() {
           {message}
         </p>
       )}
+      {mode === "off" && (
+        <p className="mt-6 text-soft">
+          This server doesn't accept new accounts. If you have one, sign in with a code from another
+          device, or with your account token.
+        </p>
+      )}
       <div className="mt-8">{leads ? <CodeForm leads /> : creating}</div>
       <Or />
-      {leads ? creating : <CodeForm leads={false} />}
-      <Or />
+      {mode !== "off" && (
+        <>
+          {leads ? creating : <CodeForm leads={false} />}
+          <Or />
+        </>
+      )}
       <TokenForm />
     </Frame>
   );

@@ -17,16 +17,19 @@ export function onStartCode(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Whether this server creates only the first account, with a start code. */
-export const needsStartCode = (): boolean =>
-  document.querySelector('meta[name="relay-start-code"]') !== null;
+/** Who can create an account on this server; `first`: only one in all, with a start code. */
+export function accountCreation(): "open" | "first" | "off" {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="relay-account-creation"]');
+  const mode = meta?.content;
+  return mode === "first" || mode === "off" ? mode : "open";
+}
 
 /** Takes the code out of the address, where other people and the history would see it. */
 function take(): void {
   const [, found] = /^#\/start\/([\w-]+)$/.exec(location.hash) ?? [];
   if (found === undefined) return;
   history.replaceState(null, "", "#/");
-  if (needsStartCode()) set(found);
+  if (accountCreation() === "first") set(found);
 }
 
 /** Looks for a start link now and whenever the address changes. Creates nothing. */
