@@ -54,16 +54,14 @@ async function settingsOf(command: string, key: string) {
   expect(await shell.ended).toBe(0);
   const words = shell.output().trim().split("\n");
   const after = (word: string) => words[words.indexOf(word) + 1]!;
-  const authorization = words.includes("--bearer-token-env-var")
-    ? `Bearer ${key}`
-    : after("--header").replace(/^Authorization: /, "");
-  if (words.includes("--bearer-token-env-var")) {
-    expect(after("--bearer-token-env-var")).toBe("RELAY_KEY");
-  }
+  const by_variable = words.includes("--bearer-token-env-var");
+  if (by_variable) expect(after("--bearer-token-env-var")).toBe("RELAY_KEY");
+  const header = words.find((word) => word.startsWith("Authorization: "));
+  const authorization = by_variable ? `Bearer ${key}` : header?.replace("Authorization: ", "");
   return { url: words.find((word) => word.startsWith("http://"))!, authorization };
 }
 
-test("every MCP client of the documents reaches the endpoint with the key", async () => {
+test("every MCP client of the documents reaches the endpoint, with a key or by OAuth", async () => {
   const app = await startTestApp();
   const { agent } = await createPair(app.url);
   const table = sectionOf(readme, "Connect an agent");
@@ -71,38 +69,31 @@ test("every MCP client of the documents reaches the endpoint with the key", asyn
     ([, c]) => c!,
   );
   const shown = codeIn(clients, "sh").flatMap((block) => block.split("\n"));
-  const added = shown.filter((line) => line.includes(" mcp add "));
-  const withKey = (line: string) => line.includes("RELAY_KEY");
-  const settings = [];
-  for (const command of [...commands, ...added.filter(withKey)]) {
+  const settings: { url: string; authorization: string | undefined }[] = [];
+  for (const command of [...commands, ...shown.filter((line) => line.includes(" mcp add "))]) {
     settings.push(await settingsOf(command, agent.secret));
   }
-  const [cursor, code] = codeIn(clients, "json").map((text) => JSON.parse(text));
+  const [cursor, code_free, code] = codeIn(clients, "json").map((text) => JSON.parse(text));
   expect(commands).toHaveLength(3);
   expect([code.servers.relay.type, code.inputs[0].id]).toEqual(["http", "relay-key"]);
-  for (const { url, headers } of [cursor.mcpServers.relay, code.servers.relay]) {
+  const entries = [cursor.mcpServers.relay, code_free.servers.relay, code.servers.relay];
+  for (const { url, headers } of entries) {
     const secret = /\$\{(env:RELAY_KEY|input:relay-key)\}/;
-    settings.push({ url, authorization: headers.Authorization.replace(secret, agent.secret) });
+    settings.push({ url, authorization: headers?.Authorization.replace(secret, agent.secret) });
   }
-  expect(settings).toHaveLength(8);
+  expect(settings).toHaveLength(12);
+  expect(settings.filter(({ authorization }) => authorization === undefined)).toHaveLength(7);
   for (const { url, authorization } of settings) {
     const answer = await fetch(url.replace(ADDRESS, app.url), {
       method: "POST",
-      headers: { authorization, "content-type": "application/json" },
+      headers: { ...(authorization && { authorization }), "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     });
-    expect([url, answer.status]).toEqual([`${ADDRESS}/mcp`, 200]);
-  }
-  // Without a key, clients are told where to sign in.
-  const without = added.filter((line) => !withKey(line));
-  expect(without).toHaveLength(2);
-  for (const line of without) {
-    const url = line.split(" ").find((word) => word.startsWith("http://"))!;
-    const { headers } = await fetch(url.replace(ADDRESS, app.url), { method: "POST" });
-    expect([url, headers.get("www-authenticate")]).toEqual([
-      `${ADDRESS}/mcp`,
-      expect.stringContaining("resource_metadata="),
-    ]);
+    expect([url, answer.status]).toEqual([`${ADDRESS}/mcp`, authorization ? 200 : 401]);
+    // Without a key, a client learns there where to log in.
+    if (!authorization) {
+      expect(answer.headers.get("www-authenticate")).toContain("resource_metadata=");
+    }
   }
 });
 

@@ -17,7 +17,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
 const blocksOf = (section: string) =>
   ["sh", "json", "text"].flatMap((language) => codeIn(section, language)).join("\n");
 
-for (const { client, withKey } of SET_UPS) {
+for (const { client, withKey, withoutKey } of SET_UPS) {
   test(`the page and docs/clients.md have the same lines for ${client}`, () => {
     const blocks = blocksOf(sectionOf(clients, client.replace("Other / curl", "Other clients")));
     const keys = KEYS[client] ?? ["$RELAY_KEY"];
@@ -26,7 +26,9 @@ for (const { client, withKey } of SET_UPS) {
       code === undefined ? [] : [keys.map((key) => withKey(ADDRESS, key)[i]!.code!)],
     );
     expect(codes.length).toBeGreaterThan(0);
-    for (const spellings of codes) {
+    const free = withoutKey(ADDRESS).flatMap(({ code }) => code ?? []);
+    expect(free.length > 0).toBe(client !== "Cursor");
+    for (const spellings of [...codes, ...free.map((code) => [code])]) {
       expect(spellings.filter((code) => blocks.includes(`${code}\n`))).not.toEqual([]);
     }
   });

@@ -5,7 +5,17 @@ import type { Page } from "playwright-core";
 import { FIRST_QUESTION, KEY_PLACEHOLDER, SET_UPS } from "../../src/web/person/set-up.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createPerson } from "../support/client.ts";
-import { browserTests, openPage, openProfile, PHONE, press, untilLive } from "./browser.ts";
+import { connectClient } from "../support/oauth.ts";
+import {
+  browserTests,
+  expectComplaints,
+  go,
+  openPage,
+  openProfile,
+  PHONE,
+  press,
+  untilLive,
+} from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -79,6 +89,43 @@ webTest("the lines use PUBLIC_URL even if the page has another address", async (
   await page.getByText("relay https://relay.example/at/mcp --header").waitFor();
 });
 
+webTest("an agent that a client got access to counts as connected too", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/agents/new" });
+  await page.getByText("Waiting for your approval…").waitFor();
+  const { tokens } = await connectClient(app.url, person, { key_id: agent.key.id });
+  await initialize(app.url, tokens.access_token, "ci-7");
+  await page.getByText("Connected: Claude Code 2.1.197 on ci-7").waitFor();
+});
+
+webTest(
+  "where OAuth is not offered, the page asks for a name and shows the key's lines",
+  async () => {
+    const options = { env: { PUBLIC_URL: "http://192.0.2.1:3000" } };
+    const { local_url } = await startTestApp(options);
+    const { person, agent } = await createPair(local_url);
+    const page = await openPage(local_url, { as: person, at: "#/agents/new" });
+    await page.getByText("At an https address").waitFor();
+    expect(await page.getByText("Waiting for your approval…").count()).toBe(0);
+    await go(page, `agents/${agent.key.id}/setup`);
+    await page.getByText(`relay http://192.0.2.1:3000/mcp --header "Authorization`).waitFor();
+    expect(await page.getByLabel("Sign-in").count()).toBe(0);
+  },
+);
+
+webTest("behind a proxy that hides the address, the server's word decides", async () => {
+  expectComplaints(/404/);
+  const { person } = await createPair(app.url);
+  const context = await openProfile(app.url, { as: person });
+  await context.route("**/.well-known/oauth-authorization-server", async (route) => {
+    const answer = await fetch(route.request().url(), { headers: { host: "192.0.2.1:3000" } });
+    await route.fulfill({ status: answer.status, body: await answer.text() });
+  });
+  const page = await context.newPage();
+  await page.goto(`${app.url}/#/agents/new`);
+  await page.getByText("At an https address").waitFor();
+});
+
 webTest("the page says when the agent connects, and leads to its first question", async () => {
   const { person, agent } = await createPair(app.url);
   const at = `#/agents/${agent.key.id}/setup`;
@@ -127,13 +174,13 @@ webTest("where OAuth is offered, lines without a key come first", async () => {
   expect(await violations(page)).toEqual([]);
   await expectNoOverflow(page);
   // Another agent's requests are not it.
-  await older.send("GET /v1/tasks", undefined, { headers: { "x-agent-host": "ci-7" } });
-  const joined = await createAgent(app.url, person, "Claude Code");
+  await initialize(app.url, older.secret, "ci-7");
+  const { tokens } = await connectClient(app.url, person);
   await page.getByText("Waiting for its first request…").waitFor();
-  await initialize(app.url, joined.secret, "studio.local");
+  await initialize(app.url, tokens.access_token, "studio.local");
   await page.getByText("Connected: Claude Code 2.1.197 on studio.local").waitFor();
   await page.getByRole("link", { name: "Done" }).click();
-  await page.getByRole("heading", { name: "Claude Code" }).waitFor();
+  await page.getByRole("heading", { name: "Test client" }).waitFor();
   // Later both ways are there.
   await page.getByRole("link", { name: "Setup" }).click();
   expect((await codes(page)).join()).not.toContain(KEY_PLACEHOLDER);

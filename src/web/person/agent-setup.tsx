@@ -5,8 +5,9 @@ import type { Key } from "../state/api.ts";
 import { forgetNewKeySecret, newKeySecretOf, onNewKeySecret } from "../state/new-key-secrets.ts";
 import { ButtonLink } from "../ui/button.tsx";
 import { SelectField } from "../ui/field.tsx";
+import { Skeleton } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
-import { baseAddress, offersOAuth } from "./base-address.ts";
+import { baseAddress, useOffersOAuth } from "./base-address.ts";
 import { Connection, Instructions } from "./connect.tsx";
 import { KEY_PLACEHOLDER } from "./set-up.ts";
 
@@ -59,11 +60,13 @@ const WAYS = [
 
 function KnownWays() {
   const base = baseAddress();
-  const oauth = offersOAuth(base);
-  const [way, setWay] = useState<string>(oauth ? "browser" : "key");
+  const offered = useOffersOAuth(base);
+  const [chosen, setWay] = useState<string>("browser");
+  if (offered === undefined) return <Skeleton label="Loading" rows={1} />;
+  const way = offered ? chosen : "key";
   return (
     <>
-      {oauth && (
+      {offered && (
         <SelectField
           label="Sign-in"
           value={way}
@@ -77,7 +80,8 @@ function KnownWays() {
         <>
           <p className="text-soft">
             Relay doesn't show a key again: put the one you saved in place of{" "}
-            <code className="font-mono text-[0.8125rem]">{KEY_PLACEHOLDER}</code>.
+            <code className="font-mono text-[0.8125rem]">{KEY_PLACEHOLDER}</code>. If it's lost,
+            replace it under <em className="not-italic font-medium">Overview</em>.
           </p>
           <Instructions stepsOf={({ withKey }) => withKey(base, KEY_PLACEHOLDER)} />
         </>

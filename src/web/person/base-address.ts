@@ -1,19 +1,51 @@
 /** The base address that agents use, and how they can sign in there. */
 
+import { useEffect, useState } from "react";
+
 /** Base address for agents: `PUBLIC_URL` if configured, otherwise the address of this page. */
 export function baseAddress(): string {
   const configured = document.querySelector<HTMLMetaElement>('meta[name="relay-url"]')?.content;
   return configured ?? new URL(".", document.baseURI).href.replace(/\/$/, "");
 }
 
-/**
- * Whether agents can connect without a key: MCP clients accept OAuth at loopback, and at https with a
- * DNS name (docs/interface.md §18.1.4); its addresses have no room for a path.
- */
-export function offersOAuth(base: string): boolean {
-  const { protocol, hostname, pathname } = new URL(base);
-  if (pathname !== "/") return false;
+/** Whether MCP clients accept OAuth at this address: loopback, or https with a host name; no path. */
+function acceptsOAuth({ protocol, hostname, pathname }: URL): boolean {
   const is_address = /^\[|^[\d.]+$/.test(hostname);
   const is_loopback = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  return is_loopback || (protocol === "https:" && !is_address);
+  return pathname === "/" && (is_loopback || (protocol === "https:" && !is_address));
+}
+
+/** What the server said about this page's own address. */
+let confirmed: boolean | undefined;
+
+/** What is known without a request; undefined if nothing is. */
+function knownOf(base: string): boolean | undefined {
+  const url = new URL(base);
+  if (!acceptsOAuth(url)) return false;
+  // The policy of the page lets it ask its own server only.
+  return url.origin === location.origin ? confirmed : true;
+}
+
+/**
+ * Whether agents can connect without a key at this base address (docs/interface.md §18.1.4); undefined
+ * until that is known. Behind a proxy the server may see another address than the page does, so it is
+ * asked for its metadata.
+ */
+export function useOffersOAuth(base: string): boolean | undefined {
+  const [offered, setOffered] = useState(() => knownOf(base));
+  useEffect(() => {
+    if (offered !== undefined) return;
+    let ended = false;
+    void fetch(new URL("/.well-known/oauth-authorization-server", base))
+      .then(({ ok }) => {
+        confirmed = ok;
+        return ok;
+      })
+      .catch(() => false)
+      .then((ok) => ended || setOffered(ok));
+    return () => {
+      ended = true;
+    };
+  }, [base, offered]);
+  return offered;
 }

@@ -5,20 +5,23 @@ import type { Key } from "../state/api.ts";
 import { makeKey } from "../state/new-key-secrets.ts";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
-import { FormProblem, Heading } from "../ui/parts.tsx";
+import { FormProblem, Heading, Skeleton } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useIsMounted } from "../ui/use-is-mounted.ts";
-import { baseAddress, offersOAuth } from "./base-address.ts";
+import { baseAddress, useOffersOAuth } from "./base-address.ts";
 import { Connection, Instructions, Waiting } from "./connect.tsx";
 import { go } from "./route.ts";
 import { useSession, useStore } from "./use-store.ts";
 
 export function NewAgent() {
   const base = baseAddress();
+  const offered = useOffersOAuth(base);
   return (
     <>
       <Heading>New agent</Heading>
-      {offersOAuth(base) ? (
+      {offered === undefined ? (
+        <Skeleton label="Loading" />
+      ) : offered ? (
         <div className="space-y-4">
           <WithoutKey base={base} />
           <section className="card p-5 sm:p-6">
@@ -75,6 +78,12 @@ function KeyForm({ first }: { first?: boolean }) {
         </Button>
         {first && <ButtonLink href="#/agents">Cancel</ButtonLink>}
       </div>
+      {first && (
+        <p className="text-faint text-sm">
+          At an https address, and on the machine of the server, agents can also connect without a
+          key.
+        </p>
+      )}
     </form>
   );
 }
@@ -106,18 +115,17 @@ function WithoutKey({ base }: { base: string }) {
   );
 }
 
-/** The agent that has joined since the view opened: a new one, or an older one with another client. */
+/** The agent that has joined since the view opened: a new one, or one that a client got access to. */
 function useArrival(): Key | undefined {
-  const keys = useStore((store) => store.keys());
-  const loaded = useStore((store) => store.loads() > 0);
-  const [before, setBefore] = useState<ReadonlyMap<string, Key> | null>(null);
+  const { store } = useSession();
+  const loaded = useStore((one) => one.loads() > 0);
+  /** How often the access to each agent had changed by then. */
+  const [before, setBefore] = useState<ReadonlyMap<string, number> | null>(null);
   useEffect(() => {
-    if (loaded) setBefore((known) => known ?? new Map(keys.map((key) => [key.id, key])));
-  }, [loaded, keys]);
-  if (!before) return undefined;
-  const isAnother = ({ id, last_client: now }: Key) => {
-    const was = before.get(id)?.last_client;
-    return now?.name !== was?.name || now?.version !== was?.version;
-  };
-  return keys.find((key) => !before.has(key.id)) ?? keys.find(isAnother);
+    const now = () => new Map(store.keys().map(({ id }) => [id, store.grantsVersion(id)]));
+    if (loaded) setBefore((known) => known ?? now());
+  }, [store, loaded]);
+  return useStore((one) =>
+    before ? one.keys().find(({ id }) => before.get(id) !== one.grantsVersion(id)) : undefined,
+  );
 }

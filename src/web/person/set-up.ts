@@ -14,7 +14,7 @@ export interface SetUp {
    * committed; `base` is the base address.
    */
   readonly withKey: (base: string, key: string) => readonly Step[];
-  /** Steps that need no key: the client opens a browser, and the person approves it there. */
+  /** Steps that need no key: the client opens a browser, and the person approves it there. Or why it cannot. */
   readonly withoutKey: (base: string) => readonly Step[];
 }
 
@@ -38,7 +38,7 @@ export const SET_UPS: readonly SetUp[] = [
     withoutKey: (base) => [
       {
         text: "Run in a terminal:",
-        code: `claude mcp add --scope user --transport http relay ${base}/mcp\nclaude mcp login relay`,
+        code: `claude mcp add --scope user --transport http relay ${base}/mcp --header "X-Agent-Host: $(hostname)"\nclaude mcp login relay`,
       },
       { text: "Your browser opens: approve it there. Then start Claude Code." },
     ],
@@ -71,7 +71,7 @@ export const SET_UPS: readonly SetUp[] = [
     withoutKey: (base) => [
       {
         text: "Run in a terminal:",
-        code: `gemini mcp add --scope user --transport http relay ${base}/mcp`,
+        code: `gemini mcp add --scope user --transport http --header "X-Agent-Host: $(hostname)" relay ${base}/mcp`,
       },
       { text: "Start Gemini CLI in a folder that you trust, and run:", code: "/mcp auth relay" },
       { text: "Your browser opens: approve it there." },
@@ -90,12 +90,10 @@ export const SET_UPS: readonly SetUp[] = [
       },
       { text: "In Cursor's settings, under MCP, turn on relay." },
     ],
-    withoutKey: (base) => [
+    withoutKey: () => [
       {
-        text: "Add to ~/.cursor/mcp.json:",
-        code: json({ mcpServers: { relay: { url: `${base}/mcp` } } }),
+        text: "Cursor needs a key: it signs in through a cursor:// address, which Relay refuses.",
       },
-      { text: "In Cursor's settings, under MCP, connect relay, and approve it in your browser." },
     ],
   },
   {
