@@ -19,11 +19,18 @@ export const insertGrant = statement(
   ),
 );
 
-/** Ends all grants of the key but the newest so many, by their last use. */
+/** When a grant or one of its tokens was used last. */
+const lastUse = sql`max(grants.last_used_at, coalesce(
+  (select max(credentials.last_used_at) from credentials where credentials.grant_id = grants.id), 0))`;
+
+/**
+ * Ends the grants of the key that were used longest ago, beyond the full number, if the grant
+ * got the revision earlier in the same batch. One whose code was not used yet does not count.
+ */
 export const trimGrants = statement(
-  sql`delete from grants where key_id = ${p("key_id")} and id not in (
-    select id from grants where key_id = ${p("key_id")}
-    order by coalesce(last_used_at, created_at) desc, id desc limit ${sql.raw(LIMITS.grants_per_key)})`,
+  sql`delete from grants where key_id = ${p("key_id")} and redeemed_at is not null and id not in (
+    select id from grants where key_id = ${p("key_id")} and redeemed_at is not null
+    order by ${lastUse} desc, id desc limit ${sql.raw(LIMITS.grants_per_key)}) and ${atGrant()}`,
 );
 
 const columns = {
@@ -157,10 +164,11 @@ export const grantsOfKey = select(
     and grants.expires_at > ${p("now", grants.expires_at)} order by grants.created_at desc, grants.id desc`,
 );
 
-/** The key of the account that a client of this name used last. */
+/** The key of the account that a client of this name, and at the same host, used last. */
 export const keyOfClient = select(
   qb.select({ key_id: grants.key_id }).from(grants),
-  sql`where account_id = ${p("account_id")} and client_name = ${p("client_name")} and redeemed_at is not null
+  sql`where account_id = ${p("account_id")} and client_name = ${p("client_name")} and client_host is ${p("client_host")}
+    and redeemed_at is not null
     order by coalesce(last_used_at, created_at) desc limit 1`,
 );
 

@@ -112,8 +112,8 @@ function isDocumentUrl(client_id: string): boolean {
   return (
     url !== null &&
     url.pathname !== "/" &&
-    url.username === "" &&
-    url.password === "" &&
+    // An authority, and no user information in it.
+    /^https:\/\/[^/?@]+\//.test(client_id) &&
     !client_id.includes("#") &&
     !/\/\.{1,2}(\/|$|\?)/.test(client_id)
   );

@@ -14,7 +14,7 @@ const isLoopback = (hostname: string): boolean =>
   (isIP(hostname) === 4 && hostname.startsWith("127."));
 
 /** An absolute `http(s)` URI of the characters that RFC 3986 2 permits, without a fragment. */
-const URI = /^https?:\/\/[\w\-.~:/?[\]@!$&'()*+,;=%]+$/;
+const URI = /^https?:\/\/[\w\-.~:[\]%]+(?:[/?][\w\-.~:/?[\]@!$&'()*+,;=%]*)?$/;
 
 /** The URL, if it may be a redirect URI: `https`, or `http` to loopback (RFC 8252 7.3). */
 function parse(uri: string): URL | null {
@@ -36,7 +36,7 @@ export function matchesRedirect(registered: string, given: string): boolean {
   if (registered === given) return isRedirectUri(given);
   const [one, other] = [parse(registered), parse(given)];
   if (one?.protocol !== "http:" || other?.protocol !== "http:") return false;
-  const portless = (uri: string) => uri.replace(/^(http:\/\/(?:\[[^\]]*\]|[^/:?]*)):\d*/i, "$1");
+  const portless = (uri: string) => uri.replace(/^(http:\/\/(?:\[[^\]]*\]|[^/:?[]*)):\d*/i, "$1");
   return portless(registered) === portless(given);
 }
 

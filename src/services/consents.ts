@@ -8,7 +8,7 @@ import {
   insertApproval,
 } from "../../db/oauth/approvals.ts";
 import { keyOfClient } from "../../db/oauth/grants.ts";
-import { fail, failFields, failNotFound } from "../errors.ts";
+import { fail, failFields, failNotFound, ServiceError } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { Approval, ApprovalState, Authorization } from "../model/authorization.ts";
@@ -119,8 +119,11 @@ export function createConsents(deps: ConsentDeps) {
     if (!row || row.expires_at <= clock.now()) return { status: "ended", redirect_to: null };
     if (row.status === "pending") return { status: "waiting", redirect_to: null };
     const request = requests.read(row.request, row.created_at) as AuthorizationRequest;
-    if (row.status === "denied")
-      return { status: "denied", redirect_to: redirectTo(request, DENIED) };
+    if (row.status === "denied") {
+      // The redirect URI of a client with a document was not checked by then.
+      const checked = request.document === null;
+      return { status: "denied", redirect_to: checked ? redirectTo(request, DENIED) : null };
+    }
     const code = await grants.makeCode(row.grant_id!);
     return { status: "approved", redirect_to: code && redirectTo(request, { code }) };
   };
@@ -131,13 +134,17 @@ export function createConsents(deps: ConsentDeps) {
       const { request, waiting } = await find(caller, reference);
       const { name } = await clientOf(request);
       const { account_id } = caller;
-      const [by_client] =
-        name === null ? [] : await store.read(keyOfClient({ account_id, client_name: name }));
+      const client_host = leadsTo(request.redirect_uri).host;
+      const before = { account_id, client_name: name, client_host };
+      const [by_client] = name === null ? [] : await store.read(keyOfClient(before));
+      // A web site can call itself as any agent is called.
       const [by_label] =
-        name === null ? [] : await store.read(keyByLabel({ account_id, label: name }));
+        name === null || client_host !== null
+          ? []
+          : await store.read(keyByLabel({ account_id, label: name }));
       return {
         client_name: name,
-        client_host: leadsTo(request.redirect_uri).host,
+        client_host,
         document_host: request.document === null ? null : new URL(request.document).host,
         suggested_key_id: by_client?.key_id ?? by_label?.id ?? null,
         requested_at: request.requested_at,
@@ -178,9 +185,15 @@ export function createConsents(deps: ConsentDeps) {
         if (!happened) failNotFound("request");
         return { redirect_to: null };
       }
-      // What is not checked yet is no address to send anyone to.
-      await clientOf(request);
-      return { redirect_to: redirectTo(request, DENIED) };
+      // What is not checked is no address to send anyone to.
+      const is_known = await clientOf(request).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof ServiceError && error.code === "invalid_fields") return false;
+          throw error;
+        },
+      );
+      return { redirect_to: is_known ? redirectTo(request, DENIED) : null };
     },
 
     /**

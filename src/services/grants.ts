@@ -178,13 +178,12 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
         revision,
       };
       const insert = insertGrant(grant);
-      const trim = trimGrants({ key_id });
       const happened = made
         ? await commit({
             ...made.change,
             statements: [insertKey(made.row), insert],
           })
-        : await commit({ statements: [insert, trim], events: [] });
+        : await commit({ statements: [insert], events: [] });
       if (!happened) {
         await assertLive(caller);
         if (made) fail("too_many_keys");
@@ -249,7 +248,11 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
             }),
             ...writeTokens({ id, revision }, { access, refresh }, now),
           ],
+          // It also says which others ended.
           events: updated(grant, revision),
+          removals: [
+            trimGrants({ key_id: grant.key_id, changed_id: id, changed_revision: revision }),
+          ],
         });
         return happened ? answer(access, refresh, LIMITS.access_token_life) : undefined;
       }),

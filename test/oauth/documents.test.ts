@@ -114,7 +114,6 @@ test("a document that does not vouch for the request is refused, for approval an
     for (const [route, more] of [
       ["request", {}],
       ["approve", { label: "x" }],
-      ["deny", {}],
     ] as const) {
       const { status, body } = await person.send(`POST /v1/oauth/${route}`, { request, ...more });
       expect([name, route, status, Object.keys(body.fields ?? {})]).toEqual([
@@ -124,6 +123,9 @@ test("a document that does not vouch for the request is refused, for approval an
         ["request"],
       ]);
     }
+    // It can be denied, and leads nowhere.
+    const { status, body } = await person.send("POST /v1/oauth/deny", { request });
+    expect([name, status, body]).toEqual([name, 200, { redirect_to: null }]);
   }
   expect((await person.send("GET /v1/keys")).body.keys).toHaveLength(1);
 });

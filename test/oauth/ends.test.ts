@@ -1,6 +1,7 @@
 /** What ends access, at once and everywhere, and what does not (docs/interface.md §18.7, §5.4.7). */
 
 import { expect, test } from "bun:test";
+import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -178,4 +179,33 @@ test("another account can neither see nor end a grant [§1.4.3]", async () => {
   expect((await stranger.send(`GET /v1/keys/${key.id}/grants`)).status).toBe(404);
   expect((await stranger.send(`POST /v1/keys/${key.id}/secret`, {})).status).toBe(404);
   expect((await send("GET /v1/tasks")).status).toBe(200);
+});
+
+test("a 21st grant of a key ends the one that was used longest ago [§5.15.2(3)]", async () => {
+  const { key } = await createAgent(url, person, "many programs");
+  const client_id = await register(url, { client_name: "Many" });
+  const connect = () => connectClient(url, person, { key_id: key.id, client_id });
+  const connected = [];
+  for (let i = 0; i < LIMITS.grants_per_key; i++) {
+    connected.push(await connect());
+    await clock.skip(1);
+  }
+  const [oldest, second] = [connected[0]!, connected[1]!];
+  // Its use counts, which is written at most once a minute.
+  await clock.skip(LIMITS.last_used_every + 1);
+  expect((await oldest.send("GET /v1/tasks")).status).toBe(200);
+  const usedAt = async () => {
+    const { body } = await person.send(`GET /v1/keys/${key.id}/grants`);
+    return Math.max(...body.grants.map((grant: any) => grant.last_used_at));
+  };
+  await until(async () => (await usedAt()) === clock.now());
+  // One that was approved and never fetched its tokens displaces nobody.
+  for (let i = 0; i < 3; i++) await obtainCode(url, person, { key_id: key.id, client_id });
+  const grantsOf = async () =>
+    (await person.send(`GET /v1/keys/${key.id}/grants`)).body.grants.length;
+  expect(await grantsOf()).toBe(LIMITS.grants_per_key);
+  await connect();
+  expect((await oldest.send("GET /v1/tasks")).status).toBe(200);
+  expect((await second.send("GET /v1/tasks")).status).toBe(401);
+  expect(await grantsOf()).toBe(LIMITS.grants_per_key);
 });

@@ -183,13 +183,18 @@ test("a request expires after 10 minutes, and cannot be changed [§18.4.3]", asy
 test("a loopback redirect URI may have another port, and nothing else may differ [§18.3.3]", async () => {
   const ids = {
     loopback: await register(url, {
-      redirect_uris: ["http://127.0.0.1/cb", "http://localhost:1/"],
+      redirect_uris: ["http://127.0.0.1/cb", "http://localhost:1/", "http://[::1]/cb"],
     }),
     web: await register(url, { redirect_uris: ["https://app.example/cb?a=1"] }),
   };
   const statusOf = async (name: keyof typeof ids, redirect_uri: string) =>
     (await authorize(url, { ...GOOD, client_id: ids[name], redirect_uri })).status;
-  for (const uri of ["http://127.0.0.1/cb", "http://127.0.0.1:49152/cb", "http://localhost:2/"]) {
+  for (const uri of [
+    "http://127.0.0.1/cb",
+    "http://127.0.0.1:49152/cb",
+    "http://localhost:2/",
+    "http://[::1]:49152/cb",
+  ]) {
     expect([uri, await statusOf("loopback", uri)]).toEqual([uri, 303]);
   }
   expect(await statusOf("web", "https://app.example/cb?a=1")).toBe(303);
@@ -200,6 +205,8 @@ test("a loopback redirect URI may have another port, and nothing else may differ
     ["loopback", "http://localhost/cb"],
     ["loopback", "https://127.0.0.1/cb"],
     ["loopback", "http://127.0.0.1:1@evil.example/cb"],
+    ["loopback", "http://[::1]:1/other"],
+    ["loopback", "http://[::2]:1/cb"],
     ["loopback", "http://127.0.0.1:80/cb#x"],
     ["web", "https://app.example:8443/cb?a=1"],
     ["web", "https://app.example/cb"],

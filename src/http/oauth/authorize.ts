@@ -13,6 +13,7 @@ import {
   type SealedRequests,
 } from "../../oauth/requests.ts";
 import type { RequestScope } from "../request-scope.ts";
+import { errorHeaders } from "../respond.ts";
 import type { Handler } from "../rest.ts";
 import { API_SECURITY } from "../security.ts";
 import { errorPage } from "./error-page.ts";
@@ -53,7 +54,15 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
     asking: Asking | null,
   ): Promise<Response> => {
     const error = await scope.refusal(new ServiceError("invalid_fields"));
-    if (error.code === "rate_limited") throw error;
+    if (error.code === "rate_limited") {
+      return errorPage({
+        title: "Too many requests",
+        text: "Too many requests that are not valid came from your address. Wait a minute and start the sign-in again.",
+        back: null,
+        status: 429,
+        headers: errorHeaders(error),
+      });
+    }
     // The redirect URI of a document is not known to be the client's yet.
     const may_go_back = asking !== null && "registered" in asking.client;
     const description = { error: fault.code, error_description: fault.message };

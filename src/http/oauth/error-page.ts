@@ -9,9 +9,10 @@ interface ErrorPage {
   /** Where the program waits for an answer; left to the person, as the link may come from anyone. */
   readonly back: { readonly url: string; readonly host: string } | null;
   readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function errorPage({ title, text, back, status }: ErrorPage): Response {
+export function errorPage({ title, text, back, status, headers }: ErrorPage): Response {
   const link = back
     ? `<p><a rel="noreferrer" href="${escaped(back.url)}">Go back to ${escaped(back.host)}</a></p>`
     : "<p>You can close this page.</p>";
@@ -34,10 +35,11 @@ ${link}
 </body>
 </html>
 `;
-  const headers = {
+  const all = {
+    ...headers,
     "content-type": "text/html; charset=utf-8",
     ...PROBLEM_SECURITY,
     "cache-control": "no-store",
   };
-  return new Response(html, { status, headers });
+  return new Response(html, { status, headers: all });
 }
