@@ -7,24 +7,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startTestApp } from "./support/app.ts";
 import { client, createPair } from "./support/client.ts";
-import { startProcess } from "./support/process.ts";
+import { failToStart, startProcess } from "./support/process.ts";
 import { freePort } from "./support/sqld.ts";
 import { createTestStore } from "./support/store.ts";
 import { tempFolder } from "./support/temp.ts";
 import { until } from "./support/until.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-
-/** Starts it where it cannot start; gives its exit code and what it said. */
-async function failToStart(env: Record<string, string>) {
-  const child = Bun.spawn([process.execPath, MAIN], {
-    env: { PATH: process.env.PATH ?? "", PORT: "0", ...env },
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const said = (await child.stdout.text()) + (await child.stderr.text());
-  return { code: await child.exited, said };
-}
 
 test("what keeps it from starting is said in one line that names the variable", async () => {
   const folder = tempFolder();
@@ -41,7 +30,7 @@ test("what keeps it from starting is said in one line that names the variable", 
   ] as const;
   for (const [env, variable] of cases) {
     const { code, said } = await failToStart(env);
-    expect([code, said.trim().split("\n").length]).toEqual([1, 1]);
+    expect([code, said.split("\n").length]).toEqual([1, 1]);
     expect(said).toStartWith(`Relay cannot start: ${variable}: `);
     expect(said).not.toContain(folder);
   }

@@ -14,6 +14,7 @@ import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const CLIENTS = 8;
+const KILLS = 6;
 /** Acknowledgements of one round before the kill: at random, so that it strikes anywhere. */
 const ACKS = { least: 5, most: 60 };
 const env = { RATE_LIMITS: "off" };
@@ -201,14 +202,14 @@ test.if(STORE_KIND === "embedded")(
 );
 
 test.if(STORE_KIND === "embedded")(
-  "a process killed under load, 10 times, loses nothing that it acknowledged",
+  `a process killed under load, ${KILLS} times, loses nothing that it acknowledged`,
   seeded("killed processes", async (random) => {
     const { url: database_url } = await createTestStore();
     const start = () => startProcess({ ...env, DATABASE_URL: database_url });
     const ledger = createLedger();
     let app = await start();
     const { token } = await createPerson(app.url);
-    for (let i = 0; i < 10; i++) {
+    for (let i = 0; i < KILLS; i++) {
       await round(ledger, app.url, token, `round ${i}`, random, () => {
         app.kill("SIGKILL");
         return app.exited;
@@ -224,14 +225,14 @@ test.if(STORE_KIND === "embedded")(
 );
 
 test.if(STORE_KIND === "server")(
-  "a libSQL server killed under load, 10 times, loses nothing that the app acknowledged",
+  `a libSQL server killed under load, ${KILLS} times, loses nothing that the app acknowledged`,
   seeded("killed stores", async (random) => {
     const { url: database_url, sqld } = await createTestStore();
     // One app process lives through all of it.
     const app = await startProcess({ ...env, DATABASE_URL: database_url });
     const ledger = createLedger();
     const { token } = await createPerson(app.url);
-    for (let i = 0; i < 10; i++) {
+    for (let i = 0; i < KILLS; i++) {
       await round(ledger, app.url, token, `round ${i}`, random, () => sqld!.kill());
       await sqld!.restart();
       await until(async () => (await client(app.url, token)("GET /v1/account")).status === 200);

@@ -16,18 +16,16 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createFaultLog } from "../../db/faults.ts";
 import { unavailable } from "../../db/store.ts";
 import { createLog } from "../../src/log.ts";
 import { client, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { startProcess } from "../support/process.ts";
+import { failToStart, startProcess } from "../support/process.ts";
 import { STORE_KIND } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const ADMIN_TOKEN = "x".repeat(32);
 const embedded = test.if(STORE_KIND === "embedded");
 
@@ -49,15 +47,8 @@ const faultCount = async (url: string, kind: string): Promise<number> => {
 };
 
 /** How a start on this store ended: its exit code and what it said. */
-async function startOf(database_url: string, wrap: readonly string[] = []) {
-  const child = Bun.spawn([...wrap, process.execPath, MAIN], {
-    env: { PATH: process.env.PATH ?? "", PORT: "0", DATABASE_URL: database_url },
-    stdout: "ignore",
-    stderr: "pipe",
-  });
-  const said = await new Response(child.stderr).text();
-  return { code: await child.exited, said: said.trim() };
-}
+const startOf = (database_url: string, wrap?: readonly string[]) =>
+  failToStart({ DATABASE_URL: database_url }, wrap);
 
 /** Runs a command on a file system of its own with so many bytes, mounted at `folder`. */
 const onSmallDisk = (folder: string, bytes: number): readonly string[] => [

@@ -31,7 +31,7 @@ test(
     const app = await startProcess(env);
     const { person, agent } = await createPair(app.url);
     const key_id = agent.key.id;
-    const sent = Array.from({ length: 150 }, (_, i) => `m${i}`);
+    const sent = Array.from({ length: 80 }, (_, i) => `m${i}`);
     let writing = true;
     const write = async () => {
       for (const text of sent) await person.send("POST /v1/messages", { key_id, text });
@@ -41,7 +41,7 @@ test(
     const handled: string[] = [];
     let kills = 0;
     const missing = () => sent.filter((text) => !handled.includes(text)).length;
-    for (; kills < 12 || writing; kills++) {
+    for (; kills < 8 || writing; kills++) {
       const count = 1 + Math.floor(random() * Math.min(12, missing()));
       handled.push(...(await readAndDie(app.url, agent.secret, count)));
       if (missing() === 0) break;
@@ -63,7 +63,7 @@ test(
     const { person, agent } = await createPair(app.url);
     const key_id = agent.key.id;
     const sent: string[] = [];
-    for (let i = 0; i < 40; i++) {
+    for (let i = 0; i < 25; i++) {
       const text = `m${i}`;
       await person.send("POST /v1/messages", { key_id, text });
       sent.push(text);

@@ -13,13 +13,13 @@ import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-const ROUNDS = 10;
+const ROUNDS = 6;
 /** Pushes of a round before the kill, at most: at random, so that it strikes anywhere. */
 const PUSHES = 20;
 const PHONES = 3;
 
 test(
-  "kill -9 in mid-send, 10 rounds: every push due arrives, and no start is doubled",
+  `kill -9 in mid-send, ${ROUNDS} rounds: every push due arrives, and no start is doubled`,
   seeded("killed senders", async (random) => {
     const apple = await startApple({ delay: 25 });
     const { url: database_url } = await createTestStore();

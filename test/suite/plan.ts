@@ -10,7 +10,10 @@ const STORE = "test/support/store.ts";
 /** Its tests are about a page in a real browser, to which all stores are alike. */
 const BROWSER = "test/web/browser.ts";
 
-/** Start a server, but are about what it does before a request reaches the store, or about its clients. */
+/**
+ * Start a server, but are about what it does before a request reaches the store, about its clients, or
+ * about push services. What they ask of a store, files that run on both stores ask too.
+ */
 export const ON_ONE_STORE: readonly string[] = [
   "test/client/errors.test.ts",
   "test/client/events.test.ts",
@@ -19,6 +22,9 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/client/waits.test.ts",
   "test/demo.test.ts",
   "test/guards/readme.test.ts",
+  "test/http/bad-fields.test.ts",
+  "test/http/bad-input.test.ts",
+  "test/http/bad-query.test.ts",
   "test/http/body-budget.test.ts",
   "test/http/cors.test.ts",
   "test/http/docs.test.ts",
@@ -26,18 +32,38 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/http/json-bounds.test.ts",
   "test/http/large-requests.test.ts",
   "test/http/openapi.test.ts",
+  "test/http/order.test.ts",
   "test/http/pages.test.ts",
   "test/http/paths.test.ts",
   "test/http/pipelining.test.ts",
   "test/http/problems.test.ts",
+  "test/http/rate-limits.test.ts",
   "test/http/request-form.test.ts",
   "test/http/security.test.ts",
   "test/http/tls.test.ts",
+  "test/http/trpc-bad-input.test.ts",
   "test/http/trpc-client.test.ts",
+  "test/http/trpc-idempotency.test.ts",
   "test/http/unsent-answers.test.ts",
+  "test/lifecycle.test.ts",
+  "test/mcp/activity.test.ts",
   "test/mcp/clients.test.ts",
   "test/mcp/conformance.test.ts",
+  "test/mcp/endpoint.test.ts",
+  "test/mcp/inbox.test.ts",
   "test/mcp/inspector.test.ts",
+  "test/mcp/limits.test.ts",
+  "test/mcp/refusals.test.ts",
+  "test/mcp/rounds.test.ts",
+  "test/mcp/tools.test.ts",
+  "test/mcp/words.test.ts",
+  "test/notify/answers.test.ts",
+  "test/notify/channels.test.ts",
+  "test/notify/faults.test.ts",
+  "test/notify/holds.test.ts",
+  "test/notify/lanes.test.ts",
+  "test/notify/payloads.test.ts",
+  "test/notify/setup.test.ts",
   "test/oauth/clients.test.ts",
   "test/oauth/conformance.test.ts",
   "test/oauth/documents.test.ts",

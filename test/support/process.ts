@@ -89,6 +89,17 @@ export async function startAtTerminal(
   };
 }
 
+/** Starts it where it cannot start; gives its exit code and what it said. */
+export async function failToStart(env: Record<string, string>, wrap: readonly string[] = []) {
+  const child = Bun.spawn([...wrap, process.execPath, MAIN], {
+    env: { ...START_ENV, PORT: "0", ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { code: await child.exited, said: (out + err).trim() };
+}
+
 async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void) {
   const decoder = new TextDecoder();
   for await (const chunk of stream) take(decoder.decode(chunk, { stream: true }));
