@@ -163,7 +163,12 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     version: VERSION,
   });
 
-  let openapi = "";
+  /** Made at its first request: the start need not wait for it. */
+  let document: string | undefined;
+  const openapi = (): string =>
+    (document ??= JSON.stringify(
+      createDocument({ router: appRouter, version: VERSION, base_url: url }),
+    ));
   const listen = () =>
     startServer({
       hostname: config.HOST,
@@ -224,7 +229,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
             }),
           },
           "/v1/openapi.json": {
-            GET: async () => new Response(openapi, { headers: JSON_HEADERS }),
+            GET: async () => new Response(openapi(), { headers: JSON_HEADERS }),
           },
         },
       }),
@@ -237,7 +242,6 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     throw cannotUse("HOST and PORT", "cannot listen there", error);
   }
   const url = (config.PUBLIC_URL ?? server.url.origin).replace(/\/$/, "");
-  openapi = JSON.stringify(createDocument({ router: appRouter, version: VERSION, base_url: url }));
   core.start();
   monitor.start();
 

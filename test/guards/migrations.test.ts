@@ -1,0 +1,40 @@
+/** The migrations make what the schemas in db say. Without it: `bun run db:generate`. */
+
+import { expect, test } from "bun:test";
+import { generateSQLiteDrizzleJson, generateSQLiteMigration } from "drizzle-kit/api";
+import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import config from "../../db/drizzle.config.ts";
+
+const root = new URL("../../", import.meta.url);
+const META = new URL("db/migrations/meta/", root);
+
+const { entries } = await Bun.file(new URL("_journal.json", META)).json();
+
+const snapshotOf = ({ idx }: { idx: number }) =>
+  Bun.file(new URL(`${String(idx).padStart(4, "0")}_snapshot.json`, META)).json();
+
+/** Statements of a migration from the last snapshot to the schemas. */
+async function missing(more: Record<string, unknown> = {}): Promise<string[]> {
+  const last = await snapshotOf(entries.at(-1));
+  const tables = { ...more };
+  for (const path of [config.schema ?? []].flat()) {
+    Object.assign(tables, await import(new URL(path, root).href));
+  }
+  return generateSQLiteMigration(last, await generateSQLiteDrizzleJson(tables, last.id));
+}
+
+test("every change of a schema in db has its migration", async () => {
+  expect(await missing()).toEqual([]);
+  // It does see a change, so its silence above means something.
+  const later = sqliteTable("later", { id: text().primaryKey() });
+  expect(await missing({ later })).toHaveLength(1);
+});
+
+test("each migration has a snapshot that follows the one before", async () => {
+  let before = "00000000-0000-0000-0000-000000000000";
+  for (const entry of entries) {
+    const { id, prevId } = await snapshotOf(entry);
+    expect([entry.tag, prevId]).toEqual([entry.tag, before]);
+    before = id;
+  }
+});
