@@ -38,6 +38,7 @@ async function makeMigrated(): Promise<Buffer> {
 export async function createMigratedStore(): Promise<TestStore> {
   if (STORE_KIND !== "embedded") return createTestStore();
   const path = join(tempFolder(), "relay.db");
-  writeFileSync(path, await (migrated ??= makeMigrated()), { mode: 0o600 });
+  migrated ??= makeMigrated();
+  writeFileSync(path, await migrated, { mode: 0o600 });
   return { url: `file:${path}`, sqld: null };
 }
