@@ -96,7 +96,8 @@ export async function failToStart(env: Record<string, string>, wrap: readonly st
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  const read = (stream: ReadableStream<Uint8Array>) => new Response(stream).text();
+  const [out, err] = await Promise.all([read(child.stdout), read(child.stderr)]);
   return { code: await child.exited, said: (out + err).trim() };
 }
 
