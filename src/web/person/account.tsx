@@ -111,8 +111,8 @@ function Token() {
   return (
     <Part title="Token">
       <p className="mb-3 text-soft">
-        This browser's own. Save it as a way back in, should you lose all your devices. Anyone who
-        has it has full access to your account.
+        This browser's own, good until you sign out here or replace it. Save it as a way back in,
+        should you lose all your devices. Anyone who has it has full access to your account.
       </p>
       <Secret text={token} name="account token" hidden />
       {next !== null && (
@@ -266,7 +266,8 @@ function End() {
           <LastSignIn keeps={keeps} onKeeps={setKeeps} has_new_key={new_secret !== null} />
         ) : (
           <p>
-            To sign in again, you add this browser from another device
+            This browser's token ends, wherever you saved it. To sign in again, you add this browser
+            from another device
             {new_secret && ". Save the new agent's key first: it is shown only once"}.
           </p>
         )}

@@ -140,7 +140,8 @@ export function Created({ token }: { token: string }) {
     <Frame title="Your account is ready">
       <p className="mt-2 mb-5 text-soft">
         There's no username or password: you add other browsers and phones under Account. Save this
-        token in your password manager, as a way back in if you lose them all.
+        token in your password manager, as a way back in if you lose them all. It works until you
+        sign out of this browser.
       </p>
       <Secret text={token} name="account token" />
       <Button variant="primary" className="mt-5 w-full" onClick={confirmTokenSaved}>
