@@ -5,64 +5,30 @@ import {
   Client as NewClient,
   StreamableHTTPClientTransport as NewTransport,
 } from "@modelcontextprotocol/client";
-import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { CLIENT } from "../support/mcp.ts";
-import { answerOf, REDIRECT, refresh, sealedOf } from "../support/oauth.ts";
+import { answerOf, refresh, sealedOf } from "../support/oauth.ts";
+import { MemoryProvider } from "../support/oauth-client.ts";
 
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 const person = await createPerson(app.url);
 const DAY = 86_400;
 
-/** What a program keeps, in memory; where it sends the person is kept too. */
-class Provider implements OAuthClientProvider {
-  readonly kept: Record<string, any> = {};
-  readonly redirectUrl = REDIRECT;
-  readonly clientMetadata = {
-    client_name: "SDK client",
-    redirect_uris: [REDIRECT],
-    grant_types: ["authorization_code", "refresh_token"],
-    response_types: ["code"],
-    token_endpoint_auth_method: "none",
-  };
-  state = () => "sdk-state";
-  clientInformation = () => this.kept.client;
-  saveClientInformation(client: unknown) {
-    this.kept.client = client;
-  }
-  tokens = () => this.kept.tokens;
-  saveTokens(tokens: unknown) {
-    this.kept.tokens = tokens;
-  }
-  redirectToAuthorization(address: URL) {
-    this.kept.address = address;
-  }
-  saveCodeVerifier(verifier: string) {
-    this.kept.verifier = verifier;
-  }
-  codeVerifier = () => this.kept.verifier;
-  // Of the new line: what it has found out of the server.
-  discoveryState = () => this.kept.discovery;
-  saveDiscoveryState(discovery: unknown) {
-    this.kept.discovery = discovery;
-  }
-}
-
 /** A transport of each line, and a client that is connected by it. */
 const LINES = {
-  "1.x": (url: URL, authProvider: Provider) => {
+  "1.x": (url: URL, authProvider: MemoryProvider) => {
     const open = () => new OldTransport(url, { authProvider });
     return {
       open,
       connect: (transport: unknown) => connected(new OldClient(CLIENT), transport as never),
     };
   },
-  "2.x": (url: URL, authProvider: Provider) => {
+  "2.x": (url: URL, authProvider: MemoryProvider) => {
     const open = () => new NewTransport(url, { authProvider: authProvider as never });
     return {
       open,
@@ -83,7 +49,7 @@ for (const [line, make] of Object.entries(LINES)) {
   for (const host of ["127.0.0.1", "localhost"]) {
     test(`the ${line} client signs in at ${host}, calls a tool, and refreshes its tokens`, async () => {
       const url = new URL(app.url.replace("127.0.0.1", host));
-      const provider = new Provider();
+      const provider = new MemoryProvider();
       const { open, connect } = make(new URL("/mcp", url), provider);
       const first = open();
       expect(await connect(first).catch(({ name, message }) => `${name} ${message}`)).toContain(

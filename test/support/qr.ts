@@ -1,6 +1,13 @@
-/** Reads QR codes as a camera does. */
+/** Reads QR codes as a camera does: from a picture of a page, and from what a terminal shows. */
 
 import jsQR from "jsqr";
+import { PNG } from "pngjs";
+
+/** The text of the QR code in a PNG, such as a screenshot; null if there is none. */
+export function readQr(png: Buffer): string | null {
+  const { data, width, height } = PNG.sync.read(png);
+  return jsQR(new Uint8ClampedArray(data), width, height)?.data ?? null;
+}
 
 /** What each half block that a terminal shows says: whether its upper and lower modules are dark. */
 const BLOCKS: Record<string, readonly [boolean, boolean]> = {
