@@ -113,6 +113,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     channelOf: (lane) =>
       channels.find(({ lanes }) => lanes.includes(lane))?.name ??
       (lane === core.webhooks.lane ? lane : null),
+    channelNames: channels.map(({ name }) => name),
     statistics,
   });
   const admin_surface = createAdminSurface({

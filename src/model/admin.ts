@@ -176,6 +176,8 @@ export const PushFigures = z.object({
       counts: z.record(z.string(), count),
     }),
   ),
+  /** Channels that are off, as they are not configured. */
+  off: z.array(z.string()),
   /** What waits, of all processes: at most 10,000 are counted. Null while the store is away. */
   queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
   /** What became of the last pushes of all processes, at most 500. */

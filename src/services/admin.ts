@@ -37,6 +37,8 @@ interface AdminDeps {
   readonly pushLanes: () => PushStatus["lanes"];
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
   readonly channelOf: (lane: string) => string | null;
+  /** Names of all channels, configured or not. */
+  readonly channelNames: readonly string[];
   readonly statistics: StoreStatistics;
 }
 
@@ -123,6 +125,9 @@ export function createAdmin(deps: AdminDeps) {
       const state = await statistics.pushes().catch(() => null);
       return {
         lanes: deps.pushLanes().map(named),
+        off: deps.channelNames.filter((name) =>
+          deps.pushLanes().every(({ channel }) => channel !== name),
+        ),
         queues:
           state?.queues.map(({ oldest, ...queue }) => named({ ...queue, oldest_at: oldest })) ??
           null,

@@ -175,6 +175,14 @@ test("a question that ends while its notification is under way is ended afterwar
 test("a server before 2.16 keeps what it has shown [§19.5.3]", async () => {
   const old = await startNtfy({ replaces: false });
   const { person, agent } = await begin({}, old.url);
+  // What it has not taken so far shows nothing that could be replaced.
+  old.behave(503);
+  const untaken = await ask(agent.send, { prompt: "first" });
+  await settled();
+  await person.send(`POST /v1/questions/${untaken.id}/answer`, { answer: "Yes" });
+  old.behave("ok");
+  await advance(10);
+  expect(old.published).toEqual([]);
   const { id } = await ask(agent.send);
   await settled();
   expect(old.take().length).toBe(1);

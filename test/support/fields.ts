@@ -137,7 +137,7 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     ],
     good: json({ live_activities: false }, { live_activities: true }),
   },
-  type: oneOf("webhook"),
+  type: oneOf("webhook", "ntfy"),
   url: {
     bad: [
       ...[...NO_TEXT, ...NOT_STORABLE, "null"],

@@ -135,7 +135,7 @@ const OUTCOMES = [
 const SHOWN = 5;
 
 export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
-  const { lanes, queues, outcomes_by_channel } = figures;
+  const { lanes, off, queues, outcomes_by_channel } = figures;
   const failures = figures.failures?.slice(0, SHOWN) ?? [];
   return (
     <div className="space-y-6">
@@ -177,6 +177,7 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
           );
         })}
       </ul>
+      {off.length > 0 && <p className="text-soft">Not configured: {off.join(", ")}.</p>}
       {outcomes_by_channel?.map(({ channel, outcomes }) => (
         <Shares
           key={channel}
