@@ -52,6 +52,8 @@ try {
       await page.goto(`${url}/${views[view]}`);
       await page.locator("[data-link=live]").waitFor({ state: "attached" });
       await page.getByLabel(/^Loading/).waitFor({ state: "detached" });
+      // The counts come one after the other.
+      if (view === "agents") await page.getByText("3 unread").waitFor();
       await page.evaluate(() => document.fonts.ready.then(() => null));
       await page.screenshot({ path: `${FOLDER}${view}-${size}-${colorScheme}.png` });
       await context.close();
