@@ -35,6 +35,12 @@ const answered = async () => {
     .reduce((sum, { value }) => sum + value, 0);
 };
 
+/** What the socket takes at once counts for a moment too: true once more waits for some round trips. */
+async function waits(held: number): Promise<boolean> {
+  for (let i = 0; i < 8; i++) if ((await unsent()) <= held) return false;
+  return true;
+}
+
 /** Connections that send the same request again and again, read nothing, and so fill their socket. */
 async function stall(count: number, request: string): Promise<RawConnection[]> {
   const connections: RawConnection[] = [];
@@ -44,12 +50,10 @@ async function stall(count: number, request: string): Promise<RawConnection[]> {
     connection.pause();
     const held = await unsent();
     // Some 4 MB are the kernel's, so it is the fifth answer or so that waits.
-    for (let sent = 0; sent < 12 && (await unsent()) === held; sent++) {
+    for (let sent = 0; sent < 12 && !(await waits(held)); sent++) {
       const before = await answered();
       connection.write(request);
       await until(async () => (await answered()) > before);
-      // What the socket takes at once counts for a moment too.
-      await Bun.sleep(2);
     }
   }
   return connections;
@@ -151,8 +155,14 @@ function callerOf(path: string): Caller {
 /** A server of large answers alone, with bounds that a test reaches at once. */
 function startSmall(limits: Partial<Limits>) {
   const answer = new Uint8Array(6 * MIB);
+  /** The times set so far, once they are held back. */
+  let held: (() => void)[] | undefined;
   const small = createUnsentAnswers({
-    closeIdle: (request, seconds) => server.timeout(request, seconds),
+    closeIdle: (request, seconds) => {
+      const set = () => server.timeout(request, seconds);
+      if (held) held.push(set);
+      else set();
+    },
     limits: { ...FAR, ...limits },
   });
   const server = Bun.serve({
@@ -175,6 +185,13 @@ function startSmall(limits: Partial<Limits>) {
       await until(() => small.bytes() === before + answer.byteLength);
       return connection;
     },
+    /** Sets no idle time of a connection until {@link letIdle}. */
+    holdIdle(): void {
+      held = [];
+    },
+    letIdle(): void {
+      for (const set of held ?? []) set();
+    },
     stop: () => server.stop(true),
   };
 }
@@ -182,13 +199,15 @@ function startSmall(limits: Partial<Limits>) {
 const REFUSED = "Too many answers wait to be read";
 
 test("a connection that takes nothing for its time is closed, and holds nothing any more", async () => {
-  const { small, admit, stallOne, stop } = startSmall({
+  const { small, admit, stallOne, holdIdle, letIdle, stop } = startSmall({
     unsent_bytes_per_credential: MIB,
     unsent_idle: 1,
   });
+  holdIdle();
   const stalled = await stallOne("/a/1");
   expect(admit("/a/1")).toThrow(REFUSED);
   expect(admit("/b/1")).not.toThrow();
+  letIdle();
   await until(() => small.bytes() === 0);
   expect(admit("/a/1")).not.toThrow();
   stalled.resume();

@@ -84,6 +84,8 @@ export async function startApple(options: AppleOptions = {}) {
   let delay = options.delay ?? 0;
   let behave: (request: Received) => Behaviour = () => undefined;
   const swallowing = new Set<Http2Session>();
+  /** Open streams that get no answer. */
+  const silent = new Set<ServerHttp2Stream>();
   let open_streams = 0;
   let most_streams = 0;
   let session_count = 0;
@@ -126,7 +128,7 @@ export async function startApple(options: AppleOptions = {}) {
       );
     }
     if (plan && "accept" in plan && plan.accept) accept();
-    if (plan && "hang" in plan) return;
+    if (plan && "hang" in plan) return void silent.add(stream);
     if (plan && "reset" in plan) return stream.destroy(new Error("reset"));
     if (plan && "drop" in plan) {
       for (const socket of sockets) socket.destroy();
@@ -171,9 +173,12 @@ export async function startApple(options: AppleOptions = {}) {
         open_streams++;
         most_streams = Math.max(most_streams, open_streams);
         stream.on("error", () => {});
-        stream.on("close", () => open_streams--);
+        stream.on("close", () => {
+          open_streams--;
+          silent.delete(stream);
+        });
         const session = stream.session!;
-        if (swallowing.has(session)) return;
+        if (swallowing.has(session)) return void silent.add(stream);
         const incoming = { stream, session, id: stream.id!, headers };
         const chunks: Buffer[] = [];
         stream.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -221,6 +226,8 @@ export async function startApple(options: AppleOptions = {}) {
     faults,
     sessions: () => session_count,
     openStreams: () => open_streams,
+    /** Open streams that get no answer. */
+    silentStreams: () => silent.size,
     /** The most streams that were open at once. */
     mostStreams: () => most_streams,
     /** How each request is treated from now on. */
