@@ -3,6 +3,7 @@
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
 import { browserTests, openPage, press } from "./browser.ts";
 
 const webTest = browserTests();
@@ -12,10 +13,15 @@ webTest("only the pressed button shows progress", async () => {
   const { person, agent } = await createPair(app.url);
   await createTask(agent.send, { title: "Slow" });
   const page = await openPage(app.url, { as: person, at: "#/tasks" });
-  let release = () => {};
+  /** The request that is held back; the page shows its progress before the request is made. */
+  let held: (() => void) | undefined;
+  const release = async () => {
+    (await until(() => held))();
+    held = undefined;
+  };
   await page.route("**/trpc/tasks.update", async (route) => {
     await new Promise<void>((resolve) => {
-      release = resolve;
+      held = resolve;
     });
     await route.continue();
   });
@@ -28,7 +34,7 @@ webTest("only the pressed button shows progress", async () => {
   for (const name of ["Finish", "Cancel task"]) {
     expect(await button(name).isDisabled()).toBe(true);
   }
-  release();
+  await release();
   await button("Start").waitFor({ state: "detached" });
   await page.waitForFunction(() => !document.querySelector("[role=dialog] button:disabled"));
   await page.keyboard.press("Escape");
@@ -38,7 +44,7 @@ webTest("only the pressed button shows progress", async () => {
   await press(finish);
   await finish.locator(".animate-spin").waitFor();
   expect(await finish.getAttribute("aria-disabled")).toBe("true");
-  release();
+  await release();
   await page.getByText("Task finished").waitFor();
 });
 
