@@ -6,8 +6,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sql } from "drizzle-orm";
 import { openStore } from "../db/open.ts";
+import { p, sql } from "../db/sql.ts";
 import { statement } from "../db/statement.ts";
 import { systemClock } from "../src/clock.ts";
 import { openLoad, requestOf } from "./load.ts";
@@ -86,10 +86,7 @@ try {
     systemClock,
   );
   const rows = ["keys", "tasks", "questions", "items"]
-    .map(
-      (table) =>
-        sql`(select count(*) from ${sql.raw(table)} where account_id = ${sql.placeholder("id")})`,
-    )
+    .map((table) => sql`(select count(*) from ${sql.raw(table)} where account_id = ${p("id")})`)
     .reduce((sum, one) => sql`${sum} + ${one}`);
   const countRows = statement(sql`select ${rows}`, { gives: "row" });
   const left = async () => (await database.read(countRows({ id: account_id })))[0]![0] as number;

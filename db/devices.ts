@@ -3,15 +3,13 @@
  * the lane that is its `apns_environment`; triggers make them targets (db/notify/schema.ts).
  */
 
-import { and, desc, eq, getTableColumns, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { accounts, devices } from "./schema.ts";
-import type { Sql } from "./sql.ts";
+import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement } from "./statement.ts";
 
-const p = sql.placeholder;
-
-/** Placeholder `account_id`: its devices, the last registered first; none once it is deleted. */
+/** The devices of an account, the last registered first; none once it is deleted. */
 export const devicesOfAccount = select(
   qb
     .select({
@@ -27,17 +25,16 @@ export const devicesOfAccount = select(
       updated_at: devices.updated_at,
     })
     .from(devices)
-    .innerJoin(accounts, and(eq(accounts.id, devices.account_id), isNull(accounts.deleted_at)))
-    .where(eq(devices.account_id, p("account_id")))
-    .orderBy(desc(devices.updated_at), desc(devices.id)),
+    .innerJoin(accounts, and(eq(accounts.id, devices.account_id), isNull(accounts.deleted_at))),
+  sql`where ${devices.account_id} = ${p("account_id")} order by ${devices.updated_at} desc, ${devices.id} desc`,
 );
 
 /** The lane of a row `v` of `devices`. */
-export const laneOf = (v: SQL) => sql`${v}.apns_environment` as Sql;
+export const laneOf = (v: Sql) => sql`${v}.apns_environment`;
 
 /** How a person knows a row `v` of `devices`; triggers of migration 0024 have the same names. */
-export const labelOfDevice = (v: SQL) =>
-  sql`case ${v}.platform when 'ios' then 'iPhone' when 'ipados' then 'iPad' when 'watchos' then 'Apple Watch' end` as Sql;
+export const labelOfDevice = (v: Sql) =>
+  sql`case ${v}.platform when 'ios' then 'iPhone' when 'ipados' then 'iPad' when 'watchos' then 'Apple Watch' end`;
 
 const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
 /** A registration that is about to lose this `apns_token` to the device `id` of the account. */
@@ -86,21 +83,20 @@ export const putDevice = statement(
   { gives: "rows" },
 );
 
-/** Leaves the newest 20 of the account. Placeholder `account_id`. */
+/** Leaves the newest 20 of the account. */
 export const trimDevices = statement(
   sql`delete from devices where account_id = ${p("account_id")} and id in (
     select id from devices where account_id = ${p("account_id")}
-    order by updated_at desc, id limit -1 offset ${sql.raw(String(LIMITS.devices_per_account))})`,
+    order by updated_at desc, id limit -1 offset ${sql.raw(LIMITS.devices_per_account)})`,
 );
 
-/** Placeholders `account_id`, `id`. */
 export const deleteDevice = statement(
   sql`delete from devices where account_id = ${p("account_id")} and id = ${p("id")}`,
 );
 
 /**
  * Drops what is queued for devices that the account no longer has. What is queued for other targets
- * stays. Placeholder `account_id`.
+ * stays.
  */
 export const dropOfMissingDevices = statement(
   sql`delete from pushes where account_id = ${p("account_id")}

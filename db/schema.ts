@@ -8,7 +8,6 @@
  * (see outbox.ts).
  */
 
-import { sql } from "drizzle-orm";
 import {
   customType,
   index,
@@ -26,6 +25,7 @@ import type { StoredEvent } from "../src/model/event.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
+import { sql } from "./sql.ts";
 
 /** Seconds in the code, whole milliseconds in the store, so that equality and order are exact. */
 export const timestamp = customType<{ data: number; driverData: number }>({

@@ -8,7 +8,7 @@ import {
   is,
   Param,
   Placeholder,
-  SQL,
+  type SQL,
   sql,
 } from "drizzle-orm";
 import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
@@ -35,9 +35,11 @@ interface Prepared {
   }[];
 }
 
-interface SelectOptions {
+interface SelectOptions<Name extends string = string> {
   /** True: the WHERE names a unique column, so there is at most one row. */
   readonly one?: boolean;
+  /** Names of the parameters in the columns of the query, whose type does not have them. */
+  readonly params?: readonly Name[];
 }
 
 /** A query of drizzle's builder. */
@@ -47,30 +49,31 @@ export interface Query<Row> {
 
 /**
  * A SELECT as a function of its parameters: the columns and tables of `query`, and from WHERE on the
- * text of `tail`. The types of its rows follow from the columns.
+ * text of `tail`. The types of its rows follow from the columns, and those of its parameters from `tail`.
  */
-export function select<Row, P>(
+export function select<Row, P, Name extends string = never>(
   query: Query<Row>,
   tail: Sql<P>,
-  options?: SelectOptions,
-): (values: P) => Statement<Row>;
-/** Untyped in its parameters. */
-export function select<Row>(
-  query: Query<Row>,
-  options?: SelectOptions,
-): (values: Values) => Statement<Row>;
+  options?: SelectOptions<Name>,
+): (values: P & Readonly<Record<Name, Cell>>) => Statement<Row>;
 export function select(
   query: Query<unknown>,
-  tail_or_options?: SQL | SelectOptions,
-  options?: SelectOptions,
+  tail_sql: SQL,
+  { one = false, params = [] }: SelectOptions = {},
 ): (values: Values) => Statement {
-  const [tail, { one = false } = {}] = is(tail_or_options, SQL)
-    ? [dialect.sqlToQuery(tail_or_options), options]
-    : [null, tail_or_options];
+  const tail = dialect.sqlToQuery(tail_sql);
   const prepared = query.prepare() as unknown as Prepared;
   const head = prepared.getQuery();
-  const text = tail ? `${head.sql} ${tail.sql}` : head.sql;
-  const fill = filler([...head.params, ...(tail?.params ?? [])]);
+  if (
+    !Bun.deepEquals(
+      slotsOf(head.params).map(({ name }) => name),
+      params,
+    )
+  ) {
+    throw new Error("a parameter of the query is in no type: it belongs into the tail");
+  }
+  const text = `${head.sql} ${tail.sql}`;
+  const fill = filler([...head.params, ...tail.params]);
   const toRow = reader(prepared.fields);
   const read = (rows: Cell[][]) => rows.map(toRow);
   const gives = one ? "row" : "rows";
@@ -136,11 +139,6 @@ export function statement<P, Row extends Cell[] = Cell[]>(
   query: Sql<P>,
   options?: StatementOptions<Row>,
 ): (values: P) => Statement<Row>;
-/** Untyped in its parameters. */
-export function statement<Row extends Cell[] = Cell[]>(
-  query: SQL,
-  options?: StatementOptions<Row>,
-): (values: Values) => Statement<Row>;
 export function statement(
   query: SQL,
   { gives = "nothing", synced = true }: StatementOptions<Cell[]> = {},
@@ -156,12 +154,9 @@ export function statement(
   });
 }
 
-/**
- * Parameters from values by name. Unlike drizzle's own filling it leaves null alone, which a
- * column's encoder would turn into a value.
- */
-function filler(params: readonly unknown[]): (values: Values) => Cell[] {
-  const slots = params.map((param) => {
+/** The names of parameters, each with how its value is encoded. */
+function slotsOf(params: readonly unknown[]) {
+  return params.map((param) => {
     if (is(param, Placeholder)) return { name: param.name, encode: (value: unknown) => value };
     if (is(param, Param) && is(param.value, Placeholder)) {
       const { encoder } = param;
@@ -172,6 +167,14 @@ function filler(params: readonly unknown[]): (values: Values) => Cell[] {
     }
     throw new Error("every parameter of a statement is a placeholder");
   });
+}
+
+/**
+ * Parameters from values by name. Unlike drizzle's own filling it leaves null alone, which a
+ * column's encoder would turn into a value.
+ */
+function filler(params: readonly unknown[]): (values: Values) => Cell[] {
+  const slots = slotsOf(params);
   return (values) =>
     slots.map(({ name, encode }) => {
       const value = values[name];
@@ -201,8 +204,6 @@ export function insertWhere<T extends SQLiteTable, P>(
   table: T,
   guard: Sql<P>,
 ): Sql<ColumnValues<T, Inserted<T>> & P>;
-/** Untyped in its parameters. */
-export function insertWhere(table: SQLiteTable, guard: SQL): SQL;
 export function insertWhere(table: SQLiteTable, guard: SQL): SQL {
   const columns = Object.entries(getTableColumns(table)).filter(
     ([, { hasDefault }]) => !hasDefault,
@@ -218,12 +219,6 @@ export function updateSet<T extends SQLiteTable, Name extends keyof Columns<T> &
   names: readonly Name[],
   where: Sql<P>,
 ): Sql<ColumnValues<T, Name> & P>;
-/** Untyped in its parameters. */
-export function updateSet<T extends SQLiteTable>(
-  table: T,
-  names: readonly (keyof Columns<T> & string)[],
-  where: SQL,
-): SQL;
 export function updateSet(table: SQLiteTable, names: readonly string[], where: SQL): SQL {
   const columns = getTableColumns(table);
   const sets = names.map((name) => {

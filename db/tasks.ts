@@ -113,7 +113,7 @@ export const claimTaskDeletion = statement(
 /** Tasks that are done or cancelled and were last updated before `before`. */
 export const finishedTasks = select(
   all,
-  sql`where ${FINISHED as Sql} and updated_at < ${p("before", tasks.updated_at)} and ${ofLiveKey("tasks")}
+  sql`where ${FINISHED} and updated_at < ${p("before", tasks.updated_at)} and ${ofLiveKey("tasks")}
     order by updated_at limit ${p("limit")}`,
 );
 
@@ -191,6 +191,7 @@ export function taskPage(
       qb.select(pageColumns).from(tasks),
       sql`where id in (select id from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")})
         order by updated_at desc, id desc`,
+      { params: ["inline_bytes"] },
     ),
   )({ ...merged.values, inline_bytes });
 }

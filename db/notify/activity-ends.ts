@@ -1,24 +1,23 @@
 /** Ends live activities in the batch of the reason: marked, with an `end` that copies the address. */
 
-import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
 import { laneOf } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
+import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";
 import type { Statement } from "../store.ts";
 import { type LanesByKind, PACE } from "./plan.ts";
 import { joinActivityTarget } from "./targets.ts";
 
-const p = sql.placeholder;
-const now = sql.param(p("now"), live_activities.updated_at);
-const ms = (seconds: number) => sql.raw(String(seconds * 1000));
+const now = p("now", live_activities.updated_at);
+const ms = (seconds: number) => sql.raw(seconds * 1000);
 const configured = sql`in (select value from json_each(${p("lanes")}))`;
 
 const END_COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
 
-const ending = (reason: SQL) => [
+const ending = <P>(reason: Sql<P>) => [
   statement(
     sql`insert into pushes (${END_COLUMNS})
       select l.account_id, l.device_id, 'end', l.task_id || ' ' || l.updated_at, l.key_id, l.task_id,
@@ -65,7 +64,7 @@ interface EndRow {
   readonly lanes: LanesByKind;
 }
 
-const valuesOf = (row: EndRow) => ({ ...row, lanes: row.lanes.end });
+const valuesOf = <Row extends EndRow>(row: Row) => ({ ...row, lanes: row.lanes.end });
 
 /** The live activities of a task, key or account that the same batch changed. */
 export function endActivities(
@@ -93,8 +92,8 @@ export function endActivitiesOfMove(
 const standing = sql`(t.status = 'in_progress' and exists (select 1 from accounts where id = ${p("account_id")} and live_activities))`;
 
 /**
- * A token for an activity that may not stand: it is told to end (docs/interface.md 14.5).
- * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now`, `lanes` (JSON list).
+ * Ends an activity that may not stand, by the token that was registered (docs/interface.md 14.5).
+ * `lanes`: JSON list.
  */
 export const endUnwanted = statement(
   sql`insert into pushes (${END_COLUMNS})
@@ -109,7 +108,7 @@ export const endUnwanted = statement(
 
 /**
  * A registration that came after the task had changed since its start was sent: the device is
- * brought up to date, at the pace of all updates. Placeholders as {@link endUnwanted}.
+ * brought up to date, at the pace of all updates. `lanes`: JSON list.
  */
 export const updateLate = statement(
   sql`insert into pushes (${END_COLUMNS})

@@ -1,23 +1,21 @@
 /** Queries on live-activity registrations: one per task and device, while the task is in progress. */
 
-import { sql } from "drizzle-orm";
+import type { Task } from "../../src/model/task.ts";
 import { ofLiveKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
-import { statement } from "../statement.ts";
-
-const p = sql.placeholder;
+import { p, sql } from "../sql.ts";
+import { rowOf, statement } from "../statement.ts";
 
 const ownDevice = sql`exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")})`;
 const ownTask = sql`id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}`;
 
-const at = sql.param(p("now"), live_activities.updated_at);
+const at = p("now", live_activities.updated_at);
 
 /**
  * Registers, or replaces the token of a registration, unless the task or the device is not the
  * account's, the task is not in progress, or the setting is off: what ends meanwhile leaves no row.
  * A token that was told to end stays ended.
- * Placeholders `account_id`, `device_id`, `task_id`, `push_token`, `now` (a timestamp).
  */
 export const putActivity = statement(
   sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, stamp)
@@ -29,7 +27,6 @@ export const putActivity = statement(
       ended_at = case when live_activities.push_token = excluded.push_token then ended_at end`,
 );
 
-/** Placeholders `account_id`, `device_id`, `task_id`. */
 export const deleteActivity = statement(
   sql`delete from live_activities where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}`,
 );
@@ -41,34 +38,34 @@ export const deleteActivity = statement(
 export const activityGrounds = statement(
   sql`select live_activities, (select status from tasks where ${ownTask}), ${ownDevice}
     from accounts where id = ${p("account_id")} and deleted_at is null`,
-  { gives: "row" },
+  { gives: rowOf<[setting: 0 | 1, task_status: Task["status"] | null, has_device: 0 | 1]>() },
 );
 
 // The ends while pushes are off, and those of devices: each stands in the batch of its reason, after
 // it. While pushes are on, db/notify/activity-ends.ts has their place.
 
-/** Of a task that the same batch changed. Placeholders `changed_id`, `changed_revision`. */
+/** Of a task that the same batch changed. */
 export const endActivitiesOfTask = statement(
   sql`delete from live_activities where task_id = ${p("changed_id")} and ${atRevision("tasks")}`,
 );
 
-/** Of a key that the same batch deleted. Placeholders `changed_id`, `changed_revision`. */
+/** Of a key that the same batch deleted. */
 export const endActivitiesOfKey = statement(
   sql`delete from live_activities where key_id = ${p("changed_id")} and ${atRevision("keys")}`,
 );
 
-/** Of an account that the same batch deleted. Placeholders `changed_id`, `changed_revision`. */
+/** Of an account that the same batch deleted. */
 export const endActivitiesOfAccount = statement(
   sql`delete from live_activities where account_id = ${p("changed_id")} and ${atRevision("accounts")}`,
 );
 
-/** Of an account whose setting is off. Placeholder `account_id`. */
+/** Of an account whose setting is off. */
 export const endActivitiesSwitchedOff = statement(
   sql`delete from live_activities where account_id = ${p("account_id")}
     and exists (select 1 from accounts where id = ${p("account_id")} and not live_activities)`,
 );
 
-/** Of devices that the account no longer has. Placeholder `account_id`. */
+/** Of devices that the account no longer has. */
 export const endActivitiesOfMissingDevices = statement(
   sql`delete from live_activities where account_id = ${p("account_id")}
     and device_id not in (select id from devices where account_id = ${p("account_id")})`,

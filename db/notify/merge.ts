@@ -1,34 +1,34 @@
 /** How a later change joins the delivery that waits for the same recipient, kind and subject (docs/interface.md §14.4). */
 
-import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
+import { type Sql, sql } from "../sql.ts";
 
-const union = (lists: readonly SQL[]) =>
+const union = <P>(lists: readonly Sql<P>[]) =>
   sql.join(
     lists.map((list) => sql`select value from json_each(${list})`),
     sql` union `,
   );
 
 /** The union of JSON lists of strings. */
-export const united = (...lists: SQL[]) =>
+export const united = <P>(...lists: Sql<P>[]) =>
   sql`(select json_group_array(value) from (${union(lists)}))`;
 
 /**
  * The union of JSON lists of ids, the newest first: as many as `clear_most`, or as one of the lists
  * had by itself, so that it does not grow without end. Names are too few for that.
  */
-const newest = (...lists: SQL[]) => {
+const newest = (...lists: Sql[]) => {
   const lengths = lists.map((list) => sql`json_array_length(${list})`);
   return sql`(select json_group_array(value) from (
     select value, row_number() over (order by substr(value, 5) desc) as place from (${union(lists)}))
-    where place <= max(${sql.raw(String(PUSH.clear_most))}, ${sql.join(lengths, sql`, `)}))`;
+    where place <= max(${sql.raw(PUSH.clear_most)}, ${sql.join(lengths, sql`, `)}))`;
 };
 
 /**
  * True when `parts` tell something that a failure of what was tried before must not hold back: ids to
  * clear, a start of another activity period, or what alerts.
  */
-export const isNews = (kind: SQL, parts: SQL) =>
+export const isNews = (kind: Sql, parts: Sql) =>
   sql`(${kind} = 'start' or (${kind} = 'silent' and ${parts} <> '[]')
     or exists (select 1 from json_each(${parts}) where value in ('created', 'status', 'question')))`;
 
@@ -39,7 +39,7 @@ const news = sql`(${free} and ${isNews(sql`excluded.kind`, sql`excluded.parts`)}
 const more = sql`coalesce(pushes.more, '[]')`;
 /** Since when the row waits; one that has expired already begins anew. */
 const since = sql`case when pushes.expires_at > excluded.created_at then pushes.created_at else excluded.created_at end`;
-const CLEAR_LIFE = sql.raw(String(PUSH.clear_life * 1000));
+const CLEAR_LIFE = sql.raw(PUSH.clear_life * 1000);
 
 /**
  * One row that waits for each recipient, kind and subject: a later change merges into it, and takes

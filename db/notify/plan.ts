@@ -1,21 +1,20 @@
 /** Plans deliveries in the batch of a change: a row for each target that is to get one (docs/interface.md §14.2). */
 
-import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
 import { type NotificationKind, PURPOSES } from "../../src/model/notification.ts";
 import { atRevision, type RowRevision } from "../outbox.ts";
+import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";
 import type { Statement } from "../store.ts";
 import { MERGED } from "./merge.ts";
 import { deliveries } from "./schema.ts";
 import { joinActivityTarget, targetsFor } from "./targets.ts";
 
-const p = sql.placeholder;
-const ms = (seconds: number) => sql.raw(String(seconds * 1000));
-const now = sql.param(p("now"), deliveries.due_at);
+const ms = (seconds: number) => sql.raw(seconds * 1000);
+const now = p("now", deliveries.due_at);
 
 /** What a change plans for the targets of an account. `visible` and `passive` are of kind `task`. */
-export type PlannedKind = "question" | "visible" | "passive" | "silent" | "widget" | "start";
+type PlannedKind = "visible" | "passive" | "silent" | "widget" | "start";
 
 interface Shape {
   readonly kind: NotificationKind;
@@ -24,7 +23,6 @@ interface Shape {
 }
 
 const SHAPES: Record<PlannedKind, Shape> = {
-  question: { kind: "question", urgency: 0, life: PUSH.alert_life },
   visible: { kind: "task", urgency: 1, life: PUSH.alert_life },
   passive: { kind: "task", urgency: 2, life: PUSH.alert_life },
   silent: { kind: "silent", urgency: 2, life: PUSH.silent_life },
@@ -32,9 +30,9 @@ const SHAPES: Record<PlannedKind, Shape> = {
   start: { kind: "start", urgency: 1, life: PUSH.activity_life },
 };
 
-const tried = (kind: string, about: SQL) =>
+const tried = <P>(kind: string, about: Sql<P>) =>
   sql`from push_records where account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and about = ${about} and tried_at is not null`;
-const sinceLast = (kind: string, about: SQL, every: number) =>
+const sinceLast = <P>(kind: string, about: Sql<P>, every: number) =>
   sql`max(${now}, coalesce((select max(tried_at) ${tried(kind, about)}), 0) + ${ms(every)})`;
 
 /**
@@ -42,18 +40,18 @@ const sinceLast = (kind: string, about: SQL, every: number) =>
  * that are held back (docs/interface.md §14.4).
  */
 export const PACE = {
-  passive: (about: SQL) => sinceLast("task", about, PUSH.passive_every),
-  update: (about: SQL) => sinceLast("update", about, PUSH.update_every),
+  passive: <P>(about: Sql<P>) => sinceLast("task", about, PUSH.passive_every),
+  update: <P>(about: Sql<P>) => sinceLast("update", about, PUSH.update_every),
   widget: () => sinceLast("widget", sql`''`, PUSH.widget_every),
   clear: () => sql`${now} + ${ms(PUSH.clear_wait)}`,
   silent: () =>
     sql`max(${now}, coalesce((select tried_at + ${ms(3600)} ${tried("silent", sql`''`)} and tried_at > ${now} - ${ms(3600)}
-      order by tried_at desc limit 1 offset ${sql.raw(String(PUSH.silent_per_hour - 1))}), 0))`,
+      order by tried_at desc limit 1 offset ${sql.raw(PUSH.silent_per_hour - 1)}), 0))`,
 };
 
 const COLUMNS = sql`account_id, device_id, kind, subject, key_id, task_id, question_id, environment, token, parts, urgency, due_at, expires_at, created_at`;
 
-const wasTried = (kind: "task" | "question", about: SQL) => {
+const wasTried = (kind: "task" | "question", about: Sql) => {
   const same = sql`account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and attempts > 0`;
   return sql`(exists (select 1 from push_records where ${same} and about = ${about})
     or exists (select 1 from pushes where ${same} and subject = ${about}))`;
@@ -71,9 +69,16 @@ const shownOf = (owner: "key_id" | "account_id") => {
 };
 
 /** With the setting off none is planned; what else stands against it is looked at when it is sent. */
-const mayStart = sql`and exists (select 1 from accounts where id = ${p("account_id")} and live_activities)`;
+const mayStart = sql`exists (select 1 from accounts where id = ${p("account_id")} and live_activities)`;
 
-function paceOf(kind: PlannedKind): SQL {
+/** What the time of a delivery follows from. */
+interface PaceValues {
+  readonly now: number;
+  readonly subject: string;
+  readonly parts: string;
+}
+
+function paceOf(kind: PlannedKind): Sql<PaceValues> {
   if (kind === "passive") return PACE.passive(sql`${p("subject")}`);
   if (kind === "widget") return PACE.widget();
   if (kind === "silent") {
@@ -82,20 +87,24 @@ function paceOf(kind: PlannedKind): SQL {
   return sql`${now}`;
 }
 
-const insert = (kind: PlannedKind, guard: SQL) => {
+/** A row for each target for notifications of `kind`, with the parameters of its guard. */
+const insertFor = <Due, Expires, Guard>(
+  { kind, urgency }: Pick<Shape, "kind" | "urgency">,
+  times: { readonly due: Sql<Due>; readonly expires: Sql<Expires> },
+  guard: Sql<Guard>,
+) =>
+  statement(
+    sql`insert into pushes (${COLUMNS})
+      select d.account_id, d.device_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
+        d.lane, null, ${p("parts")}, ${sql.raw(urgency)}, ${times.due}, ${times.expires}, ${now}
+      ${targetsFor(PURPOSES[kind])} and ${guard} ${MERGED}`,
+  );
+
+const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {
   const shape = SHAPES[kind];
   const due = paceOf(kind);
-  // A question's own end is when its alert expires.
-  const expires =
-    kind === "question"
-      ? sql.param(p("expires_at"), deliveries.expires_at)
-      : sql`${due} + ${ms(shape.life)}`;
-  return statement(
-    sql`insert into pushes (${COLUMNS})
-      select d.account_id, d.device_id, ${sql.raw(`'${shape.kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
-        d.lane, null, ${p("parts")}, ${sql.raw(String(shape.urgency))}, ${due}, ${expires}, ${now}
-      ${targetsFor(PURPOSES[shape.kind])} ${kind === "start" ? mayStart : sql``} and ${guard} ${MERGED}`,
-  );
+  const times = { due, expires: sql`${due} + ${ms(shape.life)}` };
+  return insertFor(shape, times, kind === "start" ? sql`${guard} and ${mayStart}` : guard);
 };
 
 /** A guard of a change that makes no revision: true while the setting is another one than the new. */
@@ -106,12 +115,20 @@ const KINDS = Object.keys(SHAPES) as PlannedKind[];
 const TABLES = ["tasks", "questions", "keys", "items"] as const;
 type PushTable = (typeof TABLES)[number];
 
+const insertAt = (kind: PlannedKind, table: PushTable) => insert(kind, atRevision(table));
 const planned = Object.fromEntries(
   TABLES.map((table) => [
     table,
-    Object.fromEntries(KINDS.map((kind) => [kind, insert(kind, atRevision(table))])),
+    Object.fromEntries(KINDS.map((kind) => [kind, insertAt(kind, table)])),
   ]),
-) as Record<PushTable, Record<PlannedKind, ReturnType<typeof statement>>>;
+) as Record<PushTable, Record<PlannedKind, ReturnType<typeof insertAt>>>;
+
+/** It expires with its question. */
+const plannedQuestion = insertFor(
+  { kind: "question", urgency: 0 },
+  { due: now, expires: p("expires_at", deliveries.expires_at) },
+  atRevision("questions"),
+);
 
 const plannedBySetting = insert("silent", settingDiffers);
 
@@ -132,8 +149,6 @@ export interface Planned {
   readonly question_id?: string;
   /** Names of what changed, or for `silent` ids to clear. */
   readonly parts?: readonly string[];
-  /** For `question`. */
-  readonly expires_at?: number;
 }
 
 const NOTHING = {
@@ -141,7 +156,6 @@ const NOTHING = {
   key_id: null,
   task_id: null,
   question_id: null,
-  expires_at: null,
 };
 
 /** Plans a delivery to each target of the account, if the row is at the revision `changed`. */
@@ -158,6 +172,15 @@ export function planDelivery(
     lanes: lanes[SHAPES[kind].kind],
     parts: JSON.stringify(parts),
   });
+}
+
+/** Plans the alert of a new question, as {@link planDelivery}; it is sent until `expires_at`. */
+export function planQuestion(
+  { lanes, ...row }: Planned & { readonly expires_at: number },
+  changed: RowRevision & { readonly table: "questions" },
+): Statement {
+  const guard = { changed_id: changed.id, changed_revision: changed.revision };
+  return plannedQuestion({ ...NOTHING, ...row, ...guard, lanes: lanes.question, parts: "[]" });
 }
 
 /** Tells the other devices of a setting; stands before the statement that changes it. */
@@ -181,19 +204,16 @@ const wasShown = sql`case when ${isQuestion} then ${wasTried("question", sql`e.v
 const mayReplace = sql`exists (select 1 from channels where id = d.device_id and (replaces = 1 or last_sent_at is null))`;
 
 /** A row of the kind of its alert, which it merges with, for each target that may show it. */
-const insertEnded = (address: SQL, from: SQL, tail: SQL) =>
+const insertEnded = <From, Tail>(address: Sql, from: Sql<From>, tail: Sql<Tail>) =>
   statement(
     sql`insert into pushes (${COLUMNS})
       select d.account_id, d.device_id, ${kindOfEnded}, e.value, ${p("key_id")}, case when not ${isQuestion} then e.value end,
         case when ${isQuestion} then e.value end, d.lane, ${address}, '["ended"]', 2, ${now}, ${now} + ${ms(PUSH.clear_life)}, ${now}
       from (select d.* ${targetsFor("alert")} and ${mayReplace} limit -1) d, ${from} e where ${wasShown} ${tail} ${MERGED}`,
   );
-const ended = Object.fromEntries(
-  (["tasks", "questions"] as const).map((table) => [
-    table,
-    insertEnded(sql`null`, endedIn, sql`and ${atRevision(table)}`),
-  ]),
-) as Record<"tasks" | "questions", ReturnType<typeof statement>>;
+const endedAt = (table: "tasks" | "questions") =>
+  insertEnded(sql`null`, endedIn, sql`and ${atRevision(table)}`);
+const ended = { tasks: endedAt("tasks"), questions: endedAt("questions") };
 
 /**
  * Plans that alerts are replaced by how their questions and tasks ended, on the targets of `lanes` that
@@ -263,7 +283,7 @@ const clearOfAccount = statement(
       where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
 );
 /** On channels that replace what they have shown; `address`: null, or a copy where the targets go too. */
-const endedOf = (owner: "key_id" | "account_id", table: "keys" | "accounts", address: SQL) => {
+const endedOf = (owner: "key_id" | "account_id", table: "keys" | "accounts", address: Sql) => {
   const own = sql`${sql.identifier(owner)} = ${p("changed_id")}`;
   const all = sql`(select id as value from tasks where ${own} union all select id from questions where ${own} and status = 'pending')`;
   return insertEnded(address, all, sql`and ${atRevision(table)}`);

@@ -20,16 +20,16 @@
  * its own clock (src/notify/leases.ts). This file claims and reads; rounds.ts ends what was claimed.
  */
 
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
-import { qb, rowOf, rowsOf, select, statement } from "../statement.ts";
+import { p, type Sql, sql } from "../sql.ts";
+import { type Query, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { taskColumns } from "../tasks.ts";
 import { channels, deliveries, pushTargets } from "./schema.ts";
 import { targetOf } from "./targets.ts";
 
-const p = sql.placeholder;
-const at = (name: string) => sql.param(p(name), deliveries.due_at);
+const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
 /** When the first delivery of `lane` that nobody sends falls due. */
@@ -37,7 +37,7 @@ export const nextDue = statement(
   sql`select min(at) from (${sql.join(
     [0, 1, 2].map(
       (urgency) =>
-        sql`select min(due_at) as at from pushes where environment = ${p("lane")} and urgency = ${sql.raw(String(urgency))} and lease is null`,
+        sql`select min(due_at) as at from pushes where environment = ${p("lane")} and urgency = ${sql.raw(urgency)} and lease is null`,
     ),
     sql` union all `,
   )})`,
@@ -51,16 +51,16 @@ export const leasesOf = statement(
   { gives: rowsOf<[lease: string]>() },
 );
 
-const some = (where: SQL) =>
+const some = <P>(where: Sql<P>) =>
   sql`select * from (select seq from pushes where ${where} limit ${p("limit")})`;
 /** Nobody sends them. When a lease ends is not for its stamp to say: clocks differ. */
 const due = (urgency: number) =>
-  some(sql`environment = ${p("lane")} and urgency = ${sql.raw(String(urgency))}
+  some(sql`environment = ${p("lane")} and urgency = ${sql.raw(urgency)}
     and due_at <= ${now} and lease is null and expires_at > ${now} order by due_at`);
 /** Without the plus it would go through all that waits, by the index on what is due. */
 const lapsed = (urgency: number) =>
   some(sql`environment = ${p("lane")} and lease in (select value from json_each(${p("lapsed")}))
-    and +urgency = ${sql.raw(String(urgency))} and expires_at > ${now}`);
+    and +urgency = ${sql.raw(urgency)} and expires_at > ${now}`);
 const claimable = sql.join(
   [0, 1, 2].flatMap((urgency) => [lapsed(urgency), due(urgency)]),
   sql` union all `,
@@ -68,8 +68,8 @@ const claimable = sql.join(
 
 /**
  * Leases up to `limit` deliveries, the urgent ones first: those that are due, and those whose lease
- * is one of `lapsed` (JSON list). Of two processes each gets its own. Placeholders `lease`, `lane`,
- * `now`, `until` (timestamps), `limit`. A version before 0.2.0 takes a lease to end at `until`.
+ * is one of `lapsed` (JSON list). Of two processes each gets its own. A version before 0.2.0 takes a
+ * lease to end at `until`.
  */
 export const claimDue = statement(
   sql`update pushes set unclear = lease is not null, lease = ${p("lease")}, due_at = ${at("until")}, attempts = attempts + 1, tried_at = ${now}
@@ -77,7 +77,7 @@ export const claimDue = statement(
 );
 
 /** Those that a claim leased: with its end of the lease, the index on what is due finds them. */
-const leased = (q: SQL) =>
+const leased = (q: Sql) =>
   sql`${q}.environment = ${p("lane")} and ${q}.urgency in (0, 1, 2) and ${q}.due_at = ${at("until")} and ${q}.lease = ${p("lease")}`;
 
 /** Moves the `timestamp` on of each live activity that the claimed deliveries are about. */
@@ -149,9 +149,7 @@ const claimed = qb
       eq(live_activities.device_id, deliveries.recipient_id),
       eq(live_activities.task_id, deliveries.task_id),
     ),
-  )
-  .where(leased(sql`pushes`))
-  .orderBy(deliveries.urgency, deliveries.seq);
+  );
 
 type Nullable<T> = { [Name in keyof T]: T[Name] | null };
 type Joined = Awaited<ReturnType<typeof claimed.execute>>[number];
@@ -170,9 +168,10 @@ export interface ClaimedDelivery {
   readonly activity: Part<"activity">;
 }
 
-/** Placeholders as {@link claimDue}. */
+/** What a claim leased, the urgent ones first. */
 export const claimedDeliveries = select(
-  claimed as unknown as Parameters<typeof select<ClaimedDelivery>>[0],
+  claimed as unknown as Query<ClaimedDelivery>,
+  sql`where ${leased(sql`pushes`)} order by pushes.urgency, pushes.seq`,
 );
 
 /** Pending questions at `now` of each task in `ids` (JSON list). */

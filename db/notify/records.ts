@@ -1,22 +1,19 @@
 /** What became of each delivery, kept some days; and the end of those that nobody could send. */
 
-import { desc, sql } from "drizzle-orm";
 import type { DeliveryRecord } from "../../src/model/notification.ts";
-import { qb, rowsOf, select, statement } from "../statement.ts";
+import { p, sql } from "../sql.ts";
+import { insertWhere, type Query, qb, rowsOf, select, statement } from "../statement.ts";
 import type { Store } from "../store.ts";
 import { deliveries, deliveryRecords } from "./schema.ts";
 
-const p = sql.placeholder;
-const at = (name: string) => sql.param(p(name), deliveries.due_at);
+const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
 const RECORD = sql`apns_id, account_id, device_id, key_id, kind, about, environment, outcome, reason, attempts, created_at, tried_at, done_at`;
 
 /** Keeps what became of a delivery, unless its account is gone. */
 export const addRecord = statement(
-  sql`insert into push_records (${RECORD}) select ${p("delivery_id")}, ${p("account_id")}, ${p("recipient_id")}, ${p("key_id")}, ${p("kind")}, ${p("about")},
-    ${p("lane")}, ${p("outcome")}, ${p("reason")}, ${p("attempts")}, ${at("created_at")}, ${at("tried_at")}, ${at("done_at")}
-    where exists (select 1 from accounts where id = ${p("account_id")})`,
+  insertWhere(deliveryRecords, sql`exists (select 1 from accounts where id = ${p("account_id")})`),
 );
 
 /** Nobody sends them, now or any more. */
@@ -51,8 +48,8 @@ export async function pruneDeliveryRecords(store: Store, before: number, limit: 
   return result!.changes;
 }
 
-/** The newest records. Placeholder `limit`. */
-export const newestRecords = select<DeliveryRecord>(
+/** The newest records. */
+export const newestRecords = select(
   qb
     .select({
       delivery_id: deliveryRecords.delivery_id,
@@ -66,9 +63,8 @@ export const newestRecords = select<DeliveryRecord>(
       tried_at: deliveryRecords.tried_at,
       done_at: deliveryRecords.done_at,
     })
-    .from(deliveryRecords)
-    .orderBy(desc(deliveryRecords.seq))
-    .limit(p("limit")),
+    .from(deliveryRecords) as Query<DeliveryRecord>,
+  sql`order by seq desc limit ${p("limit")}`,
 );
 
 /** By lane, how many of the oldest 10,000 wait, and since when the oldest does. */

@@ -1,16 +1,15 @@
 /** How a worker ends one round of a delivery that it leased (queue.ts has the states of a row). */
 
-import { type SQL, sql } from "drizzle-orm";
 import { PUSH } from "../../src/limits.ts";
+import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";
 import { isNews, MERGED, united } from "./merge.ts";
 import { PACE } from "./plan.ts";
 import { deliveries, UUID } from "./schema.ts";
 import { targetOf } from "./targets.ts";
 
-const p = sql.placeholder;
-const ms = (seconds: number) => sql.raw(String(seconds * 1000));
-const at = (name: string) => sql.param(p(name), deliveries.due_at);
+const ms = (seconds: number) => sql.raw(seconds * 1000);
+const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
 const mine = sql`seq = ${p("seq")} and lease = ${p("lease")}`;
@@ -18,7 +17,7 @@ const together = united(sql`parts`, sql`coalesce(more, '[]')`);
 const left = united(sql`${p("rest")}`, sql`coalesce(more, '[]')`);
 
 const d = sql`(select pushes.account_id, pushes.device_id, pushes.task_id)`;
-const pace = (due: SQL) => sql`(select ${due} from ${d} d)`;
+const pace = <P>(due: Sql<P>) => sql`(select ${due} from ${d} d)`;
 const next = sql`case kind
   when 'silent' then case when more <> '[]' then ${pace(PACE.clear())} else ${pace(PACE.silent())} end
   when 'widget' then ${pace(PACE.widget())}
@@ -30,7 +29,7 @@ const again = sql`case when kind = 'silent' and ${p("rest")} <> '[]' then ${now}
 
 /**
  * A delivery that is done goes on with what came meanwhile and with the ids in `rest` (JSON list), as a
- * new one; {@link dropDone} takes it where nothing did. Placeholders `seq`, `lease`, `now`.
+ * new one; {@link dropDone} takes it where nothing did.
  */
 export const goOn = statement(
   sql`update pushes set lease = null, unclear = 0, attempts = 0, apns_id = ${UUID}, created_at = ${now}, parts = ${left}, more = null,
@@ -45,8 +44,8 @@ const back_at = sql`case when ${came} then min(${at("due_at")}, ${next}) else ${
 
 /**
  * Puts a delivery back until `due_at`, with what came meanwhile; news do not wait so long. `tried`: 0
- * when this was no attempt. A `clear` lives on to be tried again: without it a notification stays.
- * Placeholders `seq`, `lease`, `now`, `due_at` (timestamps), `tried`, `lane` (null: as it is).
+ * when this was no attempt; `lane`: null leaves it as it is. A `clear` lives on to be tried again:
+ * without it a notification stays.
  */
 export const putBack = statement(
   sql`update pushes set lease = null, unclear = 0, parts = ${together}, more = null, due_at = ${back_at},

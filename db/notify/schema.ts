@@ -3,7 +3,6 @@
  * question got, and the pages that are open; channels, and the messages of webhooks that wait.
  */
 
-import { sql } from "drizzle-orm";
 import {
   index,
   integer,
@@ -17,6 +16,7 @@ import type { DeliveryStatus } from "../../src/model/delivery.ts";
 import type { DeliveryRecord, NotificationKind, Purpose } from "../../src/model/notification.ts";
 import type { Task } from "../../src/model/task.ts";
 import { strings, timestamp } from "../schema.ts";
+import { sql } from "../sql.ts";
 
 /** A version 4 UUID made by the store, since one statement makes the rows of many devices. */
 export const UUID = sql`(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))`;

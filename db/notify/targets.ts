@@ -1,13 +1,11 @@
 /** Targets in SQL: where a delivery goes, and what becomes of an address that is not known any more. */
 
-import { type SQL, sql } from "drizzle-orm";
 import { NOTIFICATION_KINDS, PURPOSES, type Purpose } from "../../src/model/notification.ts";
+import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";
 import { pushTargets } from "./schema.ts";
 
-const p = sql.placeholder;
-
-const purposeOf = (kind: SQL) => {
+const purposeOf = (kind: Sql) => {
   const cases = NOTIFICATION_KINDS.map((name) =>
     sql.raw(`when '${name}' then '${PURPOSES[name]}'`),
   );
@@ -15,7 +13,7 @@ const purposeOf = (kind: SQL) => {
 };
 
 /** True for the row of `push_targets` that a row `q` of `pushes` goes to. */
-export const targetOf = (q: SQL) =>
+export const targetOf = (q: Sql) =>
   sql`push_targets.account_id = ${q}.account_id and push_targets.purpose = ${purposeOf(sql`${q}.kind`)}
     and push_targets.recipient_id = ${q}.device_id
     and push_targets.subject = case when ${q}.kind in ('update', 'end') then ${q}.task_id else '' end`;
@@ -27,16 +25,15 @@ export const targetsFor = (purpose: Purpose) =>
     where d.lane in (select value from json_each(${p("lanes")}))`;
 
 /** The target of a row `l` of `live_activities`, named `t`. */
-export const joinActivityTarget = (l: SQL) =>
+export const joinActivityTarget = (l: Sql) =>
   sql`join push_targets t on t.account_id = ${l}.account_id and t.purpose = 'activity' and t.recipient_id = ${l}.device_id and t.subject = ${l}.task_id`;
 
 /**
  * Removes the target of a delivery, unless it has another address or lane by now, or was registered
- * again after `since` (a timestamp). Placeholders `account_id`, `purpose`, `recipient_id`, `subject`,
- * `lane`, `address`, `since`.
+ * again after `since`.
  */
 export const forgetTarget = statement(
   sql`delete from push_targets where account_id = ${p("account_id")} and purpose = ${p("purpose")}
     and recipient_id = ${p("recipient_id")} and subject = ${p("subject")} and lane = ${p("lane")}
-    and address = ${p("address")} and updated_at <= ${sql.param(p("since"), pushTargets.updated_at)}`,
+    and address = ${p("address")} and updated_at <= ${p("since", pushTargets.updated_at)}`,
 );

@@ -1,8 +1,8 @@
 /** The tables of OAuth (docs/interface.md §18). Their tokens are rows of `credentials`. */
 
-import { sql } from "drizzle-orm";
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { timestamp } from "../schema.ts";
+import { sql } from "../sql.ts";
 
 /**
  * What a person let a client do: use a key. A row begins with the approval, holds the authorization

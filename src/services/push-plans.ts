@@ -18,6 +18,7 @@ import {
   planDeletion,
   planDelivery,
   planEnded,
+  planQuestion,
   planSetting,
   planUpdate,
 } from "../../db/notify/plan.ts";
@@ -106,7 +107,7 @@ export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOp
       const statements: Statement[] = [];
       if (asked) {
         const about = { ...base, subject: id, question_id: id, expires_at };
-        if (on.alert) statements.push(planDelivery("question", about, changed));
+        if (on.alert) statements.push(planQuestion(about, changed));
       } else {
         if (on.silent) statements.push(planDelivery("silent", { ...base, parts: [id] }, changed));
         if (replaces) statements.push(planEnded([id], base, changed));

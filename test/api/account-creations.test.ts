@@ -1,9 +1,9 @@
 /** `POST /v1/accounts` is limited by address, in the store (docs/interface.md 10.6.1). */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { pruneCreations } from "../../db/creations.ts";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";

@@ -2,8 +2,8 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";

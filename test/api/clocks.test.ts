@@ -1,8 +1,8 @@
 /** A process whose clock is wrong takes nothing from the others (docs/interface.md 11.5). */
 
 import { afterAll, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { storeTime } from "../../db/store-time.ts";
 import { systemClock } from "../../src/clock.ts";

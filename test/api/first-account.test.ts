@@ -1,9 +1,9 @@
 /** `ACCOUNT_CREATION=first`: one account in all, with the start code (docs/interface.md §5.2.1). */
 
 import { afterAll, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { createSweeper } from "../../db/deletions.ts";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { LIMITS } from "../../src/limits.ts";

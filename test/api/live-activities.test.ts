@@ -1,8 +1,8 @@
 /** Live-activity registrations: one per task and device, while the task is in progress (§5.6). */
 
 import { afterAll, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";

@@ -1,8 +1,8 @@
 /** Which accounts have a page open, over processes, and questions that were written to one. */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { createStoreClock } from "../../db/store-time.ts";
 import { systemClock } from "../../src/clock.ts";

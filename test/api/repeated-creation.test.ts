@@ -1,9 +1,8 @@
 /** `POST /v1/accounts` with a token that the client made (docs/interface.md §5.2.1(4)). */
 
 import { afterAll, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
-import { p } from "../../db/sql.ts";
+import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { storeTime } from "../../db/store-time.ts";
 import { createApp } from "../../src/app.ts";

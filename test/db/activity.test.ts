@@ -1,10 +1,10 @@
 /** The activity log in the store: how much of it, for how long, and what a crash costs. */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { activityOfKey } from "../../db/activity.ts";
 import { openStore } from "../../db/open.ts";
 import { createActivityPruner } from "../../db/retention.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";

@@ -2,11 +2,11 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
-import { sql } from "drizzle-orm";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import { openEmbedded } from "../../db/embedded.ts";
 import { openStore } from "../../db/open.ts";
 import { openServer } from "../../db/server.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";

@@ -2,11 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
-import { sql } from "drizzle-orm";
 import { insertActivity } from "../../db/activity.ts";
 import { createSweeper } from "../../db/deletions.ts";
 import { addRecord } from "../../db/notify/records.ts";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -320,7 +320,7 @@ test("what requests under way add to a deleted account goes with it", async () =
     outcome: "sent",
     reason: null,
     attempts: 1,
-  };
+  } as const;
   const times = { created_at: 0, tried_at: 0, done_at: 0 };
   await store.write([
     addRecord({ ...record, ...rest, ...times }),

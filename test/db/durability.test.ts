@@ -1,8 +1,8 @@
 /** What was acknowledged is there after a crash, with the content that was acknowledged. */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { Question } from "../../src/model/question.ts";

@@ -1,8 +1,8 @@
 /** Targets equal the token columns and live activities that versions before 0.2.0 write. */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { seeded } from "../support/random.ts";

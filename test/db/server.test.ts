@@ -1,9 +1,9 @@
 /** The store on a libSQL server: shared round trips, kept streams, and deadlines (db/server.ts). */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { createOutbox } from "../../db/outbox.ts";
 import { openServer } from "../../db/server.ts";
+import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
@@ -16,7 +16,6 @@ import { STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const server = test.if(STORE_KIND === "server");
-const p = sql.placeholder;
 
 const create = statement(sql`create table probe (id text primary key, body)`);
 const createEvents = statement(

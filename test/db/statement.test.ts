@@ -1,6 +1,7 @@
 /** SQL statements know the names and types of their parameters, and their rows (db/statement.ts). */
 
 import { expect, test } from "bun:test";
+import { sql as drizzle } from "drizzle-orm";
 import { challenges, tasks } from "../../db/schema.ts";
 import { p, sql } from "../../db/sql.ts";
 import {
@@ -32,6 +33,20 @@ test("a parameter that is forgotten or misspelled does not compile, and fails wh
   expect(() => remove({ chalenge: "c", now: 1, limit: 1 })).toThrow("challenge");
   // @ts-expect-error `now` is a time
   remove({ challenge: "c", now: "soon", limit: 1 });
+});
+
+test("text of drizzle's own, whose parameters are in no type, is no part of a statement", () => {
+  const untyped = drizzle`id = ${drizzle.placeholder("id")}`;
+  // @ts-expect-error its parameters are not known
+  statement(untyped);
+  // @ts-expect-error nor are they in a part of another text
+  statement(sql`select 1 where ${untyped}`);
+  const found = qb.select({ id: tasks.id }).from(tasks).where(untyped);
+  expect(() => select(found, sql`limit 1`)).toThrow("in no type");
+  const named = select(found, sql`limit ${p("limit")}`, { params: ["id"] });
+  expect(named({ id: "tsk_1", limit: 2 }).args).toEqual(["tsk_1", 2]);
+  // @ts-expect-error `id` is missing
+  expect(() => named({ limit: 2 })).toThrow("id");
 });
 
 test("an insert needs every column, and an update the ones that it names, or all but some", () => {

@@ -3,11 +3,11 @@
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { sql } from "drizzle-orm";
 import { assertCompatible, OutdatedError, raiseOldestVersion } from "../../db/compatibility.ts";
 import { openEmbedded } from "../../db/embedded.ts";
 import { openStore } from "../../db/open.ts";
 import { openServer } from "../../db/server.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";

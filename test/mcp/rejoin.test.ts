@@ -1,8 +1,8 @@
 /** An ask whose client left is not asked twice: an identical one joins its question (§12.4.5). */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
@@ -22,7 +22,7 @@ const asleep = (count: number) => until(() => waiting() === count);
 
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 const marks = statement(
-  sql`select 1 from questions where key_id = ${sql.placeholder("key_id")} and left_at is not null and status = 'pending'`,
+  sql`select 1 from questions where key_id = ${p("key_id")} and left_at is not null and status = 'pending'`,
   { gives: "rows" },
 );
 

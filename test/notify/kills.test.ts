@@ -1,8 +1,8 @@
 /** Two processes send what is due while one after the other is killed: nothing due is lost. */
 
 import { afterAll, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startApple } from "../support/apple.ts";

@@ -1,10 +1,10 @@
 /** Webhooks: what is sent, in which order, and what an answer does (docs/interface.md 19.4). */
 
 import { expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
 import { claimMessages, countAttempts } from "../../db/notify/webhook-queue.ts";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { WEBHOOK } from "../../src/limits.ts";

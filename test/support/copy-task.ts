@@ -1,8 +1,9 @@
 /** Many tasks at once, where thousands of requests would prove no more. */
 
-import { getTableColumns, sql } from "drizzle-orm";
+import { getTableColumns } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
 import { tasks } from "../../db/schema.ts";
+import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 
@@ -16,8 +17,8 @@ export async function copyTask(
   const columns = Object.values(getTableColumns(tasks)).filter(({ name }) => name !== "id");
   const names = sql.raw(columns.map(({ name }) => name).join(", "));
   const copy = statement(sql`insert into tasks (id, ${names})
-    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.raw(String(copies))})
-    select substr(id, 1, 30) || printf('%06x', i), ${names} from tasks, n where key_id = ${sql.placeholder("key_id")}`);
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.raw(copies)})
+    select substr(id, 1, 30) || printf('%06x', i), ${names} from tasks, n where key_id = ${p("key_id")}`);
   await store.write([copy({ key_id })]);
   await store.close();
 }

@@ -1,8 +1,8 @@
 /** A Relay that pushes to a stand-in for Apple, with time in the test's hands. */
 
 import { afterAll } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Cell } from "../../db/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";

@@ -1,9 +1,9 @@
 /** The task service of one process on a store of the test, whose writes a test holds or breaks. */
 
 import { afterAll } from "bun:test";
-import { sql } from "drizzle-orm";
 import { openStore } from "../../db/open.ts";
 import { createOutbox } from "../../db/outbox.ts";
+import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { type Statement, unavailable, type WriteResult } from "../../db/store.ts";
 import { createAuth } from "../../src/auth/authenticate.ts";
