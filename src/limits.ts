@@ -338,6 +338,8 @@ export const PUSH = {
   /** How long a stop waits for what is under way. */
   stop_wait: 10,
   record_days: 7,
+  /** How long a push service keeps the test of a channel. */
+  test_life: 60,
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
@@ -413,6 +415,35 @@ export const NTFY = {
   in_flight: 64,
   /** Hosts of which it is remembered that they did not answer. */
   remembered_hosts: 10_000,
+} as const;
+
+/** The numbers of web push; seconds unless the name says otherwise (docs/interface.md 19). */
+export const WEB_PUSH = {
+  /** An encrypted message of 4,096 bytes, less its header, the tag and the delimiter (RFC 8291). */
+  plaintext_bytes: 3_993,
+  /** What a message is shortened to where the push service says that it is too large. */
+  short_bytes: 1_500,
+  /** Of the endpoint of a subscription. */
+  endpoint_characters: 1_000,
+  /** Options of a question up to which each has a button: what Chromium shows. */
+  buttons: 2,
+  /** The longest time that a push service is asked to keep a message for. */
+  ttl_most: 2_419_200,
+  /** Life of the signed statement of who sends, and the age at which the next one is made (RFC 8292). */
+  token_life: 43_200,
+  token_age: 21_600,
+  /** Origins of push services whose statements are kept. */
+  kept_tokens: 1_000,
+  /** The longest `Retry-After` that is obeyed. */
+  hold_most: 3_600,
+  /** Back-off after a failed attempt doubles up to it. */
+  backoff_most: 300,
+  /** What is put back for a host that is busy comes again within so much more than its wait. */
+  busy_spread: 5,
+  /** Requests under way at once, per process. */
+  in_flight: 64,
+  /** Bytes that are read of an answer; a longer one is left. */
+  answer_bytes: 65_536,
 } as const;
 
 /** Running out of file descriptors; seconds (docs/interface.md 11.2.3). */

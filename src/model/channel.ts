@@ -85,6 +85,15 @@ const ChannelUrl = z
   .refine((value) => URL.canParse(value), "must be a URL such as https://example.com/hook")
   .meta({ maxLength: OUTBOUND.url_characters });
 
+/** What is wrong with its endpoint and keys is for the channel to say. */
+const SubscriptionInput = z
+  .object({
+    endpoint: z.string().refine(isStorable, "must hold no NUL character and no lone surrogate"),
+    keys: z.object({ p256dh: z.string().max(200), auth: z.string().max(100) }),
+  })
+  .meta({ id: "PushSubscription" });
+export type SubscriptionInput = z.infer<typeof SubscriptionInput>;
+
 const SETTINGS = {
   label: Label,
   sends: Sends.exactOptional().meta({ description: "Both when absent" }),

@@ -72,6 +72,12 @@ export interface Destination {
   readonly delivery_id: string;
   /** Address of the web page, without a slash at the end; null where it is not known. */
   readonly base_url: string | null;
+  /** A credential for the question alone (docs/interface.md 19); null where there is none. */
+  readonly ticket: string | null;
+  /** Whether the person has seen an alert of its question there, as far as is known; null for other subjects. */
+  readonly shown: boolean | null;
+  /** Pending questions of the account; null where it is not known. */
+  readonly badge: number | null;
 }
 
 export interface Attempt {

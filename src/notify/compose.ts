@@ -48,23 +48,28 @@ export function composeEndedQuestion(
   subject: string,
   question: Question | null,
   key: Agent | null,
-  { full }: ContentOptions,
+  { full, expires_at }: ContentOptions & Pick<Ended, "expires_at">,
 ): Ended {
   const title = key ? `Question from ${key.label}` : "Question";
   const { status = "cancelled", answer = null } = question ?? {};
   const body = full && answer !== null ? `${ENDED[status]}: ${answer}` : ENDED[status];
-  return { kind: "ended", subject, title, body };
+  return { kind: "ended", about: "question", subject, title, body, expires_at };
 }
 
 /** A task was deleted, or has expired. Its title went with it. */
-export function composeEndedTask(subject: string, key: Agent | null): Ended {
-  return { kind: "ended", subject, title: key ? `Task of ${key.label}` : "Task", body: "Deleted" };
+export function composeEndedTask(
+  subject: string,
+  key: Agent | null,
+  { expires_at }: Pick<Ended, "expires_at">,
+): Ended {
+  const title = key ? `Task of ${key.label}` : "Task";
+  return { kind: "ended", about: "task", subject, title, body: "Deleted", expires_at };
 }
 
 /** `subject`: id of the channel. It names nothing of the account's. */
-export function composeTest(subject: string): Test {
+export function composeTest(subject: string, { expires_at }: Pick<Test, "expires_at">): Test {
   const body = "This is a test. Questions and tasks will arrive here.";
-  return { kind: "test", subject, title: "Relay", body };
+  return { kind: "test", subject, title: "Relay", body, expires_at };
 }
 
 interface TaskNews {

@@ -28,7 +28,7 @@ export interface Alert {
 
 interface Actions {
   readonly kind: Question["kind"];
-  /** Labels of a choice; empty where the content is generic. */
+  /** Labels of what can be chosen; empty for a text, and where the content is generic. */
   readonly options: readonly string[];
   /** Epoch seconds. */
   readonly expires_at: number;
@@ -46,11 +46,14 @@ export interface Silent {
 /** Takes the place of an alert whose question or task has ended, without a sound. */
 export interface Ended {
   readonly kind: "ended";
+  readonly about: "question" | "task";
   /** Id of the question or task, as of the alert. */
   readonly subject: string;
   readonly title: string;
   /** How it ended. */
   readonly body: string;
+  /** Epoch seconds after which it need not arrive. */
+  readonly expires_at: number;
 }
 
 /** Shows that a channel works. */
@@ -60,6 +63,8 @@ export interface Test {
   readonly subject: string;
   readonly title: string;
   readonly body: string;
+  /** Epoch seconds after which it need not arrive. */
+  readonly expires_at: number;
 }
 
 /** The counts that a widget shows changed. */

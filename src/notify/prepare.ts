@@ -74,7 +74,8 @@ export function prepareDelivery(
   const quiet = isAlert(composed) && quiet_hours !== null && isQuiet(quiet_hours, moment.now);
   const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
   const { base_url } = moment;
-  const request = channel.render(notification, { address, delivery_id, base_url });
+  const about = { ticket: null, shown: null, badge: null };
+  const request = channel.render(notification, { address, delivery_id, base_url, ...about });
   if (request === null) return obsolete("not_for_target");
   return { is: "ready", address, request, quiet, ends: composed.kind === "ended" };
 }
@@ -127,14 +128,16 @@ function compose(claimed: ClaimedDelivery, moment: Moment): Notification | null 
       if (question && key && question.status === "pending" && question.expires_at > now) {
         return composeQuestion(question, key, moment);
       }
-      return ends ? composeEndedQuestion(delivery.subject, question, key, moment) : null;
+      return ends
+        ? composeEndedQuestion(delivery.subject, question, key, { ...moment, expires_at })
+        : null;
     case "task":
       if (task && key) {
         return task.notify
           ? composeTask({ task, key, changes: delivery.parts, expires_at }, moment)
           : null;
       }
-      return ends ? composeEndedTask(delivery.subject, key) : null;
+      return ends ? composeEndedTask(delivery.subject, key, { expires_at }) : null;
     case "silent":
       return composeSilent({ key_id, clear: clearedBy(delivery), expires_at, now });
     case "widget":

@@ -53,6 +53,9 @@ function startHttpClient(): void {
   fetch.preconnect("http://127.0.0.1:1");
 }
 
+/** Of a notification that belongs to no question. */
+const NOBODY = { ticket: null, shown: null, badge: null };
+
 export type Sender = ReturnType<typeof createSender>;
 
 /** Without a lane it sends nothing. */
@@ -101,7 +104,7 @@ export function createSender(options: SenderOptions) {
       address: string,
     ): Promise<Verdict | null> {
       const found = lanes.find(({ connection }) => connection.lane === lane);
-      const to = { address, delivery_id: ids.unique(), base_url };
+      const to = { address, delivery_id: ids.unique(), base_url, ...NOBODY };
       const request = found?.channel.render(notification, to) ?? null;
       if (!found || request === null) return null;
       const answer = await found.connection.send(request);

@@ -13,7 +13,7 @@ import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";
-import { WEBHOOK } from "../limits.ts";
+import { PUSH, WEBHOOK } from "../limits.ts";
 import type { Channel as LaneChannel } from "../notify/channel.ts";
 import { composeTest } from "../notify/compose.ts";
 import type { Sender } from "../notify/sender.ts";
@@ -135,7 +135,8 @@ export function createLaneWay(
 
     async test(channel) {
       const { id, secret } = channel;
-      const verdict = await sender.sendNow(lane, composeTest(id), secret.address ?? "");
+      const notification = composeTest(id, { expires_at: clock.now() + PUSH.test_life });
+      const verdict = await sender.sendNow(lane, notification, secret.address ?? "");
       if (!verdict) return { sent: false, reason: "busy", statements: [] };
       const now = clock.now();
       const code = verdict.reason;

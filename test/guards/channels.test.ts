@@ -49,6 +49,7 @@ const mentions = (channels: readonly Named[], file: string, text: string): strin
 /** What else may name Apple, its push service or a lane of it: file or folder, words, and why. */
 const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = [
   ["src/auth/", /apple/gi, "App Attest"],
+  ["src/notify/channels/web-push/", /[Aa]pple/g, "a push service of browsers"],
   ["src/http/pages/bundle.ts", /'"production"'/g, "NODE_ENV"],
   ["src/http/pages/pages.ts", /apple-touch-icon/g, "the name that browsers give it"],
   ["src/model/device.ts", /apns_(token|environment)|APNS_ENVIRONMENTS/g, "fields of the interface"],

@@ -86,6 +86,7 @@ const INTERNAL_PUSH = [
   "provider_token_gap",
   "server_backoff",
   "sooner_tries",
+  "test_life",
   "stop_wait",
   "time_limit",
   "token_backoff",

@@ -57,7 +57,7 @@ function notifications(): Notification[] {
         const choice = newQuestion({ prompt: text(2_000), kind: "choice", options }, ids);
         all.push(composeQuestion(choice, key, { full }));
         const answered = { ...choice, status: "answered" as const, answer: options[0]! };
-        all.push(composeEndedQuestion(choice.id, answered, key, { full }));
+        all.push(composeEndedQuestion(choice.id, answered, key, { full, expires_at: now + 60 }));
         for (const kind of ["start", "update", "end"] as const) {
           const news = { kind, task_id: task.id, key_id: ids.key_id, key, now };
           const rest = { pending_questions: 20, changes: [], timestamp: 1_800_000_000 };
@@ -74,10 +74,10 @@ function notifications(): Notification[] {
   }
   all.push({ kind: "widget", key_id: null, expires_at: now });
   all.push(
-    composeEndedTask(ids.id, null),
-    composeEndedQuestion(ids.id, null, null, { full: true }),
+    composeEndedTask(ids.id, null, { expires_at: now + 60 }),
+    composeEndedQuestion(ids.id, null, null, { full: true, expires_at: now + 60 }),
   );
-  all.push(composeTest(`chn_${"0".repeat(32)}`));
+  all.push(composeTest(`chn_${"0".repeat(32)}`, { expires_at: now + 60 }));
   return all;
 }
 
@@ -145,6 +145,9 @@ for (const channel of CHANNELS) {
       address: (await fixture?.())?.address ?? "",
       delivery_id: crypto.randomUUID(),
       base_url: "https://relay.example",
+      ticket: `mcq_${"x".repeat(200)}`,
+      shown: false,
+      badge: 20,
     });
     const shows = (kind: Notification["kind"]) => {
       if (kind === "ended") return channel.replaces === true;
@@ -199,7 +202,9 @@ for (const channel of CHANNELS) {
           // A host that failed is left alone for a while.
           await clock.advance(120);
           const address = service?.address ?? "";
-          const destination = { address, delivery_id: crypto.randomUUID(), base_url: null };
+          const delivery_id = crypto.randomUUID();
+          const about = { ticket: null, shown: null, badge: null };
+          const destination = { address, delivery_id, base_url: null, ...about };
           const before = service?.received() ?? 0;
           const request = channel.render(question, destination);
           const sent = connection.send(request);

@@ -36,7 +36,14 @@ const questionOf = (fields: Partial<Question> = {}): Question => ({
   ...fields,
 });
 const rendered = (notification: Exclude<Notification, Ended | Test>) =>
-  render(notification, { address: "ab01", delivery_id: "x", base_url: null });
+  render(notification, {
+    address: "ab01",
+    delivery_id: "x",
+    base_url: null,
+    ticket: null,
+    shown: null,
+    badge: null,
+  });
 const renderQuestion = (...of: Parameters<typeof composeQuestion>) =>
   rendered(composeQuestion(...of));
 const renderTask = (...of: Parameters<typeof composeTask>) => rendered(composeTask(...of));

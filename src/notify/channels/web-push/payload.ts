@@ -1,0 +1,151 @@
+/** Notifications as browsers take them, before they are encrypted; pure (docs/interface.md §19). */
+
+import { WEB_PUSH } from "../../../limits.ts";
+import {
+  DECLARATIVE,
+  type PushAction,
+  type PushData,
+  type PushMessage,
+} from "../../../model/push-message.ts";
+import type { Destination } from "../../channel.ts";
+import { bytesOf, cut } from "../../cut.ts";
+import type { Alert, Ended, Notification, Test } from "../../notification.ts";
+import { parseAddress, type Subscription } from "./subscription.ts";
+
+/** RFC 8030 5.3. */
+type Urgency = "low" | "normal" | "high";
+
+export interface WebPushRequest {
+  readonly subscription: Subscription;
+  readonly message: PushMessage;
+  readonly urgency: Urgency;
+  /** A later message with the same one takes the place of one that the push service still has. */
+  readonly subject: string;
+  /** Epoch seconds until which the push service keeps it; null: it goes to who is connected now. */
+  readonly keep_until: number | null;
+}
+
+type Shown = Alert | Ended | Test;
+
+export function render(
+  notification: Notification,
+  destination: Destination,
+): WebPushRequest | null {
+  switch (notification.kind) {
+    case "question":
+    case "task":
+    case "ended":
+    case "test": {
+      const message = messageOf(notification, destination);
+      if (message === null) return null;
+      return {
+        subscription: parseAddress(destination.address),
+        message,
+        urgency: urgencyOf(notification),
+        subject: notification.subject,
+        keep_until: keptUntil(notification, destination),
+      };
+    }
+    default:
+      return null;
+  }
+}
+
+/** With `low` and `very-low`, a push service may wait until the device is charging. */
+function urgencyOf(notification: Shown): Urgency {
+  if (!("urgency" in notification)) return "normal";
+  return ({ urgent: "high", active: "normal", passive: "low" } as const)[notification.urgency];
+}
+
+/** What says how an alert ended replaces one that waits for the device, and is not to arrive alone. */
+function keptUntil(notification: Shown, { shown }: Destination): number | null {
+  return notification.kind === "ended" && shown === false ? null : notification.expires_at;
+}
+
+function messageOf(
+  notification: Shown,
+  { base_url, ticket, badge }: Destination,
+): PushMessage | null {
+  const { kind, subject, title } = notification;
+  const navigate = addressOf(notification, base_url ?? "");
+  const alert = kind === "question" || kind === "task" ? notification : null;
+  const app_badge = badge === null ? {} : { app_badge: badge };
+  const labels = kind === "question" ? labelsOf(notification) : [];
+  const compose = (answers: readonly string[]): PushMessage => ({
+    web_push: DECLARATIVE,
+    ...app_badge,
+    notification: {
+      title,
+      body: bodyOf(notification, answers.length > 0),
+      navigate,
+      tag: subject,
+      lang: "en",
+      dir: "auto",
+      silent: kind === "ended" || alert?.urgency === "passive",
+      requireInteraction: kind === "question",
+      mutable: true,
+      ...app_badge,
+      actions: answers.map(
+        (label, i): PushAction => ({ action: `answer-${i}`, title: label, navigate }),
+      ),
+      data: { ...dataOf(notification, ticket), ...(answers.length > 0 && { answers }) },
+    },
+  });
+  return (
+    fit(compose(labels), WEB_PUSH.plaintext_bytes) ?? fit(compose([]), WEB_PUSH.plaintext_bytes)
+  );
+}
+
+/** Relative to where the page is, when it is not known where that is. */
+function addressOf(notification: Shown, base: string): string {
+  const { kind, subject } = notification;
+  if (kind === "test") return `${base}/`;
+  const about = kind === "ended" ? notification.about : kind;
+  return `${base}/#/${about === "question" ? "questions" : "tasks"}/${subject}`;
+}
+
+/** The options that have buttons: all of them, or none. */
+function labelsOf({ actions }: Alert): readonly string[] {
+  const options = actions?.options ?? [];
+  return options.length <= WEB_PUSH.buttons ? options : [];
+}
+
+/** Of a task whose it is; of a choice its options, where they are no buttons. */
+function bodyOf(notification: Shown, buttons: boolean): string {
+  if (notification.kind === "task") return `${notification.body}\n${notification.subtitle}`;
+  const options =
+    notification.kind === "question" && !buttons && notification.actions?.kind === "choice"
+      ? notification.actions.options
+      : [];
+  return [notification.body, ...options.map((option) => `– ${option}`)].join("\n");
+}
+
+function dataOf(notification: Shown, ticket: string | null): PushData {
+  const { kind, subject } = notification;
+  if (kind === "test") return { v: 1, event: "test" };
+  const about = kind === "ended" ? notification.about : kind;
+  const id = about === "question" ? { question_id: subject } : { task_id: subject };
+  if (kind !== "question") return { v: 1, event: kind, ...id };
+  const { expires_at } = notification;
+  return { v: 1, event: kind, ...id, ...(ticket !== null && { ticket }), expires_at };
+}
+
+/**
+ * The message in at most so many bytes of JSON, with less of its body and then of its title; null when
+ * the rest is too large already.
+ */
+export function fit(message: PushMessage, bytes: number): PushMessage | null {
+  let fitted = message;
+  for (const name of ["body", "title"] as const) {
+    const over = bytesOf(fitted) - bytes;
+    if (over <= 0) return fitted;
+    const text = fitted.notification[name];
+    const room = Math.max(LEAST_TEXT, bytesOf(text) - over);
+    if (room >= bytesOf(text)) continue;
+    fitted = { ...fitted, notification: { ...fitted.notification, [name]: cut(text, room) } };
+  }
+  return bytesOf(fitted) <= bytes ? fitted : null;
+}
+
+/** Bytes of JSON that a text has at least once it was cut. */
+const LEAST_TEXT = 40;

@@ -1,0 +1,91 @@
+/** Subscriptions as browsers give them: what is taken, and where it leads (docs/interface.md §19). */
+
+import { createPublicKey } from "node:crypto";
+import { WEB_PUSH } from "../../../limits.ts";
+import type { SubscriptionInput } from "../../../model/channel.ts";
+
+/** The address of a target, as JSON. */
+export interface Subscription {
+  readonly endpoint: string;
+  /** An uncompressed point of P-256, 65 bytes, base64url. */
+  readonly p256dh: string;
+  /** 16 bytes, base64url. */
+  readonly auth: string;
+}
+
+/**
+ * Hosts of the push services of Google, Mozilla, Apple and Microsoft. Any other must be named by the
+ * operator: otherwise an account could have requests sent to any address.
+ */
+const SERVICES = [
+  "fcm.googleapis.com",
+  "*.google.com",
+  "*.push.services.mozilla.com",
+  "*.push.apple.com",
+  "*.notify.windows.com",
+];
+
+/** Null: a push can be sent to it. Otherwise what is wrong with it. `hosts`: of `WEB_PUSH_HOSTS`. */
+export function endpointFault(endpoint: string, hosts: readonly string[]): string | null {
+  const url = URL.parse(endpoint);
+  if (url?.username !== "" || url.password !== "" || url.hash !== "") {
+    return "must have an endpoint that is a URL";
+  }
+  if (endpoint.length > WEB_PUSH.endpoint_characters) return "has an endpoint that is too long";
+  const named = hosts.includes(url.hostname) || hosts.includes(url.host);
+  if (named && (url.protocol === "https:" || url.protocol === "http:")) return null;
+  const known = SERVICES.some((host) =>
+    host.startsWith("*") ? url.hostname.endsWith(host.slice(1)) : url.hostname === host,
+  );
+  if (known && url.protocol === "https:" && url.port === "") return null;
+  return "is of a push service that this server does not send to";
+}
+
+/** Null, or what is wrong with the keys. */
+export function keysFault({ p256dh, auth }: SubscriptionInput["keys"]): string | null {
+  if (bytesIn(auth)?.length !== 16) return "must have 16 bytes as auth";
+  const point = bytesIn(p256dh);
+  if (point?.length !== 65 || point[0] !== 4) return "must have 65 bytes as p256dh";
+  return isOnCurve(point) ? null : "must have a point of P-256 as p256dh";
+}
+
+/** Bytes of base64url or base64, with or without padding; null for anything else. */
+function bytesIn(text: string): Buffer | null {
+  const plain = text
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/={1,2}$/, "");
+  const bytes = Buffer.from(plain, "base64url");
+  return bytes.toString("base64url") === plain ? bytes : null;
+}
+
+/** Encrypting for another point could tell something of a key (RFC 8291 section 7). */
+function isOnCurve(point: Buffer): boolean {
+  const part = (from: number) => point.subarray(from, from + 32).toString("base64url");
+  try {
+    createPublicKey({ key: { kty: "EC", crv: "P-256", x: part(1), y: part(33) }, format: "jwk" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The address of a subscription without a fault. */
+export function toAddress({ endpoint, keys }: SubscriptionInput): string {
+  const plain = (text: string) => bytesIn(text)!.toString("base64url");
+  const { p256dh, auth } = keys;
+  return JSON.stringify({
+    endpoint,
+    p256dh: plain(p256dh),
+    auth: plain(auth),
+  } satisfies Subscription);
+}
+
+/** One that cannot be read leads nowhere. */
+export function parseAddress(address: string): Subscription {
+  try {
+    return JSON.parse(address) as Subscription;
+  } catch {
+    return { endpoint: "", p256dh: "", auth: "" };
+  }
+}
