@@ -61,6 +61,7 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ],
   ["src/web/person/account.tsx", /apns_token/g, "a field of the interface"],
   ["src/model/channel.ts", /(["`])ntfy\1|for ntfy only/g, "a value of a field of the interface"],
+  ["src/web/person/channels/", /\bntfy\b/g, "the form that adds one"],
   ["src/limits.ts", /\bNTFY\b|\bntfy\b/g, "the table of its limits"],
   ["db/devices.ts", /apns_(token|environment)/g, "columns"],
   ["db/devices.ts", /Apple Watch/g, "a product"],

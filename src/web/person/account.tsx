@@ -2,7 +2,9 @@
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
 import {
+  lazy,
   type ReactNode,
+  Suspense,
   useCallback,
   useEffect,
   useRef,
@@ -13,10 +15,11 @@ import { type Device, type Fault, faultOf } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import { leave, replaceToken, signOut, unconfirmedToken } from "../state/session.ts";
 import { Ago } from "../ui/ago.tsx";
+import { Boundary } from "../ui/boundary.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Switch } from "../ui/field.tsx";
-import { Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
+import { Badge, Facts, Heading, Problem, Skeleton } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useSignIns } from "./end-sign-in.tsx";
@@ -24,12 +27,23 @@ import { type NotificationState, notificationState, setNotifications } from "./n
 import { SignInList } from "./sign-ins.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
+const ChannelSettings = lazy(() =>
+  import("./channels/channel-settings.tsx").then((one) => ({ default: one.ChannelSettings })),
+);
+
 export function AccountView() {
   return (
     <>
       <Heading>Account</Heading>
       <div className="space-y-4">
         <Settings />
+        <Part title="Channels">
+          <Boundary>
+            <Suspense fallback={<Skeleton rows={1} label="Loading channels" />}>
+              <ChannelSettings />
+            </Suspense>
+          </Boundary>
+        </Part>
         <Part title="Sign-ins">
           <SignInList />
         </Part>

@@ -12,6 +12,7 @@ export type Task = Outputs["tasks"]["get"];
 export type Status = Task["status"];
 export type Priority = Task["priority"];
 export type Question = Outputs["questions"]["get"];
+export type Channel = Outputs["channels"]["list"]["channels"][number];
 export type Delivery = Outputs["deliveries"]["list"]["deliveries"][number];
 export type Item = Outputs["messages"]["send"];
 export type Entry = Outputs["keys"]["activity"]["items"][number];
@@ -129,6 +130,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   last_session: "This is the only sign-in of your account.",
   too_many_sessions:
     "Your account has reached the maximum number of sign-ins. Sign out one that you no longer use.",
+  too_many_channels:
+    "Your account has reached the maximum number of channels. Delete one that you no longer use.",
   too_many_keys: "Your account has reached the maximum number of agents.",
   too_many_tasks: "This agent has reached the maximum number of tasks.",
   store_unavailable: "The server can't access its data. Try again in a moment.",

@@ -40,6 +40,11 @@ export function momentOf(at: number, now: number): string {
   return day === date.format(now * 1000) ? time : `${time}, ${day}`;
 }
 
+const precise = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+/** Hours, minutes and seconds. */
+export const secondOf = (at: number): string => precise.format(at * 1000);
+
 /** Weekday, date and time, to the second. */
 export const fullTime = (at: number): string => full.format(at * 1000);
 

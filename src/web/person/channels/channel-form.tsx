@@ -1,0 +1,245 @@
+/** The form of a channel: a new one, or the settings of one that is there. */
+
+import { type FormEvent, useState } from "react";
+import type { Channel, Fault, Priority } from "../../state/api.ts";
+import { PRIORITIES } from "../../state/order.ts";
+import { Button } from "../../ui/button.tsx";
+import { SelectField, Switch, TextField } from "../../ui/field.tsx";
+import { FormProblem } from "../../ui/parts.tsx";
+import { useAction } from "../../ui/use-action.ts";
+import { useSession } from "../use-store.ts";
+import { PRIORITY_NAMES } from "../words.ts";
+import { TYPE_NAMES } from "./channel-words.ts";
+
+/** What the person adds by hand. */
+type Added = "ntfy" | "webhook";
+
+type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">;
+
+const HINTS: Readonly<Record<Added, string>> = {
+  ntfy: "Notifications in the ntfy app of phones and desktops.",
+  webhook: "Posts every event to a program of yours, signed.",
+};
+
+const URL_HINTS: Readonly<Record<Added, string>> = {
+  ntfy: "Whoever knows the topic can read it: choose a name that nobody guesses.",
+  webhook: "It gets a test first, and nothing else before it responds with 2xx.",
+};
+
+/** In force when the person turns quiet hours on. */
+const NIGHT = { from: "22:00", to: "07:00" };
+
+interface NewProps {
+  readonly onCreated: (channel: Channel, secret: string | null) => void;
+}
+
+export function NewChannelForm({ onCreated }: NewProps) {
+  const { api } = useSession();
+  const { busy, fault, run } = useAction();
+  const [type, setType] = useState<Added>("ntfy");
+  const [url, setUrl] = useState("");
+  const [token, setToken] = useState("");
+  const [settings, setSettings] = useState<Settings>({
+    label: "",
+    sends: ["questions", "tasks"],
+    min_priority: "low",
+    quiet_hours: null,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      const { channel, secret } = await api.channels.create.mutate({
+        ...settings,
+        type,
+        url: url.trim(),
+        ...(type === "ntfy" && token.trim() !== "" && { token: token.trim() }),
+      });
+      onCreated(channel, secret ?? null);
+    });
+  };
+  return (
+    <form onSubmit={submit} className="space-y-5">
+      <SelectField
+        label="Type"
+        value={type}
+        onChange={({ target }) => setType(target.value as Added)}
+        options={(["ntfy", "webhook"] as const).map((one) => [one, TYPE_NAMES[one]] as const)}
+        hint={HINTS[type]}
+      />
+      <LabelField value={settings} onChange={setSettings} fault={fault} />
+      <TextField
+        label={type === "ntfy" ? "URL of the topic" : "URL"}
+        name="url"
+        type="url"
+        inputMode="url"
+        required
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
+        placeholder={type === "ntfy" ? "https://ntfy.sh/your-topic" : "https://example.com/hook"}
+        hint={URL_HINTS[type]}
+        error={fault?.fields.url}
+      />
+      {type === "ntfy" && (
+        <TextField
+          label="Access token"
+          name="token"
+          type="password"
+          autoComplete="off"
+          value={token}
+          onChange={({ target }) => setToken(target.value)}
+          hint="Only if the topic is protected."
+          error={fault?.fields.token}
+        />
+      )}
+      <SettingFields type={type} value={settings} onChange={setSettings} fault={fault} />
+      <FormProblem fault={fault} />
+      <Button type="submit" variant="primary" busy={busy} className="w-full">
+        Add channel
+      </Button>
+    </form>
+  );
+}
+
+interface EditProps {
+  readonly channel: Channel;
+  readonly onSaved: () => void;
+}
+
+export function EditChannelForm({ channel, onSaved }: EditProps) {
+  const { api } = useSession();
+  const { busy, fault, run } = useAction();
+  const { id, type, label, sends, min_priority, quiet_hours } = channel;
+  const [settings, setSettings] = useState<Settings>({ label, sends, min_priority, quiet_hours });
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const saved = await run(() => api.channels.update.mutate({ channel_id: id, ...settings }));
+    if (saved) onSaved();
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="space-y-5">
+      <LabelField value={settings} onChange={setSettings} fault={fault} />
+      <SettingFields type={type} value={settings} onChange={setSettings} fault={fault} />
+      <FormProblem fault={fault} />
+      <Button type="submit" variant="primary" busy={busy} className="w-full">
+        Save
+      </Button>
+    </form>
+  );
+}
+
+interface SettingsProps {
+  readonly value: Settings;
+  readonly onChange: (next: Settings) => void;
+  readonly fault: Fault | null;
+}
+
+function LabelField({ value, onChange, fault }: SettingsProps) {
+  return (
+    <TextField
+      label="Name"
+      name="label"
+      required
+      value={value.label}
+      onChange={({ target }) => onChange({ ...value, label: target.value })}
+      error={fault?.fields.label}
+    />
+  );
+}
+
+type SettingFieldsProps = SettingsProps & { readonly type: Channel["type"] };
+
+function SettingFields({ type, value, onChange, fault }: SettingFieldsProps) {
+  const { sends, min_priority } = value;
+  const has = (subject: Settings["sends"][number]) => sends.includes(subject);
+  const toggle = (subject: Settings["sends"][number], on: boolean) => {
+    const next = (["questions", "tasks"] as const).filter((one) =>
+      one === subject ? on : has(one),
+    );
+    onChange({ ...value, sends: next });
+  };
+  return (
+    <>
+      <fieldset className="space-y-4">
+        <legend className="sr-only">What it sends</legend>
+        <Switch
+          label="Questions"
+          checked={has("questions")}
+          // One of the two remains.
+          disabled={has("questions") && !has("tasks")}
+          onChange={({ target }) => toggle("questions", target.checked)}
+        />
+        <Switch
+          label="Tasks"
+          checked={has("tasks")}
+          disabled={has("tasks") && !has("questions")}
+          onChange={({ target }) => toggle("tasks", target.checked)}
+        />
+        {has("tasks") && (
+          <SelectField
+            label="Least priority of tasks"
+            value={min_priority}
+            onChange={({ target }) =>
+              onChange({ ...value, min_priority: target.value as Priority })
+            }
+            options={PRIORITIES.map((one) => [one, PRIORITY_NAMES[one]] as const)}
+          />
+        )}
+      </fieldset>
+      {type !== "webhook" && <QuietHoursFields value={value} onChange={onChange} fault={fault} />}
+    </>
+  );
+}
+
+function QuietHoursFields({ value, onChange, fault }: SettingsProps) {
+  const { quiet_hours } = value;
+  const set = (next: Partial<NonNullable<Settings["quiet_hours"]>>) =>
+    quiet_hours && onChange({ ...value, quiet_hours: { ...quiet_hours, ...next } });
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  // The server names the whole object: the zone is the only part that a person can get wrong in its form.
+  const same = quiet_hours !== null && quiet_hours.from === quiet_hours.to;
+  return (
+    <fieldset className="space-y-4">
+      <legend className="sr-only">Quiet hours</legend>
+      <Switch
+        label="Quiet hours"
+        hint="Notifications make no sound at these times, every day."
+        checked={quiet_hours !== null}
+        onChange={({ target }) =>
+          onChange({
+            ...value,
+            quiet_hours: target.checked ? { ...NIGHT, time_zone: timeZone } : null,
+          })
+        }
+      />
+      {quiet_hours && (
+        <>
+          <div className="grid grid-cols-2 gap-4">
+            <TextField
+              label="From"
+              type="time"
+              required
+              value={quiet_hours.from}
+              onChange={({ target }) => set({ from: target.value })}
+            />
+            <TextField
+              label="To"
+              type="time"
+              required
+              value={quiet_hours.to}
+              onChange={({ target }) => set({ to: target.value })}
+              error={same ? "must differ from the start" : undefined}
+            />
+          </div>
+          <TextField
+            label="Time zone"
+            required
+            value={quiet_hours.time_zone}
+            onChange={({ target }) => set({ time_zone: target.value })}
+            hint="Such as Europe/Berlin."
+            error={same ? undefined : fault?.fields.quiet_hours?.replace(/^time_zone /, "")}
+          />
+        </>
+      )}
+    </fieldset>
+  );
+}

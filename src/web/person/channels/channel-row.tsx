@@ -1,0 +1,112 @@
+/** One channel: how it does, and what can be done with it. */
+
+import { BellRing, Pencil, Send, Trash2, Webhook } from "lucide-react";
+import { useState } from "react";
+import type { Channel } from "../../state/api.ts";
+import { Ago } from "../../ui/ago.tsx";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Badge } from "../../ui/parts.tsx";
+import { ChannelTest } from "./channel-test.tsx";
+import { faultText, STATE_NAMES, sendsText, TYPE_NAMES } from "./channel-words.ts";
+
+interface RowProps {
+  readonly channel: Channel;
+  readonly onEdit: () => void;
+  readonly onDelete: () => void;
+  /** A test changes the state of the channel. */
+  readonly onTested: () => void;
+}
+
+export function ChannelRow({ channel, onEdit, onDelete, onTested }: RowProps) {
+  const { id, type, label, state } = channel;
+  const [tests, setTests] = useState(0);
+  const [testing, setTesting] = useState(false);
+  const [tone, name] = STATE_NAMES[state];
+  const Icon = type === "webhook" ? Webhook : BellRing;
+  return (
+    <>
+      <div className="flex items-start gap-3">
+        <Icon aria-hidden className="mt-0.5 size-5 shrink-0 text-soft" />
+        <div className="min-w-0 flex-1">
+          <p className="flex flex-wrap items-center gap-x-2">
+            <bdi dir="auto" className="said min-w-0 font-medium">
+              {label}
+            </bdi>
+            <Badge tone={tone}>{name}</Badge>
+          </p>
+          <Details channel={channel} />
+        </div>
+      </div>
+      <div className="pl-8">
+        <div className="flex items-center">
+          <Button
+            variant="quiet"
+            className="-ml-4"
+            busy={testing}
+            onClick={() => {
+              setTesting(true);
+              setTests(tests + 1);
+            }}
+          >
+            <Send aria-hidden className="size-4" />
+            Send a test
+            <span className="sr-only"> to {label}</span>
+          </Button>
+          <IconButton label={`Edit ${label}`} onClick={onEdit}>
+            <Pencil aria-hidden className="size-4.5" />
+          </IconButton>
+          <IconButton label={`Delete ${label}`} onClick={onDelete}>
+            <Trash2 aria-hidden className="size-4.5" />
+          </IconButton>
+        </div>
+        {tests > 0 && (
+          <ChannelTest
+            key={tests}
+            id={id}
+            onDone={() => {
+              setTesting(false);
+              onTested();
+            }}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+function Details({ channel }: { channel: Channel }) {
+  const { type, origin, hint, quiet_hours, last_sent_at, last_error, missed, state } = channel;
+  const failed = last_error && (state !== "ok" || last_error.at > (last_sent_at ?? 0));
+  return (
+    <div className="said space-y-0.5 text-faint text-sm">
+      <p>{`${TYPE_NAMES[type]} · ${origin}/…${hint}`}</p>
+      <p>
+        {sendsText(channel)}
+        {/* A webhook has no sound. */}
+        {quiet_hours &&
+          type !== "webhook" &&
+          ` · Silent from ${quiet_hours.from} to ${quiet_hours.to}, ${quiet_hours.time_zone}`}
+      </p>
+      <p>
+        {last_sent_at === null ? "Nothing sent yet" : "Last sent "}
+        {last_sent_at !== null && <Ago at={last_sent_at} />}
+      </p>
+      {failed && (
+        <p className={state === "ok" ? "text-warn" : "text-danger"}>
+          {`${state === "ok" ? "Retrying" : "Not sent"}: ${faultText(last_error.code)}, `}
+          <Ago at={last_error.at} />
+        </p>
+      )}
+      {missed > 0 && (
+        <p className="text-danger">
+          {missed === 1
+            ? "1 event was never delivered"
+            : `${missed.toLocaleString("en")} events were never delivered`}
+        </p>
+      )}
+      {state === "gone" && (
+        <p className="text-warn">Nothing more is sent until a test succeeds, or you delete it.</p>
+      )}
+    </div>
+  );
+}

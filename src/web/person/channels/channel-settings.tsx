@@ -1,0 +1,117 @@
+/** The notification channels of the account (docs/interface.md 19); loaded on demand. */
+
+import { Plus } from "lucide-react";
+import { useState, useSyncExternalStore } from "react";
+import type { Channel } from "../../state/api.ts";
+import { Button } from "../../ui/button.tsx";
+import { Confirm, Sheet } from "../../ui/dialog.tsx";
+import { Problem, Skeleton } from "../../ui/parts.tsx";
+import { Secret } from "../../ui/secret.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { useSession } from "../use-store.ts";
+import { EditChannelForm, NewChannelForm } from "./channel-form.tsx";
+import { ChannelRow } from "./channel-row.tsx";
+import { forgetNewSecret, keepNewSecret, newSecrets, onNewSecrets } from "./new-secrets.ts";
+import { useChannels } from "./use-channels.ts";
+
+export function ChannelSettings() {
+  const { api, ended } = useSession();
+  const { all, fault, load } = useChannels();
+  const [adding, setAdding] = useState(false);
+  const [editing, setEditing] = useState<Channel | null>(null);
+  const [deleting, setDeleting] = useState<Channel | null>(null);
+  const remove = async ({ id }: Channel) => {
+    try {
+      await api.channels.delete.mutate({ channel_id: id });
+      forgetNewSecret(id);
+    } finally {
+      // The channel may be gone even though the response was lost.
+      await load();
+    }
+  };
+  return (
+    <div className="space-y-4">
+      {fault && <Problem>{fault.message}</Problem>}
+      <NewSecrets />
+      {all === null ? (
+        !fault && <Skeleton rows={1} label="Loading channels" />
+      ) : all.length === 0 ? (
+        <p className="text-soft">
+          No channels yet. A channel reaches you while this page is closed: through the ntfy app, or
+          a program of yours.
+        </p>
+      ) : (
+        <ul aria-label="Channels" className="divide-y divide-line">
+          {all.map((channel) => (
+            <li key={channel.id} className="py-3 first:pt-0">
+              <ChannelRow
+                channel={channel}
+                onEdit={() => setEditing(channel)}
+                onDelete={() => setDeleting(channel)}
+                onTested={() => void load()}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <Button onClick={() => setAdding(true)}>
+        <Plus aria-hidden className="size-4.5" />
+        Add a channel
+      </Button>
+      <Sheet open={adding} onClose={() => setAdding(false)} title="Add a channel">
+        <NewChannelForm
+          onCreated={({ id, label }, secret) => {
+            if (secret !== null) keepNewSecret({ id, label, secret }, ended.signal);
+            else toast("Channel added");
+            setAdding(false);
+            void load();
+          }}
+        />
+      </Sheet>
+      <Sheet open={editing !== null} onClose={() => setEditing(null)} title="Edit channel">
+        {editing && (
+          <EditChannelForm
+            channel={editing}
+            onSaved={() => {
+              setEditing(null);
+              void load();
+            }}
+          />
+        )}
+      </Sheet>
+      <Confirm
+        open={deleting !== null}
+        onClose={() => setDeleting(null)}
+        title={
+          <>
+            Delete <bdi>{deleting?.label ?? "this channel"}</bdi>?
+          </>
+        }
+        action="Delete channel"
+        onConfirm={() => remove(deleting!)}
+      >
+        What waits for it is not sent.
+      </Confirm>
+    </div>
+  );
+}
+
+/** The secrets of new webhooks, until the person confirms that they are saved. */
+function NewSecrets() {
+  const made = useSyncExternalStore(onNewSecrets, newSecrets);
+  return made.map(({ id, label, secret }) => (
+    <section key={id} className="rounded-xl border border-line p-4">
+      <h3 className="said font-semibold">
+        Copy the secret of <bdi>{label}</bdi> now
+      </h3>
+      <p className="mt-1 mb-3 text-soft">
+        The receiver verifies signatures with it. It's shown until you choose Done or close this
+        page, and never again.
+      </p>
+      <Secret text={secret} name="webhook secret" />
+      <Button variant="primary" className="mt-3" onClick={() => forgetNewSecret(id)}>
+        Done
+      </Button>
+    </section>
+  ));
+}

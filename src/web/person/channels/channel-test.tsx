@@ -1,0 +1,77 @@
+/** A test notification: its outcome, and when it got through each step. */
+
+import { CircleCheck, CircleX } from "lucide-react";
+import { useEffect, useState } from "react";
+import { type Delivery, type Fault, faultOf } from "../../state/api.ts";
+import { duration, secondOf } from "../../ui/time.ts";
+import { useSession } from "../use-store.ts";
+import { faultText } from "./channel-words.ts";
+
+interface TestProps {
+  readonly id: string;
+  readonly onDone: () => void;
+}
+
+/** Sends one when it is mounted. */
+export function ChannelTest({ id, onDone }: TestProps) {
+  const { api } = useSession();
+  const [outcome, setOutcome] = useState<Delivery | Fault | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one test for each mount.
+  useEffect(() => {
+    let ended = false;
+    void (async () => {
+      const result = await api.channels.test.mutate({ channel_id: id }).catch(faultOf);
+      if (ended) return;
+      setOutcome(result);
+      onDone();
+    })();
+    return () => {
+      ended = true;
+    };
+  }, [api, id]);
+  return (
+    <div role="status" className="text-sm">
+      {outcome === null ? (
+        <p className="text-faint">Sending a test…</p>
+      ) : "message" in outcome ? (
+        <p className="text-danger">{faultMessage(outcome)}</p>
+      ) : (
+        <Outcome delivery={outcome} />
+      )}
+    </div>
+  );
+}
+
+function faultMessage({ code, message }: Fault): string {
+  if (code === "rate_limited") return "A channel has 6 tests an hour. Try again later.";
+  if (code === "unanswered") return "Couldn't reach the server. The test may have been sent.";
+  return message;
+}
+
+function Outcome({ delivery }: { delivery: Delivery }) {
+  const { status, reason, queued_at, sent_at } = delivery;
+  const sent = status === "sent";
+  const Icon = sent ? CircleCheck : CircleX;
+  const steps: readonly (readonly [string, number, number | null])[] = [
+    ["Queued", queued_at, null],
+    ...(sent_at === null ? [] : [["Accepted", sent_at, sent_at - queued_at] as const]),
+  ];
+  return (
+    <div className="flex gap-2">
+      <Icon aria-hidden className={`mt-0.5 size-4 shrink-0 ${sent ? "text-ok" : "text-danger"}`} />
+      <div>
+        <p className={sent ? "font-medium text-ok" : "font-medium text-danger"}>
+          {sent ? "Test sent" : `Test not sent${reason === null ? "" : `: ${faultText(reason)}`}`}
+        </p>
+        <ol className="text-faint">
+          {steps.map(([name, at, after]) => (
+            <li key={name}>
+              {`${name} at ${secondOf(at)}`}
+              {after !== null && ` (${duration(Math.max(0, Math.round(after * 1000)))} later)`}
+            </li>
+          ))}
+        </ol>
+      </div>
+    </div>
+  );
+}

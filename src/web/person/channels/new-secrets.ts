@@ -1,0 +1,32 @@
+/** Secrets of new webhooks until the person confirms that they are saved; kept in memory alone. */
+
+export interface NewSecret {
+  /** Of the channel. */
+  readonly id: string;
+  readonly label: string;
+  readonly secret: string;
+}
+
+const listeners = new Set<() => void>();
+let secrets: readonly NewSecret[] = [];
+
+export const newSecrets = (): readonly NewSecret[] => secrets;
+
+export function onNewSecrets(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function set(next: readonly NewSecret[]): void {
+  secrets = next;
+  for (const listener of [...listeners]) listener();
+}
+
+/** Keeps it until it is forgotten or `ended` aborts, at sign-out. */
+export function keepNewSecret(made: NewSecret, ended: AbortSignal): void {
+  if (ended.aborted) return;
+  set([...secrets, made]);
+  ended.addEventListener("abort", () => forgetNewSecret(made.id));
+}
+
+export const forgetNewSecret = (id: string): void => set(secrets.filter((one) => one.id !== id));
