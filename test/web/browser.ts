@@ -57,9 +57,14 @@ interface OpenOptions {
   readonly touch?: true;
   /** Language of the browser, such as `de-DE`; `en-US` when absent. */
   readonly locale?: string;
+  /** `block`: as in a browser that has none, or over plain http. */
+  readonly serviceWorkers?: "block";
 }
 
 const complaints: string[] = [];
+
+/** With `serviceWorkers: "block"`. */
+const BLOCKED = /^Service Worker registration blocked by Playwright/;
 
 /** Console messages that the test expects. */
 let expected: RegExp | null = null;
@@ -89,6 +94,7 @@ export function browserTests({ notifications = false } = {}) {
 /** A new profile for the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
   const { as, size = DESK, scheme = "light", touch = false, locale = "en-US" } = options;
+  const { serviceWorkers = "allow" } = options;
   const context = await (await launch(path!)).newContext({
     viewport: size,
     colorScheme: scheme,
@@ -96,13 +102,15 @@ export async function openProfile(url: string, options: OpenOptions = {}): Promi
     hasTouch: touch,
     locale,
     isMobile: touch,
+    serviceWorkers,
   });
   context.setDefaultTimeout(50_000);
   // At the end of the test, and before a server that the test started: its pages would complain.
   afterAll(() => context.close());
   if (as) await signIn(context, url, as.token);
   context.on("console", (message) => {
-    if (message.type() !== "debug") complaints.push(message.text());
+    const text = message.text();
+    if (message.type() !== "debug" && !BLOCKED.test(text)) complaints.push(text);
   });
   context.on("weberror", (error) => complaints.push(String(error.error())));
   return context;

@@ -155,17 +155,6 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
   );
 }
 
-/** For empty views of an account without agents: a link to add the first one. */
-export function FirstAgent() {
-  const none = useStore((store) => store.loads() > 0 && store.keys().length === 0);
-  if (!none) return null;
-  return (
-    <ButtonLink variant="primary" href="#/agents/new" className="mt-4">
-      Add an agent
-    </ButtonLink>
-  );
-}
-
 /** Number of its tasks in each status. */
 export function Counts({ id }: { id: string }) {
   const counts = useStore((store) => store.counts().get(id));

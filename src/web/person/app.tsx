@@ -1,30 +1,36 @@
 /** The frame of the page: navigation, connection status and the current view. */
 
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
-import { type ReactNode, useEffect, useSyncExternalStore } from "react";
+import { type ReactNode, Suspense, useEffect, useSyncExternalStore } from "react";
+import { after } from "../clock.ts";
 import { isUnconfirmed, onPairingCode, pairingCode } from "../state/pairing.ts";
 import { currentSession, onSession, type Session } from "../state/session.ts";
 import { onStartCode, startCode } from "../state/start-code.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { keepFocus } from "../ui/keep-focus.ts";
+import { Skeleton } from "../ui/parts.tsx";
 import { clearToasts, Toasts } from "../ui/toast.tsx";
-import { AccountView } from "./account.tsx";
-import { AgentView } from "./agent.tsx";
-import { AgentsView } from "./agents.tsx";
 import { Announcer } from "./announcer.tsx";
-import { AwaitApproval } from "./await-approval.tsx";
-import { Consent } from "./consent.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
 import { NewSignIns } from "./new-sign-ins.tsx";
 import { watchQuestions } from "./notifications.ts";
-import { AlreadySignedIn, Pair } from "./pair.tsx";
 import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
-import { Start } from "./start.tsx";
-import { TasksView } from "./tasks.tsx";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
+import {
+  AccountView,
+  AgentsView,
+  AgentView,
+  AlreadySignedIn,
+  AwaitApproval,
+  Consent,
+  loadViews,
+  Pair,
+  Start,
+  TasksView,
+} from "./views.ts";
 import { Created, Welcome } from "./welcome.tsx";
 
 const SECTIONS = [
@@ -33,6 +39,9 @@ const SECTIONS = [
   { section: "agents", name: "Agents", icon: Bot },
   { section: "account", name: "Account", icon: CircleUserRound },
 ] as const;
+
+/** Seconds until the other views are loaded: after what the person waits for. */
+const LOAD_VIEWS_AFTER = 1;
 
 export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
@@ -45,7 +54,7 @@ export function App() {
   useEffect(keepFocus, []);
   return (
     <>
-      {viewFor(session, start_code, pairing_code, route)}
+      <Suspense>{viewFor(session, start_code, pairing_code, route)}</Suspense>
       <Toasts />
     </>
   );
@@ -89,6 +98,7 @@ function SignedIn() {
   const { store } = useSession();
   const route = useRoute();
   useEffect(() => watchQuestions(store), [store]);
+  useEffect(() => after(LOAD_VIEWS_AFTER, () => void loadViews()), []);
   useTitle(route);
   const { section, id, part } = route;
   // A task opens over its list, which keeps its scroll position.
@@ -118,7 +128,9 @@ function SignedIn() {
         <LinkBanner />
         <NewSignIns />
         <main tabIndex={-1} className="mx-auto max-w-3xl px-4 pt-5 sm:px-6 md:px-10 md:pt-9">
-          <Boundary key={view_key}>{viewOf(route)}</Boundary>
+          <Boundary key={view_key}>
+            <Suspense fallback={<Skeleton label="Loading view" />}>{viewOf(route)}</Suspense>
+          </Boundary>
         </main>
       </div>
       <Announcer />

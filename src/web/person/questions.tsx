@@ -10,7 +10,7 @@ import { classes } from "../ui/classes.ts";
 import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
-import { FirstAgent } from "./agents.tsx";
+import { FirstAgent } from "./first-agent.tsx";
 import { QuestionCard, type SentAnswer } from "./question-card.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 

@@ -8,7 +8,7 @@ import type { Store } from "../state/store.ts";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { Empty, Heading, Skeleton } from "../ui/parts.tsx";
-import { FirstAgent } from "./agents.tsx";
+import { FirstAgent } from "./first-agent.tsx";
 import { NewTask } from "./new-task.tsx";
 import { close, go, useRoute } from "./route.ts";
 import { type Row, TaskList } from "./task-list.tsx";

@@ -1,0 +1,31 @@
+/** Views that the first load does not need: each is a script of its own. */
+
+import { type ComponentType, lazy } from "react";
+
+/** A component that is loaded when it is first shown, or by {@link loadViews}. */
+function later<Props>(load: () => Promise<ComponentType<Props>>) {
+  loads.push(load);
+  return lazy(async () => ({ default: await load() }));
+}
+
+const loads: (() => Promise<unknown>)[] = [];
+
+export const TasksView = later(async () => (await import("./tasks.tsx")).TasksView);
+export const AgentsView = later(async () => (await import("./agents.tsx")).AgentsView);
+export const AgentView = later(async () => (await import("./agent.tsx")).AgentView);
+export const AccountView = later(async () => (await import("./account.tsx")).AccountView);
+export const Consent = later(async () => (await import("./consent.tsx")).Consent);
+export const AwaitApproval = later(
+  async () => (await import("./await-approval.tsx")).AwaitApproval,
+);
+export const Pair = later(async () => (await import("./pair.tsx")).Pair);
+export const AlreadySignedIn = later(async () => (await import("./pair.tsx")).AlreadySignedIn);
+export const Start = later(async () => (await import("./start.tsx")).Start);
+
+/**
+ * Loads all views ahead of their use, so that they open at once, without the server too, and in a page
+ * whose version the server no longer has. One that fails is loaded when it is shown.
+ */
+export async function loadViews(): Promise<void> {
+  await Promise.allSettled(loads.map((load) => load()));
+}
