@@ -11,15 +11,15 @@ const deadKey = statement(
   { gives: rowOf<[id: string]>() },
 );
 
-/** The next deleted accounts after one. */
+/** Deleted accounts, in the order of their deletion, after a given one. */
 const deadAccounts = statement(
   sql`select deleted_at, id from accounts where deleted_at is not null
     and (deleted_at, id) > (${p("after_ms")}, ${p("after_id")}) order by deleted_at, id limit ${p("limit")}`,
   { gives: rowsOf<[deleted_ms: number, id: string]>() },
 );
 
-/** Up to `limit` rows of `owner` in a table that has an index on the owner. */
-const some = (table: string, owner: "key_id" | "account_id", which: Sql = sql`true`) =>
+/** Deletes up to `limit` rows of `owner` from a table that has an index on the owner. */
+const deleteSome = (table: string, owner: "key_id" | "account_id", which: Sql = sql`true`) =>
   statement(
     sql`delete from ${sql.raw(table)} where rowid in (
       select rowid from ${sql.raw(table)} where ${sql.raw(owner)} = ${p("owner")} and ${which} limit ${p("limit")})`,
@@ -30,37 +30,37 @@ const ended = sql`not exists (select 1 from pushes where token = push_token and 
 
 /** What belongs to a key and to an account, besides keys and events. */
 const OF_KEY = [
-  some("live_activities", "key_id", ended),
-  some("push_records", "key_id"),
-  some("idempotency", "key_id"),
-  some("items", "key_id"),
+  deleteSome("live_activities", "key_id", ended),
+  deleteSome("push_records", "key_id"),
+  deleteSome("idempotency", "key_id"),
+  deleteSome("items", "key_id"),
   // Before the questions, whose removal would take them along: a step stays within its limit.
   statement(
     sql`delete from question_deliveries where (question_id, target_id) in (
       select d.question_id, d.target_id from questions q join question_deliveries d on d.question_id = q.id
       where q.key_id = ${p("owner")} limit ${p("limit")})`,
   ),
-  some("questions", "key_id"),
-  some("tasks", "key_id"),
-  some("activity_blocks", "key_id"),
+  deleteSome("questions", "key_id"),
+  deleteSome("tasks", "key_id"),
+  deleteSome("activity_blocks", "key_id"),
 ];
 const OF_ACCOUNT = [
-  some("live_activities", "account_id", ended),
-  some("push_records", "account_id"),
+  deleteSome("live_activities", "account_id", ended),
+  deleteSome("push_records", "account_id"),
   // Those with a copy of the token tell the devices of the deletion.
-  some("pushes", "account_id", sql`token is null`),
-  some("idempotency", "account_id"),
-  some("webhook_messages", "account_id"),
-  some("channels", "account_id"),
-  some("open_pages", "account_id"),
+  deleteSome("pushes", "account_id", sql`token is null`),
+  deleteSome("idempotency", "account_id"),
+  deleteSome("webhook_messages", "account_id"),
+  deleteSome("channels", "account_id"),
+  deleteSome("open_pages", "account_id"),
   // Before the devices, whose removal would take them along: a step stays within its limit.
-  some("push_targets", "account_id"),
-  some("devices", "account_id"),
+  deleteSome("push_targets", "account_id"),
+  deleteSome("devices", "account_id"),
 ];
 
 const dropKey = statement(sql`delete from keys where id = ${p("id")} and deleted_at is not null`);
 
-/** Its own row is the last one: while anything is left, it says that the account is to be swept. */
+/** The account row goes last: while it exists, the sweeper looks for rows of the account. */
 const dropAccount = statement(
   sql`delete from accounts where id = ${p("owner")} and deleted_at is not null and not exists (
     ${sql.join(
@@ -82,52 +82,56 @@ const lastEvent = statement(sql`select seq from sqlite_sequence where name = 'ev
   gives: rowOf<[seq: number]>(),
 });
 /**
- * Events of some accounts (`ids`, JSON list) between two numbers. There is no index on the account,
- * which each write would pay for: the events are gone through by their numbers.
+ * Events of some accounts (`ids`, JSON list) in a range of numbers. The table has no index on the account,
+ * since every write would pay for it: events are scanned by number.
  */
-const theirs = sql`select seq from events where seq > ${p("from")} and seq <= ${p("to")}
+const eventsOfAccounts = sql`select seq from events where seq > ${p("from")} and seq <= ${p("to")}
   and account_id in (select value from json_each(${p("ids")})) limit ${p("limit")}`;
-const findEvents = statement(theirs, { gives: rowsOf<[seq: number]>() });
-const dropEvents = statement(sql`delete from events where seq in (${theirs})`);
+const findEvents = statement(eventsOfAccounts, { gives: rowsOf<[seq: number]>() });
+const dropEvents = statement(sql`delete from events where seq in (${eventsOfAccounts})`);
 
-/** Deleted accounts that one read takes, and that share one walk through the events. */
+/** Deleted accounts per read. */
 const PAGE = 50;
-const COMPANY = 200;
-/** Seconds between two looks for deleted accounts, each through all of them. */
-const LOOK_EVERY = 0.5;
+/** Deleted accounts whose events are removed in one scan. */
+const ACCOUNTS_PER_SCAN = 200;
+/** Seconds between two passes over the deleted accounts. */
+const PASS_EVERY = 0.5;
 
-/** A deleted account of which nothing is left but events, pushes on their way, and its own row. */
+/** A deleted account that has nothing left but events, deliveries in flight, and its own row. */
 interface Waiting {
-  /** Its events have no higher number. */
+  /** No event of it has a higher number. */
   readonly seq: number;
-  /** When it may be finished, by {@link Clock.elapsed}. */
+  /** When its next step may begin, by {@link Clock.elapsed}. */
   due: number;
-  /** Whether its events are gone. */
-  silent: boolean;
+  /** Whether its events are deleted. */
+  events_deleted: boolean;
 }
 
-/** Goes through the events once, for all accounts that are due then. */
-interface Walk {
+/** One scan of the events, for all accounts that were due when it began. */
+interface EventScan {
   readonly ids: readonly string[];
+  /** Events up to this number are scanned. */
   from: number;
+  /** The last number to scan. */
   readonly to: number;
 }
 
 /**
- * Makes small steps: at most `limit` rows of one deleted key or account, or a stretch of the events.
- * A step gives whether another one may find work now. What rows to remove follows from the tables
- * alone, so a step that a crash cut off, or that two processes do at once, is done again.
+ * Returns a function that makes one small step: it deletes at most `limit` rows of one deleted key or
+ * account, or scans one range of events. It returns true if the next step may find work at once. The
+ * tables alone say what is left to delete, so a step may be repeated after a crash, or run in two
+ * processes at once.
  *
- * The events of an account go some seconds after all else, once no process has any to deliver: a
- * stream whose process meets a gap in their numbers ends (docs/interface.md 5.4.6).
- * The account's own row goes last.
+ * The events of an account are deleted some seconds after everything else, when every process has
+ * delivered them: a process that meets a gap in the numbers ends its streams (docs/interface.md 5.4.6).
+ * The account row goes last.
  */
 export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
   const waiting = new Map<string, Waiting>();
-  let walk: Walk | undefined;
-  const BEGINNING = { after_ms: 0, after_id: "" };
-  let after = BEGINNING;
-  let next_look = clock.elapsed();
+  let scan: EventScan | undefined;
+  const START = { after_ms: 0, after_id: "" };
+  let after = START;
+  let next_pass = clock.elapsed();
 
   /** Removes some rows of the owner; false when there were none. */
   const removeSome = async (
@@ -151,58 +155,60 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     return true;
   };
 
-  /** Takes up the deleted accounts that are not yet known; true while there may be more. */
+  /** Deletes rows of deleted accounts that are not in `waiting` yet; true while there may be more. */
   const sweepAccounts = async (limit: number): Promise<boolean> => {
-    if (after === BEGINNING && clock.elapsed() < next_look) return false;
+    if (after === START && clock.elapsed() < next_pass) return false;
     const rows = await store.read(deadAccounts({ ...after, limit: PAGE }));
     for (const [deleted_ms, id] of rows) {
       if (!waiting.has(id)) {
         if (waiting.size >= LIMITS.deleted_accounts) break;
         if (await removeSome(OF_ACCOUNT, id, limit)) return true;
         const [row] = await store.read(lastEvent({}));
-        // The moment after the read: no event must seem older than it is.
+        // Read before the clock: no event may seem older than it is.
         const due = clock.elapsed() + LIMITS.deleted_events_kept;
-        waiting.set(id, { seq: row?.[0] ?? 0, due, silent: false });
+        waiting.set(id, { seq: row?.[0] ?? 0, due, events_deleted: false });
       }
       after = { after_ms: deleted_ms, after_id: id };
     }
     if (rows.length === PAGE && waiting.size < LIMITS.deleted_accounts) return true;
-    // From the beginning the next time: times of processes whose clocks differ are in no order.
-    after = BEGINNING;
-    next_look = clock.elapsed() + LOOK_EVERY;
+    // The next pass starts over: clocks of processes differ, so an earlier time may be added later.
+    after = START;
+    next_pass = clock.elapsed() + PASS_EVERY;
     return false;
   };
 
-  const startWalk = async (): Promise<void> => {
+  const startScan = async (): Promise<void> => {
     const now = clock.elapsed();
     const due = [...waiting]
-      .filter(([, { silent, due }]) => !silent && due <= now)
-      .slice(0, COMPANY);
+      .filter(([, { events_deleted, due }]) => !events_deleted && due <= now)
+      .slice(0, ACCOUNTS_PER_SCAN);
     if (due.length === 0) return;
     const [row] = await store.read(firstEvent({}));
     const to = Math.max(...due.map(([, { seq }]) => seq));
     const first = row?.[0] ?? to + 1;
-    walk = { ids: due.map(([id]) => id), from: first - 1, to };
+    scan = { ids: due.map(([id]) => id), from: first - 1, to };
   };
 
-  /** One stretch of the walk. */
-  const goOn = async (current: Walk, limit: number): Promise<void> => {
+  /** Scans the next range of events, and deletes up to `limit` of those found. */
+  const scanEvents = async (current: EventScan, limit: number): Promise<void> => {
     const to = Math.min(current.to, current.from + LIMITS.deleted_events_step);
     const values = { ids: JSON.stringify(current.ids), from: current.from, to };
     const [found] = to > current.from ? await store.read(findEvents({ ...values, limit: 1 })) : [];
     const removed = found ? (await store.write([dropEvents({ ...values, limit })]))[0]!.changes : 0;
-    // The rest of this stretch with the next step.
+    // The next step deletes the rest of this range.
     if (removed === limit) return;
     current.from = to;
     if (to < current.to) return;
-    for (const id of current.ids) waiting.get(id)!.silent = true;
-    walk = undefined;
+    for (const id of current.ids) waiting.get(id)!.events_deleted = true;
+    scan = undefined;
   };
 
-  /** Ends one account of which nothing is left, and what a request under way has added since. */
+  /** Deletes the row of an account that has nothing else left, and rows that a late request has added. */
   const finish = async (limit: number): Promise<boolean> => {
     const now = clock.elapsed();
-    const next = waiting.entries().find(([, { silent, due }]) => silent && due <= now);
+    const next = waiting
+      .entries()
+      .find(([, { events_deleted, due }]) => events_deleted && due <= now);
     if (next === undefined) return false;
     const [id, state] = next;
     const values = { owner: id, limit };
@@ -215,9 +221,9 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
   return async (limit: number): Promise<boolean> => {
     if (await sweepKey(limit)) return true;
     if (await sweepAccounts(limit)) return true;
-    if (!walk) await startWalk();
-    if (walk) {
-      await goOn(walk, limit);
+    if (!scan) await startScan();
+    if (scan) {
+      await scanEvents(scan, limit);
       return true;
     }
     return finish(limit);

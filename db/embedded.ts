@@ -17,7 +17,7 @@ import {
   whenFree,
 } from "./store.ts";
 import { createStoreFile, watchStoreFile } from "./store-file.ts";
-import { createLane } from "./write-queue.ts";
+import { createWriteQueue } from "./write-queue.ts";
 
 /** Milliseconds that the reading connection waits for a lock; it blocks the event loop, so it is short. */
 const LOCK_WAIT_MS = 5;
@@ -111,7 +111,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
       });
     }
   };
-  const lane = createLane(
+  const writes = createWriteQueue(
     (statements, until) => whenFree(clock, () => commitGroup(statements), until),
     clock,
     report,
@@ -122,8 +122,8 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     async read(statement, { within = LIMITS.store_answer } = {}) {
       return statement.read((await runRead(statement, within)).rows);
     },
-    write: lane.write,
-    usable: () => lane.writable() && !gone && clock.elapsed() >= faulty_until,
+    write: writes.write,
+    usable: () => writes.writable() && !gone && clock.elapsed() >= faulty_until,
     gone() {
       gone ||= !isSame();
       return gone;
@@ -132,10 +132,10 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
       // Nothing tells one process of another's commit to a file: the feed polls.
     },
     pollEvery: () => POLL_EVERY,
-    stats: lane.stats,
+    stats: writes.stats,
     walBytes: () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? null,
     async close() {
-      const drained = await lane.close();
+      const drained = await writes.close();
       closed = true;
       reader.close();
       // A connection in the middle of a commit that hangs would block the process: it goes with it.

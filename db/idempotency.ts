@@ -13,9 +13,9 @@ export const idempotencyRecord = statement(
   { gives: rowOf<[body: string, resource_id: string]>() },
 );
 
-/** True in SQL unless another request did `once_id` before; null is no request. */
+/** True in SQL unless `idempotency_id` is recorded; null stands for a request without an `Idempotency-Key`. */
 export function isFirstRequest() {
-  return sql`not exists (select 1 from idempotency where id = ${p("once_id")})`;
+  return sql`not exists (select 1 from idempotency where id = ${p("idempotency_id")})`;
 }
 
 const insert = {
@@ -31,8 +31,8 @@ interface Done {
   readonly created_at: number;
 }
 
-/** Remembers the request, if the row is at the revision `changed`, made earlier in the batch. */
-export function remember(
+/** Records the request, if the row is at the revision `changed`, made earlier in the batch. */
+export function insertIdempotencyRecord(
   { id, body }: Pick<IdempotentRequest, "id" | "body">,
   done: Done,
   changed: RowRevision & { readonly table: keyof typeof insert },

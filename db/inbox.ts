@@ -148,18 +148,18 @@ const BLANK = {
   read_at: null,
 };
 
-const insertNotice = {
+const insertItemAt = {
   tasks: statement(insertWhere(items, atRevision("tasks"))),
   questions: statement(insertWhere(items, atRevision("questions"))),
 };
 
 /** Adds an item from the account, if the row is at the revision `changed`, made earlier in the batch. */
-export function addNotice(
+export function insertItem(
   item: NewItem,
-  changed: RowRevision & { readonly table: keyof typeof insertNotice },
+  changed: RowRevision & { readonly table: keyof typeof insertItemAt },
 ): Statement {
   const guard = { changed_id: changed.id, changed_revision: changed.revision };
-  return insertNotice[changed.table]({ ...BLANK, ...item, ...guard });
+  return insertItemAt[changed.table]({ ...BLANK, ...item, ...guard });
 }
 
 const isCrowded = sql`(select unread from keys where id = ${p("key_id")}) > ${sql.raw(LIMITS.unread_merge)}`;
@@ -181,7 +181,7 @@ const dropMerged = statement(
  * its number of unread items (docs/interface.md 5.9.3). The merged item has a new id: a reader
  * that acknowledges what it had of the older one must not acknowledge a change it never saw.
  */
-export function mergeNotices(item: {
+export function mergeTaskUpdates(item: {
   readonly id: string;
   readonly key_id: string;
   readonly task_id: string;
@@ -189,7 +189,7 @@ export function mergeNotices(item: {
   return [uniteChanges(item), dropMerged(item)];
 }
 
-const insertItem = statement(
+const insertMessageItem = statement(
   insertWhere(
     items,
     sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)
@@ -201,10 +201,12 @@ const insertItem = statement(
 
 /**
  * Inserts a message unless a key is deleted, the receiving one is not of the account, or has its
- * full number of unread messages from the sending one, or the request `once_id` was done before.
+ * full number of unread messages from the sending one, or the request `idempotency_id` was done before.
  */
-export function insertMessage(item: NewItem & { readonly once_id: string | null }): Statement {
-  return insertItem({ ...BLANK, ...item });
+export function insertMessage(
+  item: NewItem & { readonly idempotency_id: string | null },
+): Statement {
+  return insertMessageItem({ ...BLANK, ...item });
 }
 
 /** Unread items made before `before` (a timestamp), oldest first. Placeholder `limit`. */

@@ -99,14 +99,14 @@ const insert = statement(
 interface NewQuestion extends Question {
   readonly account_id: string;
   readonly revision: string;
-  readonly once_id: string | null;
+  readonly idempotency_id: string | null;
   /** True: its id is not handed out before the asking call ends. */
   readonly hidden: boolean;
 }
 
 /**
  * Inserts unless the key is deleted, the task is not the key's, a question has the `request_id`, the key
- * has its full number of pending questions, or the request `once_id` was done before.
+ * has its full number of pending questions, or the request `idempotency_id` was done before.
  */
 export const insertQuestion = ({ request_id = undefined, hidden, ...question }: NewQuestion) =>
   insert({

@@ -17,7 +17,7 @@ import {
   type WriteResult,
   whenFree,
 } from "./store.ts";
-import { createLane } from "./write-queue.ts";
+import { createWriteQueue } from "./write-queue.ts";
 
 /** Seconds between polls: rarely while the change feed works, since it wakes us. */
 const POLL_WITH_FEED = 0.25;
@@ -68,7 +68,7 @@ export function openServer(
       cancel();
     }
   };
-  const lane = createLane(commit, clock, report);
+  const writes = createWriteQueue(commit, clock, report);
 
   const feed = createChangeFeed(endpoint, clock);
 
@@ -83,16 +83,16 @@ export function openServer(
         throw error;
       }
     },
-    write: lane.write,
-    usable: lane.writable,
+    write: writes.write,
+    usable: writes.writable,
     gone: () => false,
     watch: feed.watch,
     pollEvery: () => (feed.isOpen() ? POLL_WITH_FEED : POLL_WITHOUT_FEED),
-    stats: lane.stats,
+    stats: writes.stats,
     walBytes: () => null,
     async close() {
       feed.close();
-      await lane.close();
+      await writes.close();
       reads.close();
     },
   };

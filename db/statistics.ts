@@ -1,11 +1,11 @@
-/** What whoever runs the service is told of the store: counts, sizes, ids and times. */
+/** Operator figures of the store: counts, sizes, ids and times. */
 
 import type { AccountFigures, Counts } from "../src/model/admin.ts";
 import { p, sql } from "./sql.ts";
 import { rowOf, rowsOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 
-/** Rows that one read looks at: it takes half a millisecond, in which an embedded store does no other. */
+/** Rows per read: about 0.5 ms, during which an embedded store answers no other read. */
 const STEP = 1_000;
 
 /** Sums over the next rows of a table, behind the number of the last one. */
@@ -35,8 +35,8 @@ const questions = step(
   STATUSES.map((status) => `sum(status = '${status}')`).join(),
 );
 
-/** Adds the sums of all steps; `pause` lets others go on between two of them. */
-async function walk(store: Store, next: typeof accounts, pause: () => Promise<void>) {
+/** Adds up the sums of all steps; `pause` gives other work a turn between two of them. */
+async function sumRows(store: Store, next: typeof accounts, pause: () => Promise<void>) {
   const totals: number[] = [];
   let after = 0;
   for (;;) {
@@ -52,18 +52,18 @@ async function walk(store: Store, next: typeof accounts, pause: () => Promise<vo
 }
 
 /**
- * Counts every row but those of tasks, whose numbers the keys hold. It is the sum of small reads, so
- * what changes meanwhile is in it or not.
+ * Counts all rows but those of tasks, whose counts are columns of their keys. The total is the sum of
+ * small reads, so a change made meanwhile may or may not be counted.
  */
 export async function countRows(
   store: Store,
   pause: () => Promise<void>,
 ): Promise<Omit<Counts, "counted_at" | "took">> {
-  const [all_accounts = 0] = await walk(store, accounts, pause);
+  const [all_accounts = 0] = await sumRows(store, accounts, pause);
   const [all_keys = 0, todo = 0, in_progress = 0, done = 0, cancelled = 0, unread_items = 0] =
-    await walk(store, keys, pause);
-  const [all_devices = 0] = await walk(store, devices, pause);
-  const [pending = 0, answered = 0, expired = 0, given_up = 0] = await walk(
+    await sumRows(store, keys, pause);
+  const [all_devices = 0] = await sumRows(store, devices, pause);
+  const [pending = 0, answered = 0, expired = 0, given_up = 0] = await sumRows(
     store,
     questions,
     pause,

@@ -59,7 +59,7 @@ export function taskById(caller: Caller, id: string): Statement<TaskRow> {
 
 /**
  * Inserts unless the key is deleted, not of the account, or has its full number of tasks, or the
- * request `once_id` was done before.
+ * request `idempotency_id` was done before.
  */
 export const insertTask = statement(
   insertWhere(

@@ -1,4 +1,4 @@
-/** The write lane of a process: waiting batches share one commit, in the order of their calls. */
+/** The write queue of a process: waiting batches share one commit, in the order of their calls. */
 
 import type { Cancel, Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
@@ -50,7 +50,7 @@ type CommitGroup = (statements: readonly Statement[], until: number) => Promise<
  * `LIMITS.store_answer` seconds of its call is rejected with `503 store_unavailable`: one that still
  * waits is never written, one that is under way may be.
  */
-export function createLane(commit: CommitGroup, clock: Clock, report: ReportFault) {
+export function createWriteQueue(commit: CommitGroup, clock: Clock, report: ReportFault) {
   /** In the order of their calls, hence of their `due`. */
   const queue: Job[] = [];
   let under_way: readonly Job[] = [];

@@ -39,7 +39,7 @@ export interface Services {
 export interface Context extends CallContext {
   readonly services: Services;
   /** The `Idempotency-Key` of the request and its body, as digests; null without one. */
-  readonly once: IdempotentRequest | null;
+  readonly idempotent_request: IdempotentRequest | null;
   /** Its signal aborts when the client goes; made when it is first asked for, which most never do. */
   readonly connection: { readonly signal: AbortSignal };
   /**

@@ -152,8 +152,8 @@ export const questions = router({
     .input(QuestionInput.extend({ wait: Wait }).meta({ id: "QuestionCreate" }))
     .output(Question)
     .mutation(async ({ ctx, input: { wait = 0, ...input } }) => {
-      const { once, asking, outcome, connection } = ctx;
-      const options = { wait, signal: connection.signal, once, asking };
+      const { idempotent_request, asking, outcome, connection } = ctx;
+      const options = { wait, signal: connection.signal, idempotent_request, asking };
       const { question, existing } = await ctx.services.questions.ask(ctx.caller, input, options);
       outcome.existing = existing;
       return question;

@@ -10,7 +10,7 @@
  *              before (`unclear` = 1). The start of a live activity is then not sent again.
  *   put back   by the holder (`putBack`, `retryWithTarget` in rounds.ts): planned again, with what
  *              came meanwhile.
- *   continued  by the holder (`goOn`): it was settled, and what came meanwhile is a new delivery in
+ *   continued  by the holder (`continueDelivery`): it was settled, and what came meanwhile is a new delivery in
  *              the same row.
  *   gone       by the holder (`dropDone`), with a row of `push_records` that says how it ended; by
  *              a job once it has expired (records.ts), also with a record; or by the batch of a

@@ -31,7 +31,7 @@ const again = sql`case when kind = 'silent' and ${p("rest")} <> '[]' then ${now}
  * A delivery that is done goes on with what came meanwhile and with the ids in `rest` (JSON list), as a
  * new one; {@link dropDone} takes it where nothing did.
  */
-export const goOn = statement(
+export const continueDelivery = statement(
   sql`update pushes set lease = null, unclear = 0, attempts = 0, apns_id = ${UUID}, created_at = ${now}, parts = ${left}, more = null,
       due_at = ${again}, expires_at = max(expires_at, ${again} + case when kind = 'task' then ${ms(PUSH.alert_life)}
         when kind = 'update' then ${ms(PUSH.activity_life)} else ${ms(PUSH.silent_life)} end)

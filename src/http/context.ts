@@ -16,9 +16,9 @@ interface ContextOptions {
   readonly recordUse: (usage: Usage, host: string | null) => Promise<void> | undefined;
 }
 
-/** A context in which the surface may still set `once`, `batch` and `rejected`. */
+/** A context in which the surface may still set `idempotent_request`, `batch` and `rejected`. */
 export interface RequestContext extends Context {
-  once: IdempotentRequest | null;
+  idempotent_request: IdempotentRequest | null;
   rejected: FieldReasons | null;
   batch: BatchBudget | null;
   /** What is known of the credential's use before this request; null without a caller. */
@@ -54,7 +54,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       effects,
       head,
       rejected,
-      once: null,
+      idempotent_request: null,
       scope,
       page_bytes: LIMITS.page_bytes,
       batch: null,

@@ -89,7 +89,11 @@ export async function takeIdempotencyKey(
   const path = `/trpc/${call.path}`;
   // `wait` changes nothing about what is done; on REST it is not in the body either.
   const body = () => (isObject(input) ? omit(input, meta?.query ?? []) : input);
-  ctx.once = idempotentRequestOf(request, { caller, method, path, params: {}, body }, signer);
+  ctx.idempotent_request = idempotentRequestOf(
+    request,
+    { caller, method, path, params: {}, body },
+    signer,
+  );
 }
 
 /** The same members in another order are the same body. */

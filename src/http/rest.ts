@@ -123,14 +123,14 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       if (accepts_idempotency_key) {
         const { caller } = ctx;
         const sent = { caller, path, params: request.params, method, body: () => body };
-        ctx.once = idempotentRequestOf(request, sent, signer);
+        ctx.idempotent_request = idempotentRequestOf(request, sent, signer);
       }
       const result = await scope.confirm(call(ctx, () => data));
       if (status === 204) return noContent(scope.quota());
       const response = json(result, ctx.outcome.existing ? 200 : (status ?? 200), scope, {
         refusable,
       });
-      if (ctx.once?.replayed) response.headers.set("idempotency-replayed", "true");
+      if (ctx.idempotent_request?.replayed) response.headers.set("idempotency-replayed", "true");
       return response;
     };
     add(path, method, handle);

@@ -98,7 +98,7 @@ export function createTrpcHandler(options: TrpcOptions) {
       async createContext({ info }) {
         if (body instanceof ServiceError) throw toTrpcError(body);
         if (context instanceof ServiceError) throw toTrpcError(context);
-        if (signer && !too_deep && "once" in context)
+        if (signer && !too_deep && "idempotent_request" in context)
           await takeIdempotencyKey(request, info, context, { metaOf, signer });
         if ("batch" in context && info.calls.length > 1) context.batch = createBatchBudget();
         return context;
@@ -131,7 +131,7 @@ export function createTrpcHandler(options: TrpcOptions) {
     });
     if ("recorded" in context) await context.recorded;
     const response = await measured(answer, scope);
-    if ("once" in context && context.once?.replayed) {
+    if ("idempotent_request" in context && context.idempotent_request?.replayed) {
       response.headers.set("idempotency-replayed", "true");
     }
     for (const [name, value] of Object.entries(scope.quota()?.headers ?? {})) {

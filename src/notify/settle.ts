@@ -6,9 +6,9 @@ import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { addRecord } from "../../db/notify/records.ts";
 import {
   clearLate,
+  continueDelivery,
   dropDone,
   dropEndedActivity,
-  goOn,
   putBack,
   retryWithTarget,
 } from "../../db/notify/rounds.ts";
@@ -92,7 +92,7 @@ function leave(
 ): Statement[] {
   const { delivery } = claimed;
   const statements = [
-    goOn({ ...nameOf(claimed), now, rest: JSON.stringify(left) }),
+    continueDelivery({ ...nameOf(claimed), now, rest: JSON.stringify(left) }),
     dropDone(nameOf(claimed)),
   ];
   if (delivery.kind === "end") statements.push(dropEndedActivity(delivery));

@@ -1,6 +1,6 @@
-/** Requests that a client may send again: what was done once is not done twice. */
+/** Requests that a client may send again: a change is made once (docs/interface.md 8). */
 
-import { idempotencyRecord, remember } from "../../db/idempotency.ts";
+import { idempotencyRecord, insertIdempotencyRecord } from "../../db/idempotency.ts";
 import type { RowRevision } from "../../db/outbox.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail } from "../errors.ts";
@@ -17,23 +17,29 @@ export function createIdempotency({ store, clock }: Pick<ServiceDeps, "store" | 
      * after a write that did nothing, as the request may have been done meanwhile.
      * `422 idempotency_mismatch` when its body was another.
      */
-    async repeated(once: IdempotentRequest | null): Promise<string | undefined> {
-      if (!once) return undefined;
-      const [row] = await store.read(idempotencyRecord({ id: once.id }));
+    async findResult(request: IdempotentRequest | null): Promise<string | undefined> {
+      if (!request) return undefined;
+      const [row] = await store.read(idempotencyRecord({ id: request.id }));
       if (!row) return undefined;
       const [body, resource_id] = row as [string, string];
-      if (body !== once.body) fail("idempotency_mismatch");
-      once.replayed = true;
+      if (body !== request.body) fail("idempotency_mismatch");
+      request.replayed = true;
       return resource_id;
     },
 
-    /** What remembers the request in the batch of its change, with it or not at all. */
-    done(once: IdempotentRequest | null, caller: Caller, changed: CreatedRow): Statement[] {
-      if (!once) return [];
+    /** Records the request in the batch of its change. */
+    record(request: IdempotentRequest | null, caller: Caller, changed: CreatedRow): Statement[] {
+      if (!request) return [];
       const { account_id } = caller;
       const key_id = caller.kind === "key" ? caller.key_id : null;
       const created_at = clock.now();
-      return [remember(once, { resource_id: changed.id, account_id, key_id, created_at }, changed)];
+      return [
+        insertIdempotencyRecord(
+          request,
+          { resource_id: changed.id, account_id, key_id, created_at },
+          changed,
+        ),
+      ];
     },
   };
 }

@@ -1,6 +1,6 @@
-/** What tells an agent of the account's doing: an item in its inbox (docs/interface.md 5.9.1). */
+/** Writes the inbox item by which an agent learns of a change that the account made (docs/interface.md 5.9.1). */
 
-import { addNotice, mergeNotices } from "../../db/inbox.ts";
+import { insertItem, mergeTaskUpdates } from "../../db/inbox.ts";
 import type { RowRevision } from "../../db/outbox.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Item } from "../model/item.ts";
@@ -8,7 +8,7 @@ import type { Task } from "../model/task.ts";
 import type { Change } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 
-interface Notice {
+interface NewItem {
   readonly type: Exclude<Item["type"], "message">;
   readonly key_id: string;
   readonly account_id: string;
@@ -23,24 +23,26 @@ interface Notice {
 /** The part of a change that puts the item into the inbox, with the change or not at all. */
 type InboxWrite = Required<Pick<Change, "inbox">> & { readonly statements: readonly Statement[] };
 
-const SILENT: InboxWrite = { statements: [], inbox: null };
+const NO_ITEM: InboxWrite = { statements: [], inbox: null };
 
 export function createInboxWriter({ ids, clock }: Pick<ServiceDeps, "ids" | "clock">) {
   return {
-    /** `changed` is the row that changed; without a notice there is nothing to tell. */
-    tell(
+    /** `changed` is the row that changed; null writes nothing. */
+    write(
       changed: RowRevision & { readonly table: "tasks" | "questions" },
-      notice: Notice | null,
+      item: NewItem | null,
     ): InboxWrite {
-      if (!notice) return SILENT;
-      const { type, key_id, account_id, task_id } = notice;
+      if (!item) return NO_ITEM;
+      const { type, key_id, account_id, task_id } = item;
       const id = ids.next("itm");
-      const added = addNotice(
-        { ...notice, id, created_at: clock.now(), revision: ids.unique() },
+      const added = insertItem(
+        { ...item, id, created_at: clock.now(), revision: ids.unique() },
         changed,
       );
       const merged =
-        type === "task.updated" && task_id !== null ? mergeNotices({ id, key_id, task_id }) : [];
+        type === "task.updated" && task_id !== null
+          ? mergeTaskUpdates({ id, key_id, task_id })
+          : [];
       return { statements: [added, ...merged], inbox: { account_id, key_id, changed } };
     },
   };

@@ -76,7 +76,7 @@ type InboxDeps = ServiceDeps & {
 
 export function createInbox(deps: InboxDeps) {
   const { store, commit, waits, clock, ids, assertLive, keys, tasks, pushPlans } = deps;
-  const repeats = createIdempotency(deps);
+  const idempotency = createIdempotency(deps);
 
   const unreadOf = async (key_id: string): Promise<number> => {
     const [row] = await store.read(countUnread({ key_id }));
@@ -152,8 +152,8 @@ export function createInbox(deps: InboxDeps) {
   /** The tasks of the items, as their agent has now got them. */
   const seenBy = async (caller: KeyCaller, rows: readonly ItemRow[]) => {
     const found = rows.map(taskOf).filter((row) => row !== null);
-    const once = new Map<string, TaskRow>(found.map((row) => [row.task.id, row]));
-    const seen = await tasks.seen(caller, [...once.values()]);
+    const by_id = new Map<string, TaskRow>(found.map((row) => [row.task.id, row]));
+    const seen = await tasks.seen(caller, [...by_id.values()]);
     return new Map(seen.map((task) => [task.id, task]));
   };
 
@@ -219,11 +219,11 @@ export function createInbox(deps: InboxDeps) {
     async send(
       caller: Caller,
       { key_id, text }: MessageInput,
-      { once }: { readonly once: IdempotentRequest | null },
+      { idempotent_request }: { readonly idempotent_request: IdempotentRequest | null },
     ): Promise<Item> {
       const { account_id } = caller;
       const replay = async () => {
-        const id = await repeats.repeated(once);
+        const id = await idempotency.findResult(idempotent_request);
         if (id === undefined) return undefined;
         const [row] = await store.read(itemById({ id, account_id }));
         return row ? toItem(row, tasksOf([row])) : fail("not_found");
@@ -245,8 +245,8 @@ export function createInbox(deps: InboxDeps) {
       const changed = { table: "items", id: row.id, revision: row.revision } as const;
       const happened = await commit({
         statements: [
-          insertMessage({ ...row, once_id: once?.id ?? null }),
-          ...repeats.done(once, caller, changed),
+          insertMessage({ ...row, idempotency_id: idempotent_request?.id ?? null }),
+          ...idempotency.record(idempotent_request, caller, changed),
         ],
         events: [],
         inbox: { account_id, key_id, changed },

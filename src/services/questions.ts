@@ -54,7 +54,7 @@ interface WaitOptions {
 type QuestionRevision = RowRevision & { readonly table: "questions" };
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
-  readonly once: IdempotentRequest | null;
+  readonly idempotent_request: IdempotentRequest | null;
 }
 
 interface Asked {
@@ -78,8 +78,8 @@ interface ListOptions extends Pick<WaitOptions, "effects"> {
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, waits, clock, ids, assertLive, keys, pushPlans } = deps;
-  const notices = createInboxWriter(deps);
-  const repeats = createIdempotency(deps);
+  const inboxWriter = createInboxWriter(deps);
+  const idempotency = createIdempotency(deps);
   const earlier = createEarlierAsks(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
@@ -106,21 +106,21 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     const { id: question_id, key_id, task_id } = next;
     const revision = ids.unique();
     const changed = { table: "questions", id: question_id, revision } as const;
-    const notice = {
+    const item = {
       type: "question.answered",
       key_id,
       account_id,
       task_id,
       question_id,
     } as const;
-    const told = notices.tell(changed, next.status === "answered" ? notice : null);
+    const inbox_write = inboxWriter.write(changed, next.status === "answered" ? item : null);
     return commit({
       statements: [
         update({ ...next, revision, now: clock.now() }),
-        ...told.statements,
+        ...inbox_write.statements,
         ...also(changed),
       ],
-      inbox: told.inbox,
+      inbox: inbox_write.inbox,
       pushes: pushPlans.ofQuestion(account_id, next, changed),
       events: [
         {
@@ -199,7 +199,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     async ask(
       caller: KeyCaller,
       input: QuestionInput,
-      { wait, signal, once, asking }: AskOptions,
+      { wait, signal, idempotent_request, asking }: AskOptions,
     ): Promise<Asked> {
       const { account_id, key_id } = caller;
       const now = clock.now();
@@ -209,7 +209,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         question: await read(caller, id, { wait, signal, effects: true, asking: false }),
         existing,
       });
-      const before = await repeats.repeated(once);
+      const before = await idempotency.findResult(idempotent_request);
       if (before !== undefined) return replay(before, false);
       const requested = await earlier.ofRequest(question);
       if (requested !== undefined) return replay(requested, true);
@@ -248,10 +248,10 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
                 ...question,
                 account_id,
                 revision,
-                once_id: once?.id ?? null,
+                idempotency_id: idempotent_request?.id ?? null,
                 hidden: joins && wait > 0,
               }),
-              ...repeats.done(once, caller, changed),
+              ...idempotency.record(idempotent_request, caller, changed),
             ],
             pushes: pushPlans.ofQuestion(account_id, question, changed),
             events: [
@@ -267,7 +267,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
             ],
           });
           if (happened) return { id: question.id, existing: false };
-          const repeated = await repeats.repeated(once);
+          const repeated = await idempotency.findResult(idempotent_request);
           if (repeated !== undefined) return { id: repeated, existing: false };
           const other = await earlier.ofRequestMeanwhile(question);
           if (other !== undefined) return { id: other, existing: true };
@@ -344,16 +344,17 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       caller: AccountCaller,
       id: string,
       answer: string,
-      { once }: { readonly once: IdempotentRequest | null },
+      { idempotent_request }: { readonly idempotent_request: IdempotentRequest | null },
     ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);
-        if ((await repeats.repeated(once)) !== undefined) return row.question;
+        if ((await idempotency.findResult(idempotent_request)) !== undefined) return row.question;
         if (row.question.status !== "pending") fail("question_not_pending");
         checkAnswer(row.question, answer);
         const answered_at = clock.now();
         const next: Question = { ...row.question, status: "answered", answer, answered_at };
-        const done = (changed: QuestionRevision) => repeats.done(once, caller, changed);
+        const done = (changed: QuestionRevision) =>
+          idempotency.record(idempotent_request, caller, changed);
         return (await finish(row, next, finishQuestion, done)) ? next : undefined;
       }),
 

@@ -11,15 +11,15 @@ import type { ServiceDeps } from "./deps.ts";
 import type { createInboxWriter } from "./inbox-writer.ts";
 import type { Decision } from "./row-chain.ts";
 
-/** Whom a change is told to follows from who made it. */
+/** Whom a change is inbox_write to follows from who made it. */
 type Cause = Pick<TaskChange, "changes" | "by">;
 
 type TaskDecisionsDeps = Pick<ServiceDeps, "clock" | "ids" | "pushPlans"> & {
-  readonly notices: ReturnType<typeof createInboxWriter>;
+  readonly inboxWriter: ReturnType<typeof createInboxWriter>;
 };
 
 /** Decisions for a row chain, each guarded by the `revision` of the row that it is given. */
-export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDecisionsDeps) {
+export function createTaskDecisions({ clock, ids, pushPlans, inboxWriter }: TaskDecisionsDeps) {
   return {
     /**
      * Replaces the row by the new state of its task. `changes` are those that the key finds in its
@@ -31,8 +31,11 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
       const { account_id } = row;
       const { id: task_id, key_id } = task;
       const changes = cause?.changes ?? [];
-      const notice = { type: "task.updated", key_id, account_id, task_id, changes } as const;
-      const { statements, inbox } = notices.tell(changed, cause?.by === "account" ? notice : null);
+      const item = { type: "task.updated", key_id, account_id, task_id, changes } as const;
+      const { statements, inbox } = inboxWriter.write(
+        changed,
+        cause?.by === "account" ? item : null,
+      );
       const change = {
         statements: [updateTask({ ...task, revision, old_revision: row.revision }), ...statements],
         events: [{ changed, event: taskEvent("task.updated", account_id, task) }],
@@ -71,14 +74,14 @@ export function createTaskDecisions({ clock, ids, pushPlans, notices }: TaskDeci
           changed_revision: revision,
         }),
       );
-      const notice = {
+      const item = {
         type: "task.deleted",
         key_id,
         account_id,
         task_id: id,
         last_task: task,
       } as const;
-      const { statements, inbox } = notices.tell(changed, by === "account" ? notice : null);
+      const { statements, inbox } = inboxWriter.write(changed, by === "account" ? item : null);
       const change = {
         statements: [
           claimTaskDeletion({ id, revision, old_revision, known }),

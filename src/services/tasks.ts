@@ -29,7 +29,7 @@ export type Tasks = ReturnType<typeof createTasks>;
 interface CreateOptions {
   /** Host name of the request. */
   readonly host: string | null;
-  readonly once: IdempotentRequest | null;
+  readonly idempotent_request: IdempotentRequest | null;
 }
 
 interface ReadOptions {
@@ -39,9 +39,9 @@ interface ReadOptions {
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, assertLive, keys, pushPlans } = deps;
-  const notices = createInboxWriter(deps);
-  const { replace, remove: end } = createTaskDecisions({ ...deps, notices });
-  const repeats = createIdempotency(deps);
+  const inboxWriter = createInboxWriter(deps);
+  const { replace, remove: end } = createTaskDecisions({ ...deps, inboxWriter });
+  const idempotency = createIdempotency(deps);
   const chain = createRowChain<TaskRow>({ commit, clock });
 
   const find = async (caller: Caller, id: string): Promise<TaskRow> => {
@@ -116,7 +116,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     async create(
       caller: Caller,
       input: TaskInput & { readonly key_id?: string },
-      { host, once }: CreateOptions,
+      { host, idempotent_request }: CreateOptions,
     ): Promise<Task> {
       const { account_id } = caller;
       const task = newTask({
@@ -128,7 +128,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         now: clock.now(),
       });
       const replay = async () => {
-        const id = await repeats.repeated(once);
+        const id = await idempotency.findResult(idempotent_request);
         return id === undefined ? undefined : (await find(caller, id)).task;
       };
       const before = await replay();
@@ -136,16 +136,21 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       const revision = ids.unique();
       const changed = { table: "tasks", id: task.id, revision } as const;
       const { id: task_id, key_id } = task;
-      const notice = { type: "task.created", key_id, account_id, task_id } as const;
-      const told = notices.tell(changed, caller.kind === "account" ? notice : null);
+      const item = { type: "task.created", key_id, account_id, task_id } as const;
+      const inbox_write = inboxWriter.write(changed, caller.kind === "account" ? item : null);
       const happened = await commit({
         statements: [
-          insertTask({ ...task, account_id, revision, once_id: once?.id ?? null }),
-          ...told.statements,
-          ...repeats.done(once, caller, changed),
+          insertTask({
+            ...task,
+            account_id,
+            revision,
+            idempotency_id: idempotent_request?.id ?? null,
+          }),
+          ...inbox_write.statements,
+          ...idempotency.record(idempotent_request, caller, changed),
         ],
         events: [{ changed, event: taskEvent("task.created", account_id, task) }],
-        inbox: told.inbox,
+        inbox: inbox_write.inbox,
         pushes: pushPlans.ofTask(
           account_id,
           { before: null, after: task, changes: ["created"], by: caller.kind },
