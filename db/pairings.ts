@@ -50,6 +50,11 @@ export const usePairing = statement(
   ),
 );
 
+/** Forgets what the sign-in `session_id` was added by, if its account got the revision earlier in the same batch. */
+export const forgetClaim = statement(
+  sql`delete from pairings where account_id = ${p("account_id")} and claimed_by = ${p("session_id")} and ${atRevision("accounts")}`,
+);
+
 const prune = statement(
   sql`delete from pairings where seq in (
     select seq from pairings where expires_at <= ${p("before", pairings.expires_at)} limit ${p("limit")})`,

@@ -27,13 +27,14 @@ const [LIGHT_ON_DARK, RESET] = ["\u001b[38;5;231;48;5;16m", "\u001b[0m"];
  * is wide enough, a QR code of the best address for another device follows.
  */
 export function startMessage(options: StartMessage): string {
-  const { version, url, local_url, reachable, unreachable_reason, columns } = options;
+  const { version, reachable, unreachable_reason, columns } = options;
+  const [url, local_url] = [openable(options.url), openable(options.local_url)];
   const [best] = reachable;
   const first_view = options.start_code === null ? "" : `/#/start/${options.start_code}`;
   const here = url === local_url ? "" : ` (here at ${local_url})`;
   const lines = [
     `Relay ${version} is listening at ${url}${here}`,
-    nextStep(options, `${hereOf(options)}${first_view}`),
+    nextStep({ ...options, url }, `${url}${first_view}`),
   ];
   const others = reachable
     .filter((address) => address !== url)
@@ -45,13 +46,13 @@ export function startMessage(options: StartMessage): string {
 }
 
 /**
- * The base address for a browser on this machine. Where Relay listens on all addresses, that is
- * loopback: only there do browsers allow notifications and clients OAuth over plain http.
+ * The address, as one that a browser on this machine can open. Where Relay listens on all addresses,
+ * that is loopback: only there do browsers allow notifications and clients OAuth over plain http.
  */
-function hereOf({ url, local_url }: StartMessage): string {
-  if (url !== local_url) return url;
-  const address = new URL(local_url);
-  if (["0.0.0.0", "[::]"].includes(address.hostname)) address.hostname = "127.0.0.1";
+function openable(url: string): string {
+  const address = new URL(url);
+  if (!["0.0.0.0", "[::]"].includes(address.hostname)) return url;
+  address.hostname = "127.0.0.1";
   return address.origin;
 }
 

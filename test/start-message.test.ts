@@ -47,6 +47,16 @@ test("the first line ends with the address, and a loopback address says how to r
   expect(shown).toHaveLength(2);
 });
 
+test("where all addresses are listened on, the first line ends with one that can be opened", () => {
+  for (const all of ["http://0.0.0.0:3000", "http://[::]:3000"]) {
+    const [first, next] = startMessage({ ...LAN, url: all, local_url: all }).split("\n");
+    expect(first).toBe("Relay 1.2.3 is listening at http://127.0.0.1:3000");
+    expect(next).toEndWith("curl -X POST http://127.0.0.1:3000/v1/accounts");
+  }
+  const behind = startMessage({ ...LAN, url: "https://relay.example" });
+  expect(behind).toContain(" https://relay.example (here at http://127.0.0.1:3000)\n");
+});
+
 test("other addresses are listed, and a terminal gets a QR code of the best one if it fits", () => {
   const plain = startMessage(LAN);
   expect(plain).toContain(

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { integer } from "./integer.ts";
-import { fits, Id, isBlank, Timestamp, text } from "./text.ts";
+import { fits, Id, isBlank, NOT_BLANK, Timestamp, text } from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
 
@@ -115,7 +115,7 @@ export function checkAnswer(question: Question, answer: string): void {
   if (question.kind !== "text") {
     if (!question.options.includes(answer)) failFields({ answer: "is not one of the options" });
   } else if (isBlank(answer)) {
-    failFields({ answer: "must hold a character that is not white space" });
+    failFields({ answer: NOT_BLANK });
   } else if (!fits(answer, LIMITS.text_answer)) {
     failFields({ answer: `must be at most ${LIMITS.text_answer} characters` });
   }

@@ -2,10 +2,13 @@
 
 import { z } from "zod";
 
+/** The reason for a text that {@link isBlank}. */
+export const NOT_BLANK = "must hold a visible character";
+
 interface TextRules {
   /** Code points at most. */
   readonly max: number;
-  /** True: white space alone is valid too, and so is the empty string, unless `min` is 1. */
+  /** True: a text without a visible character is valid too, and so is the empty one, unless `min` is 1. */
   readonly blank?: boolean;
   readonly min?: 0 | 1;
   /** True: no line break. */
@@ -18,7 +21,7 @@ export function text({ max, blank = false, min = blank ? 0 : 1, one_line = false
     .string()
     .refine(isStorable, "must hold no NUL character and no lone surrogate")
     .refine((value) => fits(value, max), `must be at most ${max} characters`)
-    .refine((value) => blank || !isBlank(value), "must hold a character that is not white space")
+    .refine((value) => blank || !isBlank(value), NOT_BLANK)
     .refine((value) => value.length >= min, "must not be empty")
     .refine((value) => !one_line || !/[\n\r\u2028\u2029\u0085\v\f]/.test(value), "must be one line")
     .meta({
@@ -34,10 +37,14 @@ export const Id = z
   .refine(isStorable, "must hold no NUL character and no lone surrogate")
   .meta({ pattern: patternOf({ blank: true, one_line: false }) });
 
+/** Control, format and default-ignorable characters below U+10000, for a pattern of any language. */
+const INVISIBLE =
+  "\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
+
 /** The same rules for the document, as far as a pattern can say them. */
 function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_line">>): string {
   const never = `\\u0000${one_line ? "\\n\\r\\u2028\\u2029\\u0085\\v\\f" : ""}`;
-  return `^[^${never}]*${blank ? "" : `[^\\s${never}][^${never}]*`}$`;
+  return `^[^${never}]*${blank ? "" : `[^\\s${never}${INVISIBLE}][^${never}]*`}$`;
 }
 
 /** Epoch seconds with millisecond resolution. */
@@ -48,8 +55,11 @@ export function isStorable(value: string): boolean {
   return !value.includes("\0") && value.isWellFormed();
 }
 
+const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+
+/** Whether nothing of a text can be seen (docs/interface.md §1.3.7). */
 export function isBlank(value: string): boolean {
-  return value.trim() === "";
+  return !VISIBLE.test(value);
 }
 
 /** Whether `value` has at most `max` code points. */

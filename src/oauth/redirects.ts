@@ -16,11 +16,15 @@ const isLoopback = (hostname: string): boolean =>
 /** An absolute `http(s)` URI of the characters that RFC 3986 2 permits, without a fragment. */
 const URI = /^https?:\/\/[\w\-.~:[\]%]+(?:[/?][\w\-.~:/?[\]@!$&'()*+,;=%]*)?$/;
 
+/** What an answer adds to a redirect URI: with one of them twice, a client may read the wrong one. */
+const ANSWER = ["code", "state", "iss", "error", "error_description", "error_uri"];
+
 /** The URL, if it may be a redirect URI: `https`, or `http` to loopback (RFC 8252 7.3). */
 function parse(uri: string): URL | null {
   if (uri.length > LIMITS.redirect_uri || !URI.test(uri)) return null;
   const url = URL.parse(uri);
   if (url?.username !== "" || url.password !== "" || url.hostname === "") return null;
+  if (ANSWER.some((name) => url.searchParams.has(name))) return null;
   if (url.protocol === "https:") return url;
   return url.protocol === "http:" && isLoopback(url.hostname) ? url : null;
 }

@@ -17,6 +17,7 @@ import {
 } from "../../db/creations.ts";
 import { replaceDigest } from "../../db/credentials.ts";
 import { deleteKeysOfAccount } from "../../db/keys.ts";
+import { forgetClaim } from "../../db/pairings.ts";
 import { isTokenTaken, labelFirstSession } from "../../db/sessions.ts";
 import type { Statement } from "../../db/store.ts";
 import { fail, failFields } from "../errors.ts";
@@ -164,15 +165,18 @@ export function createAccounts(deps: AccountsDeps) {
      * account's. Given the token that it has already, nothing changes.
      */
     async replaceToken(caller: AccountCaller, given?: string): Promise<{ token: string }> {
-      const { account_id, credential } = caller;
+      const { account_id, session_id, credential } = caller;
       const token = given ?? ids.secret("mca");
       const replacement = { digest: digest(token), old_digest: credential };
       if (replacement.digest === credential) return { token };
       const revision = ids.unique();
+      const at_revision = { changed_id: account_id, changed_revision: revision };
       const happened = await commit({
         statements: [
           claimTokenReplacement({ id: account_id, ...replacement, revision }),
-          replaceDigest({ ...replacement, changed_id: account_id, changed_revision: revision }),
+          replaceDigest({ ...replacement, ...at_revision }),
+          // The code was used with another token than this one (docs/interface.md §5.14.2(3)).
+          forgetClaim({ account_id, session_id, ...at_revision }),
         ],
         events: [
           {

@@ -178,6 +178,19 @@ test("the same code and token again give the same, with another token nothing [�
   expect(outcome(await claim(app.url, { code: again.code, token }))).toEqual(NOT_FOUND);
 });
 
+test("a used code is worth nothing once its sign-in has replaced the token [§5.14.2(3)]", async () => {
+  const person = await createPerson(app.url);
+  const { code } = await newCode(person);
+  const [first, second] = [newToken(), newToken()];
+  await claim(app.url, { code, token: first });
+  const replaced = await client(app.url, first)("POST /v1/account/token", { token: second });
+  expect(replaced.status).toBe(200);
+  for (const token of [first, second, newToken()]) {
+    expect(outcome(await claim(peer.url, { code, token }))).toEqual(NOT_FOUND);
+  }
+  expect((await client(app.url, second)("GET /v1/account")).status).toBe(200);
+});
+
 test("of many that race for one code with their own tokens, one gets in [§5.14.2(3)]", async () => {
   const person = await createPerson(app.url);
   for (let i = 0; i < 5; i++) {

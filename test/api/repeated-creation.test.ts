@@ -68,15 +68,19 @@ test("the same token again gives the same account in every process, and changes 
   for (const line of [...app.lines, ...peer.lines]) expect(line).not.toContain(token);
 });
 
-test("the token of any sign-in gives its account; one that was replaced is free [§5.2.1(4)]", async () => {
+test("the token of any sign-in gives its account; one that has ended, another one [§5.2.1(4)] [§5.2.1(5)]", async () => {
   const person = await createPerson(app.url);
   const paired = await pair(app.url, person);
   const again = await create(app.url, { token: paired.token });
   expect([again.status, again.body.account]).toEqual([201, person.account]);
   await paired.send("POST /v1/account/token", {});
-  const other = await create(app.url, { token: paired.token });
-  expect(other.status).toBe(201);
-  expect(other.body.account.id).not.toBe(person.account.id);
+  const ended = await pair(app.url, person);
+  await ended.send(`DELETE /v1/sessions/${ended.session.id}`);
+  for (const { token } of [paired, ended]) {
+    const other = await create(app.url, { token });
+    expect(other.status).toBe(201);
+    expect(other.body.account.id).not.toBe(person.account.id);
+  }
   expect((await person.send("GET /v1/account")).body).toEqual(person.account);
 });
 

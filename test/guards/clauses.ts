@@ -71,6 +71,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.2.1", "201 with account and token"),
   clause("§5.2.1(1)", "one account in all, with the start code"),
   clause("§5.2.1(4)", "the same token again: the same account, and nothing more"),
+  clause("§5.2.1(5)", "a token that has ended counts as a new one"),
   clause("§5.2.2", "the account"),
   clause("§5.2.3", "the settings"),
   clause("§5.2.4", "a new token; the old one ends"),

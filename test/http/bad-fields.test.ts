@@ -161,7 +161,7 @@ test("a reason says what to do, not what is wrong besides [§9.2.1 422]", async 
     expect(await reasons(ask, { prompt: "p", kind: "text", options })).toEqual(unwanted);
   }
   expect(await reasons(ask, { prompt: "", kind: "choice" })).toEqual({
-    prompt: "must hold a character that is not white space",
+    prompt: "must hold a visible character",
     options: "is required for a choice",
   });
   expect(await reasons(ask, { prompt: "p", kind: "choice", options: ["a"] })).toEqual({

@@ -1,7 +1,12 @@
 /** Registration and authorization requests: what is taken, what is refused, and what a refusal does (docs/interface.md §18.3, §18.4). */
 
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { createClient } from "@libsql/client";
+import { openStore } from "../../db/open.ts";
+import { sharedSecret } from "../../db/secrets.ts";
+import { systemClock } from "../../src/clock.ts";
+import { createSignedTokens } from "../../src/signed-token.ts";
+import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { client, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -20,6 +25,9 @@ const clock = createTestClock();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url });
 const { url } = app;
+const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+afterAll(() => store.close());
+const signer = createSigner(await sharedSecret(store, "signing", "never used"));
 const person = await createPerson(url);
 const client_id = await register(url);
 const { challenge } = createVerifier();
@@ -84,6 +92,10 @@ test("a registration that cannot be used is refused [§18.3.1] [§18.3.3]", asyn
     "javascript:alert(1)",
     "data:text/html,x",
     "https://app.example/a b",
+    "https://app.example/cb?code=1",
+    "http://localhost/cb?x=1&state",
+    "http://[::1]/cb?is%73=https://evil.example",
+    "https://app.example/cb?error=none",
     `https://app.example/${"a".repeat(2_000)}`,
     "",
   ]) {
@@ -186,6 +198,12 @@ test("a loopback redirect URI may have another port, and nothing else may differ
       redirect_uris: ["http://127.0.0.1/cb", "http://localhost:1/", "http://[::1]/cb"],
     }),
     web: await register(url, { redirect_uris: ["https://app.example/cb?a=1"] }),
+    // One that was registered before such URIs were refused.
+    older: createSignedTokens(signer, "oauth-client").write("", [
+      null,
+      "https://app.example/cb?code=1",
+      "http://127.0.0.1/cb?iss=1",
+    ]),
   };
   const statusOf = async (name: keyof typeof ids, redirect_uri: string) =>
     (await authorize(url, { ...GOOD, client_id: ids[name], redirect_uri })).status;
@@ -215,6 +233,9 @@ test("a loopback redirect URI may have another port, and nothing else may differ
     ["web", "https://evil.example/cb?a=1"],
     ["web", "https://app.example/cb/../x?a=1"],
     ["web", "HTTPS://app.example/cb?a=1"],
+    ["older", "https://app.example/cb?code=1"],
+    ["older", "http://127.0.0.1/cb?iss=1"],
+    ["older", "http://127.0.0.1:49152/cb?iss=1"],
     ["web", ""],
   ] as const) {
     expect([uri, await statusOf(name, uri)]).toEqual([uri, 400]);

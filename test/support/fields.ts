@@ -26,7 +26,7 @@ const NOT_STORABLE = [
 /** A text of 1 (or 0) to `max` code points; `spaces`: of at least one, which may be white space. */
 function text(max: number, { blank = false, spaces = false, null_too = false } = {}): Row {
   const too_long = [MARK + "x".repeat(max + 1 - MARK.length), "😀".repeat(max + 1)];
-  const nothing = ["", " ", "\t\n \u3000\u00a0\u2028"];
+  const nothing = ["", " ", "\t\n \u3000\u00a0\u2028", "\u200b\u2060\u3164\u202e\u0001\u{e0041}"];
   const empty = spaces ? [""] : nothing;
   return {
     bad: [
