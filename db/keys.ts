@@ -45,13 +45,14 @@ export const keysOfAccount = select(
 );
 
 /** Inserts unless the account is deleted or has its full number of keys. */
-export const insertKey = statement(
-  insertWhere(
-    keys,
-    sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
-      and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(LIMITS.keys_per_account)}`,
-  ),
-);
+/** True in SQL while an account may get one key more. */
+export const hasRoomForKey = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
+  and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(LIMITS.keys_per_account)}`;
+
+export const insertKey = statement(insertWhere(keys, hasRoomForKey));
+
+/** Inserts the key of a grant that was inserted earlier in the same batch. */
+export const insertKeyOfGrant = statement(insertWhere(keys, atRevision("grants")));
 
 /** Guards a change by what it was decided on. */
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and deleted_at is null`;

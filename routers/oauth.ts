@@ -126,6 +126,7 @@ export const oauth = router({
         description: "Answers as soon as the other device has decided, or when the wait ends.",
       },
       query: ["wait"],
+      limit: "approval_waits",
       errors: ["too_many_waits"],
     })
     .input(

@@ -237,8 +237,9 @@ export const LIMITS = {
   refresh_again: 600,
   /** Clients with access to one key; one more ends the access that was renewed longest ago. */
   grants_per_key: 20,
-  /** Browsers that wait for the approval by another device, in all processes, and how long one may. */
+  /** Browsers that wait for the approval by another device, in all processes; of one address; how long one may. */
   approvals: 1_000,
+  approvals_per_address: 10,
   approval_life: 600,
   /** Characters of what a browser that waits for an approval proves itself with. */
   approval_secret: 64,
@@ -278,6 +279,10 @@ export const RATES = {
   channel_tests: { quota: 6, window: 3_600 },
   /** Requests of one address to have an authorization approved by another device. */
   approvals: { quota: 10, window: 600 },
+  /** Waits of one address for such an approval: a page makes six a minute. */
+  approval_waits: { quota: 120, window: 60 },
+  /** Refusals of expired access tokens of one address that are not counted as others are. */
+  expired_tokens: { quota: 60, window: 60 },
 } as const satisfies Record<string, Rate>;
 
 /** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */

@@ -6,12 +6,29 @@ import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
 import type { Store } from "../store.ts";
 import { approvals } from "./schema.ts";
 
-/** Inserts unless as many wait as may. */
+const isOpen = sql`expires_at > ${p("created_at", approvals.created_at)}`;
+
+const open = sql`(select count(*) from approvals where ${isOpen})`;
+const openOfAddress = sql`(select count(*) from approvals where ${isOpen} and address = ${p("address")})`;
+
+const hasRoomOfAddress = sql`${openOfAddress} < ${sql.raw(LIMITS.approvals_per_address)}`;
+
+/**
+ * When as many wait as may, ends the oldest one of the address that has the most, for an address that
+ * then still has fewer: nobody who fills the table keeps others out.
+ */
+export const makeRoomForApproval = statement(
+  sql`delete from approvals where id = (
+    select id from approvals where ${isOpen} and status = 'pending' and address = (
+      select address from approvals where ${isOpen} and status = 'pending' group by address
+      having count(*) > ${openOfAddress} + 1 order by count(*) desc limit 1)
+    order by created_at, id limit 1)
+    and ${open} >= ${sql.raw(LIMITS.approvals)} and ${hasRoomOfAddress}`,
+);
+
+/** Inserts unless as many wait as may, in all or of the address. */
 export const insertApproval = statement(
-  insertWhere(
-    approvals,
-    sql`(select count(*) from approvals where expires_at > ${p("created_at", approvals.created_at)}) < ${sql.raw(LIMITS.approvals)}`,
-  ),
+  insertWhere(approvals, sql`${open} < ${sql.raw(LIMITS.approvals)} and ${hasRoomOfAddress}`),
 );
 
 const columns = {
@@ -29,6 +46,10 @@ export const approvalByCode = select(
   sql`where code_digest = ${p("code_digest")} and expires_at > ${p("now", approvals.expires_at)}`,
   { one: true },
 );
+
+export const approvalById = select(qb.select(columns).from(approvals), sql`where id = ${p("id")}`, {
+  one: true,
+});
 
 export const approvalBySecret = select(
   qb.select(columns).from(approvals),

@@ -2,6 +2,7 @@
 
 import { and, sql as drizzle, eq, isNull } from "drizzle-orm";
 import { LIMITS } from "../../src/limits.ts";
+import { hasRoomForKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
 import { credentials } from "../schema.ts";
 import { p, sql } from "../sql.ts";
@@ -11,12 +12,27 @@ import { grants } from "./schema.ts";
 
 const atGrant = () => atRevision("grants");
 
-/** Inserts if the account has the key. */
+/**
+ * The grant that an account gave a request: the challenge is new in each request (RFC 7636 4.1), and a
+ * grant of an earlier request with the same one is older than this request.
+ */
+const ofRequest = sql`account_id = ${p("account_id")} and client_digest = ${p("client_digest")}
+  and challenge = ${p("challenge")} and created_at >= ${p("requested_at", grants.created_at)}`;
+
+const isNew = sql`not exists (select 1 from grants where ${ofRequest})`;
+
+/** Inserts if the account has the key, and has not approved the request yet. */
 export const insertGrant = statement(
   insertWhere(
     grants,
-    sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)`,
+    sql`exists (select 1 from keys where id = ${p("key_id")} and account_id = ${p("account_id")} and deleted_at is null)
+      and ${isNew}`,
   ),
+);
+
+/** The same for a key that the next statement inserts, if the account may have one more. */
+export const insertGrantOfNewKey = statement(
+  insertWhere(grants, sql`${hasRoomForKey} and ${isNew}`),
 );
 
 /** When a grant or one of its tokens was used last. */
@@ -49,6 +65,12 @@ const columns = {
 export const grantById = select(qb.select(columns).from(grants), sql`where id = ${p("id")}`, {
   one: true,
 });
+
+export const grantOfRequest = select(
+  qb.select(columns).from(grants),
+  sql`where ${ofRequest} order by created_at desc limit 1`,
+  { one: true },
+);
 
 export const grantByCode = select(
   qb.select(columns).from(grants),

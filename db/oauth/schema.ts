@@ -36,7 +36,7 @@ export const grants = sqliteTable(
     created_at: timestamp().notNull(),
     /** When tokens were got last. */
     last_used_at: timestamp(),
-    /** Of the code, then of the refresh token: from then on the grant is gone. */
+    /** Of the request and its codes, then of the refresh token: from then on the grant is gone. */
     expires_at: timestamp().notNull(),
     revision: text("change_id").notNull(),
   },

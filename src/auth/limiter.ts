@@ -12,7 +12,13 @@ export interface Quota {
 }
 
 /** Limits of an address that are kept in memory. */
-export type AddressLimit = "address" | "challenges" | "pairings" | "approvals";
+export type AddressLimit =
+  | "address"
+  | "challenges"
+  | "pairings"
+  | "approvals"
+  | "approval_waits"
+  | "expired_tokens";
 
 /** Limits that are kept in memory; `pairings_process` is of all addresses together. */
 type KeptLimit = "key" | "account" | AddressLimit | "pairings_process";
@@ -36,6 +42,8 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     pairings: 0,
     pairings_process: 0,
     approvals: 0,
+    approval_waits: 0,
+    expired_tokens: 0,
   };
   const bucketsOf = (name: KeptLimit) =>
     on && rates[name].quota > 0
@@ -48,6 +56,8 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     challenges: bucketsOf("challenges"),
     pairings: bucketsOf("pairings"),
     approvals: bucketsOf("approvals"),
+    approval_waits: bucketsOf("approval_waits"),
+    expired_tokens: bucketsOf("expired_tokens"),
   };
   const all_pairings = bucketsOf("pairings_process");
 

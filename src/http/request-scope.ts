@@ -202,6 +202,13 @@ export function createRequestScopes({
       }
     };
 
+    /**
+     * Whether the refusal of this credential is not counted: an access token that has expired, of an
+     * address that has not sent too many (docs/interface.md §18.8.2).
+     */
+    const isForgiven = async (credential: string | null): Promise<boolean> =>
+      (await auth.isExpired(credential)) && !limiter.exhausted("expired_tokens", address);
+
     /** The account that has the `token` of this input already; null if there is none. */
     const ownerOf = async (input: unknown): Promise<Caller | null> => {
       const { token } = (input ?? {}) as { readonly token?: unknown };
@@ -247,7 +254,7 @@ export function createRequestScopes({
         const credential = request.headers.get("authorization");
         if (!auth.isWellFormed(credential)) refuseAddress();
         return authenticate().then(async (found) => {
-          if (!found && !(await auth.isExpired(credential))) refuseAddress();
+          if (!found && !(await isForgiven(credential))) refuseAddress();
         });
       },
 
@@ -283,7 +290,10 @@ export function createRequestScopes({
         // Without the store the caller is unknown: then nobody is charged.
         if (caller === undefined) await authenticate().catch(() => null);
         const credential = request.headers.get("authorization");
-        if (!caller && error.status === 401 && (await auth.isExpired(credential))) return error;
+        if (!caller && error.status === 401 && (await isForgiven(credential))) {
+          limiter.address("expired_tokens", address());
+          return error;
+        }
         return refusalNow(error);
       },
 

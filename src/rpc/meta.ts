@@ -17,7 +17,13 @@ export type CallerOf<A extends Access> = {
 }[A];
 
 /** Limits of the client's address that a route may have besides those of its caller. */
-export type RouteLimit = "accounts" | "challenges" | "pairings" | "approvals" | "address";
+export type RouteLimit =
+  | "accounts"
+  | "challenges"
+  | "pairings"
+  | "approvals"
+  | "approval_waits"
+  | "address";
 
 export interface RelayMeta extends Record<string, unknown> {
   /** Set by the procedure base. */

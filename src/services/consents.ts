@@ -3,9 +3,11 @@
 import { keyByLabel } from "../../db/keys.ts";
 import {
   approvalByCode,
+  approvalById,
   approvalBySecret,
   decideApproval,
   insertApproval,
+  makeRoomForApproval,
 } from "../../db/oauth/approvals.ts";
 import { keyOfClient } from "../../db/oauth/grants.ts";
 import { fail, failFields, failNotFound, ServiceError } from "../errors.ts";
@@ -154,7 +156,7 @@ export function createConsents(deps: ConsentDeps) {
     },
 
     /**
-     * Lets the client use a key. `404 not_found` for the request or the key, `409 too_many_keys`,
+     * Lets the client use a key; a request that was approved before keeps its key. `404 not_found` for the request or the key, `409 too_many_keys`,
      * `422 fields.request`, `429 rate_limited`.
      */
     async approve(
@@ -166,13 +168,18 @@ export function createConsents(deps: ConsentDeps) {
       const client = await clientOf(request);
       const choice =
         existing === undefined ? { label: label ?? client.name ?? "Agent" } : { key_id: existing };
-      const code = waiting ? null : ids.secret("mcc");
-      const { grant_id, key_id } = await grants.approve(caller, request, client, choice, code);
+      const with_code = waiting === null;
+      const approved = await grants.approve(caller, request, client, choice, { with_code });
+      const { grant_id, key_id, code, has_new_key } = approved;
       const { key, counts } = await keys.find(caller, key_id);
       if (waiting && !(await decide(caller, waiting, { status: "approved", grant_id }))) {
-        // Someone else was first; a key that was made for it is of no use.
-        if ("label" in choice) await keys.remove(caller, key_id);
-        failNotFound("request");
+        const [row] = await store.read(approvalById({ id: waiting.id }));
+        // Another device of the account may have decided the same at once.
+        if (row?.grant_id !== grant_id) {
+          // Someone else was first; a key that was made for it is of no use.
+          if (has_new_key) await keys.remove(caller, key_id);
+          failNotFound("request");
+        }
       }
       return { key: { ...key, counts }, redirect_to: code && redirectTo(request, { code }) };
     },
@@ -186,14 +193,12 @@ export function createConsents(deps: ConsentDeps) {
         return { redirect_to: null };
       }
       // What is not checked is no address to send anyone to.
-      const is_known = await clientOf(request).then(
-        () => true,
-        (error: unknown) => {
-          if (error instanceof ServiceError && error.code === "invalid_fields") return false;
-          throw error;
-        },
-      );
-      return { redirect_to: is_known ? redirectTo(request, DENIED) : null };
+      const client = await clientOf(request).catch((error: unknown) => {
+        if (error instanceof ServiceError && error.code === "invalid_fields") return null;
+        throw error;
+      });
+      if (client && (await grants.isApproved(caller, request, client))) failNotFound("request");
+      return { redirect_to: client && redirectTo(request, DENIED) };
     },
 
     /**
@@ -219,7 +224,10 @@ export function createConsents(deps: ConsentDeps) {
           expires_at,
           revision: ids.unique(),
         } as const;
-        const [made] = await store.write([insertApproval(row)]);
+        const [, made] = await store.write([
+          makeRoomForApproval({ address, created_at }),
+          insertApproval(row),
+        ]);
         if (made!.changes === 0) fail("rate_limited", { retry_after: 60 });
         const shown = showTypedCode(code);
         return {

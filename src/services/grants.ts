@@ -1,6 +1,6 @@
 /** Grants of OAuth: codes, tokens, and their end (docs/interface.md §18.5). */
 
-import { insertKey } from "../../db/keys.ts";
+import { insertKeyOfGrant } from "../../db/keys.ts";
 import {
   claimGrant,
   claimOwnGrant,
@@ -9,8 +9,10 @@ import {
   grantByCode,
   grantByFamily,
   grantById,
+  grantOfRequest,
   grantsOfKey,
   insertGrant,
+  insertGrantOfNewKey,
   insertToken,
   markReplaced,
   redeemGrant,
@@ -26,6 +28,7 @@ import { LIMITS } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Grant } from "../model/grant.ts";
 import type { Client } from "../oauth/clients.ts";
+import { isInTime, newCode } from "../oauth/codes.ts";
 import { failOAuth } from "../oauth/fault.ts";
 import { leadsTo } from "../oauth/redirects.ts";
 import { type AuthorizationRequest, isResourceOf, isVerifierOf } from "../oauth/requests.ts";
@@ -63,6 +66,10 @@ type Choice = { readonly key_id: string } | { readonly label: string };
 interface Approved {
   readonly grant_id: string;
   readonly key_id: string;
+  /** Authorization code; null where {@link Grants.makeCode} gives it. */
+  readonly code: string | null;
+  /** Whether the key was made for it. */
+  readonly has_new_key: boolean;
 }
 
 interface Ended {
@@ -141,55 +148,100 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
     return row ?? null;
   };
 
+  /**
+   * A new authorization code of a grant whose code was not used yet; the one before it ends. Null when
+   * one was used, undefined when the grant was changed meanwhile.
+   */
+  const replaceCode = async (grant: Row): Promise<string | null | undefined> => {
+    if (grant.redeemed_at !== null) return null;
+    const until = clock.now() + LIMITS.authorization_code_life;
+    const code = newCode(ids.secret("mcc"), until);
+    const [set] = await store.write([
+      setCode({
+        id: grant.id,
+        old_revision: grant.revision,
+        revision: ids.unique(),
+        code_digest: digest(code),
+        expires_at: Math.max(grant.expires_at, until),
+      }),
+    ]);
+    return set!.changes > 0 ? code : undefined;
+  };
+
   return {
     /**
-     * Gives a client access to a key, in one batch with the key if that is new. The authorization
-     * code is given, or made by {@link makeCode} while the approval lasts. `404 not_found` for a key
-     * that the account does not have, `409 too_many_keys`.
+     * Gives a client access to a key, in one batch with the key if that is new. A request that the
+     * account has approved already keeps its key, whatever `choice` says, and gets another code; once
+     * a code was used, it is `404 not_found`. With `with_code` false, {@link makeCode} gives the
+     * code. `404 not_found` for a key that the account does not have, `409 too_many_keys`.
      */
-    async approve(
+    approve: (
       caller: AccountCaller,
       request: AuthorizationRequest,
       client: Pick<Client, "digest" | "name">,
       choice: Choice,
-      code: string | null,
-    ): Promise<Approved> {
-      const { account_id } = caller;
-      const now = clock.now();
-      const made = "label" in choice ? keys.prepare(caller, choice.label) : null;
-      const key_id = made?.key.id ?? (choice as { key_id: string }).key_id;
-      const revision = ids.unique();
-      const grant = {
-        id: ids.next("grt"),
-        account_id,
-        key_id,
-        client_digest: client.digest,
-        client_name: client.name,
-        client_host: leadsTo(request.redirect_uri).host,
-        redirect_uri: request.redirect_uri,
-        challenge: request.challenge,
-        resource: request.issuer,
-        code_digest: code === null ? null : digest(code),
-        redeemed_at: null,
-        family_digest: null,
-        created_at: now,
-        last_used_at: null,
-        expires_at: now + (code === null ? LIMITS.approval_life : LIMITS.authorization_code_life),
-        revision,
-      };
-      const insert = insertGrant(grant);
-      const happened = made
-        ? await commit({
-            ...made.change,
-            statements: [insertKey(made.row), insert],
-          })
-        : await commit({ statements: [insert], events: [] });
-      if (!happened) {
+      { with_code }: { readonly with_code: boolean },
+    ): Promise<Approved> =>
+      untilDecided(async () => {
+        const { account_id } = caller;
+        const now = clock.now();
+        const { challenge, requested_at } = request;
+        const of_request = { account_id, client_digest: client.digest, challenge, requested_at };
+        const [before] = await store.read(grantOfRequest(of_request));
+        if (before) {
+          if (before.redeemed_at !== null) return failNotFound("request");
+          const code = with_code ? await replaceCode(before) : null;
+          if (code === undefined) return undefined;
+          return { grant_id: before.id, key_id: before.key_id, code, has_new_key: false };
+        }
+        const made = "label" in choice ? keys.prepare(caller, choice.label) : null;
+        const key_id = made?.key.id ?? (choice as { key_id: string }).key_id;
+        const until = now + LIMITS.authorization_code_life;
+        const code = with_code ? newCode(ids.secret("mcc"), until) : null;
+        const revision = ids.unique();
+        const id = ids.next("grt");
+        const insert = (made ? insertGrantOfNewKey : insertGrant)({
+          ...of_request,
+          id,
+          key_id,
+          client_name: client.name,
+          client_host: leadsTo(request.redirect_uri).host,
+          redirect_uri: request.redirect_uri,
+          resource: request.issuer,
+          code_digest: code === null ? null : digest(code),
+          redeemed_at: null,
+          family_digest: null,
+          created_at: now,
+          last_used_at: null,
+          // As long as the request can be approved again.
+          expires_at: Math.max(until, requested_at + LIMITS.authorization_request_life),
+          revision,
+        });
+        const at_grant = { changed_id: id, changed_revision: revision };
+        const happened = made
+          ? await commit({
+              ...made.change,
+              statements: [insert, insertKeyOfGrant({ ...made.row, ...at_grant })],
+            })
+          : await commit({ statements: [insert], events: [] });
+        if (happened) return { grant_id: id, key_id, code, has_new_key: made !== null };
         await assertLive(caller);
-        if (made) fail("too_many_keys");
-        failNotFound("key_id");
-      }
-      return { grant_id: grant.id, key_id };
+        // Of two approvals of it at once, the other one came first.
+        const [other] = await store.read(grantOfRequest(of_request));
+        if (other) return undefined;
+        return made ? fail("too_many_keys") : failNotFound("key_id");
+      }),
+
+    /** Whether the account has approved this request. */
+    async isApproved(
+      { account_id }: AccountCaller,
+      { challenge, requested_at }: AuthorizationRequest,
+      client: Pick<Client, "digest">,
+    ): Promise<boolean> {
+      const client_digest = client.digest;
+      const values = { account_id, client_digest, challenge, requested_at };
+      const [grant] = await store.read(grantOfRequest(values));
+      return grant !== undefined;
     },
 
     /**
@@ -199,18 +251,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
     makeCode: (grant_id: string): Promise<string | null> =>
       untilDecided(async () => {
         const [grant] = await store.read(grantById({ id: grant_id }));
-        if (!grant || grant.redeemed_at !== null) return null;
-        const code = ids.secret("mcc");
-        const [set] = await store.write([
-          setCode({
-            id: grant_id,
-            old_revision: grant.revision,
-            revision: ids.unique(),
-            code_digest: digest(code),
-            expires_at: clock.now() + LIMITS.authorization_code_life,
-          }),
-        ]);
-        return set!.changes > 0 ? code : undefined;
+        return grant ? replaceCode(grant) : null;
       }),
 
     /** Tokens for a code (RFC 6749 4.1.3, RFC 7636 4.5). Throws `invalid_grant`, `invalid_target`. */
@@ -224,7 +265,7 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
           return failOAuth("invalid_grant", "The code was used before.");
         }
         const fits =
-          grant.expires_at > now &&
+          isInTime(sent.code, now) &&
           grant.client_digest === digest(sent.client_id) &&
           grant.redirect_uri === sent.redirect_uri &&
           isVerifierOf(grant.challenge, sent.code_verifier);

@@ -161,6 +161,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.14.4", "10 a minute and address, 300 a minute and process"),
   clause("§5.15.2", "access to a key that is there, or to a new one"),
   clause("§5.15.2(3)", "20 grants of a key"),
+  clause("§5.15.2(5)", "one key for a request, however often it is approved"),
   clause("§5.15.3", "the client gets access_denied"),
   clause("§5.15.5", "waits for the decision"),
 
@@ -262,6 +263,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§18.6.2", "another device approves or denies"),
   clause("§18.6.3", "the waiting browser goes on"),
   clause("§18.6.4", "codes: 10 minutes, 10 wrong ones a minute"),
+  clause("§18.6.6", "10 of an address, 1,000 in all; no address keeps others out"),
   clause("§18.7.1", "what ends a grant"),
   clause("§18.7.2", "revocation by the client"),
   clause("§18.8.1", "what counts toward the limit of the address"),

@@ -190,24 +190,96 @@ test("a secret that is not known waits for nothing [§5.15.5]", async () => {
   expect([status, body]).toEqual([200, { status: "ended", redirect_to: null }]);
 });
 
-test("approvals are limited by address, and in all [§10.6.2]", async () => {
-  const limited = await startTestApp({ clock, database_url, env: { RATE_LIMITS: "on" } });
+test("of two devices of one account that approve at once both may win, with one key [§5.15.2(5)]", async () => {
+  for (let round = 0; round < 5; round++) {
+    await clock.skip(600);
+    const { code, wait, redeem } = await startWaiting();
+    const label = `one key ${round}`;
+    const answers = await Promise.all(
+      [url, beside.url, url].map((at) =>
+        client(at, person.token)("POST /v1/oauth/approve", { request: code, label }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses).toContain(200);
+    expect(statuses.every((status) => status === 200 || status === 404)).toBe(true);
+    const { keys } = (await person.send("GET /v1/keys")).body;
+    expect(keys.filter((key: { label: string }) => key.label === label)).toHaveLength(1);
+    const { redirect_to } = (await wait()).body;
+    expect((await redeem(answerOf(redirect_to).code!)).status).toBe(200);
+  }
+});
+
+test("approvals and waits are limited by address [§10.6.2] [§5.15.5]", async () => {
+  await clock.skip(600);
+  const limited = await startTestApp({ clock, env: { RATE_LIMITS: "on" } });
+  const id = await register(limited.url);
+  const { challenge } = createVerifier();
+  const asked = await authorize(limited.url, {
+    response_type: "code",
+    client_id: id,
+    redirect_uri: REDIRECT,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+  });
+  const request = sealedOf(asked);
+  const send = client(limited.url);
+  const ask = () => send("POST /v1/oauth/approvals", { request });
+  const first = await ask();
+  for (let i = 1; i < 10; i++) expect((await ask()).status).toBe(201);
+  const wait = (secret: string) => send("POST /v1/oauth/approvals/wait", { secret });
+  for (let i = 0; i < 60; i++) {
+    expect((await wait("unknown")).status).toBe(200);
+    expect((await wait(first.body.secret)).body.status).toBe("waiting");
+  }
+  for (const [answer, policy] of [
+    [await ask(), '"approvals";q=10;w=600'],
+    [await wait("unknown"), '"approval_waits";q=120;w=60'],
+    [await wait(first.body.secret), '"approval_waits";q=120;w=60'],
+  ] as const) {
+    expect([answer.status, answer.headers.get("ratelimit-policy")]).toEqual([429, policy]);
+  }
+});
+
+test("10 requests of an address wait, and an address with many makes room for others [§18.6.6]", async () => {
+  await clock.skip(600);
+  const proxied = await startTestApp({ clock, database_url, env: { TRUST_PROXY: "1" } });
   const { request } = await startWaiting();
-  const ask = () => client(limited.url)("POST /v1/oauth/approvals", { request });
-  for (let i = 0; i < 10; i++) expect((await ask()).status).toBe(201);
-  const refused = await ask();
-  expect([refused.status, refused.headers.get("ratelimit-policy")]).toEqual([
-    429,
-    '"approvals";q=10;w=600',
-  ]);
+  const from = (address: string) =>
+    client(proxied.url)(
+      "POST /v1/oauth/approvals",
+      { request },
+      { headers: { "x-forwarded-for": address } },
+    );
+  const busy = await from("10.0.0.1");
+  for (let i = 1; i < 10; i++) expect((await from("10.0.0.1")).status).toBe(201);
+  const eleventh = await from("10.0.0.1");
+  expect([eleventh.status, eleventh.body.code]).toEqual([429, "rate_limited"]);
+
   const raw = createClient({ url: database_url });
-  await raw.execute(`insert into approvals
-    with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
-    select 'apv_' || i, 'code ' || i, 'secret ' || i, request, address, status, grant_id, created_at, expires_at, change_id
-    from n, (select * from approvals order by created_at desc limit 1)`);
+  const open = `from approvals where expires_at > ${clock.now() * 1000}`;
+  const count = async (where = "") =>
+    Number((await raw.execute(`select count(*) ${open} ${where}`)).rows[0]![0]);
+  const fill = (addresses: string, each: number) =>
+    raw.execute(`insert into approvals
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000 - (select count(*) ${open}))
+      select 'apv_${each}_' || i, '${each} code ' || i, '${each} secret ' || i, request, ${addresses}, status, grant_id, created_at + 1, expires_at, change_id
+      from n, (select * ${open} limit 1)`);
+  await fill("'10.1.0.' || (i / 5)", 5);
+  expect(await count()).toBe(1_000);
+  // The address that asked most makes room, with what it asked first.
+  expect((await from("10.0.0.2")).status).toBe(201);
+  expect(await count()).toBe(1_000);
+  expect(await count("and address = '10.0.0.1'")).toBe(9);
+  const ended = await client(url)("POST /v1/oauth/approvals/wait", { secret: busy.body.secret });
+  expect(ended.body.status).toBe("ended");
+
+  // Of addresses with one request each, none makes room for another one.
+  await raw.execute(`delete ${open} and address <> '10.0.0.2'`);
+  await fill("'10.2.0.' || i", 1);
+  const full = await from("10.0.0.3");
+  expect([full.status, full.body.code, await count()]).toEqual([429, "rate_limited", 1_000]);
   raw.close();
-  const full = await client(url)("POST /v1/oauth/approvals", { request });
-  expect([full.status, full.body.code]).toEqual([429, "rate_limited"]);
   // What is expired is removed, and makes room.
   await clock.skip(600);
   expect((await startWaiting()).code).toBeString();

@@ -77,6 +77,29 @@ test("an address above its limit is told so in the form of OAuth, and a client c
   expect((await client(url, fresh.body.access_token)("GET /v1/tasks")).status).toBe(200);
 });
 
+test("refusals of expired tokens count from the 61st of a minute on, refreshes never [§18.8.2]", async () => {
+  await clock.skip(60);
+  const { tokens } = await connectClient(url, person);
+  await clock.skip(DAY);
+  const before = await left();
+  const expired = () => client(url, tokens.access_token)("GET /v1/tasks");
+  // A client that has several requests under way refreshes at once with each of them.
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      expect((await expired()).status).toBe(401);
+      return (await refresh(url, tokens.refresh_token)).status;
+    }),
+  );
+  expect(answers).toEqual(Array(6).fill(200));
+  for (let i = 6; i < 60; i++) expect((await expired()).status).toBe(401);
+  expect(await left()).toBe(before - 1);
+  for (let i = 0; i < 3; i++) expect((await expired()).status).toBe(401);
+  expect(await left()).toBe(before - 5);
+  while ((await expired()).status === 401);
+  expect((await expired()).status).toBe(429);
+  expect((await refresh(url, tokens.refresh_token)).status).toBe(200);
+});
+
 test("a web page of another origin can neither approve nor get tokens [§18.4.3]", async () => {
   await clock.skip(60);
   const { request, tokens } = await connectClient(url, person);

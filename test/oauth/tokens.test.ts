@@ -6,12 +6,14 @@ import { startTestApp } from "../support/app.ts";
 import { client, createAgent, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import {
+  answerOf,
   connectClient,
   createVerifier,
   obtainCode,
   refresh,
   register,
   requestTokens,
+  startRequest,
 } from "../support/oauth.ts";
 import { createTestStore } from "../support/store.ts";
 
@@ -32,6 +34,44 @@ const grantsOf = async (key_id: string) =>
 /** Expects the refusal of a token request, with this error. */
 const expectError = ({ status, body }: { status: number; body: any }, error: string) =>
   expect([status, body.error, typeof body.error_description]).toEqual([400, error, "string"]);
+
+test("a request that is approved again keeps its key, and gets another code [§5.15.2(5)] [§5.15.3]", async () => {
+  const flow = await obtainCode(url, person);
+  const { request, fields, key } = flow;
+  const send = (route: "approve" | "deny", body = {}, at = url) =>
+    client(at, person.token)(`POST /v1/oauth/${route}`, { request, ...body });
+  const keys = async () => (await person.send("GET /v1/keys")).body.keys.length;
+  const before = await keys();
+  const { key: other } = await createAgent(url, person);
+  // The code is long dead when the person tries again.
+  await clock.skip(100);
+  const again = await send("approve", { key_id: other.id }, beside.url);
+  expect([again.status, again.body.key.id]).toEqual([200, key.id]);
+  const at_once = await Promise.all(
+    [url, beside.url, url].map((at) => send("approve", { label: "x" }, at)),
+  );
+  expect(at_once.map(({ body }) => body.key.id)).toEqual(Array(3).fill(key.id));
+  const denied = await send("deny");
+  expect([denied.status, Object.keys(denied.body.fields)]).toEqual([404, ["request"]]);
+  expect(await keys()).toBe(before + 1);
+  const codes = [again, ...at_once].map(({ body }) => answerOf(body.redirect_to).code!);
+  const outcomes: number[] = [];
+  for (const code of [flow.code, ...codes]) {
+    outcomes.push((await requestTokens(url, { ...fields, code })).status);
+  }
+  // One code is in force: the last that was made.
+  expect(outcomes.filter((status) => status === 200)).toHaveLength(1);
+  for (const route of ["approve", "deny"] as const) expect((await send(route)).status).toBe(404);
+
+  const { request: raced } = await startRequest(url);
+  const made = await Promise.all(
+    [url, beside.url, url, beside.url].map((at) =>
+      client(at, person.token)("POST /v1/oauth/approve", { request: raced, label: "raced" }),
+    ),
+  );
+  expect(new Set(made.map(({ body }) => body.key.id)).size).toBe(1);
+  expect(await keys()).toBe(before + 2);
+});
 
 test("a code is good for 60 seconds [§18.5.1]", async () => {
   const [early, late] = [await obtainCode(url, person), await obtainCode(url, person)];

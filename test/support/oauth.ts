@@ -70,12 +70,8 @@ interface FlowOptions {
   readonly resource?: string;
 }
 
-/** A whole authorization up to the code, and what is needed to use it. */
-export async function obtainCode(
-  url: string,
-  person: Pick<Person, "send">,
-  options: FlowOptions = {},
-) {
+/** A valid authorization request of a client, signed for the page. */
+export async function startRequest(url: string, options: FlowOptions = {}) {
   const client_id = options.client_id ?? (await register(url));
   const { verifier, challenge } = createVerifier();
   const asked = await authorize(url, {
@@ -88,7 +84,16 @@ export async function obtainCode(
     scope: "agent",
     resource: options.resource ?? `${url}/mcp`,
   });
-  const request = sealedOf(asked);
+  return { client_id, verifier, request: sealedOf(asked) };
+}
+
+/** A whole authorization up to the code, and what is needed to use it. */
+export async function obtainCode(
+  url: string,
+  person: Pick<Person, "send">,
+  options: FlowOptions = {},
+) {
+  const { client_id, verifier, request } = await startRequest(url, options);
   const approved = await person.send("POST /v1/oauth/approve", {
     request,
     ...(options.key_id === undefined ? { label: "Test client" } : { key_id: options.key_id }),
