@@ -17,6 +17,16 @@ function hostName(text: string): string | null {
   return url?.hostname.replace(/\.$/, "") || null;
 }
 
+/** Its user name and password can be decoded. */
+function isReadable(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    return /^\P{Cc}*$/u.test(decodeURIComponent(username + password));
+  } catch {
+    return false;
+  }
+}
+
 const apnsId = z
   .string()
   .regex(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits")
@@ -121,6 +131,15 @@ export const CONFIG = {
         (networks) => networks.every((network) => ipaddr.isValidCIDR(network)),
         "must be networks such as 192.168.0.0/16, separated by commas",
       )
+      .optional(),
+  },
+  OUTBOUND_PROXY: {
+    doc: "Proxy for requests to public addresses given by users, such as `http://proxy.example:3128`, with a user name and password if it needs them; none when unset",
+    schema: url(
+      /^https?:\/\/([^/?#@]*@)?[^/?#@]+\/?$/,
+      "must be the http(s) URL of a proxy, without a path",
+    )
+      .refine(isReadable, "must have a user name and password that are percent-encoded")
       .optional(),
   },
   RATE_LIMITS: {

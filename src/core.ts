@@ -102,6 +102,7 @@ export async function createCore(deps: AppDeps) {
   const outbound = createOutbound({
     ...deps.outbound,
     private_networks: config.OUTBOUND_PRIVATE ?? [],
+    proxy: config.OUTBOUND_PROXY,
     timers,
   });
   const slots = createHostSlots();

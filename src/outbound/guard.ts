@@ -7,9 +7,11 @@ import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { OUTBOUND } from "../limits.ts";
-import { networksOf, reachOf } from "./addresses.ts";
+import { networksOf, type Reach, reachOf } from "./addresses.ts";
+import { connectThrough, type ProxyAddress, proxyOf, TunnelError } from "./tunnel.ts";
 
 /**
  * Why a request had no answer. `invalid_url`, `forbidden_address`: it will never have one.
@@ -62,6 +64,8 @@ export interface OutboundAnswer {
 export interface OutboundOptions {
   /** Networks beside the public ones (`OUTBOUND_PRIVATE`), in CIDR notation. */
   readonly private_networks: readonly string[];
+  /** URL of the proxy through which public addresses are reached (`OUTBOUND_PROXY`). */
+  readonly proxy?: string | undefined;
   /** PEM of the authorities to trust instead of the system's, for tests. */
   readonly ca?: string;
   /** Every address of a name. */
@@ -72,7 +76,13 @@ export interface OutboundOptions {
 
 export type Outbound = ReturnType<typeof createOutbound>;
 
-/** Errors of `connect`: no byte was sent, so the next address may be tried. */
+/** Where a URL leads. */
+interface Target {
+  readonly address: string;
+  readonly reach: Reach;
+}
+
+/** Errors of `connect`, before a byte was sent. */
 const NOT_CONNECTED = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -87,23 +97,24 @@ const systemResolve = async (host: string): Promise<readonly string[]> =>
 export function createOutbound(options: OutboundOptions) {
   const { ca, resolve = systemResolve, timers } = options;
   const allowed = networksOf(options.private_networks);
+  const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
 
   /** The addresses to try, all of them allowed; throws {@link OutboundError}. */
-  const addressesOf = async (url: URL): Promise<readonly string[]> => {
-    const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const addressesOf = async (url: URL): Promise<readonly Target[]> => {
+    const { host } = endOf(url);
     const found = isIP(host)
       ? [host]
       : await resolve(host).catch((cause: unknown) => {
           throw new OutboundError("unknown_host", { cause });
         });
     if (found.length === 0) throw new OutboundError("unknown_host");
-    for (const address of found) {
-      const reach = reachOf(address, allowed);
+    const targets = found.map((address) => ({ address, reach: reachOf(address, allowed) }));
+    for (const { reach } of targets) {
       if (reach === "refused") throw new OutboundError("forbidden_address");
       // What is sent over plain http can be read and changed on its way.
       if (reach === "public" && url.protocol === "http:") throw new OutboundError("invalid_url");
     }
-    return found.slice(0, OUTBOUND.addresses);
+    return targets.slice(0, OUTBOUND.addresses);
   };
 
   return {
@@ -124,14 +135,14 @@ export function createOutbound(options: OutboundOptions) {
       const url = parse(request.url);
       const { seconds, signal: outer } = request;
       return within({ timers, seconds, outer }, async (signal) => {
-        const addresses = await addressesOf(url);
-        for (const [index, address] of addresses.entries()) {
+        const targets = await addressesOf(url);
+        for (const [index, { address, reach }] of targets.entries()) {
+          const via = reach === "public" ? proxy : null;
           try {
-            return await send({ ...request, url, address, ca, signal });
+            return await send({ ...request, url, address, via, ca, signal });
           } catch (error) {
-            const { code } = (error as { cause?: { code?: string } }).cause ?? {};
-            const more = index + 1 < addresses.length && !signal.aborted;
-            if (!more || !NOT_CONNECTED.has(code ?? "")) throw error;
+            const more = index + 1 < targets.length && !signal.aborted;
+            if (!more || !isUnconnected((error as Error).cause)) throw error;
           }
         }
         throw new OutboundError("unreachable");
@@ -182,6 +193,8 @@ async function within<T>(
 interface Sending extends Omit<OutboundRequest, "url"> {
   readonly url: URL;
   readonly address: string;
+  /** Null: directly. */
+  readonly via: ProxyAddress | null;
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -190,20 +203,43 @@ interface Sending extends Omit<OutboundRequest, "url"> {
  * Over `node:https`, which goes where it is told: `fetch` takes a proxy from the environment, and a
  * connection is not kept, so that the name in the certificate is checked each time.
  */
-function send(sending: Sending): Promise<OutboundAnswer> {
+async function send(sending: Sending): Promise<OutboundAnswer> {
+  const { url, address, via, ca, signal } = sending;
+  if (!via) return exchange(sending, null);
+  const { host, port } = endOf(url);
+  const tunnel = await connectThrough({ proxy: via, address, port, host, ca, signal }).catch(
+    (error: unknown) => {
+      throw toOutboundError(error);
+    },
+  );
+  return exchange(sending, tunnel).finally(() => tunnel.destroy());
+}
+
+/** Host as a name or an address, and port. */
+function endOf({ hostname, port, protocol }: URL): {
+  readonly host: string;
+  readonly port: number;
+} {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  return { host, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
+}
+
+/** Through a tunnel that TLS is part of, or over a connection of its own. */
+function exchange(sending: Sending, tunnel: Duplex | null): Promise<OutboundAnswer> {
   const { url, address, ca, method, headers, body, signal } = sending;
   const { max_bytes = OUTBOUND.answer_bytes } = sending;
-  const secure = url.protocol === "https:";
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const { host, port } = endOf(url);
+  const secure = url.protocol === "https:" && !tunnel;
   return new Promise((resolve, reject) => {
     const give_up = (error: unknown) => reject(toOutboundError(error));
     const request = (secure ? https : http).request(
       {
         host: address,
-        port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
+        port,
         path: url.pathname + url.search,
         method,
-        agent: false,
+        // With an agent of its own it would make another connection.
+        ...(tunnel ? { createConnection: () => tunnel } : { agent: false }),
         signal,
         headers: {
           ...headers,
@@ -239,11 +275,19 @@ function send(sending: Sending): Promise<OutboundAnswer> {
   });
 }
 
+/** No byte was sent to the target. */
+const isUnconnected = (error: unknown): boolean =>
+  error instanceof TunnelError || NOT_CONNECTED.has(codeOf(error));
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" ? code : "";
+}
+
 function toOutboundError(error: unknown): OutboundError {
   if (error instanceof OutboundError) return error;
-  const code = (error as { code?: unknown } | null)?.code;
-  const name = typeof code === "string" ? code : "";
-  if (NOT_CONNECTED.has(name)) return new OutboundError("unreachable", { cause: error });
+  const name = codeOf(error);
+  if (isUnconnected(error)) return new OutboundError("unreachable", { cause: error });
   const is_tls = /^ERR_(TLS|SSL)|CERT|UNABLE_TO_|SELF_SIGNED|HOSTNAME_MISMATCH/.test(name);
   return new OutboundError(is_tls ? "tls_failed" : "failed", { cause: error });
 }

@@ -221,6 +221,10 @@ export const CLAUSES: readonly Clause[] = [
   clause("§11.4.1", "the store is unavailable; Retry-After"),
   clause("§11.4.2", "a lost store ends the stream"),
 
+  clause("§11.6.1", "https and public unicast addresses only, each checked; no credentials"),
+  clause("§11.6.3", "no redirects; bounds of length and time; the next address"),
+  clause("§11.6.4", "public addresses through OUTBOUND_PROXY, as they were checked"),
+
   clause("§12.1.1", "POST /mcp"),
   clause("§12.1.3", "Host names this server, Origin is not foreign or is loopback"),
   clause("§12.3.5", "what to make of a question that ended"),

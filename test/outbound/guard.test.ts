@@ -51,6 +51,12 @@ describe("what is refused before a connection", () => {
     ["https://0x7f.1/", "forbidden_address"],
     ["https://0177.0.0.1/", "forbidden_address"],
     ["https://127.1/", "forbidden_address"],
+    ["https://0x7f000001/", "forbidden_address"],
+    ["https://017700000001/", "forbidden_address"],
+    ["https://127.0.0.1./", "forbidden_address"],
+    ["https://①②⑦.⓪.⓪.①/", "forbidden_address"],
+    ["https://localhost/", "forbidden_address"],
+    ["https://LOCALHOST/", "forbidden_address"],
     ["https://0.0.0.0/", "forbidden_address"],
     ["https://0/", "forbidden_address"],
     ["https://10.1.2.3/", "forbidden_address"],
@@ -60,6 +66,11 @@ describe("what is refused before a connection", () => {
     ["https://169.254.169.254/latest/meta-data", "forbidden_address"],
     ["https://168.63.129.16/", "forbidden_address"],
     ["https://192.0.2.1/", "forbidden_address"],
+    ["https://198.51.100.1/", "forbidden_address"],
+    ["https://203.0.113.1/", "forbidden_address"],
+    ["https://192.88.99.1/", "forbidden_address"],
+    ["https://240.0.0.1/", "forbidden_address"],
+    ["https://100.100.100.200/", "forbidden_address"],
     ["https://198.18.0.1/", "forbidden_address"],
     ["https://224.0.0.1/", "forbidden_address"],
     ["https://255.255.255.255/", "forbidden_address"],
@@ -75,6 +86,14 @@ describe("what is refused before a connection", () => {
     ["https://[fc00::1]/", "forbidden_address"],
     ["https://[ff02::1]/", "forbidden_address"],
     ["https://[2001:db8::1]/", "forbidden_address"],
+    ["https://[3fff::1]/", "forbidden_address"],
+    ["https://[2001:20::1]/", "forbidden_address"],
+    ["https://[fec0::1]/", "forbidden_address"],
+    ["https://[100::1]/", "forbidden_address"],
+    ["https://[::7f00:1]/", "forbidden_address"],
+    ["https://[0:0:0:0:0:ffff:a9fe:a9fe]/", "forbidden_address"],
+    ["https://[fe80::1%25eth0]/", "invalid_url"],
+    ["https://[::ffff:999.1.1.1]/", "invalid_url"],
     ["https://[4000::1]/", "forbidden_address"],
     ["http://8.8.8.8/", "invalid_url"],
     ["https://user@8.8.8.8/", "invalid_url"],
@@ -122,6 +141,22 @@ describe("what is refused before a connection", () => {
       ]);
     }
     expect(await faultOf(wide.check("http://[::1]/"))).toBe("none");
+  });
+
+  test("an address of one's own network, unless the network is allowed", async () => {
+    const lan = create({ private_networks: ["192.168.0.0/16", "fd12::/16"] });
+    for (const host of ["192.168.1.20", "[fd12::20]"]) {
+      for (const scheme of ["http", "https"]) {
+        expect(await faultOf(lan.check(`${scheme}://${host}:8080/hook`))).toBe("none");
+      }
+      expect(await faultOf(open.check(`https://${host}/`))).toBe("forbidden_address");
+    }
+    for (const host of ["192.169.1.20", "10.0.0.1", "127.0.0.1", "[fd13::20]", "[::1]"]) {
+      const refused = host === "192.169.1.20" ? "invalid_url" : "forbidden_address";
+      expect([host, await faultOf(lan.check(`http://${host}/`))]).toEqual([host, refused]);
+    }
+    const named = create({ private_networks: ["10.0.0.0/8"], resolve: async () => ["10.0.0.7"] });
+    expect(await faultOf(named.check("http://nas.lan/"))).toBe("none");
   });
 
   test("a name that does not resolve", async () => {
