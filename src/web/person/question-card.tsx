@@ -8,8 +8,10 @@ import { type Fault, faultOf, once, type Question } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
+import { Cut } from "../ui/cut.tsx";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
 import { Problem } from "../ui/parts.tsx";
+import { Prose } from "../ui/prose.tsx";
 import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
@@ -17,13 +19,16 @@ import { AnswerForm } from "./answer-form.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { useRoute } from "./route.ts";
 import { useInView } from "./use-in-view.ts";
-import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
+import { labelOf, useKey, useSession, useStore, useTask } from "./use-store.ts";
 
 /** Seconds left at which the time is shown as urgent. */
 const URGENT = 60;
 
 /** Seconds in view after which a question counts as shown (docs/interface.md 5.7.8). */
 const SHOWN_AFTER = 1;
+
+/** Lines of a prompt that are shown while other questions wait. */
+const LINES = 12;
 
 /** An answer sent from this page; `lost` if the server did not confirm it. */
 export interface SentAnswer {
@@ -61,6 +66,13 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   /** The last attempt: the same answer again is sent under the same key. */
   const attempt = useRef({ answer: "", key: "" });
   const expired = useNow() >= question.expires_at;
+  const others = useStore((one) => one.pending().length > 1);
+  const [open, setOpen] = useState(false);
+  // One that the person reads already is not cut when another arrives.
+  useEffect(
+    () => (in_view && !others ? after(SHOWN_AFTER, () => setOpen(true)) : undefined),
+    [in_view, others],
+  );
 
   const answer = async (text: string): Promise<boolean> => {
     if (sending !== null || expired) return false;
@@ -103,7 +115,9 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       // A key that is held down or comes too soon was meant for the previous card.
       if (!event.repeat && elapsed() - entered.current >= MISCLICK_DELAY) void answer(option);
     } else if (event.key in moves) step(moves[event.key]!);
-    else if (!presses || !event.repeat) return;
+    else if (event.key === "e" && !event.repeat) {
+      card.current?.querySelector<HTMLElement>("[data-cut]")?.click();
+    } else if (!presses || !event.repeat) return;
     event.preventDefault();
   };
 
@@ -122,13 +136,16 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       className="card relative overflow-hidden p-4 pb-7 outline-offset-0 sm:p-5 sm:pb-7"
     >
       <CardHeader question={question} expired={expired} />
-      <p
-        id={`${question.id}-prompt`}
-        dir="auto"
-        className="said mt-2 overflow-clip whitespace-pre-wrap text-lg leading-snug"
-      >
-        {question.prompt}
-      </p>
+      <div className="mt-2 text-lg leading-snug">
+        <Cut
+          lines={others && !linked ? LINES : Number.POSITIVE_INFINITY}
+          open={open}
+          onOpen={setOpen}
+          notice="The end isn't shown."
+        >
+          <Prose id={`${question.id}-prompt`} text={question.prompt} />
+        </Cut>
+      </div>
       {question.task_id !== null && <TaskLink id={question.task_id} />}
       <div className="mt-4">
         {question.kind === "text" ? (

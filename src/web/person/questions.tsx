@@ -1,14 +1,15 @@
 /** Questions: pending ones first, then the history. */
 
 import { CheckCheck, CloudOff } from "lucide-react";
-import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
-import { classes } from "../ui/classes.ts";
+import { Cut } from "../ui/cut.tsx";
 import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
+import { Prose } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { FirstAgent } from "./first-agent.tsx";
 import { QuestionCard, type SentAnswer } from "./question-card.tsx";
@@ -198,42 +199,10 @@ const WORDS: Readonly<Record<Question["status"], string>> = {
   cancelled: "Cancelled",
 };
 
-/** The prompt, cut to three lines until it is expanded. */
-function Prompt({ text }: { text: string }) {
-  const shown = useRef<HTMLParagraphElement>(null);
-  const [cut, setCut] = useState(false);
-  const [open, setOpen] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another text has another height.
-  useLayoutEffect(() => {
-    const { scrollHeight = 0, clientHeight = 0 } = shown.current ?? {};
-    setCut(scrollHeight > clientHeight);
-  }, [text]);
-  return (
-    <>
-      <p
-        ref={shown}
-        dir="auto"
-        className={classes("said mt-0.5 whitespace-pre-wrap", !open && "line-clamp-3")}
-      >
-        {text}
-      </p>
-      {cut && (
-        <button
-          type="button"
-          aria-expanded={open}
-          onClick={() => setOpen(!open)}
-          className="min-h-6 font-medium text-accent text-sm hover:underline"
-        >
-          {open ? "Show less" : "Show all"}
-        </button>
-      )}
-    </>
-  );
-}
-
 /** A question with its outcome. */
 export function Outcome({ question }: { question: Question }) {
   const key = useKey(question.key_id);
+  const [open, setOpen] = useState(false);
   return (
     <div className="px-4 py-3.5 sm:px-5">
       <p className="flex flex-wrap items-center gap-x-2 text-faint text-sm">
@@ -242,7 +211,9 @@ export function Outcome({ question }: { question: Question }) {
           <Ago at={closedAt(question)} />
         </span>
       </p>
-      <Prompt text={question.prompt} />
+      <Cut lines={3} open={open} onOpen={setOpen}>
+        <Prose text={question.prompt} className="mt-0.5" />
+      </Cut>
       <p className="mt-1.5 flex items-start gap-2">
         <Badge tone={TONES[question.status]}>{WORDS[question.status]}</Badge>
         {question.answer !== null && (

@@ -8,6 +8,7 @@ import { Ago } from "../ui/ago.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Confirm, Sheet } from "../ui/dialog.tsx";
 import { Badge, Facts, Problem, ProgressBar } from "../ui/parts.tsx";
+import { Prose } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { Outcome } from "./questions.tsx";
@@ -76,9 +77,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
         {!task.notify && <Badge>Muted</Badge>}
       </div>
       {task.status_note !== null && (
-        <p dir="auto" className="said border-accent border-l-2 pl-3 text-base">
-          {task.status_note}
-        </p>
+        <Prose text={task.status_note} className="border-accent border-l-2 pl-3 text-base" />
       )}
       {task.progress !== null && (
         <div>
@@ -89,11 +88,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
           <ProgressBar value={task.progress} label="Progress" />
         </div>
       )}
-      {task.description.trim() !== "" && (
-        <p dir="auto" className="said whitespace-pre-wrap">
-          {task.description}
-        </p>
-      )}
+      {task.description.trim() !== "" && <Prose text={task.description} />}
       <Moves task={task} />
       <Facts
         facts={[

@@ -1,6 +1,7 @@
 /** Views that the first load does not need: each is a script of its own. */
 
 import { type ComponentType, lazy } from "react";
+import { loadFormatter } from "../ui/prose.tsx";
 
 /** A component that is loaded when it is first shown, or by {@link loadViews}. */
 function later<Props>(load: () => Promise<ComponentType<Props>>) {
@@ -27,5 +28,5 @@ export const Start = later(async () => (await import("./start.tsx")).Start);
  * whose version the server no longer has. One that fails is loaded when it is shown.
  */
 export async function loadViews(): Promise<void> {
-  await Promise.allSettled(loads.map((load) => load()));
+  await Promise.allSettled([loadFormatter(), ...loads.map((load) => load())]);
 }

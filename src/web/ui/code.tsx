@@ -1,0 +1,50 @@
+/** Code and diffs in a fixed-width face; long lines scroll by themselves. */
+
+import { classes } from "./classes.ts";
+
+interface CodeProps {
+  readonly text: string;
+  /** As in a fence of Markdown; `diff` and `patch` are coloured. */
+  readonly language: string;
+}
+
+export function Code({ text, language }: CodeProps) {
+  const plain = text.replace(/\n$/, "");
+  const is_diff = /^(diff|patch)\b/i.test(language);
+  return (
+    <figure className="overflow-hidden rounded-xl border border-line bg-sunken">
+      {language !== "" && (
+        <figcaption className="border-line border-b px-3 py-1 text-faint text-xs">
+          <bdi>{language}</bdi>
+        </figcaption>
+      )}
+      <pre
+        dir="ltr"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll it.
+        tabIndex={0}
+        className="max-h-[70dvh] overflow-auto py-2 font-mono text-[0.8125rem] leading-5 -outline-offset-2"
+      >
+        <code className="block w-max min-w-full">
+          {is_diff ? <Diff lines={plain.split("\n")} /> : <span className="px-3">{plain}</span>}
+        </code>
+      </pre>
+    </figure>
+  );
+}
+
+function Diff({ lines }: { lines: readonly string[] }) {
+  return lines.map((line, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a text has no other names for its lines.
+    <span key={at} className={classes("block min-h-5 px-3", colorOf(line))}>
+      {line}
+      {at < lines.length - 1 && "\n"}
+    </span>
+  ));
+}
+
+/** The sign at the begin of a line says the same as its colour. */
+function colorOf(line: string): string {
+  if (line.startsWith("+")) return "bg-ok-soft text-ok";
+  if (line.startsWith("-")) return "bg-danger-soft text-danger";
+  return line.startsWith("@@") ? "text-accent" : "";
+}

@@ -1,0 +1,62 @@
+/** Content that is cut after some lines until the person wants all of it. */
+
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { classes } from "./classes.ts";
+
+interface CutProps {
+  /** Lines that are shown while it is not open; infinite for all. Content that is hardly longer is never cut. */
+  readonly lines: number;
+  readonly open: boolean;
+  readonly onOpen: (open: boolean) => void;
+  /** Said beside the button while it is cut. */
+  readonly notice?: string;
+  readonly children: ReactNode;
+}
+
+/** Lines by which content must be longer to be cut. */
+const SLACK = 0.5;
+
+export function Cut({ lines, open, onOpen, notice, children }: CutProps) {
+  const content = useRef<HTMLDivElement>(null);
+  const [is_long, setIsLong] = useState(false);
+  useLayoutEffect(() => {
+    const { current: measured } = content;
+    if (!measured) return;
+    const measure = () => {
+      const line = Number.parseFloat(getComputedStyle(measured).lineHeight);
+      setIsLong(measured.offsetHeight > (lines + SLACK) * line);
+    };
+    measure();
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(measured);
+    return () => sizes.disconnect();
+  }, [lines]);
+  const cut = is_long && !open;
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it only follows the focus. */}
+      <div
+        className={classes(cut && "overflow-clip mask-b-from-[calc(100%-1.5lh)]")}
+        style={cut ? { maxHeight: `${lines}lh` } : undefined}
+        // Whatever has the focus must be visible.
+        onFocus={() => cut && onOpen(true)}
+      >
+        <div ref={content}>{children}</div>
+      </div>
+      {is_long && (
+        <p className="flex flex-wrap items-center gap-x-2 text-sm">
+          {cut && notice && <span className="text-warn">{notice}</span>}
+          <button
+            type="button"
+            data-cut
+            aria-expanded={open}
+            onClick={() => onOpen(!open)}
+            className="min-h-6 font-medium text-accent hover:underline"
+          >
+            {open ? "Show less" : "Show all"}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,206 @@
+/** Markdown as elements of the page: no HTML, no images, and nothing of the text lost. */
+
+import MarkdownIt, { type Token } from "markdown-it";
+import { Fragment, type ReactNode } from "react";
+import { Code } from "./code.tsx";
+
+/** Characters, nesting and elements up to which a text is formatted; one that has more is shown as it is. */
+const MOST = { characters: 20_000, nesting: 20, elements: 4_000 };
+
+const parser = new MarkdownIt({
+  html: false,
+  linkify: true,
+  breaks: true,
+  maxNesting: MOST.nesting,
+})
+  // Images are not loaded. Entities are shown as they were written, and definitions of links too.
+  .disable(["image", "entity", "reference"]);
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+// The host is read from the address itself, and the text of a bare address is the address.
+parser.normalizeLink = (address) => address;
+parser.normalizeLinkText = (address) => address;
+parser.validateLink = (address) => hostOf(address) !== null;
+
+/** Host of a web address; null for any other, such as `javascript:`, or one with a name before its host. */
+function hostOf(address: string): string | null {
+  if (!/^https?:\/\//i.test(address)) return null;
+  const url = URL.parse(address);
+  return url && url.username === "" && url.password === "" ? url.host : null;
+}
+
+/** The formatted text; null if it must be shown as it is. */
+export function format(text: string): ReactNode {
+  if (text.length > MOST.characters) return null;
+  const tokens = parser.parse(text, {});
+  const all = tokens.flatMap((token) => [token, ...(token.children ?? [])]);
+  if (all.length > MOST.elements) return null;
+  // The parser leaves out what is nested deeper.
+  if (tokens.some(({ level }) => level >= MOST.nesting - 1)) return null;
+  return hasAllWords(text, all) ? render(tokens) : null;
+}
+
+/** Whether all words are shown: Markdown leaves some out, such as cells beyond the width of a table. */
+function hasAllWords(text: string, tokens: readonly Token[]): boolean {
+  const count = (of: string) => {
+    let words = 0;
+    for (const [word] of of.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) words += word.length;
+    return words;
+  };
+  let shown = 0;
+  for (const { type, content, info, attrs, markup } of tokens) {
+    if (type === "inline") continue;
+    shown += count(content);
+    if (type === "list_item_open" || type === "fence") shown += count(info);
+    if (type === "link_open" && markup !== "linkify" && markup !== "autolink") {
+      for (const [name, value] of attrs ?? []) if (name === "href") shown += count(String(value));
+    }
+  }
+  return shown >= count(text);
+}
+
+/** Elements of tokens, which are flat: each that opens an element has one that closes it. */
+function render(tokens: readonly Token[]): ReactNode {
+  const root: ReactNode[] = [];
+  const open: { token: Token; within: ReactNode[] }[] = [];
+  for (const token of tokens) {
+    const within = open.at(-1)?.within ?? root;
+    if (token.nesting === 1) open.push({ token, within: [] });
+    else if (token.nesting === 0) within.push(leaf(token, within.length));
+    else {
+      const closed = open.pop()!;
+      const around = open.at(-1)?.within ?? root;
+      around.push(element(closed.token, closed.within, around.length));
+    }
+  }
+  return root;
+}
+
+function leaf(token: Token, key: number): ReactNode {
+  switch (token.type) {
+    case "inline":
+      return <Fragment key={key}>{render(token.children ?? [])}</Fragment>;
+    case "softbreak":
+    case "hardbreak":
+      return "\n";
+    case "code_inline":
+      return (
+        <code key={key} dir="ltr" className="rounded bg-sunken px-1 font-mono text-[0.875em]">
+          {token.content}
+        </code>
+      );
+    case "fence":
+    case "code_block":
+      return <Code key={key} text={token.content} language={token.info.trim()} />;
+    case "hr":
+      return <hr key={key} className="border-line" />;
+    default:
+      return token.content;
+  }
+}
+
+function element(token: Token, within: ReactNode[], key: number): ReactNode {
+  switch (token.type) {
+    case "paragraph_open":
+      if (token.hidden) return <Fragment key={key}>{within}</Fragment>;
+      return (
+        <p key={key} dir="auto" className="said whitespace-pre-wrap">
+          {within}
+        </p>
+      );
+    // Not a heading: it is none of this page.
+    case "heading_open":
+      return (
+        <p key={key} dir="auto" className="said whitespace-pre-wrap font-semibold">
+          {within}
+        </p>
+      );
+    case "blockquote_open":
+      return (
+        <blockquote key={key} className="space-y-2 border-edge border-s-2 ps-3 text-soft">
+          {within}
+        </blockquote>
+      );
+    case "bullet_list_open":
+      return (
+        <ul key={key} className="list-disc space-y-1 ps-6">
+          {within}
+        </ul>
+      );
+    case "ordered_list_open":
+      return (
+        <ol key={key} className="list-decimal space-y-1 ps-8">
+          {within}
+        </ol>
+      );
+    // With the number that was written.
+    case "list_item_open":
+      return (
+        <li
+          key={key}
+          dir="auto"
+          value={token.info ? Number(token.info) : undefined}
+          className="said space-y-1 whitespace-pre-wrap"
+        >
+          {within}
+        </li>
+      );
+    case "strong_open":
+      return (
+        <strong key={key} className="font-semibold">
+          {within}
+        </strong>
+      );
+    case "em_open":
+      return <em key={key}>{within}</em>;
+    case "s_open":
+      return <s key={key}>{within}</s>;
+    case "link_open":
+      return <Link key={key} address={String(token.attrGet("href"))} text={within} />;
+    case "table_open":
+      return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll it.
+        <section key={key} aria-label="Table" tabIndex={0} className="overflow-x-auto">
+          <table className="border-collapse text-[0.9375rem]">{within}</table>
+        </section>
+      );
+    case "thead_open":
+      return <thead key={key}>{within}</thead>;
+    case "tbody_open":
+      return <tbody key={key}>{within}</tbody>;
+    case "tr_open":
+      return <tr key={key}>{within}</tr>;
+    case "th_open":
+      return (
+        <th key={key} dir="auto" className="said border border-line px-2 py-1 text-start">
+          {within}
+        </th>
+      );
+    case "td_open":
+      return (
+        <td key={key} dir="auto" className="said border border-line px-2 py-1 align-top">
+          {within}
+        </td>
+      );
+    default:
+      return <Fragment key={key}>{within}</Fragment>;
+  }
+}
+
+/** A link that shows its host, unless its text begins with it. */
+function Link({ address, text }: { address: string; text: ReactNode[] }) {
+  const host = hostOf(address);
+  const written = text.length === 1 ? text[0] : null;
+  return (
+    <>
+      <a
+        href={address}
+        target="_blank"
+        rel="noopener noreferrer"
+        className="font-medium text-accent underline underline-offset-2"
+      >
+        <bdi>{text}</bdi>
+      </a>
+      {written !== address && <bdi className="text-faint text-sm">{` (${host})`}</bdi>}
+    </>
+  );
+}

@@ -1,0 +1,204 @@
+/** Markdown of agents: formatted, or shown as it is, and never more than text. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, expectComplaints, go, openPage, PHONE, press } from "./browser.ts";
+import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+/** Folder for screenshots to look at; none when unset. */
+const PICTURES = process.env.RELAY_TEST_PICTURES;
+
+const PROMPT = `## Deploy **version 2**?
+
+It *changes* the schema, see [the plan](https://docs.example.com/plan) and https://ci.example.com/run/7.
+
+1. Stop \`relay\`
+2. Migrate
+   - tables
+   - indexes
+
+| Table | Rows |
+| --- | --- |
+| tasks | 10,000 |
+
+> Nobody objected.
+
+\`\`\`diff
+@@ -1,2 +1,2 @@
+-const limit = 10; // ${"far ".repeat(60)}
++const limit = 20;
+ unchanged
+\`\`\`
+`;
+
+webTest("a prompt and a description are formatted, accessible, and fit a phone", async () => {
+  const { person, agent } = await createPair(app.url);
+  const task = await createTask(agent.send, { title: "Release", description: PROMPT });
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status_note: "Waits for *you*" });
+  await ask(agent.send, { prompt: PROMPT });
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  const check = async (within: string, picture: string) => {
+    const shown = page.locator(within);
+    await shown.locator("strong").getByText("version 2").waitFor();
+    await untilSettled(page);
+    expect(await shown.locator("em").first().textContent()).toMatch(/changes|you/);
+    expect(await shown.locator("ol > li").count()).toBe(2);
+    expect(await shown.locator("ol ul > li").allTextContents()).toEqual(["tables", "indexes"]);
+    expect(await shown.locator("td").allTextContents()).toEqual(["tasks", "10,000"]);
+    expect(await shown.locator("blockquote").textContent()).toContain("Nobody objected.");
+    const links = await shown.locator("a[target]").evaluateAll((all) =>
+      all.map((one) => {
+        const { href, rel, target } = one as HTMLAnchorElement;
+        return { href, rel, target, after: one.nextElementSibling?.textContent ?? null };
+      }),
+    );
+    const away = { rel: "noopener noreferrer", target: "_blank" };
+    expect(links).toEqual([
+      { href: "https://docs.example.com/plan", ...away, after: " (docs.example.com)" },
+      { href: "https://ci.example.com/run/7", ...away, after: null },
+    ]);
+    // Code keeps its width and scrolls by itself; signs of a diff have colours.
+    const code = shown.locator("pre");
+    expect(await code.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(true);
+    const colors = await code
+      .locator("code > span")
+      .evaluateAll((all) => all.map((one) => getComputedStyle(one).color));
+    expect(new Set(colors).size).toBe(4);
+    await expectNoOverflow(page);
+    expect(await violations(page)).toEqual([]);
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${picture}.png`, fullPage: true });
+  };
+  await check("article", "prose-question");
+  await go(page, `tasks/${task.id}`);
+  await check("[role=dialog]", "prose-task");
+});
+
+const LONG = 9_900;
+const filled = (part: string) => part.repeat(Math.ceil(LONG / part.length)).slice(0, LONG);
+
+/** Texts that are no Markdown, or more than the page formats. */
+const AS_WRITTEN: Readonly<Record<string, string>> = {
+  "deep quotes": `${">".repeat(40)} deep inside`,
+  "deep lists": `${"- ".repeat(40)}deep inside`,
+  "many elements": filled("**a** "),
+  "a huge table": `|${"a|".repeat(1_000)}\n|${"-|".repeat(1_000)}\n${"|b".repeat(2_000)}|`,
+  "cells beyond the table": "|a|\n|-|\n|shown|and this|",
+  "a definition of a link": '[a](https://example.com "title that no one sees")',
+};
+/** Texts with marks that mean nothing here. */
+const HARMLESS: Readonly<Record<string, string>> = {
+  script: "<script>window.hit=1</script><b>bold</b> <img src=x onerror=window.hit=1>",
+  "a javascript link": "[click](javascript:window.hit=1)",
+  "a data link": "[click](data:text/html,<script>window.hit=1</script>)",
+  "a link with a name": "[click](https://relay.example@evil.example/)",
+  "a relative link": "[click](/docs)",
+  entities: "&lt;i&gt; &#8238;",
+  definition: "[1]: /hidden",
+  brackets: filled("["),
+  "one line": filled("x"),
+  backticks: "`".repeat(3_001),
+  direction: "\u202Egnirts desrever\u202C *a \u0007b*",
+};
+
+webTest("hostile Markdown is shown as text, whole, and runs nothing", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  const shown = page.getByRole("dialog");
+  for (const [name, description] of Object.entries({ ...AS_WRITTEN, ...HARMLESS })) {
+    // What comes first shows that the formatter has run.
+    const before = name in AS_WRITTEN ? "" : "**Formatted**\n\n";
+    const { id } = await createTask(agent.send, { title: name, description: before + description });
+    await go(page, `tasks/${id}`);
+    await shown.getByRole("heading", { name, exact: true }).waitFor();
+    if (before !== "") await shown.locator("strong").getByText("Formatted").waitFor();
+    await page.waitForFunction(() =>
+      performance.getEntriesByType("resource").some((one) => /\/markdown-/.test(one.name)),
+    );
+    const text = await shown.locator("p.said, pre").allTextContents();
+    const all = text.join("\n").replace(/\s/g, "");
+    const wanted = description.replace(/[\s*]/g, "");
+    expect({ name, is_whole: all.replaceAll("*", "").includes(wanted) }).toEqual({
+      name,
+      is_whole: true,
+    });
+    // An address in the text leads to what it says.
+    const made = await shown
+      .locator("img, script, b, i, a[target]")
+      .evaluateAll((all) =>
+        all
+          .filter((one) => one.textContent !== one.getAttribute("href"))
+          .map((one) => one.outerHTML),
+      );
+    expect({ name, made }).toEqual({ name, made: [] });
+    await go(page, "tasks");
+    await shown.waitFor({ state: "detached" });
+  }
+  expect(await page.evaluate(() => "hit" in window)).toBe(false);
+});
+
+webTest("a text is shown plain until the formatter is loaded", async () => {
+  expectComplaints(/ERR_FAILED|Failed to/);
+  const { person, agent } = await createPair(app.url);
+  await ask(agent.send, { prompt: "Is it **ready**?" });
+  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  await page.route("**/assets/markdown-*.js", (route) => route.abort());
+  await page.reload();
+  await page.getByText("Is it **ready**?").waitFor();
+  await page.unroute("**/assets/markdown-*.js");
+  // The next text tries again.
+  await ask(agent.send, { prompt: "Is *this*?" });
+  await page.locator("strong").getByText("ready").waitFor();
+});
+
+/** Whether the end of the prompt can be seen. */
+const isEndShown = (page: Page) =>
+  page.getByText("The end.").evaluate((one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    const { bottom } = range.getBoundingClientRect();
+    const cut = one.closest("[style*=max-height]");
+    return !cut || bottom <= cut.getBoundingClientRect().bottom + 1;
+  });
+
+webTest("a long prompt is cut while others wait, says so, and opens by key or button", async () => {
+  const { person, agent } = await createPair(app.url);
+  const prompt = `Begin.\n${"a line\n".repeat(40)}The end.`;
+  const long = await ask(agent.send, { prompt, expires_in: 600 });
+  const page = await openPage(app.url, { as: person });
+  // Alone it is whole, and stays so when another arrives.
+  await page.getByText("The end.").waitFor();
+  expect(await isEndShown(page)).toBe(true);
+  await until(async () => {
+    const { body } = await agent.send(`GET /v1/questions/${long.id}/deliveries`);
+    return body.reach.state === "shown";
+  });
+  const other = await ask(agent.send, { prompt: "Short?", expires_in: 3_000 });
+  await page.getByText("Short?").waitFor();
+  expect(await isEndShown(page)).toBe(true);
+
+  await page.reload();
+  const card = page.getByRole("article").first();
+  await card.getByText("The end isn't shown.").waitFor();
+  expect(await isEndShown(page)).toBe(false);
+  expect(await page.getByText("isn't shown").count()).toBe(1);
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/cut.png` });
+  await card.focus();
+  await page.keyboard.press("e");
+  await until(() => isEndShown(page));
+  await page.keyboard.press("e");
+  await until(async () => !(await isEndShown(page)));
+  await card.getByRole("button", { name: "Show all" }).click();
+  await until(() => isEndShown(page));
+  await card.getByRole("button", { name: "Show less" }).click();
+  await until(async () => !(await isEndShown(page)));
+  // The last one left is whole.
+  await press(page.getByRole("article").last().getByRole("button", { name: "No", exact: true }));
+  await until(async () => (await agent.send(`GET /v1/questions/${other.id}`)).body.answer === "No");
+  await until(() => isEndShown(page));
+});
