@@ -30,10 +30,14 @@ export const PAGE_SECURITY = pageSecurity(
   `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; manifest-src 'self'; worker-src 'self'; ${NOTHING_ELSE}`,
 );
 
-/** For the service worker, which fetches what it caches; the page's policy does not apply to it. */
+/**
+ * For the service worker, which fetches what it caches and shows notifications with a picture; the page's
+ * policy does not apply to it.
+ */
 export const WORKER_SECURITY = {
   ...API_SECURITY,
-  "content-security-policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+  "content-security-policy":
+    "default-src 'none'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'",
 } as const;
 
 /** For `/docs`, which has no fonts, manifest or worker. */

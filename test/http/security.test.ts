@@ -37,7 +37,8 @@ const PROBLEM = {
 };
 const WORKER = {
   ...API,
-  "content-security-policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+  "content-security-policy":
+    "default-src 'none'; connect-src 'self'; img-src 'self'; frame-ancestors 'none'",
 };
 
 const NAMES = [...Object.keys(PERSON), "strict-transport-security"];

@@ -48,7 +48,7 @@ interface Sources {
 async function readSources(): Promise<Sources> {
   const [person, worker, ...icons] = await Promise.all([
     bundlePage("person/main.tsx"),
-    bundleScript("service-worker.ts"),
+    bundleScript("worker/main.ts"),
     assetOf(`${WEB}icon.svg`, "image/svg+xml"),
     assetOf(`${WEB}icon-maskable.svg`, "image/svg+xml"),
     assetOf(`${WEB}icon-touch.png`, "image/png"),

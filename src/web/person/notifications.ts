@@ -1,6 +1,8 @@
 /** Tells the person about new questions: toasts, browser notifications, and the badge of the app. */
 
+import { onWorkerMessage, type ShowMessage } from "../messages.ts";
 import type { Question } from "../state/api.ts";
+import { PUSH_CHANNEL } from "../state/push-channel.ts";
 import type { Store } from "../state/store.ts";
 import { isolated } from "../ui/isolated.ts";
 import { toast } from "../ui/toast.tsx";
@@ -66,15 +68,14 @@ export function watchQuestions(store: Store): () => void {
   count();
   const stopCounts = store.subscribe(count);
 
-  const goThere = () => {
-    location.hash = "/questions";
-  };
-  navigator.serviceWorker?.addEventListener("message", goThere);
+  const stopMessages = onWorkerMessage((message) => {
+    if (message.type === "open") location.hash = `/${message.route}`;
+  });
 
   return () => {
     stopChanges();
     stopCounts();
-    navigator.serviceWorker?.removeEventListener("message", goThere);
+    stopMessages();
     navigator.clearAppBadge?.().catch(() => null);
   };
 }
@@ -89,10 +90,16 @@ async function show(store: Store, { id, key_id, prompt }: Question): Promise<voi
   // Questions from the archive may turn out to be closed once the lists arrive.
   if (store.all.questions.get(id)?.status !== "pending") return;
   const title = labelOf(store.all.keys.get(key_id));
-  worker.active?.postMessage({ title, body: prompt, tag: id });
+  const message: ShowMessage = { type: "show", question_id: id, title, body: prompt };
+  worker.active?.postMessage(message);
 }
 
 async function close(id: string): Promise<void> {
+  // A push then says how it ended, in its place: it must show something.
+  if (!document.hasFocus() && localStorage.getItem(PUSH_CHANNEL) !== null) return;
   const worker = await navigator.serviceWorker?.getRegistration();
-  for (const shown of (await worker?.getNotifications({ tag: id })) ?? []) shown.close();
+  for (const shown of (await worker?.getNotifications({ tag: id })) ?? []) {
+    // What the worker tells of an answer that it sent stays.
+    if (shown.data?.event !== "ended") shown.close();
+  }
 }

@@ -1,0 +1,36 @@
+/** Messages between the page and its service worker: each has a `type`. */
+
+/** Page to worker: show a notification, unless a window of the page has the focus. */
+export interface ShowMessage {
+  readonly type: "show";
+  readonly question_id: string;
+  readonly title: string;
+  readonly body: string;
+}
+
+/** Worker to page: a notification was clicked, so go to this route, such as `questions/<id>`. */
+interface OpenMessage {
+  readonly type: "open";
+  readonly route: string;
+}
+
+/** Worker to page: the browser replaced its push subscription. */
+interface SubscribedMessage {
+  readonly type: "subscribed";
+}
+
+/** Worker to page: a test notification arrived and was shown. */
+interface TestedMessage {
+  readonly type: "tested";
+  /** Id of the channel. */
+  readonly tag: string;
+}
+
+export type WorkerMessage = OpenMessage | SubscribedMessage | TestedMessage;
+
+/** Calls `listener` with each message of the worker; returns a function that stops it. */
+export function onWorkerMessage(listener: (message: WorkerMessage) => void): () => void {
+  const handle = ({ data }: MessageEvent<WorkerMessage>) => listener(data);
+  navigator.serviceWorker?.addEventListener("message", handle);
+  return () => navigator.serviceWorker?.removeEventListener("message", handle);
+}

@@ -1,0 +1,86 @@
+/** Clicks on notifications: a button answers without the page, anything else opens the page. */
+
+import { type ShownData, setBadge, show, waitingExcept } from "./notifications.ts";
+import { type ClickEvent, home, pages, worker } from "./scope.ts";
+import { type Answered, sendAnswer, sendReceipt, type Ticket } from "./tickets.ts";
+
+export async function handleClick({ notification, action }: ClickEvent): Promise<void> {
+  const data = (notification.data ?? {}) as ShownData;
+  const answer = answerOf(data, action);
+  const ticket = ticketOf(data);
+  if (answer !== null && ticket) return answerQuestion(notification, data, ticket, answer);
+  notification.close();
+  // The window first: a browser lets a click open one for some seconds only.
+  await openRoute(routeOf(data));
+  if (ticket && data.event === "question") await sendReceipt(ticket, "opened");
+}
+
+/** What a button answers; null for a click elsewhere. */
+function answerOf({ answers }: ShownData, action: string): string | null {
+  const [, index] = /^answer-(\d)$/.exec(action) ?? [];
+  return index === undefined ? null : (answers?.[Number(index)] ?? null);
+}
+
+export function ticketOf({ question_id, ticket }: ShownData): Ticket | null {
+  return question_id && ticket ? { question_id, ticket } : null;
+}
+
+function routeOf({ question_id, task_id }: ShownData): string {
+  if (question_id) return `questions/${encodeURIComponent(question_id)}`;
+  return task_id ? `tasks/${encodeURIComponent(task_id)}` : "questions";
+}
+
+/** Answers, and shows what became of it in the place of the notification. */
+async function answerQuestion(
+  { title, tag, lang, dir }: Notification,
+  data: ShownData,
+  ticket: Ticket,
+  answer: string,
+): Promise<void> {
+  const tell = (body: string) =>
+    show(title, { tag, lang, dir, body, silent: true, data: { ...data, event: "ended" } });
+  await tell(`Sending: ${answer}`);
+  const outcome = await sendAnswer(ticket, answer);
+  await tell(textOf(outcome, answer));
+  if (outcome.is === "refused" || outcome.is === "unreachable") {
+    // Once the browser no longer allows it, a click on what is shown does the same.
+    await openRoute(routeOf(data)).catch(() => null);
+    return;
+  }
+  await setBadge(await waitingExcept(tag));
+  if (outcome.is === "answered") await sendReceipt(ticket, "opened");
+}
+
+const ENDED: Readonly<Record<string, string>> = {
+  answered: "Already answered",
+  cancelled: "Cancelled by the agent",
+  expired: "Expired",
+};
+
+function textOf(outcome: Answered, answer: string): string {
+  switch (outcome.is) {
+    case "answered":
+      return `Answered: ${outcome.answer}`;
+    case "ended": {
+      const ended = ENDED[outcome.status] ?? "No longer open";
+      return `${ended}${outcome.answer === null ? "" : `: ${outcome.answer}`}. Not sent: ${answer}`;
+    }
+    case "refused":
+      return `Not sent: ${answer}. Open Relay to answer.`;
+    case "unreachable":
+      return `Not sent: ${answer}. The server can't be reached.`;
+  }
+}
+
+/** Leads an open tab there, or opens one. */
+async function openRoute(route: string): Promise<void> {
+  const address = `${home}#/${route}`;
+  const open = await pages();
+  const tab = open.find(({ url }) => url === address) ?? open[0];
+  if (!tab) {
+    await worker.clients.openWindow(address);
+    return;
+  }
+  tab.postMessage({ type: "open", route });
+  await tab.focus();
+}

@@ -1,0 +1,45 @@
+/** The service worker: the page's files without the server, and notifications without the page. */
+
+import { handleClick, ticketOf } from "./clicks.ts";
+import { show, showPush } from "./notifications.ts";
+import { keepAlive, pages, type SubscriptionChangeEvent, worker } from "./scope.ts";
+import { sendReceipt } from "./tickets.ts";
+import "./shell.ts";
+
+worker.addEventListener("push", (event) => {
+  keepAlive(event, async () => {
+    const shown = await showPush(event);
+    const ticket = shown && ticketOf(shown);
+    if (ticket && shown.event === "question") await sendReceipt(ticket, "shown");
+  });
+});
+
+worker.addEventListener("notificationclick", (event) => {
+  keepAlive(event, () => handleClick(event));
+});
+
+// Shows a notification for a page, unless one of its windows has the focus, or a push was first.
+worker.addEventListener("message", (event) => {
+  if (event.data?.type !== "show") return;
+  const { question_id: tag, title, body } = event.data;
+  keepAlive(event, async () => {
+    if ((await pages()).some(({ focused }) => focused)) return;
+    if ((await worker.registration.getNotifications({ tag })).length > 0) return;
+    await show(title, { body, tag, data: { v: 1, event: "question", question_id: tag } });
+  });
+});
+
+worker.addEventListener("pushsubscriptionchange", (event) => {
+  keepAlive(event, () => resubscribe(event));
+});
+
+/** Keeps the new subscription with the browser; the page, which has the token, sends it when next open. */
+async function resubscribe(event: SubscriptionChangeEvent): Promise<void> {
+  const { oldSubscription, newSubscription } = event;
+  const applicationServerKey = oldSubscription?.options.applicationServerKey;
+  if (!newSubscription && applicationServerKey) {
+    const options = { userVisibleOnly: true, applicationServerKey };
+    await worker.registration.pushManager?.subscribe(options).catch(() => null);
+  }
+  for (const page of await pages()) page.postMessage({ type: "subscribed" });
+}

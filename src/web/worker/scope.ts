@@ -1,0 +1,110 @@
+/** The global scope of the service worker, as far as it is used. */
+
+import { after } from "../clock.ts";
+import type { ShowMessage, WorkerMessage } from "../messages.ts";
+
+interface WorkerEvent extends Event {
+  waitUntil(work: Promise<unknown>): void;
+}
+interface FetchEvent extends WorkerEvent {
+  readonly request: Request;
+  respondWith(response: Promise<Response>): void;
+}
+interface MessageEvent extends WorkerEvent {
+  readonly data: ShowMessage;
+}
+export interface PushEvent extends WorkerEvent {
+  readonly data: { json(): unknown } | null;
+  /** Of Declarative Web Push, where the browser has parsed the message. */
+  readonly notification?: Notification;
+  readonly appBadge?: number | null;
+}
+export interface ClickEvent extends WorkerEvent {
+  readonly notification: Notification;
+  /** Of the button that was clicked; empty for the notification itself. */
+  readonly action: string;
+}
+export interface SubscriptionChangeEvent extends WorkerEvent {
+  readonly oldSubscription?: PushSubscription | null;
+  readonly newSubscription?: PushSubscription | null;
+}
+export interface WindowClient {
+  readonly url: string;
+  readonly focused: boolean;
+  focus(): Promise<WindowClient>;
+  postMessage(message: WorkerMessage): void;
+}
+
+/** What `lib.dom` leaves out, since only workers may use it. */
+export interface ShownOptions extends NotificationOptions {
+  readonly actions?: readonly { readonly action: string; readonly title: string }[];
+  readonly renotify?: boolean;
+}
+
+interface Events {
+  readonly install: WorkerEvent;
+  readonly activate: WorkerEvent;
+  readonly fetch: FetchEvent;
+  readonly message: MessageEvent;
+  readonly push: PushEvent;
+  readonly notificationclick: ClickEvent;
+  readonly pushsubscriptionchange: SubscriptionChangeEvent;
+}
+
+interface Worker {
+  readonly registration: {
+    readonly scope: string;
+    readonly pushManager?: PushManager;
+    showNotification(title: string, options: ShownOptions): Promise<void>;
+    getNotifications(options?: { readonly tag: string }): Promise<readonly Notification[]>;
+  };
+  readonly clients: {
+    claim(): Promise<void>;
+    matchAll(options: { type: "window" }): Promise<readonly WindowClient[]>;
+    openWindow(url: string): Promise<unknown>;
+  };
+  skipWaiting(): Promise<void>;
+  addEventListener<Name extends keyof Events>(
+    name: Name,
+    listener: (event: Events[Name]) => void,
+  ): void;
+}
+
+/** Files to cache. The server puts the list in front of this script, so a changed file changes the script. */
+declare const SHELL: readonly string[];
+
+export const worker = globalThis as unknown as Worker;
+
+/** Address of the person's page. */
+export const home = worker.registration.scope;
+
+/** Addresses of the page's files. */
+export const files = SHELL.map((path) => new URL(path, home).href);
+
+/** Open windows of the person's page, most recently focused first; not `/docs` or `/admin`. */
+export async function pages(): Promise<readonly WindowClient[]> {
+  const windows = await worker.clients.matchAll({ type: "window" });
+  return windows.filter(({ url }) => withoutQuery(url) === home);
+}
+
+export function withoutQuery(url: string): string {
+  const plain = new URL(url);
+  plain.search = "";
+  plain.hash = "";
+  return plain.href;
+}
+
+/** Milliseconds for which an event may keep the worker alive. */
+const LIMIT = 60_000;
+
+/** Keeps the worker alive until the work is done, fails, or has taken too long. */
+export function keepAlive(event: WorkerEvent, work: () => Promise<unknown>): void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = after(LIMIT / 1000, resolve);
+  const end = () => {
+    cancel();
+    resolve();
+  };
+  work().then(end, end);
+  event.waitUntil(promise);
+}

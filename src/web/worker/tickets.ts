@@ -1,0 +1,70 @@
+/**
+ * Requests with the ticket of a notification: its question is answered and receipts are sent without the
+ * page, whose token the worker does not have (docs/interface.md 19).
+ */
+
+import { after } from "../clock.ts";
+import { home } from "./scope.ts";
+
+/** Milliseconds to wait for a response. */
+const TIMEOUT = 8_000;
+/** Seconds before each further attempt. In all, a browser still lets the worker open a window. */
+const RETRIES = [0.5, 1.5, 3] as const;
+
+export interface Ticket {
+  readonly question_id: string;
+  readonly ticket: string;
+}
+
+/** What became of an answer. */
+export type Answered =
+  | { readonly is: "answered"; readonly answer: string }
+  /** It had ended. `answer`: null unless another answer came first. */
+  | { readonly is: "ended"; readonly status: string; readonly answer: string | null }
+  /** The server refused it, or could not be reached. */
+  | { readonly is: "refused" | "unreachable" };
+
+/** Answers the question. The same answer twice is one answer, so it may be repeated. */
+export async function sendAnswer(ticket: Ticket, answer: string): Promise<Answered> {
+  const response = await persist(() => request(ticket, "POST", "/answer", { answer }));
+  if (!response) return { is: "unreachable" };
+  if (response.ok) return { is: "answered", answer };
+  if (response.status !== 409) return { is: "refused" };
+  const read = await persist(() => request(ticket, "GET", ""));
+  const question = read?.ok ? await read.json().catch(() => null) : null;
+  return { is: "ended", status: question?.status ?? "", answer: question?.answer ?? null };
+}
+
+/** Tells the server that the person could see the question, or opened or answered it. */
+export async function sendReceipt(ticket: Ticket, event: "shown" | "opened"): Promise<void> {
+  await persist(() => request(ticket, "POST", "/receipts", { event }));
+}
+
+/** Repeats a request while the server cannot be reached or cannot serve it; null in the end. */
+async function persist(send: () => Promise<Response>): Promise<Response | null> {
+  for (const pause of [...RETRIES, null]) {
+    const response = await send().catch(() => null);
+    if (response && response.status !== 429 && response.status < 500) return response;
+    if (pause !== null) await new Promise<void>((resolve) => after(pause, resolve));
+  }
+  return null;
+}
+
+function request(
+  { question_id, ticket }: Ticket,
+  method: "GET" | "POST",
+  path: "" | "/answer" | "/receipts",
+  body?: object,
+): Promise<Response> {
+  return fetch(new URL(`v1/questions/${encodeURIComponent(question_id)}${path}`, home), {
+    method,
+    headers: {
+      authorization: `Bearer ${ticket}`,
+      ...(body && { "content-type": "application/json" }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    // It arrives even if the browser ends the worker.
+    keepalive: true,
+    signal: AbortSignal.timeout(TIMEOUT),
+  });
+}

@@ -1,0 +1,237 @@
+/** Notifications by push while no page looks: what the service worker shows, answers and opens. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, type Person } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, lookAt, openProfile, openTab, untilLive } from "./browser.ts";
+import {
+  clickOn,
+  deliverTo,
+  pushMessage,
+  shownIn,
+  untilWorkerSees,
+  workerOf,
+} from "./worker-pushes.ts";
+
+const webTest = browserTests({ notifications: true });
+const app = await startTestApp();
+
+/** A page that is open in the background, and another tab in front of it. */
+async function openBehind(person: Person, at = "#/account") {
+  const context = await openProfile(app.url, { as: person });
+  await context.grantPermissions(["notifications"]);
+  const page = await openTab(context, `${app.url}/${at}`);
+  await untilLive(page);
+  const deliver = await deliverTo(page);
+  const other = await openTab(context, "about:blank");
+  await lookAt(other, { away: [page] });
+  await untilWorkerSees(page, false);
+  return { context, page, other, deliver };
+}
+
+const asked = (id: string, person: Person) =>
+  ({
+    v: 1,
+    event: "question",
+    question_id: id,
+    ticket: person.token,
+    answers: ["Yes", "No"],
+  }) as const;
+
+const questionOf = async ({ send }: Person, id: string) =>
+  (await send(`GET /v1/questions/${id}`)).body;
+const bodies = async (page: Page) => (await shownIn(page)).map(({ body }) => body);
+
+webTest(
+  "a push shows a question with its buttons, reports it as shown, and is replaced",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send, { prompt: "Publish?" });
+    const { page, deliver } = await openBehind(person);
+    await deliver(pushMessage(asked(id, person), { app_badge: 3 }));
+    await until(async () => (await shownIn(page)).length > 0);
+    const [shown] = await shownIn(page);
+    expect(shown).toMatchObject({
+      ...{ title: "Question from Release bot", body: "Publish?", tag: id, silent: false },
+      actions: ["Yes", "No"],
+    });
+    expect(shown!.icon).toMatch(/\/assets\/icon-touch-\w+\.png$/);
+    await until(async () => {
+      const { deliveries } = (await person.send(`GET /v1/questions/${id}/deliveries`)).body;
+      return deliveries.some((one: any) => one.shown_at !== null);
+    });
+    await deliver(
+      pushMessage(
+        { v: 1, event: "ended", question_id: id },
+        { body: "Answered: Yes", app_badge: 0 },
+      ),
+    );
+    await until(async () => (await bodies(page))[0] === "Answered: Yes");
+    expect(await shownIn(page)).toMatchObject([{ silent: true, actions: [], tag: id }]);
+  },
+);
+
+webTest("a push that no version can read still shows something", async () => {
+  const { person } = await createPair(app.url);
+  const { page, deliver } = await openBehind(person);
+  await deliver("not JSON");
+  await until(async () => (await shownIn(page)).length > 0);
+  await deliver(JSON.stringify({ notification: { body: 7 } }));
+  await deliver(pushMessage({ v: 1, event: "test" }, { title: "Relay", body: "A test." }));
+  await until(async () => (await bodies(page)).includes("A test."));
+  expect(await shownIn(page)).toMatchObject([{ title: "Relay", tag: "chn_1" }, { tag: "relay" }]);
+});
+
+webTest(
+  "while the page is looked at, a question is not shown twice, and its end not at all",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send);
+    const { page, other, deliver } = await openBehind(person);
+    await deliver(pushMessage(asked(id, person)));
+    await until(async () => (await shownIn(page)).length === 1);
+    await lookAt(page, { away: [other] });
+    await untilWorkerSees(page, true);
+    await deliver(pushMessage({ v: 1, event: "ended", question_id: id }));
+    await until(async () => (await shownIn(page)).length === 0);
+    await deliver(pushMessage(asked(id, person)));
+    // The test comes last, and shows in any case.
+    await deliver(pushMessage({ v: 1, event: "test" }));
+    await until(async () => (await shownIn(page)).length > 0);
+    expect(await shownIn(page)).toMatchObject([{ tag: "chn_1" }]);
+  },
+);
+
+webTest("the page and a push show one notification for a question", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { page, deliver } = await openBehind(person);
+  await page.evaluate(() => localStorage.setItem("relay.notify", "on"));
+  const first = await ask(agent.send, { prompt: "By the page?" });
+  await until(async () => (await bodies(page)).includes("By the page?"));
+  await deliver(pushMessage(asked(first.id, person), { body: "By push?" }));
+  await until(async () => (await bodies(page)).includes("By push?"));
+  expect(await shownIn(page)).toMatchObject([{ tag: first.id, actions: ["Yes", "No"] }]);
+  // The other way round, what the push shows stays.
+  const worker = await workerOf(page);
+  await worker.evaluate(() => {
+    const { registration } = globalThis as any;
+    return registration.showNotification("Pushed", { tag: "qst_1", body: "By push?" });
+  });
+  await page.evaluate(async () => {
+    const { active } = await navigator.serviceWorker.ready;
+    for (const question_id of ["qst_1", "qst_2"]) {
+      active!.postMessage({ type: "show", question_id, title: "Page", body: "By the page?" });
+    }
+    // Without a type it is nothing to show.
+    active!.postMessage({ title: "Old", body: "Old" });
+    active!.postMessage({ type: "show", question_id: "qst_3", title: "Page", body: "Last" });
+  });
+  await until(async () => (await bodies(page)).includes("Last"));
+  const shown = (await shownIn(page)).map(({ tag, title }) => `${title} ${tag}`).sort();
+  expect(shown).toEqual([
+    "Page qst_2",
+    "Page qst_3",
+    "Pushed qst_1",
+    `Question from Release bot ${first.id}`,
+  ]);
+});
+
+webTest("a button answers the question while no page is open, and tells the outcome", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send);
+  const { page, other, deliver } = await openBehind(person);
+  await deliver(pushMessage(asked(id, person), { app_badge: 1 }));
+  await until(async () => (await shownIn(page)).length === 1);
+  await page.close();
+  await clickOn(other, id, "answer-1");
+  await until(async () => (await questionOf(person, id)).status === "answered");
+  expect((await questionOf(person, id)).answer).toBe("No");
+  const worker = await workerOf(other);
+  const told = () =>
+    worker.evaluate(async () => {
+      const shown: Notification[] = await (globalThis as any).registration.getNotifications();
+      return shown.map(({ body, silent }) => [body, silent]);
+    });
+  await until(async () => (await told())[0]?.[0] === "Answered: No");
+  expect(await told()).toEqual([["Answered: No", true]]);
+  await until(async () => {
+    const { deliveries } = (await person.send(`GET /v1/questions/${id}/deliveries`)).body;
+    return deliveries.some((one: any) => one.opened_at !== null);
+  });
+});
+
+webTest("an answer that came too late says how the question ended", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { page, deliver } = await openBehind(person, "#/tasks");
+  const late = async (end: (id: string) => Promise<unknown>) => {
+    const { id } = await ask(agent.send);
+    await deliver(pushMessage(asked(id, person)));
+    await until(async () => (await shownIn(page)).some(({ tag }) => tag === id));
+    // The page would take the notification away.
+    await page.evaluate(() => localStorage.setItem("relay.push-channel", "{}"));
+    await end(id);
+    await clickOn(page, id, "answer-0");
+    const found = async () => (await shownIn(page)).find(({ tag }) => tag === id)?.body;
+    await until(async () => !/^(Publish|Sending)/.test((await found()) ?? "Publish"));
+    return found();
+  };
+  const elsewhere = (id: string) =>
+    person.send(`POST /v1/questions/${id}/answer`, { answer: "No" });
+  expect(await late(elsewhere)).toBe("Already answered: No. Not sent: Yes");
+  const cancelled = (id: string) => agent.send(`DELETE /v1/questions/${id}`);
+  expect(await late(cancelled)).toBe("Cancelled by the agent. Not sent: Yes");
+});
+
+webTest(
+  "an answer is repeated until the server takes it; one that is refused leads to the page",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send);
+    const { page, deliver } = await openBehind(person, "#/tasks");
+    await deliver(pushMessage(asked(id, person)));
+    await until(async () => (await shownIn(page)).length === 1);
+    const [worker] = page.context().serviceWorkers();
+    await worker!.evaluate(() => {
+      const scope = globalThis as any;
+      const real = scope.fetch;
+      let failures = 2;
+      scope.fetch = (...given: unknown[]) => {
+        if (failures-- === 2) return Promise.reject(new TypeError("network"));
+        return failures === 0 ? Promise.resolve(new Response("", { status: 503 })) : real(...given);
+      };
+    });
+    await clickOn(page, id, "answer-0");
+    await until(async () => (await questionOf(person, id)).answer === "Yes");
+    const second = await ask(agent.send);
+    await deliver(pushMessage({ ...asked(second.id, person), ticket: "mcq_wrong" }));
+    await until(async () => (await shownIn(page)).some(({ tag }) => tag === second.id));
+    await clickOn(page, second.id, "answer-0");
+    await page.waitForFunction((at) => location.hash === at, `#/questions/${second.id}`);
+    expect(await bodies(page)).toContain("Not sent: Yes. Open Relay to answer.");
+    expect((await questionOf(person, second.id)).status).toBe("pending");
+  },
+);
+
+webTest("a click elsewhere leads the last used tab to what the notification is about", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send);
+  const { context, page, other, deliver } = await openBehind(person, "#/tasks");
+  const second = await openTab(context, `${app.url}/#/agents`);
+  await untilLive(second);
+  await lookAt(second, { away: [page] });
+  await lookAt(other, { away: [second] });
+  await untilWorkerSees(page, false);
+  await deliver(pushMessage(asked(id, person)));
+  await until(async () => (await shownIn(page)).length === 1);
+  await clickOn(other, id);
+  await second.waitForFunction((at) => location.hash === at, `#/questions/${id}`);
+  expect(await page.evaluate(() => location.hash)).toBe("#/tasks");
+  await until(async () => (await shownIn(page)).length === 0);
+  const task = "tsk_0123";
+  await deliver(pushMessage({ v: 1, event: "task", task_id: task }));
+  await until(async () => (await shownIn(page)).length === 1);
+  await clickOn(other, task);
+  await second.waitForFunction((at) => location.hash === at, `#/tasks/${task}`);
+});

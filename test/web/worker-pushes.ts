@@ -1,0 +1,119 @@
+/** Pushes and clicks that reach the page's service worker, through the browser's own tools. */
+
+import type { Page, Worker } from "playwright-core";
+import type { PushData, PushMessage } from "../../src/model/push-message.ts";
+import { until } from "../support/until.ts";
+
+interface Shown {
+  readonly title: string;
+  readonly body: string;
+  readonly tag: string;
+  readonly silent: boolean | null;
+  readonly actions: readonly string[];
+  readonly icon: string;
+}
+
+/** The notifications that are shown. */
+export function shownIn(page: Page): Promise<Shown[]> {
+  return page.evaluate(async () => {
+    const worker = await navigator.serviceWorker.ready;
+    return (await worker.getNotifications()).map((one) => {
+      const { actions = [] } = one as { actions?: readonly { title: string }[] };
+      const { title, body, tag, silent, icon } = one;
+      return { title, body, tag, silent, icon, actions: actions.map((action) => action.title) };
+    });
+  });
+}
+
+type Notified = PushMessage["notification"];
+
+/** A message as the server makes it. */
+export function pushMessage(
+  data: PushData,
+  { app_badge, ...rest }: Partial<Notified> & { readonly app_badge?: number } = {},
+): PushMessage {
+  const { event, question_id, task_id, answers = [] } = data;
+  const tag = question_id ?? task_id ?? "chn_1";
+  return {
+    web_push: 8030,
+    ...(app_badge !== undefined && { app_badge }),
+    notification: {
+      title: "Question from Release bot",
+      body: "Publish?",
+      navigate: `http://localhost/#/questions/${tag}`,
+      tag,
+      lang: "en",
+      dir: "auto",
+      silent: event === "ended",
+      requireInteraction: false,
+      mutable: true,
+      actions: answers.map((title, i) => ({ action: `answer-${i}`, title, navigate: "" })),
+      data,
+      ...rest,
+    },
+  };
+}
+
+/** Delivers pushes to the worker of the page, as if they had come from a push service. */
+export async function deliverTo(page: Page) {
+  const session = await page.context().newCDPSession(page);
+  let registrationId: string | undefined;
+  session.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
+    registrationId = registrations.at(-1)?.registrationId ?? registrationId;
+  });
+  await session.send("ServiceWorker.enable");
+  await page.evaluate(() =>
+    navigator.serviceWorker.ready.then(
+      ({ active }) =>
+        new Promise<void>((resolve) => {
+          const check = () => active?.state === "activated" && resolve();
+          active?.addEventListener("statechange", check);
+          check();
+        }),
+    ),
+  );
+  await until(() => registrationId);
+  const { origin } = new URL(page.url());
+  return (message: PushMessage | string) =>
+    session.send("ServiceWorker.deliverPushMessage", {
+      origin,
+      registrationId: registrationId!,
+      data: typeof message === "string" ? message : JSON.stringify(message),
+    });
+}
+
+/** The service worker; the driver learns of it a moment after the page. */
+export const workerOf = (page: Page): Promise<Worker> =>
+  until(() => page.context().serviceWorkers()[0]);
+
+/**
+ * A click on a notification, dispatched in the worker: such a click may not focus or open windows.
+ * `action`: of the button; empty for the notification itself.
+ */
+export async function clickOn(page: Page, tag: string, action = ""): Promise<void> {
+  const worker = await workerOf(page);
+  await worker.evaluate(
+    async ([tag, action]) => {
+      const scope = globalThis as any;
+      const [notification] = await scope.registration.getNotifications({ tag });
+      if (!notification) throw new Error("not shown");
+      const event = new scope.NotificationEvent("notificationclick", { notification, action });
+      // Only the browser's own events keep a worker alive.
+      event.waitUntil = () => {};
+      scope.dispatchEvent(event);
+    },
+    [tag, action] as const,
+  );
+}
+
+/** Waits until the worker too knows whether a window of the page has the focus. */
+export async function untilWorkerSees(page: Page, focused: boolean): Promise<void> {
+  const worker = await workerOf(page);
+  await until(() =>
+    worker.evaluate(async (wanted) => {
+      const { clients } = globalThis as any;
+      const open: { focused: boolean }[] = await clients.matchAll({ type: "window" });
+      return open.some((one) => one.focused) === wanted;
+    }, focused),
+  );
+}
