@@ -47,11 +47,16 @@ const pastTrial = sql`(own.made_by = 'account' or own.created_at <= ${p("trial_s
     where other.account_id = own.account_id and other.kind = 'account_token' and other.id <> own.id))`;
 
 /**
- * True in SQL while the sign-in with the digest `credential` exists and may end others, add some and
- * delete the account: it was not added after `trial_since` (docs/interface.md 4.1.6).
+ * True in SQL while the sign-in with the digest `credential` exists and may do all that
+ * docs/interface.md §4.1.6 lists: it was not added after `trial_since`.
  */
 export const isPastTrial = sql`exists (select 1 from credentials as own
   where own.digest = ${p("credential")} and own.account_id = ${p("account_id")} and ${pastTrial})`;
+
+/** Whether {@link isPastTrial}. Once it is, it stays so, unless it was the only sign-in and adds another. */
+export const pastTrialNow = statement(sql`select ${isPastTrial}`, {
+  gives: rowOf<[is_past: 0 | 1]>(),
+});
 
 /**
  * Gives a new revision to the account whose sign-in `session_id` is about to end. Guarded by the

@@ -65,6 +65,7 @@ import { createQuestions } from "./services/questions.ts";
 import { createSessions } from "./services/sessions.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createTasks } from "./services/tasks.ts";
+import { createTrialCheck } from "./services/trial.ts";
 import { createSigner } from "./signer.ts";
 
 /** What the process gives, and a test replaces. */
@@ -143,6 +144,7 @@ export async function createCore(deps: AppDeps) {
     ids,
     signer,
     assertLive: auth.assertLive,
+    assertPastTrial: createTrialCheck({ store, clock, assertLive: auth.assertLive }),
     settings: {
       account_creation: config.ACCOUNT_CREATION,
       accounts_per_hour: config.RATE_LIMITS === "on" ? RATES.accounts.quota : 0,

@@ -21,6 +21,10 @@ export const Session = z
     made_by: SessionMaker,
     created_at: Timestamp,
     last_used_at: Timestamp.nullable(),
+    trial_ends_at: Timestamp.nullable().meta({
+      description:
+        "Until when it has fewer rights, unless it is the only one; null for one that was made with the account",
+    }),
   })
   .meta({ id: "Session" });
 export type Session = z.infer<typeof Session>;

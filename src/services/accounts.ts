@@ -27,8 +27,8 @@ import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
-import { failInTrial, trialSince } from "./sessions.ts";
 import type { StartCode } from "./start-code.ts";
+import { failInTrial, trialSince } from "./trial.ts";
 
 export type Accounts = ReturnType<typeof createAccounts>;
 

@@ -51,7 +51,8 @@ export type Consents = ReturnType<typeof createConsents>;
 const DENIED = { error: "access_denied", error_description: "The person denied the request." };
 
 export function createConsents(deps: ConsentDeps) {
-  const { store, commit, clock, ids, signer, waits, keys, grants, requests, outbound } = deps;
+  const { store, commit, clock, ids, signer, waits, assertPastTrial } = deps;
+  const { keys, grants, requests, outbound } = deps;
   const wrong_codes = createWrongCodes(clock);
 
   /** What the store keeps of a code: a keyed digest, as 40 bits alone could be tried out. */
@@ -164,6 +165,7 @@ export function createConsents(deps: ConsentDeps) {
       reference: string,
       { key_id: existing, label }: Wanted,
     ): Promise<{ key: Key; redirect_to: string | null }> {
+      await assertPastTrial(caller);
       const { request, waiting } = await find(caller, reference);
       const client = await clientOf(request);
       const choice =

@@ -4,7 +4,7 @@ import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Waiters } from "../events/waiters.ts";
 import type { Ids } from "../ids.ts";
-import type { Caller } from "../model/caller.ts";
+import type { AccountCaller, Caller } from "../model/caller.ts";
 import type { Signer } from "../signer.ts";
 import type { Commit } from "./commit.ts";
 import type { PushPlans } from "./push-plans.ts";
@@ -24,6 +24,8 @@ export interface ServiceDeps {
   readonly signer: Signer;
   /** Throws `401 unauthorized` when the caller's credential has ended. */
   readonly assertLive: (caller: Caller) => Promise<void>;
+  /** Throws `403 forbidden` in the trial of the caller's sign-in (docs/interface.md §4.1.6). */
+  readonly assertPastTrial: (caller: AccountCaller) => Promise<void>;
   readonly settings: {
     /** Who may create accounts: `ACCOUNT_CREATION`. */
     readonly account_creation: "open" | "first" | "off";

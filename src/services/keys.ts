@@ -24,7 +24,8 @@ export type Keys = ReturnType<typeof createKeys>;
 
 type Row = ReturnType<typeof keyById> extends Statement<infer R> ? R : never;
 
-export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }: ServiceDeps) {
+export function createKeys(deps: ServiceDeps) {
+  const { store, commit, clock, ids, assertLive, assertPastTrial, pushPlans } = deps;
   const find = async (caller: Caller, id: string): Promise<Row> => {
     const [row] = await store.read(keyById({ id, account_id: caller.account_id }));
     if (row) return row;
@@ -123,8 +124,12 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
 
     prepare,
 
-    /** The secret is in this answer only; the store keeps its digest. `409 too_many_keys`. */
+    /**
+     * The secret is in this answer only; the store keeps its digest. `409 too_many_keys`; in the
+     * caller's trial `403 forbidden`.
+     */
     async create(caller: AccountCaller, label: string): Promise<{ key: Key; secret: string }> {
+      await assertPastTrial(caller);
       const { key, secret, row, change } = prepare(caller, label);
       if (!(await commit({ ...change, statements: [insertKey(row)] }))) {
         await assertLive(caller);
@@ -135,10 +140,11 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
 
     /**
      * Gives a key another secret, which is in this answer only; the old one ends at once, and with it
-     * its waits (docs/interface.md §5.4.7). `404 not_found`.
+     * its waits (docs/interface.md §5.4.7). `404 not_found`; in the caller's trial `403 forbidden`.
      */
     replaceSecret: (caller: AccountCaller, id: string): Promise<{ key: Key; secret: string }> =>
       untilDecided(async () => {
+        await assertPastTrial(caller);
         const row = await find(caller, id);
         const { secret, ...shown } = newSecret();
         const key = { ...toKey(row), ...shown };
@@ -186,8 +192,12 @@ export function createKeys({ store, commit, clock, ids, assertLive, pushPlans }:
       ]);
     },
 
-    /** Refuses the secret and hides the key's data at once (§5.4.6). */
+    /**
+     * Refuses the secret and hides the key's data at once (§5.4.6). `404 not_found`; in the caller's
+     * trial `403 forbidden`.
+     */
     async remove(caller: AccountCaller, id: string): Promise<void> {
+      await assertPastTrial(caller);
       const { account_id } = caller;
       const revision = ids.unique();
       const changed = { table: "keys", id, revision } as const;

@@ -31,7 +31,8 @@ import {
 import { toAccount } from "./accounts.ts";
 import { untilDecided } from "./commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
-import { failInTrial, toSession, trialSince } from "./sessions.ts";
+import { toSession } from "./sessions.ts";
+import { failInTrial, trialSince } from "./trial.ts";
 
 interface ClaimInput {
   readonly code: string;

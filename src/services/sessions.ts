@@ -14,6 +14,7 @@ import type { AccountCaller } from "../model/caller.ts";
 import { type Session, UNNAMED } from "../model/session.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { failInTrial, trialSince } from "./trial.ts";
 
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -23,22 +24,13 @@ type Row = ReturnType<typeof sessionsOfAccount> extends Statement<infer R> ? R :
 export function toSession(row: Row, current_id: string | null): Session {
   const { id, label, made_by, created_at, last_used_at } = row;
   const current = id === current_id;
-  return { id, label: label ?? UNNAMED, current, made_by, created_at, last_used_at };
+  const trial_ends_at = made_by === "account" ? null : created_at + LIMITS.session_trial;
+  const shown = label ?? UNNAMED;
+  return { id, label: shown, current, made_by, created_at, last_used_at, trial_ends_at };
 }
 
-/** A sign-in that was added after this moment is in its trial at `now` (both epoch seconds). */
-export const trialSince = (now: number): number => now - LIMITS.session_trial;
-
-const TRIAL_MINUTES = LIMITS.session_trial / 60;
-
-/** Throws `403 forbidden` for what a sign-in may not do in its trial (docs/interface.md 4.1.6). */
-export function failInTrial(): never {
-  fail("forbidden", {
-    detail: `For ${TRIAL_MINUTES} minutes after it was added, a sign-in cannot end other sign-ins, add devices or delete the account.`,
-  });
-}
-
-export function createSessions({ store, commit, clock, ids, assertLive }: ServiceDeps) {
+export function createSessions(deps: ServiceDeps) {
+  const { store, commit, clock, ids, assertLive, assertPastTrial } = deps;
   const rowsOf = ({ account_id }: AccountCaller) => store.read(sessionsOfAccount({ account_id }));
 
   return {
@@ -48,9 +40,13 @@ export function createSessions({ store, commit, clock, ids, assertLive }: Servic
       return rows.map((row) => toSession(row, caller.session_id));
     },
 
-    /** Any sign-in of the account, also another one. No event (§7.3.5). */
+    /**
+     * Any sign-in of the account; another one than the caller's not in the trial: `403 forbidden`. No
+     * event (§7.3.5).
+     */
     async setLabel(caller: AccountCaller, id: string, label: string): Promise<Session> {
       const { account_id, session_id } = caller;
+      if (id !== session_id) await assertPastTrial(caller);
       const [labelled] = await store.write([labelSession({ id, account_id, label })]);
       const [row] = labelled!.changes > 0 ? await store.read(sessionById({ id, account_id })) : [];
       if (row) return toSession(row, session_id);

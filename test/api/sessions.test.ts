@@ -9,11 +9,13 @@ import {
   createAgent,
   createPair,
   createPerson,
+  DEVICE,
   newToken,
   type Person,
   pair,
 } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
+import { startRequest } from "../support/oauth.ts";
 import { createTestStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { until } from "../support/until.ts";
@@ -47,6 +49,7 @@ test("sign-ins are listed newest first, with their labels and how they came abou
     made_by,
     created_at: expect.any(Number),
     last_used_at: expect.any(Number),
+    trial_ends_at: made_by === "account" ? null : expect.any(Number),
   });
   expect(await sessionsOf(first)).toEqual([
     { ...made("Unnamed device", "pairing", false), last_used_at: null },
@@ -61,6 +64,7 @@ test("sign-ins are listed newest first, with their labels and how they came abou
   ]);
   expect(own.id).toBe(tablet.session.id);
   expect(own.created_at).toBe(clock.now());
+  expect(own.trial_ends_at).toBe(clock.now() + LIMITS.session_trial);
   for (const { send } of [first, phone, tablet]) {
     expect((await send("GET /v1/account")).body).toEqual(body.account);
   }
@@ -166,29 +170,41 @@ test("of two sign-ins that end each other at once, one is left", async () => {
 
 const TRIAL = "in its first 10 minutes, a sign-in that was added";
 
-test(`${TRIAL} ends no other, adds none, and deletes no account [§4.1.6]`, async () => {
+test(`${TRIAL} does nothing that would outlast it or harm others [§4.1.6]`, async () => {
   const first = await createPerson(app.url);
   const phone = await pair(app.url, first);
   const tablet = await pair(app.url, first);
   const first_id = await ownId(first);
+  const { key, send: sendAsAgent } = await createAgent(app.url, first);
+  await clock.skip(LIMITS.session_trial - 0.001);
+  const { request } = await startRequest(app.url);
   const forbidden = [
     ["DELETE", `/v1/sessions/${first_id}`],
     ["DELETE", `/v1/sessions/${first_id}?last=true`],
     ["DELETE", `/v1/sessions/${tablet.session.id}`],
-    ["POST", "/v1/pairings"],
+    ["PATCH", `/v1/sessions/${first_id}`, { label: "Mine" }],
+    ["PATCH", `/v1/sessions/${tablet.session.id}`, { label: "Mine" }],
+    ["POST", "/v1/pairings", {}],
+    ["POST", "/v1/keys", { label: "agent" }],
+    ["POST", `/v1/keys/${key.id}/secret`, {}],
+    ["DELETE", `/v1/keys/${key.id}`],
+    ["POST", "/v1/oauth/approve", { request, label: "agent" }],
+    ["POST", "/v1/oauth/approve", { request, key_id: key.id }],
     ["DELETE", "/v1/account"],
   ] as const;
-  const send = (method: string, path: string) =>
-    exchange(app.url, method, path, {
+  for (const [method, path, body] of forbidden) {
+    const answer = await exchange(app.url, method, path, {
       credential: phone.token,
-      ...(method === "POST" && { body: "{}" }),
+      ...(body && { body: JSON.stringify(body) }),
     });
-  await clock.skip(LIMITS.session_trial - 0.001);
-  for (const [method, path] of forbidden) {
-    const answer = await send(method, path);
     expectProblem(answer, "forbidden");
-    expect(answer.body.detail).toContain("For 10 minutes");
+    expect(answer.body.detail).toContain("added less than 10 minutes ago");
   }
+  const labels = (await sessionsOf(first)).map(({ label }: { label: string }) => label);
+  expect(labels).toEqual(Array(3).fill("Unnamed device"));
+  expect((await first.send("GET /v1/keys")).body.keys).toHaveLength(1);
+  expect((await first.send(`GET /v1/keys/${key.id}/grants`)).body.grants).toEqual([]);
+  expect((await sendAsAgent("GET /v1/tasks")).status).toBe(200);
   const trpc = await phone.send("POST /trpc/pairings.create", {});
   expect(trpc.body.error.data.code_name).toBe("forbidden");
   // A new token makes it no older, and all else is as for any other.
@@ -196,12 +212,20 @@ test(`${TRIAL} ends no other, adds none, and deletes no account [§4.1.6]`, asyn
   expect((await phone.send("POST /v1/account/token", { token })).status).toBe(200);
   const renewed: Person = { ...phone, token, send: client(app.url, token) };
   expectProblem(await remove(renewed, tablet.session.id), "forbidden");
-  expect((await renewed.send("POST /v1/keys", { label: "agent" })).status).toBe(201);
+  expect((await renewed.send(`PATCH /v1/keys/${key.id}`, { label: "new" })).status).toBe(200);
+  expect((await renewed.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, DEVICE)).status).toBe(
+    200,
+  );
+  const own = await renewed.send(`PATCH /v1/sessions/${phone.session.id}`, { label: "Mine" });
+  expect(own.status).toBe(200);
   expect(await sessionsOf(renewed)).toHaveLength(3);
   expect((await tablet.send(`DELETE /v1/sessions/${tablet.session.id}`)).status).toBe(204);
 
   await clock.advance(0.001);
   expect((await renewed.send("POST /v1/pairings", {})).status).toBe(201);
+  expect((await renewed.send("POST /v1/oauth/approve", { request })).status).toBe(200);
+  expect((await renewed.send(`POST /v1/keys/${key.id}/secret`, {})).status).toBe(200);
+  expect((await renewed.send(`DELETE /v1/keys/${key.id}`)).status).toBe(204);
   expect((await remove(renewed, first_id)).status).toBe(204);
   expect((await renewed.send("DELETE /v1/account")).status).toBe(204);
 });
@@ -215,6 +239,7 @@ test(`${TRIAL} may do everything while it is the only one [§4.1.6]`, async () =
   expectProblem(await remove(phone, next.session.id), "forbidden");
   await next.send(`DELETE /v1/sessions/${next.session.id}`);
   expectProblem(await remove(phone, phone.session.id), "last_session");
+  expect((await phone.send("POST /v1/keys", { label: "agent" })).status).toBe(201);
   expect((await phone.send("DELETE /v1/account")).status).toBe(204);
 });
 

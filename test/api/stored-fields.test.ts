@@ -17,14 +17,13 @@ import {
   WEBHOOK,
 } from "../support/client.ts";
 import { FIELDS } from "../support/fields.ts";
-import { obtainCode } from "../support/oauth.ts";
+import { startRequest } from "../support/oauth.ts";
 import { BODY_ROUTES } from "../support/routes.ts";
 
 const app = await startTestApp();
 const { person, agent } = await createPair(app.url);
 const other = await createAgent(app.url, person, "other");
 const task = await createTask(agent.send);
-const { request } = await obtainCode(app.url, person);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -161,10 +160,12 @@ const TARGETS: Readonly<Record<string, Target>> = {
     },
   },
   "oauth.approve": {
-    body: { request },
+    body: {},
     names: { key_id: other.key.id },
     readAs: { key_id: ({ id }) => id },
-    async write(fields) {
+    async write(choice) {
+      const { request } = await startRequest(app.url);
+      const fields = { request, ...choice };
       const { key } = expectOk(await person.send("POST /v1/oauth/approve", fields));
       return keyOf(key.id);
     },

@@ -90,9 +90,9 @@ test("each route has a method, which gives what the route answers", async () => 
   const { grants } = await person.keys.grants(key.id);
   await person.keys.revokeGrant(key.id, grants[0]!.id);
   expect((await person.oauth.request(oauth.request)).client_name).toBe("Test client");
+  expect((await person.oauth.deny(oauth.request)).redirect_to).toContain("?error=");
   const given = await person.oauth.approve({ request: oauth.request, key_id: key.id });
   expect(given.redirect_to).toContain("?code=");
-  expect((await person.oauth.deny(oauth.request)).redirect_to).toContain("?error=");
   const approval = await nobody.oauth.askApproval(oauth.request);
   expect(await nobody.oauth.awaitApproval(approval.secret, { wait: 0 })).toEqual({
     status: "waiting",

@@ -13,7 +13,7 @@ import {
   type Send,
   WEBHOOK,
 } from "../support/client.ts";
-import { connectClient } from "../support/oauth.ts";
+import { connectClient, startRequest } from "../support/oauth.ts";
 import { OPERATIONS } from "../support/operations.ts";
 import { nameOf, ROUTES, type Route } from "../support/routes.ts";
 import { until } from "../support/until.ts";
@@ -280,13 +280,13 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
   await call(client(app.url, claim.token), "POST /v1/pairings", [], {});
   await call(person, `DELETE ${one}`, [session.id], undefined, "?last=x");
   await call(person, `DELETE ${one}`, [session.id], undefined, "?last=true");
-  const oauth = await connectClient(app.url, { send: person }, { key_id: key.id });
-  const { request } = oauth;
+  await connectClient(app.url, { send: person }, { key_id: key.id });
+  const { request } = await startRequest(app.url);
   await call(person, "POST /v1/oauth/request", [], { request });
   await call(person, "POST /v1/oauth/request", [], { request: "x" });
+  await call(person, "POST /v1/oauth/deny", [], { request });
   await call(person, "POST /v1/oauth/approve", [], { request, label: "A client" });
   await call(person, "POST /v1/oauth/approve", [], { request, label: "A", key_id: key.id });
-  await call(person, "POST /v1/oauth/deny", [], { request });
   const waiting = await call(nobody, "POST /v1/oauth/approvals", [], { request });
   await call(nobody, "POST /v1/oauth/approvals", [], { request: "x.y" });
   await call(person, "POST /v1/oauth/request", [], { request: waiting.code });

@@ -69,6 +69,7 @@ export async function openTaskService(url: string) {
     ids,
     signer: createSigner("test"),
     assertLive: auth.assertLive,
+    async assertPastTrial() {},
     settings: { account_creation: "off" as const, accounts_per_hour: 0 },
   };
   return {

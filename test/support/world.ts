@@ -12,7 +12,7 @@ import {
   WEBHOOK,
 } from "./client.ts";
 import { FIELDS } from "./fields.ts";
-import { connectClient } from "./oauth.ts";
+import { connectClient, startRequest } from "./oauth.ts";
 import type { Route } from "./routes.ts";
 import { type Code, exchange, faultsOf, type WireAnswer } from "./wire.ts";
 
@@ -36,7 +36,8 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const text_question = { prompt: "What?", kind: "text" };
   const question = await ask(agent.send, text_question);
 
-  const { request } = await connectClient(url, person, { key_id: other.key.id });
+  await connectClient(url, person, { key_id: other.key.id });
+  const { request } = await startRequest(url);
   const { body: granted } = await person.send(`GET /v1/keys/${other.key.id}/grants`);
 
   /** What each path parameter is filled with, and fields of bodies that name something. */
@@ -86,6 +87,12 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     /** A question that can be answered, in the place of the one before. */
     async renewQuestion(): Promise<void> {
       ids.question_id = (await ask(agent.send, text_question)).id;
+    },
+
+    /** A client's request that is not approved yet, in the place of the one before; gives its text. */
+    async renewRequest(): Promise<string> {
+      ids.request = (await startRequest(url)).request;
+      return ids.request;
     },
 
     /** What the account holds, without what a mere request may change. */

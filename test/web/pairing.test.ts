@@ -250,7 +250,7 @@ webTest("a browser that was added hears what it may not do yet", async () => {
   const person = await createPerson(app.url);
   const page = await openPage(app.url, { as: await pair(app.url, person), at: "#/account" });
   await page.getByRole("button", { name: "Add a device" }).click();
-  await page.getByRole("alert").getByText("For 10 minutes after it was added").waitFor();
+  await page.getByRole("alert").getByText("added less than 10 minutes ago").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Delete account" }).click();
   const dialog = page.getByRole("alertdialog");

@@ -34,7 +34,7 @@ webTest("the list has this browser first, and labels can be changed", async () =
   const name = rows.getByRole("textbox", { name: "Name" });
   await name.fill(" ");
   await name.press("Enter");
-  await page.getByText("must hold a character").waitFor();
+  await page.getByText("must hold a visible character").waitFor();
   await name.fill("My phone");
   await name.press("Enter");
   await rows.nth(1).getByText("My phone").waitFor();

@@ -38,6 +38,7 @@ const session: Session = {
   made_by: "pairing",
   created_at: 1795257397.563,
   last_used_at: null,
+  trial_ends_at: 1795257997.563,
 };
 const paired_token = "mca_9uXq2LwZr5KfTj8bVn1sYcGpHoEd3mAi6RtQ0kS4JxU";
 
