@@ -32,7 +32,8 @@ export const sessions = router({
         operationId: "updateSession",
         tags,
         summary: "Label a sign-in",
-        description: "Changes the label that the person sees, of any sign-in of the account. In its first 10 minutes, a sign-in that was added by a code can label only itself.",
+        description:
+          "Changes the label that the person sees, of any sign-in of the account. In its first 10 minutes, a sign-in that was added by a code can label only itself.",
       },
       errors: ["not_found"],
     })

@@ -255,7 +255,7 @@ webTest("a browser that was added hears what it may not do yet", async () => {
   await page.getByRole("button", { name: "Delete account" }).click();
   const dialog = page.getByRole("alertdialog");
   await dialog.getByRole("button", { name: "Delete everything" }).click();
-  await dialog.getByRole("alert").getByText("For 10 minutes").waitFor();
+  await dialog.getByRole("alert").getByText("less than 10 minutes ago").waitFor();
 });
 
 test("a browser is named by its user agent", () => {
