@@ -86,6 +86,7 @@ const filled = (part: string) => part.repeat(Math.ceil(LONG / part.length)).slic
 const AS_WRITTEN: Readonly<Record<string, string>> = {
   "deep quotes": `${">".repeat(40)} deep inside`,
   "deep lists": `${"- ".repeat(40)}deep inside`,
+  "signs alone": "`".repeat(3_001),
   "many elements": filled("**a** "),
   "a huge table": `|${"a|".repeat(1_000)}\n|${"-|".repeat(1_000)}\n${"|b".repeat(2_000)}|`,
   "cells beyond the table": "|a|\n|-|\n|shown|and this|",
@@ -102,7 +103,6 @@ const HARMLESS: Readonly<Record<string, string>> = {
   definition: "[1]: /hidden",
   brackets: filled("["),
   "one line": filled("x"),
-  backticks: "`".repeat(3_001),
   direction: "\u202Egnirts desrever\u202C *a \u0007b*",
 };
 

@@ -57,7 +57,7 @@ webTest("a task links to its pending question", async () => {
   await link.click();
   await page.getByRole("textbox", { name: "Your answer" }).waitFor();
   await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Ten" });
-  await page.getByText("All caught up").waitFor();
+  await page.getByText("You answered it").waitFor();
   await page.goBack();
   await page.getByRole("dialog").getByText("Ten").waitFor();
   expect(await link.count()).toBe(0);

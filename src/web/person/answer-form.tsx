@@ -5,6 +5,9 @@ import { useEffect } from "react";
 import { Button } from "../ui/button.tsx";
 import { useDraft } from "./use-draft.ts";
 
+/** Name of the draft of an answer. */
+export const draftName = (question_id: string): string => `answer ${question_id}`;
+
 interface AnswerFormProps {
   readonly id: string;
   readonly expired: boolean;
@@ -15,7 +18,7 @@ interface AnswerFormProps {
 }
 
 export function AnswerForm({ id, expired, busy, onSend, onDraft }: AnswerFormProps) {
-  const { value: text, set, forget } = useDraft(`answer ${id}`, "");
+  const { value: text, set, forget } = useDraft(draftName(id), "");
   const typed = text.trim() !== "";
   useEffect(() => onDraft(typed), [onDraft, typed]);
   const send = async () => {

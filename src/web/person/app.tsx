@@ -1,7 +1,7 @@
 /** The frame of the page: navigation, connection status and the current view. */
 
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
-import { type ReactNode, Suspense, useEffect, useSyncExternalStore } from "react";
+import { type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
 import { isUnconfirmed, onPairingCode, pairingCode } from "../state/pairing.ts";
 import { currentSession, onSession, type Session } from "../state/session.ts";
@@ -10,14 +10,16 @@ import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { keepFocus } from "../ui/keep-focus.ts";
 import { Skeleton } from "../ui/parts.tsx";
-import { clearToasts, Toasts } from "../ui/toast.tsx";
+import { clearToasts, Toasts, toast } from "../ui/toast.tsx";
 import { Announcer } from "./announcer.tsx";
 import { LinkBanner, LinkDot } from "./link.tsx";
 import { Logo } from "./logo.tsx";
 import { NewSignIns } from "./new-sign-ins.tsx";
 import { watchQuestions } from "./notifications.ts";
+import { QuestionView } from "./question-view.tsx";
 import { QuestionsView } from "./questions.tsx";
 import { type Route, useRoute } from "./route.ts";
+import { useGlobalKeys } from "./use-global-keys.ts";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import {
   AccountView,
@@ -28,6 +30,7 @@ import {
   Consent,
   loadViews,
   Pair,
+  Shortcuts,
   Start,
   TasksView,
 } from "./views.ts";
@@ -54,7 +57,9 @@ export function App() {
   useEffect(keepFocus, []);
   return (
     <>
-      <Suspense>{viewFor(session, start_code, pairing_code, route)}</Suspense>
+      <Boundary>
+        <Suspense>{viewFor(session, start_code, pairing_code, route)}</Suspense>
+      </Boundary>
       <Toasts />
     </>
   );
@@ -95,14 +100,17 @@ function viewFor(
 const isRequest = ({ section }: Route): boolean => section === "authorize" || section === "approve";
 
 function SignedIn() {
-  const { store } = useSession();
+  const { store, outbox } = useSession();
   const route = useRoute();
+  useEffect(() => outbox.onSent(() => toast("Answer sent")), [outbox]);
   useEffect(() => watchQuestions(store), [store]);
   useEffect(() => after(LOAD_VIEWS_AFTER, () => void loadViews()), []);
   useTitle(route);
+  const [shortcuts, setShortcuts] = useState(false);
+  useGlobalKeys({ "?": () => setShortcuts(true) });
   const { section, id, part } = route;
   // A task opens over its list, which keeps its scroll position.
-  const view_key = section === "agents" ? `${section} ${id} ${part}` : section;
+  const view_key = section === "tasks" ? section : `${section} ${id} ${part}`;
   // biome-ignore lint/correctness/useExhaustiveDependencies: each view_key begins at its top.
   useEffect(() => void window.scrollTo(0, 0), [view_key]);
   return (
@@ -120,8 +128,16 @@ function SignedIn() {
           <span className="font-semibold text-lg tracking-tight">Relay</span>
         </div>
         <Navigation section={route.section} />
-        <div className="mt-auto hidden px-3 md:block">
+        <div className="mt-auto hidden space-y-2 px-3 md:block">
           <LinkDot />
+          <button
+            type="button"
+            aria-haspopup="dialog"
+            onClick={() => setShortcuts(true)}
+            className="min-h-6 text-faint text-sm hover:text-ink hover:underline"
+          >
+            Keyboard shortcuts
+          </button>
         </div>
       </aside>
       <div className="min-w-0 pb-[calc(5.5rem+env(safe-area-inset-bottom))] short:pb-6 md:pb-16">
@@ -134,6 +150,9 @@ function SignedIn() {
         </main>
       </div>
       <Announcer />
+      <Boundary>
+        <Suspense>{shortcuts && <Shortcuts onClose={() => setShortcuts(false)} />}</Suspense>
+      </Boundary>
     </div>
   );
 }
@@ -160,7 +179,7 @@ function viewOf({ section, id }: Route): ReactNode {
     case "account":
       return <AccountView />;
     default:
-      return <QuestionsView />;
+      return id === null ? <QuestionsView /> : <QuestionView key={id} id={id} />;
   }
 }
 

@@ -93,7 +93,7 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
   const [key_id, setKeyId] = useState(asked.suggested_key_id ?? "");
   const [label, setLabel] = useState(asked.client_name ?? "");
   const content = useRef<HTMLDivElement>(null);
-  const guard = useMisclickGuard(content);
+  const guard = useMisclickGuard(content, "to decide");
   const busy = approval.busy || denial.busy;
 
   const leave = (decision: "approved" | "denied", redirect_to: string | null) => {

@@ -5,6 +5,7 @@ import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { after, elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question } from "../state/api.ts";
+import { keepDraft } from "../state/drafts.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
@@ -15,11 +16,12 @@ import { Prose } from "../ui/prose.tsx";
 import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
-import { AnswerForm } from "./answer-form.tsx";
+import { AnswerForm, draftName } from "./answer-form.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
+import { WaitingAnswer } from "./kept-answers.tsx";
 import { useRoute } from "./route.ts";
 import { useInView } from "./use-in-view.ts";
-import { labelOf, useKey, useSession, useStore, useTask } from "./use-store.ts";
+import { labelOf, useKeptAnswers, useKey, useSession, useStore, useTask } from "./use-store.ts";
 
 /** Seconds left at which the time is shown as urgent. */
 const URGENT = 60;
@@ -47,7 +49,7 @@ interface CardProps {
 }
 
 export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
-  const { api, store, receipts } = useSession();
+  const { api, store, receipts, outbox } = useSession();
   const card = useRef<HTMLElement>(null);
   const in_view = useInView(card);
   const { id } = question;
@@ -55,10 +57,8 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     () => (in_view ? after(SHOWN_AFTER, () => receipts.add(id, "shown")) : undefined),
     [in_view, id, receipts],
   );
+  /** Whether it has the view to itself. */
   const linked = useRoute().id === id;
-  useEffect(() => {
-    if (linked) receipts.add(id, "opened");
-  }, [linked, id, receipts]);
   const [sending, setSending] = useState<string | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   /** When the focus entered the card, in seconds of `elapsed`. */
@@ -66,6 +66,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   /** The last attempt: the same answer again is sent under the same key. */
   const attempt = useRef({ answer: "", key: "" });
   const expired = useNow() >= question.expires_at;
+  const waiting = useKeptAnswers().find((one) => one.question_id === id && one.refused === null);
   const others = useStore((one) => one.pending().length > 1);
   const [open, setOpen] = useState(false);
   // One that the person reads already is not cut when another arrives.
@@ -74,15 +75,26 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     [in_view, others],
   );
 
+  /** Keeps an answer that the server has not got; false if it cannot be kept. */
+  const keep = (text: string): boolean => {
+    const kept = outbox.add(question, text, attempt.current.key);
+    if (kept) toast("Your answer will be sent when the server can be reached.");
+    return kept;
+  };
+
   const answer = async (text: string): Promise<boolean> => {
-    if (sending !== null || expired) return false;
-    setSending(text);
+    if (sending !== null || expired || waiting) return false;
     setFault(null);
+    const { current: last } = attempt;
+    attempt.current = last.answer === text ? last : { answer: text, key: createIdempotencyKey() };
+    if (store.link() === "offline") {
+      onAnswer({ answer: text, lost: true });
+      if (keep(text)) return true;
+    }
+    setSending(text);
     // Before the request, since its event may arrive before the response.
     onAnswer({ answer: text, lost: false });
     try {
-      const { current: last } = attempt;
-      attempt.current = last.answer === text ? last : { answer: text, key: createIdempotencyKey() };
       const given = { question_id: question.id, answer: text };
       const options = once(attempt.current.key);
       store.put("questions", await api.questions.answer.mutate(given, options));
@@ -92,7 +104,9 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     } catch (error) {
       const why = faultOf(error);
       if (why.code !== "question_not_pending") {
-        onAnswer(why.code === "repeatable" ? { answer: text, lost: true } : null);
+        const is_lost = why.code === "repeatable";
+        onAnswer(is_lost ? { answer: text, lost: true } : null);
+        if (is_lost && keep(text)) return true;
         setFault(why);
         return false;
       }
@@ -105,6 +119,13 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     }
   };
 
+  /** Takes back an answer that waits. */
+  const change = () => {
+    outbox.drop(id);
+    onAnswer(null);
+    if (question.kind === "text" && waiting) keepDraft(draftName(id), waiting.answer);
+  };
+
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target instanceof HTMLTextAreaElement) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -113,7 +134,9 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     const presses = event.key === "Enter" || event.key === " ";
     if (option !== undefined) {
       // A key that is held down or comes too soon was meant for the previous card.
-      if (!event.repeat && elapsed() - entered.current >= MISCLICK_DELAY) void answer(option);
+      if (event.repeat) return;
+      if (elapsed() - entered.current >= MISCLICK_DELAY) void answer(option);
+      else toast("Press again to answer");
     } else if (event.key in moves) step(moves[event.key]!);
     else if (event.key === "e" && !event.repeat) {
       card.current?.querySelector<HTMLElement>("[data-cut]")?.click();
@@ -148,7 +171,9 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       </div>
       {question.task_id !== null && <TaskLink id={question.task_id} />}
       <div className="mt-4">
-        {question.kind === "text" ? (
+        {waiting ? (
+          <WaitingAnswer answer={waiting.answer} onChange={change} />
+        ) : question.kind === "text" ? (
           <AnswerForm
             id={question.id}
             expired={expired}
@@ -217,7 +242,7 @@ function CardHeader({ question, expired }: { question: Question; expired: boolea
 }
 
 /** Link to the task that the question is about. */
-function TaskLink({ id }: { id: string }) {
+export function TaskLink({ id }: { id: string }) {
   const task = useTask(id);
   if (!task) return null;
   return (

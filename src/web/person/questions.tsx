@@ -12,6 +12,7 @@ import { Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { FirstAgent } from "./first-agent.tsx";
+import { RefusedAnswers } from "./kept-answers.tsx";
 import { QuestionCard, type SentAnswer } from "./question-card.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 
@@ -29,6 +30,7 @@ export function QuestionsView() {
   return (
     <>
       <Heading>Questions</Heading>
+      <RefusedAnswers />
       {pending.length > 0 ? (
         <Pending questions={pending} />
       ) : known ? (
@@ -48,10 +50,10 @@ export function QuestionsView() {
   );
 }
 
-function Pending({ questions }: { questions: readonly Question[] }) {
+export function Pending({ questions }: { questions: readonly Question[] }) {
   const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
-  const guardClick = useMisclickGuard(list);
+  const guardClick = useMisclickGuard(list, "to answer");
   const shown = useRef(questions);
   /** The card that has the focus, or had it last. */
   const focused = useRef<string | null>(null);
@@ -214,14 +216,21 @@ export function Outcome({ question }: { question: Question }) {
       <Cut lines={3} open={open} onOpen={setOpen}>
         <Prose text={question.prompt} className="mt-0.5" />
       </Cut>
-      <p className="mt-1.5 flex items-start gap-2">
-        <Badge tone={TONES[question.status]}>{WORDS[question.status]}</Badge>
-        {question.answer !== null && (
-          <bdi dir="auto" className="said min-w-0 whitespace-pre-wrap font-medium leading-6">
-            {question.answer}
-          </bdi>
-        )}
-      </p>
+      <OutcomeLine question={question} />
     </div>
+  );
+}
+
+/** Its status, and its answer if it has one. */
+export function OutcomeLine({ question }: { question: Question }) {
+  return (
+    <p className="mt-1.5 flex items-start gap-2">
+      <Badge tone={TONES[question.status]}>{WORDS[question.status]}</Badge>
+      {question.answer !== null && (
+        <bdi dir="auto" className="said min-w-0 whitespace-pre-wrap font-medium leading-6">
+          {question.answer}
+        </bdi>
+      )}
+    </p>
   );
 }

@@ -32,7 +32,7 @@ const GROUP = 52;
 
 export function TaskList({ rows, search, onToggle }: TaskListProps) {
   const list = useRef<HTMLUListElement>(null);
-  const guardClick = useMisclickGuard(list);
+  const guardClick = useMisclickGuard(list, "to finish the task");
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
     if (list.current) setTop(list.current.getBoundingClientRect().top + window.scrollY);

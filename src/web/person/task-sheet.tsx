@@ -116,7 +116,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
               <li key={question.id}>
                 <Outcome question={question} />
                 {question.status === "pending" && (
-                  <ButtonLink href="#/questions" className="mx-4 mb-4 sm:mx-5">
+                  <ButtonLink href={`#/questions/${question.id}`} className="mx-4 mb-4 sm:mx-5">
                     Answer
                   </ButtonLink>
                 )}

@@ -2,6 +2,7 @@
 
 import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
 import type { Key, Task } from "../state/api.ts";
+import type { KeptAnswer } from "../state/outbox.ts";
 import type { Session } from "../state/session.ts";
 import type { Store } from "../state/store.ts";
 
@@ -21,6 +22,12 @@ export function useStore<T>(select: (store: Store) => T): T {
 
 export const useKey = (id: string): Key | undefined => useStore(({ all }) => all.keys.get(id));
 export const useTask = (id: string): Task | undefined => useStore(({ all }) => all.tasks.get(id));
+
+/** Answers that the server has not confirmed. */
+export function useKeptAnswers(): readonly KeptAnswer[] {
+  const { outbox } = useSession();
+  return useSyncExternalStore(outbox.subscribe, outbox.all);
+}
 
 /** Display name of an agent. */
 export const labelOf = (key: Key | undefined): string => key?.label ?? "An agent";

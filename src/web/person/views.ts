@@ -22,6 +22,7 @@ export const AwaitApproval = later(
 export const Pair = later(async () => (await import("./pair.tsx")).Pair);
 export const AlreadySignedIn = later(async () => (await import("./pair.tsx")).AlreadySignedIn);
 export const Start = later(async () => (await import("./start.tsx")).Start);
+export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**
  * Loads all views ahead of their use, so that they open at once, without the server too, and in a page

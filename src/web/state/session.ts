@@ -5,6 +5,7 @@ import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
+import { createOutbox, type Outbox } from "./outbox.ts";
 import { createPace } from "./pace.ts";
 import { createReceipts, type Receipts } from "./receipts.ts";
 import { createSignIns, type SignIns } from "./sign-ins.ts";
@@ -21,6 +22,7 @@ export interface Session {
   readonly sync: Sync;
   readonly archive: Archive;
   readonly receipts: Receipts;
+  readonly outbox: Outbox;
   /** A new number for each sign-in; the same when the token is replaced. */
   readonly number: number;
   /** Aborts at sign-out: results of calls in flight are dropped. */
@@ -72,10 +74,19 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   };
   if (!before) void archive.restore();
   const receipts = before?.receipts ?? createReceipts({ api, pace, store, ended: ended.signal });
-  if (before) receipts.continueWith({ api, pace });
+  const outbox =
+    before?.outbox ??
+    createOutbox({
+      ...{ api, pace, store, ended: ended.signal },
+      accountId: () => localStorage.getItem(ACCOUNT),
+    });
+  if (before) {
+    receipts.continueWith({ api, pace });
+    outbox.continueWith({ api, pace });
+  }
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded });
   const number = before?.number ?? ++sign_ins;
-  set({ token, number, is_new, api, store, signIns, archive, receipts, sync, ended });
+  set({ token, number, is_new, api, store, signIns, archive, receipts, outbox, sync, ended });
   // Lets the page open without the server, where service workers are supported.
   void navigator.serviceWorker?.register("sw.js").catch(() => null);
 }

@@ -17,15 +17,21 @@ export const FIRST_FIELD = ":is(select:invalid, input)";
 interface SheetProps {
   readonly open: boolean;
   readonly onClose: () => void;
+  /** Called once it has slid out. */
+  readonly onClosed?: () => void;
   readonly title: ReactNode;
   readonly children: ReactNode;
 }
 
 /** Full screen on phones, the right side on desktops. */
-export function Sheet({ open, onClose, title, children }: SheetProps) {
+export function Sheet({ open, onClose, onClosed, title, children }: SheetProps) {
   const popup = useRef<HTMLDivElement>(null);
   return (
-    <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
+    <Dialog.Root
+      open={open}
+      onOpenChange={(next) => !next && onClose()}
+      onOpenChangeComplete={(next) => !next && onClosed?.()}
+    >
       <Dialog.Portal>
         <Dialog.Backdrop className={`${SHADE} z-30`} />
         <Dialog.Popup

@@ -39,7 +39,10 @@ export function format(text: string): ReactNode {
   return hasAllWords(text, all) ? render(tokens) : null;
 }
 
-/** Whether all words are shown: Markdown leaves some out, such as cells beyond the width of a table. */
+/**
+ * Whether there are words and all are shown: Markdown leaves some out, such as cells beyond the width of a
+ * table, and makes nothing visible of some texts of signs alone.
+ */
 function hasAllWords(text: string, tokens: readonly Token[]): boolean {
   const count = (of: string) => {
     let words = 0;
@@ -55,7 +58,7 @@ function hasAllWords(text: string, tokens: readonly Token[]): boolean {
       for (const [name, value] of attrs ?? []) if (name === "href") shown += count(String(value));
     }
   }
-  return shown >= count(text);
+  return shown > 0 && shown >= count(text);
 }
 
 /** Elements of tokens, which are flat: each that opens an element has one that closes it. */

@@ -22,10 +22,11 @@ function set(next: readonly Toast[]): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** Shows a message, which screen readers announce. */
+/** Shows a message, which screen readers announce; one with the same text gives way to it. */
 export function toast(text: string, { bad = false } = {}): void {
   const id = ++last;
-  set([...toasts.slice(-2), { id, text, bad }]);
+  const others = toasts.filter((one) => one.text !== text);
+  set([...others.slice(-2), { id, text, bad }]);
   after(SHOWN, () => set(toasts.filter((one) => one.id !== id)));
 }
 

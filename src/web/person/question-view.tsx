@@ -1,0 +1,142 @@
+/** One question, pending or ended: where links and notifications lead. */
+
+import { ChevronLeft, CloudOff, MessageCircleQuestion } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { faultOf, type Question } from "../state/api.ts";
+import { closedAt } from "../state/store.ts";
+import { Ago } from "../ui/ago.tsx";
+import { ButtonLink } from "../ui/button.tsx";
+import { Empty, Heading, Problem, Skeleton } from "../ui/parts.tsx";
+import { Prose } from "../ui/prose.tsx";
+import { RefusedAnswers } from "./kept-answers.tsx";
+import { TaskLink } from "./question-card.tsx";
+import { OutcomeLine, Pending } from "./questions.tsx";
+import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
+
+export function QuestionView({ id }: { id: string }) {
+  const { question, fault } = useQuestion(id);
+  const offline = useStore((store) => store.link() === "offline");
+  const { receipts } = useSession();
+  const is_found = question !== null;
+  useEffect(() => {
+    if (is_found) receipts.add(id, "opened");
+  }, [is_found, id, receipts]);
+  return (
+    <>
+      <a
+        href="#/questions"
+        className="mb-1 inline-flex min-h-6 items-center gap-1 text-faint text-sm hover:underline"
+      >
+        <ChevronLeft aria-hidden className="size-4" />
+        Questions
+      </a>
+      <Heading>Question</Heading>
+      <RefusedAnswers />
+      {question ? (
+        <Found question={question} />
+      ) : fault?.code === "not_found" ? (
+        <Empty icon={MessageCircleQuestion} title="Question not found">
+          It may have been deleted with its agent, or be of another account.
+        </Empty>
+      ) : offline ? (
+        <Empty icon={CloudOff} title="Not connected">
+          The question will load once the server is reachable.
+        </Empty>
+      ) : fault ? (
+        <Problem>{fault.message}</Problem>
+      ) : (
+        <Skeleton rows={1} label="Loading question" />
+      )}
+    </>
+  );
+}
+
+/** The question from the store or, if it is an older one, from the server. */
+function useQuestion(id: string) {
+  const { api } = useSession();
+  const held = useStore(({ all }) => all.questions.get(id));
+  const live = useStore((store) => store.link() === "live");
+  const [found, setFound] = useState<Question | null>(null);
+  const [fault, setFault] = useState<ReturnType<typeof faultOf> | null>(null);
+  // It may leave the store, which holds the newest ones only.
+  const last = useRef(held);
+  last.current = held ?? last.current;
+  const missing = last.current === undefined && found === null;
+  useEffect(() => {
+    if (!missing || !live) return;
+    let ended = false;
+    setFault(null);
+    api.questions.get.query({ question_id: id }).then(
+      (question) => ended || setFound(question),
+      (error: unknown) => ended || setFault(faultOf(error)),
+    );
+    return () => {
+      ended = true;
+    };
+  }, [api, id, missing, live]);
+  return { question: last.current ?? found, fault };
+}
+
+function Found({ question }: { question: Question }) {
+  const waiting = useStore((store) => store.pending().length);
+  const others = question.status === "pending" ? waiting - 1 : waiting;
+  return (
+    <>
+      {question.status === "pending" ? (
+        <Pending questions={[question]} />
+      ) : (
+        <Ended question={question} />
+      )}
+      {others > 0 && (
+        <ButtonLink href="#/questions" className="mt-4">
+          {others === 1 ? "1 other question is pending" : `${others} other questions are pending`}
+        </ButtonLink>
+      )}
+    </>
+  );
+}
+
+function Ended({ question }: { question: Question }) {
+  const { key_id, task_id, prompt } = question;
+  const key = useKey(key_id);
+  const task_exists = useStore(({ all }) => task_id !== null && all.tasks.has(task_id));
+  return (
+    <article aria-label={prompt} className="card p-4 sm:p-5">
+      <p className="text-faint text-sm leading-6">
+        <a
+          href={`#/agents/${key_id}`}
+          className="said font-semibold text-[0.9375rem] text-ink hover:underline"
+        >
+          <bdi>{labelOf(key)}</bdi>
+        </a>
+        {", "}
+        <Ago at={question.created_at} />
+      </p>
+      <Prose text={prompt} className="mt-2 text-lg leading-snug" />
+      {task_id !== null && <TaskLink id={task_id} />}
+      <div className="mt-4 border-line border-t pt-3">
+        <OutcomeLine question={question} />
+        <p className="mt-1.5 text-soft text-sm">
+          {howItEnded(question, task_exists)}
+          {/* When it was cancelled is not known. */}
+          {question.status !== "cancelled" && (
+            <>
+              {", "}
+              <Ago at={closedAt(question)} />
+            </>
+          )}
+        </p>
+      </div>
+    </article>
+  );
+}
+
+/** How a question ended and, where that is known, by whom. */
+function howItEnded({ status, task_id }: Question, task_exists: boolean): string {
+  // Only the account can answer.
+  if (status === "answered") return "You answered it";
+  if (status === "expired") return "It expired without an answer";
+  return task_id === null || task_exists
+    ? "Its agent cancelled it"
+    : "It was cancelled, by its agent or with its task";
+}

@@ -1,0 +1,65 @@
+/** The keys of the page, in a dialog. */
+
+import { Fragment, useState } from "react";
+import { Sheet } from "../ui/dialog.tsx";
+
+/** Title, and each with its keys and what they do. */
+const KEYS = [
+  [
+    "Everywhere",
+    [
+      [["?"], "Show these shortcuts"],
+      [["Esc"], "Close what is open"],
+    ],
+  ],
+  [
+    "Questions",
+    [
+      [["J", "↓"], "Next question"],
+      [["K", "↑"], "Previous question"],
+      [["Y"], "Answer Yes"],
+      [["N"], "Answer No"],
+      [["1", "2", "3", "4"], "Choose an option"],
+      [["E"], "Show all of a long question"],
+    ],
+  ],
+  [
+    "Answers in words",
+    [
+      [["Enter"], "Send"],
+      [["Shift + Enter"], "New line"],
+    ],
+  ],
+] as const;
+
+export function Shortcuts({ onClose }: { onClose: () => void }) {
+  const [open, setOpen] = useState(true);
+  return (
+    <Sheet open={open} onClose={() => setOpen(false)} onClosed={onClose} title="Keyboard shortcuts">
+      <div className="space-y-6">
+        {KEYS.map(([title, keys]) => (
+          <section key={title}>
+            <h3 className="mb-2 font-semibold text-faint text-sm">{title}</h3>
+            <dl className="space-y-2">
+              {keys.map(([names, does]) => (
+                <div key={does} className="flex items-center gap-3">
+                  <dt className="w-32 shrink-0">
+                    {names.map((name, at) => (
+                      <Fragment key={name}>
+                        {at > 0 && <span className="text-faint text-sm"> or </span>}
+                        <kbd className="rounded-md border border-edge px-1.5 font-mono text-sm leading-6">
+                          {name}
+                        </kbd>
+                      </Fragment>
+                    ))}
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Sheet>
+  );
+}

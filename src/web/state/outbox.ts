@@ -1,0 +1,216 @@
+/**
+ * Answers that the server has not confirmed: kept in this browser, sent when the server can be reached, each
+ * under one idempotency key (docs/interface.md 5.7.4, 8).
+ */
+
+import { after } from "../clock.ts";
+import { type Api, faultOf, once, type Question } from "./api.ts";
+import type { Pace } from "./pace.ts";
+import type { Store } from "./store.ts";
+
+/** An answer of the person on its way. */
+export interface KeptAnswer {
+  readonly question_id: string;
+  /** Begin of the prompt, for people: the question may be gone when it is needed. */
+  readonly prompt: string;
+  readonly answer: string;
+  /** The idempotency key that it is sent under. */
+  readonly key: string;
+  /** Why it can no longer be given; null while it waits. */
+  readonly refused: Refusal | null;
+}
+
+/** How the question ended, or `gone`; `invalid` if the server does not take this answer. */
+type Refusal = Exclude<Question["status"], "pending"> | "gone" | "invalid";
+
+/** Removed with everything else at sign-out. */
+const NAME = "relay.answers";
+/** Answers that are kept at most. */
+const MOST = 200;
+/** Characters of a prompt. */
+const PROMPT = 120;
+/** Seconds until answers that the server has not taken are sent again. */
+const AGAIN = 5;
+
+/** Codes after which the same answer may be taken later. */
+const LATER: ReadonlySet<string> = new Set([
+  "offline",
+  "unanswered",
+  "repeatable",
+  "rate_limited",
+  "store_unavailable",
+  "internal",
+  "unauthorized",
+]);
+
+interface OutboxOptions {
+  readonly api: Api;
+  readonly pace: Pace;
+  readonly store: Store;
+  /** Aborts at sign-out. */
+  readonly ended: AbortSignal;
+  /** Id of the account whose answers are kept; null until it is known. */
+  readonly accountId: () => string | null;
+}
+
+export type Outbox = ReturnType<typeof createOutbox>;
+
+export function createOutbox(first: OutboxOptions) {
+  const { store, ended, accountId } = first;
+  let { api, pace } = first;
+  const listeners = new Set<() => void>();
+  const sent = new Set<() => void>();
+  let kept: readonly KeptAnswer[] = [];
+  let sending = false;
+  let cancel: (() => void) | undefined;
+
+  const read = () => {
+    kept = answersOf(accountId());
+    for (const listener of [...listeners]) listener();
+  };
+
+  /** Changes what is stored, which another tab may have changed; false if the storage refuses it. */
+  const change = (by: (answers: readonly KeptAnswer[]) => readonly KeptAnswer[]): boolean => {
+    const account_id = accountId();
+    if (ended.aborted || account_id === null) return false;
+    const answers = by(answersOf(account_id));
+    try {
+      if (answers.length === 0) localStorage.removeItem(NAME);
+      else localStorage.setItem(NAME, JSON.stringify({ account_id, answers }));
+    } catch {
+      return false;
+    }
+    read();
+    return true;
+  };
+  const drop = (question_id: string) =>
+    change((answers) => answers.filter((one) => one.question_id !== question_id));
+  /** The server has the answer that was sent under this key. */
+  const confirm = (key: string) => {
+    change((answers) => answers.filter((one) => one.key !== key));
+    for (const listener of [...sent]) listener();
+  };
+  const refuse = (key: string, refused: Refusal) =>
+    change((answers) => answers.map((one) => (one.key === key ? { ...one, refused } : one)));
+
+  const arm = (seconds: number) => {
+    if (cancel || sending || ended.aborted || !kept.some(({ refused }) => refused === null)) return;
+    cancel = after(seconds, () => {
+      cancel = undefined;
+      void send();
+    });
+  };
+
+  const send = async () => {
+    sending = true;
+    for (const one of kept) {
+      if (store.link() !== "live" || ended.aborted) break;
+      // Another tab may have sent it, and the person may have taken it back.
+      if (one.refused !== null || !kept.some(({ key }) => key === one.key)) continue;
+      const code = await sendOne(one);
+      if (code !== null && LATER.has(code)) break;
+    }
+    sending = false;
+    // Without a connection, the store says when there is one.
+    if (store.link() === "live") arm(AGAIN);
+  };
+
+  /** Null if the server has taken it, or else the code. */
+  const sendOne = async ({ question_id, answer, key }: KeptAnswer): Promise<string | null> => {
+    try {
+      const given = await pace.call(ended, () =>
+        api.questions.answer.mutate({ question_id, answer }, once(key)),
+      );
+      confirm(key);
+      store.put("questions", given);
+      return null;
+    } catch (error) {
+      const { code } = faultOf(error);
+      if (LATER.has(code)) return code;
+      const found = await api.questions.get.query({ question_id }).catch(faultOf);
+      if ("message" in found) {
+        if (LATER.has(found.code)) return found.code;
+        refuse(key, "gone");
+      } else if (found.status === "answered" && found.answer === answer) {
+        // The server has forgotten the key of the attempt whose response was lost.
+        confirm(key);
+      } else refuse(key, found.status === "pending" ? "invalid" : found.status);
+      if (!("message" in found)) store.put("questions", found);
+      return code;
+    }
+  };
+
+  let was_live = false;
+  const watch = () => {
+    const is_live = store.link() === "live";
+    if (is_live && !was_live) {
+      read();
+      cancel?.();
+      cancel = undefined;
+      arm(0);
+    }
+    was_live = is_live;
+  };
+  const stop = store.subscribe(watch);
+  const onStorage = ({ key }: StorageEvent) => {
+    if (key === NAME || key === null) read();
+  };
+  window.addEventListener("storage", onStorage);
+  ended.addEventListener("abort", () => {
+    stop();
+    cancel?.();
+    window.removeEventListener("storage", onStorage);
+  });
+  read();
+
+  return {
+    /** Changes with each change of what is kept. */
+    all: (): readonly KeptAnswer[] => kept,
+
+    subscribe(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+
+    /** Calls `listener` when the server has taken an answer that waited. */
+    onSent(listener: () => void): () => void {
+      sent.add(listener);
+      return () => sent.delete(listener);
+    },
+
+    /** Keeps an answer and sends it when it can; false if it cannot be kept. */
+    add({ id, prompt }: Question, answer: string, key: string): boolean {
+      const others = kept.filter(({ question_id }) => question_id !== id);
+      if (others.length >= MOST) return false;
+      const one = { question_id: id, prompt: prompt.slice(0, PROMPT), answer, key, refused: null };
+      const added = change((answers) => [
+        ...answers.filter(({ question_id }) => question_id !== id),
+        one,
+      ]);
+      if (added && store.link() === "live") arm(AGAIN);
+      return added;
+    },
+
+    /** Forgets an answer: the person takes it back, or has seen that it was refused. */
+    drop: (question_id: string): void => void drop(question_id),
+
+    /** Continues with another token. */
+    continueWith(next: Pick<OutboxOptions, "api" | "pace">): void {
+      ({ api, pace } = next);
+    },
+  };
+}
+
+function answersOf(account_id: string | null): readonly KeptAnswer[] {
+  try {
+    const stored: Stored | null = JSON.parse(localStorage.getItem(NAME) ?? "null");
+    return stored?.account_id === account_id ? stored.answers : [];
+  } catch {
+    return [];
+  }
+}
+
+interface Stored {
+  readonly account_id: string | null;
+  readonly answers: readonly KeptAnswer[];
+}

@@ -1,0 +1,175 @@
+/** Answers given while the server cannot be reached: kept, marked, and sent later. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, client, createPair } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, expectComplaints, openPage, PHONE, press, untilLive } from "./browser.ts";
+import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
+
+const webTest = browserTests();
+const app = await startTestApp();
+
+/** Folder for screenshots to look at; none when unset. */
+const PICTURES = process.env.RELAY_TEST_PICTURES;
+
+const card = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
+const stored = (page: Page) => page.evaluate(() => localStorage.getItem("relay.answers"));
+
+/** Loses the network; the page's own files stay. */
+async function goOffline(page: Page): Promise<void> {
+  expectComplaints(/Failed to load resource|ERR_/);
+  await until(() =>
+    page.evaluate(async () => {
+      const { active } = await navigator.serviceWorker.ready;
+      return active?.state === "activated";
+    }),
+  );
+  await page.context().setOffline(true);
+  await page.getByText(/^Offline\./).waitFor();
+}
+
+async function comeBack(page: Page): Promise<void> {
+  await page.context().setOffline(false);
+  await untilLive(page);
+}
+
+webTest(
+  "an answer given offline survives a reload, and is sent once the server is back",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send, { prompt: "Kept?" });
+    const words = await ask(agent.send, { prompt: "In words?", kind: "text" });
+    const page = await openPage(app.url, { as: person, size: PHONE });
+    await card(page, "In words?").waitFor();
+    // It is shown without the server when it was saved before.
+    await page.waitForFunction(
+      () =>
+        new Promise((resolve) => {
+          const opening = indexedDB.open("relay");
+          opening.onsuccess = () => {
+            const all = opening.result.transaction("questions").objectStore("questions").getAll();
+            all.onsuccess = () => {
+              opening.result.close();
+              resolve(all.result.length === 2);
+            };
+          };
+        }),
+    );
+    await goOffline(page);
+    await press(card(page, "Kept?").getByRole("button", { name: "Yes" }));
+    await card(page, "Kept?").getByText("Waiting to be sent").waitFor();
+    await card(page, "In words?").getByRole("textbox").fill("First words");
+    await press(card(page, "In words?").getByRole("button", { name: "Send" }));
+    // The person can take it back, and has the words again.
+    await press(card(page, "In words?").getByRole("button", { name: "Change answer" }));
+    const box = card(page, "In words?").getByRole("textbox");
+    expect(await box.inputValue()).toBe("First words");
+    await box.fill("Better words");
+    await press(card(page, "In words?").getByRole("button", { name: "Send" }));
+    await card(page, "In words?").getByText("Better words").waitFor();
+    await untilSettled(page);
+    await expectNoOverflow(page);
+    expect(await violations(page)).toEqual([]);
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/waiting.png`, fullPage: true });
+
+    await page.reload();
+    await page.getByText(/^Offline\./).waitFor();
+    expect(await page.getByText("Waiting to be sent").count()).toBe(2);
+    await comeBack(page);
+    await page.getByText("All caught up").waitFor();
+    const answerOf = async (of: string) =>
+      (await agent.send(`GET /v1/questions/${of}`)).body.answer;
+    expect([await answerOf(id), await answerOf(words.id)]).toEqual(["Yes", "Better words"]);
+    await page.getByText("Answer sent").first().waitFor();
+    expect(await stored(page)).toBeNull();
+  },
+);
+
+webTest("an answer whose response was lost is sent again under the same key", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Twice?" });
+  const page = await openPage(app.url, { as: person });
+  expectComplaints(/ERR_FAILED/);
+  const keys: (string | undefined)[] = [];
+  await page.route("**/trpc/questions.answer", async (route) => {
+    keys.push(route.request().headers()["idempotency-key"]);
+    return keys.length === 1 ? route.abort() : route.continue();
+  });
+  await press(card(page, "Twice?").getByRole("button", { name: "No", exact: true }));
+  await card(page, "Twice?").getByText("Waiting to be sent").waitFor();
+  await page.getByText("All caught up").waitFor();
+  expect(keys).toHaveLength(2);
+  expect(keys[0]).toMatch(/./);
+  expect(keys[1]).toBe(keys[0]);
+  expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("No");
+});
+
+webTest("an answer to a question that ended meanwhile says so until it is dismissed", async () => {
+  const { person, agent } = await createPair(app.url);
+  const cancelled = await ask(agent.send, { prompt: "Cancelled?" });
+  const answered = await ask(agent.send, { prompt: "Elsewhere?" });
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  await goOffline(page);
+  for (const text of ["Cancelled?", "Elsewhere?"]) {
+    await press(card(page, text).getByRole("button", { name: "Yes" }));
+  }
+  await agent.send(`DELETE /v1/questions/${cancelled.id}`);
+  await person.send(`POST /v1/questions/${answered.id}/answer`, { answer: "No" });
+  expectComplaints(/Failed to load resource|ERR_|409/);
+  await comeBack(page);
+  const word = (why: string) =>
+    page.getByText(`Your answer wasn't sent: the question had been ${why}.`);
+  await word("cancelled").waitFor();
+  await word("answered elsewhere").waitFor();
+  await untilSettled(page);
+  expect(await violations(page)).toEqual([]);
+  await expectNoOverflow(page);
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/refused.png` });
+  await page.reload();
+  await word("cancelled").waitFor();
+  const ok = page.getByRole("button", { name: "OK, dismiss this answer" });
+  await ok.first().click();
+  await until(async () => (await ok.count()) === 1);
+  await ok.click();
+  await until(async () => (await stored(page)) === null);
+  expect((await agent.send(`GET /v1/questions/${answered.id}`)).body.answer).toBe("No");
+});
+
+webTest(
+  "answers that wait are deleted at sign-out, and never sent for another account",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send, { prompt: "Mine?" });
+    const page = await openPage(app.url, { as: person });
+    await goOffline(page);
+    await press(card(page, "Mine?").getByRole("button", { name: "Yes" }));
+    await card(page, "Mine?").getByText("Waiting to be sent").waitFor();
+    const kept = (await stored(page))!;
+    await page.getByRole("link", { name: "Account" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You're signed out").waitFor();
+    expect(await stored(page)).toBeNull();
+    await page.context().setOffline(false);
+
+    // What another account left behind is ignored.
+    const other = await createPair(app.url);
+    await page.evaluate(
+      ([token, answers]) => {
+        localStorage.setItem("relay.token", token!);
+        localStorage.setItem("relay.answers", answers!);
+      },
+      [other.person.token, kept],
+    );
+    await page.reload();
+    await untilLive(page);
+    await ask(other.agent.send, { prompt: "Theirs?" });
+    await press(card(page, "Theirs?").getByRole("button", { name: "Yes" }));
+    await page.getByText("Answer sent").waitFor();
+    expect((await client(app.url, person.token)(`GET /v1/questions/${id}`)).body.status).toBe(
+      "pending",
+    );
+  },
+);
