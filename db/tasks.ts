@@ -142,10 +142,11 @@ const pageColumns = {
   },
 };
 
+// Without the plus it would go through all tasks of the owner.
 const whole = (owner: "key_id" | "account_id") =>
   select(
     all,
-    sql`where id in (select value from json_each(${p("ids")})) and ${sql.identifier(owner)} = ${p("owner")}
+    sql`where id in (select value from json_each(${p("ids")})) and +${sql.identifier(owner)} = ${p("owner")}
       and ${ofLiveKey("tasks")}`,
   );
 const wholeByScope = { key: whole("key_id"), account: whole("account_id") };

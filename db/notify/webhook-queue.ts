@@ -150,9 +150,10 @@ export const putBackMessage = statement(
 const expired = sql`select seq from webhook_messages where expires_at <= ${now} and (lease is null or due_at <= ${now})
   order by expires_at limit ${p("limit")}`;
 const expire = [
+  // Without the plus it would go through the whole queue of each channel.
   statement(
     sql`update channels set state = case state when 'ok' then 'failing' else state end, missed = missed + (
-        select count(*) from webhook_messages m where m.channel_id = channels.id and m.type <> 'channel.test' and m.seq in (${expired}))
+        select count(*) from webhook_messages m where +m.channel_id = channels.id and m.type <> 'channel.test' and m.seq in (${expired}))
       where id in (select channel_id from webhook_messages where seq in (${expired}))`,
   ),
   statement(sql`delete from webhook_messages where seq in (${expired})`),
