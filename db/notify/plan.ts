@@ -57,16 +57,27 @@ const wasTried = (kind: "task" | "question", about: Sql) => {
     or exists (select 1 from pushes where ${same} and subject = ${about}))`;
 };
 
+const ofKey = sql`key_id = ${p("changed_id")}`;
+const ofAccount = sql`account_id = ${p("changed_id")}`;
+
 /**
- * Ids of the notifications of `owner` that the device `d` was shown and that nothing took back, as a
- * JSON list. What has no record any more is not known.
+ * Ids of the notifications of a key that the device `d` was shown and that nothing took back, as a
+ * JSON list. What has no record any more is not known. A key has a bounded number of tasks, but its
+ * account may have many more records than that, so this goes through the tasks.
  */
-const shownOf = (owner: "key_id" | "account_id") => {
-  const own = sql`${sql.identifier(owner)} = ${p("changed_id")}`;
-  return sql`(select json_group_array(id) from (
-    select id from tasks where ${own} and ${wasTried("task", sql`tasks.id`)}
-    union all select id from questions where ${own} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
-};
+const shownOfKey = sql`(select json_group_array(id) from (
+    select id from tasks where ${ofKey} and ${wasTried("task", sql`tasks.id`)}
+    union all select id from questions where ${ofKey} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
+
+/**
+ * The same for an account, which may have a million tasks: this goes through what was sent to the device
+ * in the days that records are kept.
+ */
+const triedOn = sql`account_id = d.account_id and device_id = d.device_id and kind in ('task', 'question') and attempts > 0`;
+const shownOfAccount = sql`(select json_group_array(id) from (
+    select about as id from push_records where ${triedOn} union select subject from pushes where ${triedOn}) shown
+  where exists (select 1 from tasks where tasks.id = shown.id and ${ofAccount})
+    or exists (select 1 from questions where questions.id = shown.id and ${ofAccount} and status = 'pending'))`;
 
 /** With the setting off none is planned; what else stands against it is looked at when it is sent. */
 const mayStart = sql`exists (select 1 from accounts where id = ${p("account_id")} and live_activities)`;
@@ -203,16 +214,20 @@ const wasShown = sql`case when ${isQuestion} then ${wasTried("question", sql`e.v
 /** Not known before it has taken something. */
 const mayReplace = sql`exists (select 1 from channels where id = d.device_id and (replaces = 1 or last_sent_at is null))`;
 
-/** A row of the kind of its alert, which it merges with, for each target that may show it. */
-const insertEnded = <From, Tail>(address: Sql, from: Sql<From>, tail: Sql<Tail>) =>
+/** Rows of the kinds of their alerts, which they merge with, of ids `e` on targets `d`. */
+const insertEnded = <P>(address: Sql, from: Sql<P>) =>
   statement(
     sql`insert into pushes (${COLUMNS})
       select d.account_id, d.device_id, ${kindOfEnded}, e.value, ${p("key_id")}, case when not ${isQuestion} then e.value end,
         case when ${isQuestion} then e.value end, d.lane, ${address}, '["ended"]', 2, ${now}, ${now} + ${ms(PUSH.clear_life)}, ${now}
-      from (select d.* ${targetsFor("alert")} and ${mayReplace} limit -1) d, ${from} e where ${wasShown} ${tail} ${MERGED}`,
+      ${from} ${MERGED}`,
   );
 const endedAt = (table: "tasks" | "questions") =>
-  insertEnded(sql`null`, endedIn, sql`and ${atRevision(table)}`);
+  insertEnded(
+    sql`null`,
+    sql`from (select d.* ${targetsFor("alert")} and ${mayReplace} limit -1) d, ${endedIn} e
+      where ${wasShown} and ${atRevision(table)}`,
+  );
 const ended = { tasks: endedAt("tasks"), questions: endedAt("questions") };
 
 /**
@@ -256,8 +271,8 @@ export function planUpdate(
 }
 
 /** Targets with what each was shown; the limit keeps that from being looked up more than once. */
-const shownTo = (table: "keys" | "accounts", owner: "key_id" | "account_id") =>
-  sql`from (select d.*, ${shownOf(owner)} as shown ${targetsFor("alert")} and ${atRevision(table)} limit -1) d`;
+const shownTo = <P>(table: "keys" | "accounts", shown: Sql<P>, which: Sql = sql`true`) =>
+  sql`from (select d.*, ${shown} as shown ${targetsFor("alert")} and ${which} and ${atRevision(table)} limit -1) d`;
 
 // Without the key on it, the record that the pace follows from does not go with the key.
 const clear_or_silent = sql`case when d.shown = '[]' then ${PACE.silent()} else ${PACE.clear()} end`;
@@ -265,7 +280,7 @@ const clearOfKey = statement(
   sql`insert into pushes (${COLUMNS})
     select d.account_id, d.device_id, 'silent', '', case when d.shown <> '[]' then ${p("changed_id")} end, null, null, d.lane, null, d.shown, 2,
       ${clear_or_silent}, ${clear_or_silent} + ${ms(PUSH.silent_life)}, ${now}
-    ${shownTo("keys", "key_id")} where true ${MERGED}`,
+    ${shownTo("keys", shownOfKey)} where true ${MERGED}`,
 );
 const widgetOfKey = statement(
   sql`insert into pushes (${COLUMNS})
@@ -279,17 +294,19 @@ const clearOfAccount = statement(
   sql`insert into pushes (${COLUMNS})
     select d.account_id, d.device_id, 'silent', '', null, null, null, d.lane, d.address, d.shown, 2,
       ${PACE.clear()}, ${PACE.clear()} + ${ms(PUSH.silent_life)}, ${now}
-    ${shownTo("accounts", "account_id")} where d.shown <> '[]' or exists (select 1 from pushes
+    ${shownTo("accounts", shownOfAccount)} where d.shown <> '[]' or exists (select 1 from pushes
       where account_id = d.account_id and device_id = d.device_id and kind = 'silent' and subject = '' and (parts <> '[]' or more <> '[]')) ${MERGED}`,
 );
-/** On channels that replace what they have shown; `address`: null, or a copy where the targets go too. */
-const endedOf = (owner: "key_id" | "account_id", table: "keys" | "accounts", address: Sql) => {
-  const own = sql`${sql.identifier(owner)} = ${p("changed_id")}`;
-  const all = sql`(select id as value from tasks where ${own} union all select id from questions where ${own} and status = 'pending')`;
-  return insertEnded(address, all, sql`and ${atRevision(table)}`);
-};
-const endedOfKey = endedOf("key_id", "keys", sql`null`);
-const endedOfAccount = endedOf("account_id", "accounts", sql`d.address`);
+/** On channels that replace what they have shown. */
+const endedOfKey = insertEnded(
+  sql`null`,
+  sql`${shownTo("keys", shownOfKey, mayReplace)}, json_each(d.shown) e where true`,
+);
+/** With copies of the addresses: the targets go too. */
+const endedOfAccount = insertEnded(
+  sql`d.address`,
+  sql`${shownTo("accounts", shownOfAccount, mayReplace)}, json_each(d.shown) e where true`,
+);
 /** It does not tell of an end. */
 const noEnd = sql`instr(parts || coalesce(more, ''), '"ended"') = 0`;
 const dropOfKey = statement(
