@@ -122,17 +122,22 @@ const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {
 const settingDiffers = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null
   and live_activities <> ${p("live_activities")})`;
 
-const KINDS = Object.keys(SHAPES) as PlannedKind[];
-const TABLES = ["tasks", "questions", "keys", "items"] as const;
-type PushTable = (typeof TABLES)[number];
+/** What a change of a row of each table may plan, besides {@link planQuestion} and ends. */
+const KINDS = {
+  tasks: ["visible", "passive", "silent", "widget", "start"],
+  questions: ["silent"],
+  keys: ["silent"],
+  items: ["silent"],
+} as const;
+type PushTable = keyof typeof KINDS;
 
 const insertAt = (kind: PlannedKind, table: PushTable) => insert(kind, atRevision(table));
 const planned = Object.fromEntries(
-  TABLES.map((table) => [
+  Object.entries(KINDS).map(([table, kinds]) => [
     table,
-    Object.fromEntries(KINDS.map((kind) => [kind, insertAt(kind, table)])),
+    Object.fromEntries(kinds.map((kind) => [kind, insertAt(kind, table as PushTable)])),
   ]),
-) as Record<PushTable, Record<PlannedKind, ReturnType<typeof insertAt>>>;
+) as Record<PushTable, Partial<Record<PlannedKind, ReturnType<typeof insertAt>>>>;
 
 /** It expires with its question. */
 const plannedQuestion = insertFor(
@@ -170,13 +175,13 @@ const NOTHING = {
 };
 
 /** Plans a delivery to each target of the account, if the row is at the revision `changed`. */
-export function planDelivery(
-  kind: PlannedKind,
+export function planDelivery<Table extends PushTable>(
+  kind: (typeof KINDS)[Table][number],
   { parts = [], lanes, ...row }: Planned,
-  changed: RowRevision & { readonly table: PushTable },
+  changed: RowRevision & { readonly table: Table },
 ): Statement {
   const guard = { changed_id: changed.id, changed_revision: changed.revision };
-  return planned[changed.table][kind]({
+  return planned[changed.table][kind]!({
     ...NOTHING,
     ...row,
     ...guard,

@@ -272,6 +272,18 @@ test("a key has several credentials, which end with it, or when they expire [§4
     );
   // What another version uses for something else is no bearer token here.
   expect(await statuses()).toEqual([200, 200, 401]);
+  // The secret that version 0.1.0 knows follows its own credential alone.
+  const known = async () =>
+    (await rows(store, `select secret_digest from keys where id = '${id}'`))[0]![0];
+  const first = await known();
+  const move = (from: unknown, to: string) =>
+    change(store, `update credentials set digest = '${to}' where digest = '${from}'`);
+  await move(digest(secret("second")), "moved");
+  expect(await known()).toBe(first);
+  await move("moved", digest(secret("second")));
+  await move(first, "moved");
+  expect(await known()).toBe("moved");
+  await move("moved", String(first));
   const used = await rows(
     store,
     "select credentials.last_used_at = keys.last_used_at from credentials, keys where kind = 'key_secret'",

@@ -217,6 +217,27 @@ test("a deleted key or account ends what is shown, and leaves nothing behind [§
   }
 });
 
+test("a deleted channel gets nothing more, and neither its target nor its queue stays [§19.2.4]", async () => {
+  const { person, agent, id } = await begin();
+  const beside = { type: "ntfy", label: "Tablet", url: `${ntfy.url}/beside-${topics}` };
+  const { channel: other } = (await person.send("POST /v1/channels", beside)).body;
+  ntfy.behave(503);
+  await ask(agent.send);
+  await settled();
+  const of = `account_id = '${person.account.id}'`;
+  const left = async () => [
+    await rows(`select recipient_id from push_targets where ${of} order by 1`),
+    await rows(`select device_id from pushes where ${of} order by 1`),
+  ];
+  const both = [[id], [other.id]].sort();
+  expect(await left()).toEqual([both, both]);
+  expect((await person.send(`DELETE /v1/channels/${id}`)).status).toBe(204);
+  expect(await left()).toEqual([[[other.id]], [[other.id]]]);
+  ntfy.behave("ok");
+  await advance(90);
+  expect(ntfy.take().map(({ topic }) => topic)).toEqual([`beside-${topics}`]);
+});
+
 test("quiet hours take the sound away, as the clock of the zone says at the attempt [§19.1.3]", async () => {
   const hour = (offset: number) => {
     const at = new Date((clock.now() + offset * 3_600) * 1000);

@@ -136,6 +136,21 @@ test("a device that goes, or loses its token, takes its queue and activities alo
   apple.behave(() => undefined);
 });
 
+test("a device that goes takes along an activity whose end was not sent yet", async () => {
+  const { agent, person, a, show, shown } = await people();
+  const task = await createTask(agent.send, working);
+  const token = await show(task.id);
+  await activities();
+  apple.behave((one) =>
+    one.token === token ? { status: 429, reason: "TooManyRequests" } : undefined,
+  );
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
+  await world.settle();
+  expect(await shown()).toEqual([[token, 1]]);
+  await person.send(`DELETE /v1/devices/${a.id}`);
+  expect(await shown()).toEqual([]);
+});
+
 test("an activity that is registered again and again gets updates at their pace", async () => {
   const { agent, person, phones } = await world.people("a");
   const { id } = await createTask(agent.send, { title: "t", status: "in_progress" });

@@ -6,7 +6,7 @@ import { ConfigError, readConfig } from "../../src/config.ts";
 import { startTestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import { createTask } from "../support/client.ts";
-import { createPushWorld } from "../support/push-world.ts";
+import { createPushWorld, newToken } from "../support/push-world.ts";
 import { tempFolder } from "../support/temp.ts";
 
 test("a combination that cannot work is refused by the variable that is missing", () => {
@@ -86,6 +86,19 @@ test("without configuration it says so once, makes no row and sends nothing", as
   const { lanes, queues, records } = await world.app.services.pushStatus.read(10);
   expect(lanes.map(({ lane }) => lane)).toEqual(["ntfy", "webhook"]);
   expect([queues, records]).toEqual([[], []]);
+});
+
+test("without a way to send its end, an ended live activity leaves nothing", async () => {
+  const world = await createPushWorld();
+  const { person, agent } = await world.people();
+  const { id: device_id } = await world.phone(person, "p", { apns_environment: "production" });
+  const task = await createTask(agent.send, { title: "t", status: "in_progress" });
+  const body = { device_id, push_token: newToken() };
+  await person.send(`PUT /v1/tasks/${task.id}/live-activity`, body);
+  const activities = () => world.rows("select device_id from live_activities");
+  expect(await activities()).toEqual([[device_id]]);
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
+  expect(await activities()).toEqual([]);
 });
 
 test("an environment without a key gets no row; both work at once, each with its own key", async () => {

@@ -183,6 +183,19 @@ test("an approval gives access to an existing key too, and suggests it the next 
   ]);
 });
 
+test("a key whose label is the name of the client is suggested, the newest of several", async () => {
+  const other = await createPerson(url);
+  const { code } = await startWaiting();
+  const suggested = async () =>
+    (await other.send("POST /v1/oauth/request", { request: code })).body.suggested_key_id;
+  await createAgent(url, other, "Another name");
+  expect(await suggested()).toBeNull();
+  await createAgent(url, other, "Test client");
+  await clock.skip(1);
+  const newest = await createAgent(url, other, "Test client");
+  expect(await suggested()).toBe(newest.key.id);
+});
+
 test("a secret that is not known waits for nothing [§5.15.5]", async () => {
   const { status, body } = await client(url)("POST /v1/oauth/approvals/wait?wait=50", {
     secret: "unknown",
