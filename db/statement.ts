@@ -19,6 +19,9 @@ import type { Cell, Statement } from "./store.ts";
 
 type Values = Record<string, unknown>;
 
+/** The text of every statement that was built, for the test of their query plans. */
+export const STATEMENT_TEXTS = new Set<string>();
+
 /** Builds queries; it is connected to nothing and runs none. */
 export const qb = drizzle(() => {
   throw new Error("queries run through the store port");
@@ -73,6 +76,7 @@ export function select(
     throw new Error("a parameter of the query is in no type: it belongs into the tail");
   }
   const text = `${head.sql} ${tail.sql}`;
+  STATEMENT_TEXTS.add(text);
   const fill = filler([...head.params, ...tail.params]);
   const toRow = reader(prepared.fields);
   const read = (rows: Cell[][]) => rows.map(toRow);
@@ -144,6 +148,7 @@ export function statement(
   { gives = "nothing", synced = true }: StatementOptions<Cell[]> = {},
 ): (values: Values) => Statement<Cell[]> {
   const compiled = dialect.sqlToQuery(query);
+  STATEMENT_TEXTS.add(compiled.sql);
   const fill = filler(compiled.params);
   return (values) => ({
     sql: compiled.sql,

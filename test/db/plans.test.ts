@@ -1,0 +1,120 @@
+/**
+ * Query plans: no statement and no trigger goes through a table, or through all that an account or key
+ * has, unless it is listed with what bounds it. SQLite plans without statistics here, as in production.
+ */
+
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import Database from "libsql";
+import { openStore } from "../../db/open.ts";
+import { systemClock } from "../../src/clock.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const script = new URL("../support/statement-texts.ts", import.meta.url).pathname;
+const listing = Bun.spawn([process.execPath, script]);
+const texts: string[] = await listing.stdout.json();
+
+const path = join(tempFolder(), "relay.db");
+const store = await openStore({ url: `file:${path}`, auth_token: undefined }, systemClock);
+await store.close();
+const database = new Database(path);
+afterAll(() => database.close());
+
+/** Parts of statements that cost more the more rows there are, with what bounds these. */
+const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
+  ["from sqlite_schema", "tables"],
+  ["from relay_migrations", "migrations"],
+  ["from sqlite_sequence where name", "tables with such numbers"],
+  ["exists (select 1 from accounts)", "the first row is enough"],
+  ["from page_processes where until <", "processes"],
+  ["process_id not in (select id from page_processes)", "open pages; a job, each 30 s"],
+  ["from account_creations order by seq limit", "the limit of the step"],
+  ["from (select id, created_at from accounts where", "a page of accounts"],
+  ["(select min(seq) from events)", "the ends of the table"],
+  ["from webhook_messages order by seq limit 10000", "10,000 rows; figures"],
+  ["from pushes order by seq limit 10000", "10,000 rows; figures"],
+  ['from "push_records" order by seq desc limit', "the limit"],
+  ["order by deleted_at, id limit", "those deleted in one millisecond"],
+  ['from "devices" inner join "accounts"', "devices of an account"],
+  ["from devices where account_id = ? order by updated_at desc", "devices of an account"],
+  ["status <> 'pending' order by created_at desc", "finished questions of a key; a job"],
+  ["sum(size) over (partition by key_id", "the activity log of a key"],
+  ['from "question_deliveries" where question_id = ? order by', "deliveries of a question"],
+  ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
+  ["from channels c join webhook_messages m", "webhooks with a queue"],
+  ["delete from webhook_messages where channel_id = ?", "the queue of a webhook"],
+  ["from grants where key_id = ? and redeemed_at is not null", "grants of a key"],
+  ['from "grants" where account_id = ? and client_digest', "grants of an account to a client"],
+  ['from "grants" left join "credentials"', "grants of a key"],
+  ['from "grants" where account_id = ? and client_name', "grants of an account to a client"],
+  ["delete from approvals where id = ( select id", "approvals that wait"],
+  ["order by updated_at desc, id desc limit ?", "a page of each status"],
+  ["order by created_at desc, id desc limit ?", "a page of each status"],
+  ["and true limit ?)", "the limit of a step of a deletion"],
+  ["and token is null limit ?)", "the limit of a step of a deletion"],
+  ["from questions q join question_deliveries d", "the limit of a step of a deletion"],
+  ["delete from accounts where", "the first row is enough"],
+  ["select id from tasks where key_id = ?", "tasks of a key, as it is deleted"],
+  ["delete from pushes where account_id = ?", "what is queued for an account"],
+];
+
+/** Aliases of subqueries, whose own plans say what they go through. */
+const SUBQUERIES = ["d", "s", "shown"];
+/** Tables of which an account or a key may have many rows. */
+const LARGE =
+  "tasks|questions|items|pushes|push_records|idempotency|activity_blocks|webhook_messages";
+const ALL_OF_OWNER = new RegExp(`\\b(${LARGE})_\\w+ \\((key_id|account_id|channel_id)=\\?\\)$`);
+/** What follows in a statement concerns one row, and sorts lists within it. */
+const MERGE = " on conflict (account_id, device_id, kind, subject) do update";
+
+function isCostly(part: string): boolean {
+  if (/TEMP B-TREE FOR|AUTOMATIC/.test(part) || ALL_OF_OWNER.test(part)) return true;
+  const [, name = ""] = /^SCAN (\S+)(?!.*VIRTUAL TABLE)/.exec(part) ?? [];
+  return name !== "" && !/^\(|^CONSTANT$/.test(name) && !SUBQUERIES.includes(name);
+}
+
+/** The costly parts of the plan of a statement. */
+function costsOf(statement: string): string[] {
+  const text = statement.split(MERGE)[0]!;
+  const quiet = text.replace(/--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`/g, "");
+  const args = Array(quiet.split("?").length - 1).fill(null);
+  const rows = database.prepare(`explain query plan ${text}`).raw(true).all(args);
+  return (rows as [number, number, number, string][]).map(([, , , part]) => part).filter(isCostly);
+}
+
+const plain = (text: string) => text.replace(/\s+/g, " ");
+
+test("no statement goes through a table, or all rows of an owner, without a bound", () => {
+  // One of each file of db at least.
+  expect(texts.length).toBeGreaterThan(300);
+  const unused = new Set(BOUNDED.map(([part]) => part));
+  const unbounded: string[] = [];
+  for (const text of texts) {
+    const costs = costsOf(text);
+    if (costs.length === 0) continue;
+    const parts = BOUNDED.map(([part]) => part).filter((part) => plain(text).includes(part));
+    for (const part of parts) unused.delete(part);
+    if (parts.length === 0) unbounded.push(`${plain(text)}: ${costs.join(", ")}`);
+  }
+  expect(unbounded).toEqual([]);
+  expect([...unused]).toEqual([]);
+});
+
+test("no trigger goes through a table, or all rows of an owner", () => {
+  const triggers = database
+    .prepare("select name, sql from sqlite_schema where type = 'trigger'")
+    .raw(true)
+    .all([]) as [name: string, sql: string][];
+  expect(triggers.length).toBeGreaterThan(20);
+  const found: string[] = [];
+  for (const [name, sql] of triggers) {
+    const [, condition = "true", body] =
+      /(?:\bWHEN\b(.*?))?\bBEGIN\b(.*)\bEND\s*$/is.exec(sql.replace(/^.*?\bON\b/is, "")) ?? [];
+    const statements = [`select 1 where ${condition}`, ...body!.split(/;\s*(?:\n|$)/)];
+    for (const statement of statements.filter((text) => text.trim() !== "")) {
+      const costs = costsOf(statement.replace(/\b(new|old)\.(`\w+`|\w+)/gi, "?"));
+      if (costs.length > 0) found.push(`${name}: ${costs.join(", ")}`);
+    }
+  }
+  expect(found).toEqual([]);
+});

@@ -1,0 +1,33 @@
+/**
+ * Prints the SQL of every statement of db, as a JSON list. A process of its own: statements that tests
+ * build are not among them.
+ */
+
+import { Glob } from "bun";
+import { questionList } from "../../db/questions.ts";
+import { STATEMENT_TEXTS } from "../../db/statement.ts";
+import { taskPage, taskPosition } from "../../db/tasks.ts";
+import { QUESTION_STATUSES } from "../../src/model/question.ts";
+import { TASK_STATUSES } from "../../src/model/task.ts";
+
+const root = new URL("../../db/", import.meta.url);
+for await (const file of new Glob("**/*.ts").scan(root.pathname)) {
+  await import(new URL(file, root).href);
+}
+
+// Lists are built when they are first read: one of each shape.
+for (const scope of ["key", "account"] as const) {
+  for (const narrowed of [false, true]) {
+    const base = { scope, owner: "", after: null, limit: 1 };
+    for (const down_to of [null, { updated_at: 0, id: "" }]) {
+      const priorities = narrowed ? (["low"] as const) : null;
+      const filter = { ...base, statuses: TASK_STATUSES, priorities, down_to };
+      taskPage(filter, { inline_bytes: 1 });
+      taskPosition(filter, 1);
+    }
+    const task_id = narrowed ? "" : null;
+    questionList({ ...base, statuses: QUESTION_STATUSES, task_id, now: 0 });
+  }
+}
+
+process.stdout.write(JSON.stringify([...STATEMENT_TEXTS]));
