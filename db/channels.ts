@@ -44,13 +44,31 @@ export const channelById = select(
   { one: true },
 );
 
-/** Inserts unless the account is deleted or has its full number of channels. */
+/** The sign-in that the channel is to belong to, if it is to belong to one. */
+const liveSession = sql`(${p("session_id")} is null or exists (select 1 from credentials
+  where id = ${p("session_id")} and account_id = ${p("account_id")} and kind = 'account_token'))`;
+const full = sql.raw(LIMITS.channels_per_account);
+
+/** Inserts unless the account or the sign-in has ended, or the account has its full number of channels. */
 export const insertChannel = statement(
   insertWhere(
     channels,
-    sql`${liveAccount}
-      and (select count(*) from channels where account_id = ${p("account_id")}) < ${sql.raw(LIMITS.channels_per_account)}`,
+    sql`${liveAccount} and ${liveSession}
+      and (select count(*) from channels where account_id = ${p("account_id")}) < ${full}`,
   ),
+);
+
+/**
+ * Who has the endpoint, of whatever account; and what the browser of the same sign-in had before, once
+ * that is gone.
+ */
+const replaced = sql`(c.endpoint_digest = ${p("endpoint_digest")}
+  or (c.session_id = ${p("session_id")} and c.type = ${p("type")} and c.state = 'gone'))`;
+
+/** Deletes the channels that a new one takes the place of, if {@link insertChannel} is then to succeed. */
+export const leaveEndpoint = statement(
+  sql`delete from channels as c where ${replaced} and ${liveAccount} and ${liveSession}
+    and (select count(*) from channels as c where c.account_id = ${p("account_id")} and not coalesce(${replaced}, 0)) < ${full}`,
 );
 
 /** Makes a channel a target again, if it is there. Placeholders `id`, `account_id`, `lane`, `address`, `now`. */
@@ -66,18 +84,6 @@ export const labelTarget = statement(
     where account_id = ${p("account_id")} and purpose = 'alert' and recipient_id = ${p("id")} and subject = ''`,
 );
 
-/** Removes the target of a channel that is no more, and what is queued for it. */
-export const dropTargetOfMissing = [
-  statement(
-    sql`delete from push_targets where account_id = ${p("account_id")} and purpose = 'alert' and recipient_id = ${p("id")}
-      and not exists (select 1 from channels where id = ${p("id")})`,
-  ),
-  statement(
-    sql`delete from pushes where account_id = ${p("account_id")} and device_id = ${p("id")}
-      and not exists (select 1 from channels where id = ${p("id")})`,
-  ),
-];
-
 /** Guarded by what the change was decided on. */
 export const updateChannel = statement(
   updateSet(
@@ -87,14 +93,8 @@ export const updateChannel = statement(
   ),
 );
 
-/** Stands before {@link dropQueueOfMissing}. */
+/** A trigger takes its target along, and what waits for it. */
 export const deleteChannel = statement(sql`delete from channels where ${own} and ${liveAccount}`);
-
-/** What waits for a channel that is no more. Placeholder `id`. */
-export const dropQueueOfMissing = statement(
-  sql`delete from webhook_messages where channel_id = ${p("id")}
-    and not exists (select 1 from channels where id = ${p("id")})`,
-);
 
 const lately = sql`value > ${p("now_ms")} - ${sql.raw(RATES.channel_tests.window * 1000)} and value <= ${p("now_ms")} + 60000`;
 

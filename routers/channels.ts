@@ -1,7 +1,7 @@
 /** docs/interface.md 19.2. */
 
 import { z } from "zod";
-import { Channel, ChannelInput, ChannelPatch, tokenRule } from "../src/model/channel.ts";
+import { Channel, ChannelInput, ChannelPatch, channelRule } from "../src/model/channel.ts";
 import { Delivery } from "../src/model/delivery.ts";
 import { Id } from "../src/model/text.ts";
 import { account, router } from "./trpc.ts";
@@ -33,10 +33,10 @@ export const channels = router({
         tags,
         summary: "Create a notification channel",
         description:
-          "The secret of a webhook is returned here and never again. A signed test is sent, and nothing else before one was answered with a 2xx status.",
+          "The secret of a webhook is returned here and never again. A signed test is sent, and nothing else before one was answered with a 2xx status. A subscription that is there already moves to the new channel.",
       },
       status: 201,
-      rules: tokenRule,
+      rules: channelRule,
       errors: ["too_many_channels"],
     })
     .input(ChannelInput)
@@ -52,6 +52,29 @@ export const channels = router({
         .meta({ id: "ChannelWithSecret" }),
     )
     .mutation(({ ctx, input }) => ctx.services.channels.create(ctx.caller, input)),
+
+  key: account
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/web-push/key",
+        operationId: "getWebPushKey",
+        tags,
+        summary: "Get the key that browsers subscribe to web push with",
+        description:
+          "The `applicationServerKey` of `PushManager.subscribe`. Not found while web push is off.",
+      },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({}))
+    .output(
+      z
+        .object({
+          public_key: z.string().meta({ description: "65 bytes of a P-256 point, base64url" }),
+        })
+        .meta({ id: "WebPushKey" }),
+    )
+    .query(({ ctx }) => ctx.services.channels.key()),
 
   update: account
     .meta({

@@ -200,6 +200,35 @@ export const CONFIG = {
     doc: "PEM file with the CA to trust when the endpoint is a stand-in for APNs",
     schema: z.string().min(1).optional(),
   },
+  VAPID_SUBJECT: {
+    doc: "How push services of browsers reach the operator: a `mailto:` address or an `https` URL; the origin of an `https` `PUBLIC_URL` when unset",
+    schema: z
+      .string()
+      .max(200)
+      .refine(
+        (value) =>
+          /^mailto:[^\s@]+@[^\s@]+$/.test(value) ||
+          (/^https:\/\/\S+$/.test(value) && URL.canParse(value)),
+        "must be a mailto: address or an https URL",
+      )
+      .optional(),
+  },
+  WEB_PUSH_HOSTS: {
+    doc: "Further hosts of push services of browsers, with or without a port, separated by commas, such as `push.example`; `http` is permitted for them",
+    schema: z
+      .string()
+      .transform((text) => text.split(",").map((host) => host.trim()))
+      .refine(
+        (hosts) =>
+          hosts.every(
+            (host) =>
+              !/[/?#@:\\\s*]/.test(host.replace(/:\d{1,5}$/, "")) &&
+              URL.parse(`https://${host}`)?.host === host,
+          ),
+        "must be hosts such as push.example or 127.0.0.1:8080, separated by commas",
+      )
+      .optional(),
+  },
   PUSH_CONTENT: {
     doc: "`generic` leaves titles, prompts and notes out of pushes; the app fetches them",
     schema: z.enum(["full", "generic"], "must be full or generic").default("full"),

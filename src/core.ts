@@ -111,7 +111,9 @@ export async function createCore(deps: AppDeps) {
   const faults = createFaultLog({ clock: timers, log });
   const store = await openConfigured(config, timers, faults.report);
   const store_watch = createStoreWatch({ store, clock: timers, report: faults.report, endProcess });
-  const signer = createSigner(await sharedSecret(store, "signing", ids.secret("sig")));
+  const secretOf = (name: string, fresh: string) => sharedSecret(store, name, fresh);
+  const signer = createSigner(await secretOf("signing", ids.secret("sig")));
+  for (const { connection } of lanes) await connection.prepare?.({ secretOf, signer });
   const outbox = createOutbox(store);
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaiters({ feed, clock });
@@ -171,6 +173,7 @@ export async function createCore(deps: AppDeps) {
       webhooks,
       channels,
       sender,
+      config,
       tests_per_hour: config.RATE_LIMITS === "on" ? RATES.channel_tests.quota : 0,
     }),
     tasks,

@@ -343,6 +343,8 @@ export const PUSH = {
   /** How long a stop waits for what is under way. */
   stop_wait: 10,
   record_days: 7,
+  /** The highest number of pending questions that a badge shows. */
+  badge_most: 1_000,
   /** How long a push service keeps the test of a channel. */
   test_life: 60,
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
@@ -418,11 +420,9 @@ export const NTFY = {
   busy_spread: 5,
   /** Requests under way at once, per process. */
   in_flight: 64,
-  /** Hosts of which it is remembered that they did not answer. */
-  remembered_hosts: 10_000,
 } as const;
 
-/** The numbers of web push; seconds unless the name says otherwise (docs/interface.md 19). */
+/** The numbers of web push; seconds unless the name says otherwise (docs/interface.md 19.6). */
 export const WEB_PUSH = {
   /** An encrypted message of 4,096 bytes, less its header, the tag and the delimiter (RFC 8291). */
   plaintext_bytes: 3_993,
@@ -434,8 +434,7 @@ export const WEB_PUSH = {
   buttons: 2,
   /** The longest time that a push service is asked to keep a message for. */
   ttl_most: 2_419_200,
-  /** Life of the signed statement of who sends, and the age at which the next one is made (RFC 8292). */
-  token_life: 43_200,
+  /** Age at which the signed statement of who sends is made anew; it is good for 12 hours (RFC 8292). */
   token_age: 21_600,
   /** Origins of push services whose statements are kept. */
   kept_tokens: 1_000,

@@ -20,13 +20,14 @@
  * its own clock (src/notify/leases.ts). This file claims and reads; rounds.ts ends what was claimed.
  */
 
-import { and, eq } from "drizzle-orm";
+import { and, eq, type SQL } from "drizzle-orm";
+import { PUSH } from "../../src/limits.ts";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { type Query, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { taskColumns } from "../tasks.ts";
-import { channels, deliveries, pushTargets } from "./schema.ts";
+import { channels, deliveries, pushTargets, questionDeliveries } from "./schema.ts";
 import { targetOf } from "./targets.ts";
 
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
@@ -87,6 +88,13 @@ export const stampActivities = statement(
     where ${leased(sql`q`)} and q.kind in ('update', 'end'))`,
 );
 
+/** Pending questions of the account, up to the badge's most; null for a device, whose app counts them. */
+const pendingOfAccount = sql`case when ${channels.id} is not null then (select count(*) from (
+  select 1 from questions q where q.account_id = ${deliveries.account_id} and q.status = 'pending' and q.expires_at > ${deliveries.tried_at}
+    and exists (select 1 from keys k where k.id = q.key_id and k.deleted_at is null) limit ${sql.raw(PUSH.badge_most)})) end` as unknown as SQL<
+  number | null
+>;
+
 /** A claimed delivery beside all that it is rendered from; what is not there has null fields. */
 const claimed = qb
   .select({
@@ -122,7 +130,10 @@ const claimed = qb
       quiet_hours: channels.quiet_hours,
       state: channels.state,
       replaces: channels.replaces,
+      pending: pendingOfAccount,
     },
+    /** How far its question got there. */
+    question_delivery: { shown_at: questionDeliveries.shown_at },
     activity: {
       task_id: live_activities.task_id,
       ended_at: live_activities.ended_at,
@@ -142,6 +153,13 @@ const claimed = qb
     sql`${questions.id} = ${deliveries.question_id} and ${questions.key_id} = ${keys.id}`,
   )
   .leftJoin(channels, eq(channels.id, deliveries.recipient_id))
+  .leftJoin(
+    questionDeliveries,
+    and(
+      eq(questionDeliveries.question_id, deliveries.question_id),
+      eq(questionDeliveries.target_id, deliveries.recipient_id),
+    ),
+  )
   .leftJoin(
     live_activities,
     and(
@@ -165,6 +183,7 @@ export interface ClaimedDelivery {
   readonly question: Part<"question">;
   /** The channel that it goes to; a device has none. */
   readonly channel: Part<"channel">;
+  readonly question_delivery: Part<"question_delivery">;
   readonly activity: Part<"activity">;
 }
 

@@ -189,7 +189,8 @@ export interface ChannelSecret {
 
 /**
  * Ways to reach a person besides devices (docs/interface.md 19). Triggers of migration 0023 count the
- * messages of a webhook; {@link webhookMessages} has the rest of what they do.
+ * messages of a webhook; {@link webhookMessages} has the rest of what they do. By triggers of migration
+ * 0026 a channel takes its target and its queue along, and goes with its sign-in or the token of that.
  */
 export const channels = sqliteTable(
   "channels",
@@ -237,6 +238,7 @@ export const channels = sqliteTable(
   },
   (t) => [
     index("channels_account").on(t.account_id, t.created_at, t.id),
+    index("channels_session").on(t.session_id).where(sql`session_id is not null`),
     uniqueIndex("channels_endpoint").on(t.endpoint_digest).where(sql`endpoint_digest is not null`),
     index("channels_busy").on(t.claimed_at).where(sql`queued > 0`),
     // What the trigger on events looks for.

@@ -118,11 +118,15 @@ export const accountRoutes = (send: Send) => ({
       send<{ readonly channels: readonly Channel[] }>("GET", "/v1/channels", {}, given),
 
     /**
-     * Creates a channel; a test is sent. Codes: `too_many_channels`; `invalid_fields` with
-     * `fields.url` (docs/interface.md §19.2.2).
+     * Creates a channel; a webhook is sent a test. Codes: `too_many_channels`; `invalid_fields` with
+     * `fields.url` or `fields.subscription` (docs/interface.md §19.2.2).
      */
     create: (body: ChannelInput, given?: CallOptions) =>
       send<NewChannel>("POST", "/v1/channels", { body }, given),
+
+    /** What browsers subscribe to web push with. Codes: `not_found` while it is off (§19.2.6). */
+    key: (given?: CallOptions) =>
+      send<{ readonly public_key: string }>("GET", "/v1/web-push/key", {}, given),
 
     /** Changes the fields that the patch names. Codes: `not_found` (§19.2.3). */
     update: (channel_id: string, body: ChannelPatch, given?: CallOptions) =>

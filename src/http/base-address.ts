@@ -3,6 +3,7 @@
 import { isIP } from "node:net";
 import { hostname as machineName, networkInterfaces } from "node:os";
 import { ServiceError } from "../errors.ts";
+import { bareName, isLoopback } from "../loopback.ts";
 import { lanAddresses } from "./lan-addresses.ts";
 
 interface BaseAddressOptions {
@@ -138,22 +139,8 @@ export function parseHost(host: string, protocol: string): URL | null {
 
 const hostnameOf = (host: string): string => parseHost(host, "http:")?.hostname ?? "";
 
-/** Without the dot of the DNS root. */
-const bareName = (hostname: string): string => hostname.replace(/\.$/, "");
-
 /** Whether a host in serialized form is an IP address. */
 const isAddress = (hostname: string): boolean => hostname.startsWith("[") || isIP(hostname) === 4;
-
-/** Whether a host in serialized form, IPv6 in brackets, is this machine itself. */
-export function isLoopback(hostname: string): boolean {
-  const name = bareName(hostname);
-  return (
-    name === "localhost" ||
-    name.endsWith(".localhost") ||
-    name === "[::1]" ||
-    (isIP(name) === 4 && name.startsWith("127."))
-  );
-}
 
 /** Whether a `HOST` means every interface. */
 const listensOnAll = (host: string): boolean => host === "0.0.0.0" || /^[0:]+$/.test(host);

@@ -1,7 +1,8 @@
 /** Checks `Origin` and `Host`: which web pages may call, and whether the request names this server. */
 
 import { ServiceError } from "../errors.ts";
-import { type BaseAddresses, isLoopback, parseHost } from "./base-address.ts";
+import { isLoopback } from "../loopback.ts";
+import { type BaseAddresses, parseHost } from "./base-address.ts";
 
 interface SourceOptions {
   /** The address shown to clients; known once the server listens. */

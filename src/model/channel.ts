@@ -7,7 +7,7 @@ import { Label } from "./key.ts";
 import { TaskPriority } from "./task.ts";
 import { isStorable, Timestamp } from "./text.ts";
 
-const ChannelType = z.enum(["ntfy", "webhook"]).meta({ id: "ChannelType" });
+const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
 
 const ChannelState = z.enum(["ok", "failing", "gone"]).meta({ id: "ChannelState" });
 
@@ -87,9 +87,12 @@ const ChannelUrl = z
 
 /** What is wrong with its endpoint and keys is for the channel to say. */
 const SubscriptionInput = z
-  .object({
+  .strictObject({
     endpoint: z.string().refine(isStorable, "must hold no NUL character and no lone surrogate"),
-    keys: z.object({ p256dh: z.string().max(200), auth: z.string().max(100) }),
+    expirationTime: z.unknown().exactOptional(),
+    keys: z
+      .strictObject({ p256dh: z.string().max(200), auth: z.string().max(100) })
+      .meta({ id: "PushSubscriptionKeys" }),
   })
   .meta({ id: "PushSubscription" });
 export type SubscriptionInput = z.infer<typeof SubscriptionInput>;
@@ -108,7 +111,12 @@ export const ChannelInput = z
   .strictObject({
     type: ChannelType,
     ...SETTINGS,
-    url: ChannelUrl.meta({ description: "Of the topic, for `ntfy`" }),
+    url: ChannelUrl.exactOptional().meta({
+      description: "Of the topic for `ntfy`, of the receiver for `webhook`",
+    }),
+    subscription: SubscriptionInput.exactOptional().meta({
+      description: "For `web_push`: what `PushSubscription.toJSON()` gives in the browser",
+    }),
     token: z
       .string()
       .regex(/^[!-~]{1,200}$/, "must be an access token of at most 200 characters")
@@ -118,10 +126,18 @@ export const ChannelInput = z
   .meta({ id: "ChannelCreate" });
 export type ChannelInput = z.infer<typeof ChannelInput>;
 
-/** Only some types have a token (docs/interface.md 19.2.2). */
-export function tokenRule(_caller: unknown, raw: unknown): FieldReasons {
-  if (typeof raw !== "object" || raw === null || !("token" in raw)) return {};
-  return "type" in raw && raw.type === "webhook" ? { token: "is for ntfy only" } : {};
+/** Which fields each type has and needs (docs/interface.md 19.2.2). */
+export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
+  if (typeof raw !== "object" || raw === null) return {};
+  const browser = "type" in raw && raw.type === "web_push";
+  const other = browser ? "url" : "subscription";
+  const needed = browser ? "subscription" : "url";
+  return {
+    ...(!(needed in raw) && { [needed]: "is required" }),
+    ...(other in raw && { [other]: "is not for this type" }),
+    ...("token" in raw &&
+      (browser || ("type" in raw && raw.type === "webhook")) && { token: "is for ntfy only" }),
+  };
 }
 
 /** Body of `PATCH /v1/channels/{channel_id}`: what is absent stays. */

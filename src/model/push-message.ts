@@ -1,6 +1,6 @@
 /**
  * What a browser gets once it has decrypted a push: JSON that is valid as Declarative Web Push too
- * (docs/interface.md §19). The service worker reads `event.data?.json().notification ??
+ * (docs/interface.md §19.6.3). The service worker reads `event.data?.json().notification ??
  * event.notification`.
  */
 

@@ -8,8 +8,10 @@
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { FieldReasons } from "../errors.ts";
+import type { SubscriptionInput } from "../model/channel.ts";
 import type { NotificationKind } from "../model/notification.ts";
 import type { Outbound } from "../outbound/guard.ts";
+import type { Signer } from "../signer.ts";
 import type { HostSlots } from "./host-slots.ts";
 import type { Notification } from "./notification.ts";
 
@@ -25,12 +27,15 @@ export interface Channel<Request = unknown, Answer = unknown> {
   /** False: none is planned, and `render` gives null. */
   supports(kind: NotificationKind): boolean;
   /**
-   * True: what it has shown is not cleared by a `silent` notification. When a question or task ends, a
-   * notification of the kind `ended` replaces the alert without a sound, where the service can do that.
+   * Set: what it has shown is not cleared by a `silent` notification. When a question or task ends, a
+   * notification of the kind `ended` replaces the alert without a sound: always, or where the service
+   * has said that it can do that.
    */
-  readonly replaces?: boolean;
-  /** Makes the address of a channel that an account adds (docs/interface.md §19.2.2); pure. */
-  register?(input: TargetInput): { readonly address: string } | { readonly fields: FieldReasons };
+  readonly replaces?: "always" | "if_known";
+  /** Makes the target of a channel that an account adds (docs/interface.md §19.2.2); pure. */
+  register?(input: TargetInput, config: Config): NewTarget | { readonly fields: FieldReasons };
+  /** Why the configuration leaves it off, for the operator; null when it does not. */
+  whyOff?(config: Config): string | null;
   /** Null: this address is not to get it. Pure. The size of what it gives is bounded. */
   render(notification: Notification, destination: Destination): Request | null;
   /** Pure. */
@@ -43,10 +48,29 @@ export interface Channel<Request = unknown, Answer = unknown> {
   ): Promise<readonly Connection<Request, Answer>[]>;
 }
 
-/** What a client gives to reach it. */
+/** What a client gives to reach it: `url` or `subscription`, by the type of the channel. */
 export interface TargetInput {
-  readonly url: string;
+  readonly url: string | null;
   readonly token: string | null;
+  readonly subscription: SubscriptionInput | null;
+}
+
+export interface NewTarget {
+  readonly address: string;
+  /** Where it leads. */
+  readonly url: string;
+  /**
+   * True: the URL is of one browser. It can be there once in the whole server, and the channel belongs
+   * to the sign-in that gave it. It needs no look at its network, since its host is known.
+   */
+  readonly exclusive: boolean;
+}
+
+/** What all processes on a store have the same of. */
+export interface Shared {
+  /** The secret of this name: `fresh` if there was none. */
+  secretOf(name: string, fresh: string): Promise<string>;
+  readonly signer: Signer;
 }
 
 /** For requests to addresses that users give. */
@@ -59,6 +83,10 @@ export interface Connection<Request = unknown, Answer = unknown> {
   readonly lane: string;
   /** Requests under way at once; a share of `PUSH.in_flight` when it is left out. */
   readonly in_flight?: number;
+  /** Called once, when the store is open and before any other. */
+  prepare?(shared: Shared): Promise<void>;
+  /** What a client needs to get an address from its push service, once prepared. */
+  clientKey?(): string;
   /** Makes one request. Never throws, and ends within `PUSH.time_limit`. */
   send(request: Request): Promise<Answer>;
   /** Gives up the requests under way: their answers come at once. */

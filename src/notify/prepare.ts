@@ -51,7 +51,7 @@ const obsolete = (reason: string | null) => ({ is: "obsolete", reason }) as cons
 
 export function prepareDelivery(
   claimed: ClaimedDelivery,
-  channel: Pick<Channel, "render">,
+  channel: Pick<Channel, "render" | "replaces">,
   moment: Moment,
 ): Preparation {
   const { delivery, target, account } = claimed;
@@ -67,14 +67,19 @@ export function prepareDelivery(
     if (target.lane !== delivery.lane) return { is: "elsewhere", lane: target.lane };
   }
   const address = delivery.address ?? target.address;
-  const composed = address === null ? null : compose(claimed, moment);
+  const composed = address === null ? null : compose(claimed, channel, moment);
   if (address === null || composed === null) return ended;
-  const { quiet_hours } = claimed.channel;
+  const { question_delivery, channel: settings } = claimed;
+  const { quiet_hours } = settings;
   if (!isWanted(claimed, composed)) return obsolete("not_wanted");
   const quiet = isAlert(composed) && quiet_hours !== null && isQuiet(quiet_hours, moment.now);
   const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
   const { base_url } = moment;
-  const about = { ticket: null, shown: null, badge: null };
+  const about = {
+    ticket: null,
+    shown: delivery.question_id === null ? null : question_delivery.shown_at !== null,
+    badge: settings.pending,
+  };
   const request = channel.render(notification, { address, delivery_id, base_url, ...about });
   if (request === null) return obsolete("not_for_target");
   return { is: "ready", address, request, quiet, ends: composed.kind === "ended" };
@@ -94,7 +99,11 @@ function isWanted({ channel, account }: ClaimedDelivery, notification: Notificat
 }
 
 /** Null when it has become obsolete. */
-function compose(claimed: ClaimedDelivery, moment: Moment): Notification | null {
+function compose(
+  claimed: ClaimedDelivery,
+  { replaces }: Pick<Channel, "replaces">,
+  moment: Moment,
+): Notification | null {
   const { delivery, account, activity } = claimed;
   const { now } = moment;
   const { key_id, expires_at } = delivery;
@@ -105,7 +114,9 @@ function compose(claimed: ClaimedDelivery, moment: Moment): Notification | null 
       ? null
       : { label: claimed.key.label, last_host: claimed.key.last_host };
   /** It takes back what is shown. A server that cannot replace it would show one more. */
-  const ends = delivery.parts.includes("ended") && claimed.channel.replaces !== false;
+  const ends =
+    delivery.parts.includes("ended") &&
+    (replaces === "always" || claimed.channel.replaces !== false);
   const showing = activity.task_id !== null && activity.ended_at === null;
   const wanted = task?.status === "in_progress" && account.live_activities === true;
   const activityOf = (kind: Activity["kind"], timestamp: number) =>

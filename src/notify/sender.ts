@@ -17,7 +17,7 @@ interface Lane {
 }
 
 interface SenderOptions {
-  readonly config: Pick<Config, "PUSH_CONTENT" | "PUBLIC_URL">;
+  readonly config: Config;
   /** All channels, also those without a lane. */
   readonly channels: readonly Channel[];
   readonly lanes: readonly Lane[];
@@ -89,11 +89,16 @@ export function createSender(options: SenderOptions) {
     /** The lanes of channels that replace what has ended. */
     replacingLanes: (): readonly string[] =>
       lanes.filter(({ channel }) => channel.replaces).map(({ connection }) => connection.lane),
+    /** What browsers subscribe with; null while no lane is for them. */
+    clientKey: (): string | null =>
+      lanes.map(({ connection }) => connection.clientKey?.()).find((key) => key !== undefined) ??
+      null,
     /** Begins with what is queued. */
     start(): void {
-      for (const { name } of channels) {
+      for (const { name, whyOff } of channels) {
         if (lanes.some(({ channel }) => channel.name === name)) continue;
-        log.info("pushes are off", { channel: name, reason: "it is not configured" });
+        const reason = whyOff?.(config) ?? "it is not configured";
+        log.info("pushes are off", { channel: name, reason });
       }
       wake();
     },

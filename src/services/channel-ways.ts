@@ -11,10 +11,10 @@ import type { ChannelSecret } from "../../db/notify/schema.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
-import { failFields } from "../errors.ts";
+import { type FieldReasons, failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";
 import { PUSH, WEBHOOK } from "../limits.ts";
-import type { Channel as LaneChannel } from "../notify/channel.ts";
+import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/channel.ts";
 import { composeTest } from "../notify/compose.ts";
 import type { Sender } from "../notify/sender.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
@@ -33,6 +33,8 @@ interface Made {
   readonly secret: ChannelSecret;
   /** What the client is shown once. */
   readonly shown?: string;
+  /** As of {@link NewTarget}. */
+  readonly exclusive: boolean;
 }
 
 interface Tested {
@@ -45,7 +47,7 @@ interface Tested {
 
 export interface ChannelWay {
   /** Throws `422 invalid_fields`. */
-  make(input: { readonly url: string; readonly token: string | null }): Made;
+  make(input: TargetInput): Made;
   /** Stand in the batch of its row, after it. */
   start(channel: Omit<Known, "host">, now: number): Statement[];
   /** One request; never throws. Within 10 seconds. */
@@ -73,8 +75,9 @@ export function createWebhookWay({ ids, clock, webhooks }: WebhookWayDeps): Chan
   });
   return {
     make({ url }) {
+      if (url === null) failFields({ url: "is required" });
       const secret = ids.webhookSecret();
-      return { secret: { url, secret }, shown: secret };
+      return { secret: { url, secret }, shown: secret, exclusive: false };
     },
 
     start: (channel, now) => [
@@ -113,12 +116,16 @@ export function createWebhookWay({ ids, clock, webhooks }: WebhookWayDeps): Chan
 }
 
 export interface LaneWayDeps extends WayDeps {
-  readonly sender: Pick<Sender, "sendNow" | "wake">;
+  readonly sender: Pick<Sender, "clientKey" | "sendNow" | "wake">;
+}
+
+interface LaneWayOptions extends Pick<LaneChannel, "lanes"> {
+  register(input: TargetInput): NewTarget | { readonly fields: FieldReasons };
 }
 
 /** Of a channel that makes addresses of what a client gives. */
 export function createLaneWay(
-  { lanes, register }: LaneChannel & Required<Pick<LaneChannel, "register">>,
+  { lanes, register }: LaneWayOptions,
   { clock, sender }: LaneWayDeps,
 ): ChannelWay {
   const lane = lanes[0]!;
@@ -128,7 +135,8 @@ export function createLaneWay(
     make(input) {
       const made = register(input);
       if ("fields" in made) failFields(made.fields);
-      return { secret: { url: input.url, address: made.address } };
+      const { address, url, exclusive } = made;
+      return { secret: { url, address }, exclusive };
     },
 
     start: (channel, now) => [target(channel, now)],

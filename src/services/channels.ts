@@ -5,20 +5,21 @@ import {
   channelsOfAccount,
   countTest,
   deleteChannel,
-  dropQueueOfMissing,
-  dropTargetOfMissing,
   firstTest,
   insertChannel,
   labelTarget,
+  leaveEndpoint,
   updateChannel,
 } from "../../db/channels.ts";
 import type { Statement } from "../../db/store.ts";
+import type { Config } from "../config.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
+import { digest } from "../ids.ts";
 import { RATES } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { Delivery } from "../model/delivery.ts";
-import type { Channel as LaneChannel } from "../notify/channel.ts";
+import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
 import {
   type ChannelWay,
@@ -36,6 +37,7 @@ interface ChannelsDeps
   extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive">,
     WebhookWayDeps,
     LaneWayDeps {
+  readonly config: Config;
   readonly checkAddress: AddressCheck;
   /** Every notification channel there is; a client makes those that have `register`. */
   readonly channels: readonly LaneChannel[];
@@ -57,7 +59,9 @@ export function createChannels(deps: ChannelsDeps) {
     ...Object.fromEntries(
       deps.channels.flatMap((channel) => {
         const { name, register } = channel;
-        return register ? [[name, createLaneWay({ ...channel, register }, deps)]] : [];
+        if (!register) return [];
+        const made = { ...channel, register: (of: TargetInput) => register(of, deps.config) };
+        return [[name, createLaneWay(made, deps)]];
       }),
     ),
   } as Readonly<Record<Channel["type"], ChannelWay>>;
@@ -90,17 +94,25 @@ export function createChannels(deps: ChannelsDeps) {
     },
 
     /**
-     * A secret is in this answer only. `409 too_many_channels`; `422 fields.url`, `fields.token`.
+     * A secret is in this answer only. `409 too_many_channels`; `422 fields.url`, `fields.token`,
+     * `fields.subscription`, `fields.type`.
      */
     async create(
       caller: AccountCaller,
-      { type, label, url, token, ...settings }: ChannelInput,
+      { type, label, url: given, token, subscription, ...settings }: ChannelInput,
     ): Promise<{ channel: Channel; secret?: string }> {
       const way = ways[type];
-      const { secret, shown } = way.make({ url, token: token ?? null });
-      const wrong = await checkAddress(url);
+      const { secret, shown, exclusive } = way.make({
+        url: given ?? null,
+        token: token ?? null,
+        subscription: subscription ?? null,
+      });
+      const { url } = secret;
+      const wrong = exclusive ? null : await checkAddress(url);
       if (wrong !== null) failFields({ url: wrong });
       const { account_id } = caller;
+      const session_id = exclusive ? caller.session_id : null;
+      const endpoint_digest = exclusive ? digest(url) : null;
       const { origin, hostname } = new URL(url);
       const now = clock.now();
       const { sends = ["questions", "tasks"], min_priority = "low", quiet_hours = null } = settings;
@@ -120,9 +132,9 @@ export function createChannels(deps: ChannelsDeps) {
       const row = insertChannel({
         ...channel,
         account_id,
-        session_id: null,
+        session_id,
         secret,
-        endpoint_digest: null,
+        endpoint_digest,
         host: hostname,
         error_code: null,
         error_at: null,
@@ -131,11 +143,12 @@ export function createChannels(deps: ChannelsDeps) {
         held_until: null,
         claimed_at: null,
       });
-      const [made] = await store.write([
-        row,
-        ...way.start({ ...channel, account_id, secret }, now),
-      ]);
-      if (made!.changes === 0) {
+      const old = exclusive
+        ? [leaveEndpoint({ account_id, session_id, endpoint_digest, type })]
+        : [];
+      const started = way.start({ ...channel, account_id, secret }, now);
+      const results = await store.write([...old, row, ...started]);
+      if (results[old.length]!.changes === 0) {
         await assertLive(caller);
         fail("too_many_channels");
       }
@@ -144,6 +157,13 @@ export function createChannels(deps: ChannelsDeps) {
         channel: { ...channel, sends: [...sends], last_error: null, missed: 0 },
         ...(shown !== undefined && { secret: shown }),
       };
+    },
+
+    /** What browsers subscribe with; `404 not_found` while no push can be sent to them. */
+    async key(): Promise<{ public_key: string }> {
+      const public_key = deps.sender.clientKey();
+      if (public_key === null) fail("not_found", { detail: "Web push is off on this server." });
+      return { public_key };
     },
 
     /** What the patch does not name stays. */
@@ -168,11 +188,7 @@ export function createChannels(deps: ChannelsDeps) {
     /** What waits for it is not sent any more. */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       const { account_id } = caller;
-      const [gone] = await store.write([
-        deleteChannel({ id, account_id }),
-        dropQueueOfMissing({ id }),
-        ...dropTargetOfMissing.map((drop) => drop({ id, account_id })),
-      ]);
+      const [gone] = await store.write([deleteChannel({ id, account_id })]);
       if (gone!.changes > 0) return;
       await assertLive(caller);
       failNotFound("channel_id");

@@ -204,6 +204,7 @@ const UNREAD: Readonly<Record<string, string>> = {
   "accounts.replaceToken token": "a secret",
   "pairings.claim code": "a secret",
   "pairings.claim token": "a secret",
+  "channels.create subscription": "a secret",
   "channels.create token": "a secret",
   "channels.create type": "each type has tests of its own",
   "channels.create url": "a secret but for its origin and end",

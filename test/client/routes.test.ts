@@ -47,6 +47,7 @@ test("each route has a method, which gives what the route answers", async () => 
   expect(await person.channels.test(renamed.id)).toMatchObject({ status: "failed" });
   expect((await person.channels.list()).channels.map(({ label }) => label)).toEqual(["CI"]);
   await person.channels.delete(renamed.id);
+  await expect(person.channels.key()).rejects.toMatchObject({ code: "not_found" });
 
   const { key, secret } = await person.keys.create({ label: "agent" });
   const other = await person.keys.create({ label: "other" });
@@ -181,6 +182,7 @@ interface Types {
   channels: Same<Result<Client["channels"]["list"]>, Output["channels"]["list"]>;
   create_channel: Same<Result<Client["channels"]["create"]>, Output["channels"]["create"]>;
   channel: SameFields<First<Client["channels"]["create"]>, Input["channels"]["create"]>;
+  push_key: Same<Result<Client["channels"]["key"]>, Output["channels"]["key"]>;
   test_channel: Same<Result<Client["channels"]["test"]>, Output["channels"]["test"]>;
   keys: Same<Result<Client["keys"]["list"]>, Output["keys"]["list"]>;
   create_key: Same<Result<Client["keys"]["create"]>, Output["keys"]["create"]>;

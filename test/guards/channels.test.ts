@@ -35,7 +35,7 @@ function wordsOf({ name, lanes }: Named): RegExp {
 
 /** Where a channel may be named. Migrations are not TypeScript, and not looked at. */
 const placesOf = ({ name }: Named): readonly string[] => [
-  `src/notify/channels/${name}/`,
+  `src/notify/channels/${name.replaceAll("_", "-")}/`,
   "src/notify/channels/registry.ts",
   "src/config.ts",
 ];
@@ -61,8 +61,10 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ],
   ["src/web/person/account.tsx", /apns_token/g, "a field of the interface"],
   ["src/model/channel.ts", /(["`])ntfy\1|for ntfy only/g, "a value of a field of the interface"],
-  ["src/web/person/channels/", /\bntfy\b/g, "the form that adds one"],
-  ["src/limits.ts", /\bNTFY\b|\bntfy\b/g, "the table of its limits"],
+  ["src/web/person/channels/", /\b(ntfy|web_push)\b/g, "the forms that add one"],
+  ["src/model/channel.ts", /(["`])web_push\1/g, "a value of a field of the interface"],
+  ["src/model/push-message.ts", /\bweb_push\b/g, "a member of Declarative Web Push"],
+  ["src/limits.ts", /\bNTFY\b|\bntfy\b|\bWEB_PUSH\b/g, "the tables of their limits"],
   ["db/devices.ts", /apns_(token|environment)/g, "columns"],
   ["db/devices.ts", /Apple Watch/g, "a product"],
   ["db/schema.ts", /apns_(token|environment)|devices_apns/g, "columns"],

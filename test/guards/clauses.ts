@@ -283,6 +283,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§19.2.3", "the channel after the change"),
   clause("§19.2.4", "204; what is queued is not sent"),
   clause("§19.2.5", "one test and its outcome; 6 an hour"),
+  clause("§19.2.6", "the key that browsers subscribe with, 404 while it is off"),
   clause("§19.3", "deliveries of channels"),
   clause("§19.4.1", "every event of tasks, questions and keys"),
   clause("§19.4.2", "Standard Webhooks"),
@@ -295,4 +296,9 @@ export const CLAUSES: readonly Clause[] = [
   clause("§19.5.2", "a JSON publish"),
   clause("§19.5.3", "what ended replaces the notification"),
   clause("§19.5.4", "what an answer does"),
+  clause("§19.6.1", "when it is on, and why it is off"),
+  clause("§19.6.2", "subscriptions: whose, where, once in the server"),
+  clause("§19.6.3", "the message: text, buttons, badge, size"),
+  clause("§19.6.4", "its headers, and how an end replaces it"),
+  clause("§19.6.5", "what an answer does"),
 ];

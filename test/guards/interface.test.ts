@@ -70,6 +70,7 @@ const INTERNAL_LIMITS = [
 
 /** The same of pushes: how the sender works. */
 const INTERNAL_PUSH = [
+  "badge_most",
   "beat",
   "claim",
   "clear_wait",

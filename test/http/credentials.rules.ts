@@ -121,6 +121,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
     access: "account",
     actions: { "[§19.2.2]": { input: () => WEBHOOK, success: 201 } },
   },
+  "channels.key": {
+    access: "account",
+    actions: { "[§19.2.6]": { input: () => ({}), success: 200 } },
+  },
   "channels.update": {
     access: "account",
     actions: {

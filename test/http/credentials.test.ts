@@ -16,7 +16,7 @@ import { nameOf, ROUTES } from "../support/routes.ts";
 import { type Code, exchange, faultsOf } from "../support/wire.ts";
 import { type Action, RULES, type Rule } from "./credentials.rules.ts";
 
-const app = await startTestApp();
+const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:relay@example.com" } });
 const holders = await createHolders(app.url);
 
 /** The one answer that is right, from the order of the checks (docs/interface.md 9.4). */

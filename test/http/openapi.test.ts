@@ -19,7 +19,7 @@ import { nameOf, ROUTES, type Route } from "../support/routes.ts";
 import { until } from "../support/until.ts";
 import { rowOf } from "../support/world.ts";
 
-const app = await startTestApp();
+const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:relay@example.com" } });
 const { body: document } = await client(app.url)("GET /v1/openapi.json");
 
 const operationOf = (name: string): any => {
@@ -207,6 +207,7 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
   await call(person, "PATCH /v1/channels/{channel_id}", [channel.id], { quiet_hours });
   await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
   await call(person, "GET /v1/channels");
+  await call(person, "GET /v1/web-push/key");
   await call(person, "DELETE /v1/channels/{channel_id}", [channel.id]);
   await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
 

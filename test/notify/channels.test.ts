@@ -21,6 +21,7 @@ import {
 import { createHostSlots } from "../../src/notify/host-slots.ts";
 import type { Notification } from "../../src/notify/notification.ts";
 import { createOutbound } from "../../src/outbound/guard.ts";
+import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { FIXTURES, type Treatment } from "../support/channels.ts";
 import { ask, createPair } from "../support/client.ts";
@@ -150,7 +151,7 @@ for (const channel of CHANNELS) {
       badge: 20,
     });
     const shows = (kind: Notification["kind"]) => {
-      if (kind === "ended") return channel.replaces === true;
+      if (kind === "ended") return channel.replaces !== undefined;
       return kind === "test" ? channel.register !== undefined : channel.supports(kind);
     };
 
@@ -198,6 +199,8 @@ for (const channel of CHANNELS) {
       const question = notifications().find(({ kind }) => kind === "question")!;
       for (const connection of connections) {
         expect(channel.lanes).toContain(connection.lane);
+        const secretOf = async (_name: string, fresh: string) => fresh;
+        await connection.prepare?.({ secretOf, signer: createSigner("signing") });
         const send = async (treatment?: Treatment) => {
           // A host that failed is left alone for a while.
           await clock.advance(120);
@@ -305,8 +308,10 @@ for (const channel of CHANNELS) {
       await ask(world.agent.send, { prompt: "Go?", expires_in: 60 });
       await world.advance(150);
       const [[outcome] = []] = await world.outcomes();
-      // Where it may have arrived, its end was to follow.
-      expect(outcome).toBe(channel.replaces ? "pointless" : "expired");
+      // Where it may have arrived, its end is to follow, and is tried in its place.
+      const { replaces = "never" } = channel;
+      const ways = { never: "expired", if_known: "pointless", always: undefined } as const;
+      expect(outcome).toBe(ways[replaces]);
     });
   });
 }

@@ -1,6 +1,7 @@
-/** What a browser gets by web push, before it is encrypted (docs/interface.md §19). */
+/** What a browser gets by web push, before it is encrypted (docs/interface.md §19.6.3). */
 
 import { expect, test } from "bun:test";
+import { createECDH } from "node:crypto";
 import fc from "fast-check";
 import { WEB_PUSH } from "../../src/limits.ts";
 import type { PushMessage } from "../../src/model/push-message.ts";
@@ -21,6 +22,7 @@ import {
   composeTest,
 } from "../../src/notify/compose.ts";
 import type { Notification } from "../../src/notify/notification.ts";
+import { decrypt } from "../support/push-service.ts";
 import { SEED } from "../support/random.ts";
 
 const now = 1_800_000_000;
@@ -269,4 +271,18 @@ test("keys are a point of P-256 in 65 bytes and a secret of 16", () => {
   for (const bad of ["", auth.slice(0, -2), `${auth}AA`, "!".repeat(22)]) {
     expect([bad, fault({ p256dh: point, auth: bad })]).toEqual([bad, false]);
   }
+});
+
+test("the stand-in of the push service decrypts the example of RFC 8291", () => {
+  const keys = createECDH("prime256v1");
+  keys.setPrivateKey(Buffer.from("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94", "base64url"));
+  const auth = Buffer.from("BTBZMqHH6r4Tts7J_aSIgg", "base64url");
+  const body = Buffer.from(
+    "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN",
+    "base64url",
+  );
+  const text = "When I grow up, I want to be a watermelon";
+  expect(decrypt(body, { keys, auth }).toString()).toBe(text);
+  body[body.length - 20]! ^= 1;
+  expect(() => decrypt(body, { keys, auth })).toThrow();
 });

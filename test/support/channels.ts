@@ -2,9 +2,11 @@
 
 import type { ApnsAnswer } from "../../src/notify/channels/apns/classify.ts";
 import type { NtfyAnswer } from "../../src/notify/channels/ntfy/classify.ts";
+import type { WebPushAnswer } from "../../src/notify/channels/web-push/classify.ts";
 import { type Behaviour, startApple } from "./apple.ts";
 import { DEVICE, type Person } from "./client.ts";
 import { type NtfyBehaviour, startNtfy } from "./ntfy.ts";
+import { type PushTreatment, startPushService } from "./push-service.ts";
 import { newToken } from "./push-world.ts";
 
 /** How the service treats a request; `gone`: it knows the address no more. */
@@ -30,7 +32,11 @@ export interface ChannelFixture {
 }
 
 /** By the name of the channel. One that needs no service may go without. */
-export const FIXTURES: Readonly<Record<string, () => Promise<ChannelFixture>>> = { apns, ntfy };
+export const FIXTURES: Readonly<Record<string, () => Promise<ChannelFixture>>> = {
+  apns,
+  ntfy,
+  web_push: webPush,
+};
 
 async function apns(): Promise<ChannelFixture> {
   const apple = await startApple();
@@ -119,6 +125,53 @@ async function ntfy(): Promise<ChannelFixture> {
     accepted: () => server.published.length,
     answers,
     stop: server.stop,
+  };
+}
+
+async function webPush(): Promise<ChannelFixture> {
+  let now = () => 0;
+  const service = await startPushService({ now: () => now() });
+  const subscription = service.subscribe();
+  const treatments: Record<Treatment, PushTreatment> = {
+    ok: "ok",
+    busy: { status: 429 },
+    broken: { status: 503 },
+    gone: { status: 410 },
+    refused: { status: 400 },
+    lost: "drop",
+    silent: "hang",
+    junk: { status: 599, body: "x".repeat(70_000) },
+  };
+  const status = [200, 201, 202, 204, 301, 400, 401, 403, 404, 410, 413, 429, 500, 502, 503, 599];
+  const answers: WebPushAnswer[] = [
+    ...status.flatMap((one) =>
+      [null, 60, 999_999_999].map((retry_after) => ({
+        ...{ kind: "answer" as const, status: one, retry_after },
+      })),
+    ),
+    { kind: "lost", code: "invalid_url", final: true, unclear: false },
+    { kind: "lost", code: "unreachable", final: false, unclear: false },
+    { kind: "lost", code: "timed_out", final: false, unclear: true },
+    { kind: "busy", wait: 60 },
+  ];
+  return {
+    env: service.env,
+    address: JSON.stringify({ endpoint: subscription.endpoint, ...subscription.keys }),
+    setNow: (next) => {
+      now = next;
+    },
+    async register(person) {
+      const subscription = service.subscribe();
+      const body = { type: "web_push", label: "Firefox", subscription };
+      const { status: made } = await person.send("POST /v1/channels", body);
+      if (made !== 201) throw new Error("no channel");
+      return subscription.endpoint;
+    },
+    treat: (how) => service.behave(treatments[how]),
+    received: service.received,
+    accepted: () => service.accepted.length,
+    answers,
+    stop: service.stop,
   };
 }
 

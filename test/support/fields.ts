@@ -8,6 +8,8 @@ interface Row {
   readonly good: readonly string[];
   /** Fields that must stand beside this one. */
   readonly beside?: Readonly<Record<string, unknown>>;
+  /** Fields that must not. */
+  readonly without?: readonly string[];
 }
 
 const json = (...values: unknown[]) => values.map((value) => JSON.stringify(value));
@@ -176,6 +178,22 @@ export const FIELDS: Readonly<Record<string, Row>> = {
       ),
     ),
     good: json(null, { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" }),
+  },
+  subscription: {
+    beside: { type: "web_push" },
+    without: ["url"],
+    bad: json(
+      ...[0, true, null, [], {}, MARK],
+      { endpoint: MARK },
+      { endpoint: 1, keys: { p256dh: "", auth: "" } },
+      { endpoint: MARK, keys: { p256dh: 1, auth: "" } },
+      { endpoint: MARK, keys: { p256dh: "", auth: "x".repeat(101) } },
+      { endpoint: MARK, keys: { p256dh: "", auth: "", extra: MARK } },
+      { endpoint: MARK, keys: { p256dh: "", auth: "" }, extra: MARK },
+      { endpoint: `${MARK}\0`, keys: { p256dh: "", auth: "" } },
+    ),
+    // It is off there.
+    good: [],
   },
   channel_id: { bad: [...NO_TEXT, ...NOT_STORABLE, "null"], good: [] },
   // Ids of resources: what is not there is another test's business.

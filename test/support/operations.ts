@@ -46,6 +46,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "PUT /v1/devices/{device_id}": { success: 200, access: "account", body: "required" },
   "DELETE /v1/devices/{device_id}": { success: 204, access: "account", errors: [404] },
   "GET /v1/channels": { success: 200, access: "account" },
+  "GET /v1/web-push/key": { success: 200, access: "account" },
   "POST /v1/channels": { success: 201, access: "account", body: "required", errors: [409] },
   "PATCH /v1/channels/{channel_id}": {
     success: 200,

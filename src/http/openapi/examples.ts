@@ -277,6 +277,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDpZk3Vy1mQ0k=",
     },
   },
+  "GET /v1/web-push/key": {
+    response: {
+      public_key:
+        "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8",
+    },
+  },
   "PATCH /v1/channels/{channel_id}": {
     request: { quiet_hours: { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" } },
     response: {

@@ -3,9 +3,11 @@
 import type { Channel } from "../channel.ts";
 import { apns } from "./apns/channel.ts";
 import { ntfy } from "./ntfy/channel.ts";
+import { webPush } from "./web-push/channel.ts";
 
 export const CHANNELS: readonly Channel[] = [
   // One line for each.
   apns,
   ntfy,
+  webPush,
 ];

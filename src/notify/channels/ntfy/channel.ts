@@ -11,7 +11,7 @@ export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
   name: "ntfy",
   lanes: [LANE],
   supports: (kind) => kind === "question" || kind === "task",
-  replaces: true,
+  replaces: "if_known",
   register,
   render,
   classify,
@@ -24,10 +24,12 @@ export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
 const TOPIC = /^\/([-_A-Za-z0-9]{1,64})$/;
 
 function register({ url, token }: TargetInput) {
+  if (url === null) return { fields: { url: "is required" } };
   const { origin, pathname, search } = new URL(url);
   const topic = TOPIC.exec(pathname)?.[1];
   if (topic === undefined || search !== "") {
     return { fields: { url: "must be https://<server>/<topic>" } };
   }
-  return { address: JSON.stringify({ server: origin, topic, token } satisfies NtfyAddress) };
+  const address: NtfyAddress = { server: origin, topic, token };
+  return { address: JSON.stringify(address), url, exclusive: false };
 }

@@ -4,7 +4,8 @@ import type { Cancel, Clock } from "../../../clock.ts";
 import { NTFY, PUSH } from "../../../limits.ts";
 import { OutboundError } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
-import { grown, type Network } from "../../channel.ts";
+import type { Network } from "../../channel.ts";
+import { createHostFaults } from "../../host-faults.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
 import type { NtfyRequest } from "./payload.ts";
 
@@ -12,23 +13,9 @@ interface NtfyOptions extends Network {
   readonly clock: Clock;
 }
 
-/** A host that did not answer of late: one request at a time tries it. */
-interface Fault {
-  readonly times: number;
-  /** By {@link Clock.elapsed}. */
-  readonly until: number;
-  readonly probing: boolean;
-}
-
 export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   const under_way = new Set<AbortController>();
-  const faults = new Map<string, Fault>();
-
-  const note = (host: string, fault: Fault) => {
-    faults.delete(host);
-    if (faults.size >= NTFY.remembered_hosts) faults.delete(faults.keys().next().value!);
-    faults.set(host, fault);
-  };
+  const faults = createHostFaults(clock);
 
   const publish = async (request: NtfyRequest): Promise<NtfyAnswer> => {
     const controller = new AbortController();
@@ -78,22 +65,13 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
     async send(request: NtfyRequest): Promise<NtfyAnswer> {
       const host = URL.canParse(request.server) ? new URL(request.server).hostname : "";
       if (host === "") return { kind: "lost", fault: "invalid_url" };
-      const fault = faults.get(host);
-      const now = clock.elapsed();
-      if (fault && (fault.probing || now < fault.until)) {
-        return { kind: "busy", wait: Math.max(1, fault.until - now) };
-      }
-      const release = slots.take(host);
-      if (!release) return { kind: "busy", wait: 1 };
-      if (fault) note(host, { ...fault, probing: true });
+      if (slots.free(host) <= 0) return { kind: "busy", wait: 1 };
+      const wait = faults.wait(host);
+      if (wait > 0) return { kind: "busy", wait };
+      const release = slots.take(host)!;
       const answer = await publish(request).finally(release);
-      if (answer.kind === "lost" && !FINAL.includes(answer.fault)) {
-        const times = (faults.get(host)?.times ?? 0) + 1;
-        const until = clock.elapsed() + grown(PUSH.lost_backoff, times, PUSH.lost_backoff_most);
-        note(host, { times, until, probing: false });
-      } else {
-        faults.delete(host);
-      }
+      if (answer.kind === "lost" && !FINAL.includes(answer.fault)) faults.failed(host);
+      else faults.answered(host);
       return answer;
     },
   };

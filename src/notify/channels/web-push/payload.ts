@@ -1,4 +1,4 @@
-/** Notifications as browsers take them, before they are encrypted; pure (docs/interface.md §19). */
+/** Notifications as browsers take them, before they are encrypted; pure (docs/interface.md §19.6.3). */
 
 import { WEB_PUSH } from "../../../limits.ts";
 import {

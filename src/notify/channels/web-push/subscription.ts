@@ -1,4 +1,4 @@
-/** Subscriptions as browsers give them: what is taken, and where it leads (docs/interface.md §19). */
+/** Subscriptions as browsers give them: what is taken, and where it leads (docs/interface.md §19.6.2). */
 
 import { createPublicKey } from "node:crypto";
 import { WEB_PUSH } from "../../../limits.ts";

@@ -6,6 +6,7 @@ import { PRIORITY_NAMES } from "../words.ts";
 
 export const TYPE_NAMES: Readonly<Record<Channel["type"], string>> = {
   ntfy: "ntfy",
+  web_push: "Browser",
   webhook: "Webhook",
 };
 

@@ -1,0 +1,138 @@
+/** Encrypts messages and sends them to the push services of browsers (RFC 8030, 8291, 8292). */
+
+import webPush from "web-push";
+import type { Cancel, Clock } from "../../../clock.ts";
+import { PUSH, WEB_PUSH } from "../../../limits.ts";
+import type { Shared } from "../../channel.ts";
+import { createHostFaults } from "../../host-faults.ts";
+import type { WebPushAnswer } from "./classify.ts";
+import { fit, type WebPushRequest } from "./payload.ts";
+import { createStatements, sharedVapidKeys } from "./vapid.ts";
+
+interface WebPushOptions {
+  readonly subject: string;
+  /** Hosts that the operator names: no proxy stands before them. */
+  readonly hosts: readonly string[];
+  /** `OUTBOUND_PROXY`. */
+  readonly proxy: string | undefined;
+  readonly clock: Clock;
+}
+
+/** Characters of a topic: RFC 8030 permits 32. */
+const TOPIC = 24;
+/** Faults before anything of the request could leave. */
+const UNCONNECTED =
+  /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket)/;
+
+export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOptions) {
+  const under_way = new Set<AbortController>();
+  const faults = createHostFaults(clock);
+  let key = "";
+  let authorize: (origin: string) => string;
+  let topicOf: (subject: string) => string;
+
+  const post = async (
+    { subscription, urgency, subject, keep_until, message }: WebPushRequest,
+    signal: AbortSignal,
+  ) => {
+    const { endpoint, ...keys } = subscription;
+    const { origin, host, hostname } = new URL(endpoint);
+    const named = hosts.includes(host) || hosts.includes(hostname);
+    const life = keep_until === null ? 0 : Math.ceil(keep_until - clock.now());
+    const details = webPush.generateRequestDetails({ endpoint, keys }, JSON.stringify(message), {
+      TTL: Math.min(WEB_PUSH.ttl_most, Math.max(0, life)),
+      urgency,
+      topic: topicOf(subject),
+      headers: { Authorization: authorize(origin) },
+    });
+    const { "Content-Length": _, ...headers } = details.headers;
+    const response = await fetch(endpoint, {
+      method: "POST",
+      headers,
+      body: details.body as Uint8Array<ArrayBuffer>,
+      redirect: "manual",
+      signal,
+      // False: none of the environment either.
+      proxy: named || proxy === undefined ? false : proxy,
+    } as RequestInit);
+    await drain(response);
+    return response;
+  };
+
+  const exchange = async (request: WebPushRequest, signal: AbortSignal): Promise<Response> => {
+    const response = await post(request, signal);
+    if (response.status !== 413) return response;
+    const message = fit(request.message, WEB_PUSH.short_bytes);
+    return message === null ? response : post({ ...request, message }, signal);
+  };
+
+  return {
+    in_flight: WEB_PUSH.in_flight,
+
+    async prepare(shared: Shared): Promise<void> {
+      const keys = await sharedVapidKeys(shared);
+      key = keys.publicKey;
+      authorize = createStatements(keys, { subject, clock });
+      topicOf = (about) => shared.signer.sign("push topic", about).slice(0, TOPIC);
+    },
+
+    clientKey: (): string => key,
+
+    /** Gives up what is under way. */
+    abort(): void {
+      for (const controller of under_way) controller.abort();
+    },
+
+    /** One message, with less of its text if it is too large; never throws. */
+    async send(request: WebPushRequest): Promise<WebPushAnswer> {
+      const host = URL.parse(request.subscription.endpoint)?.host ?? "";
+      if (host === "") return { kind: "lost", code: "invalid_url", final: true, unclear: false };
+      const wait = faults.wait(host);
+      if (wait > 0) return { kind: "busy", wait };
+      const controller = new AbortController();
+      under_way.add(controller);
+      let late = false;
+      const cancel: Cancel = clock.after(PUSH.time_limit, () => {
+        late = true;
+        controller.abort();
+      });
+      try {
+        const { status, headers } = await exchange(request, controller.signal);
+        faults.answered(host);
+        return { kind: "answer", status, retry_after: seconds(headers.get("retry-after"), clock) };
+      } catch (error) {
+        faults.failed(host);
+        const code = codeOf(error);
+        if (UNCONNECTED.test(code)) return { ...LOST, code: "unreachable", unclear: false };
+        return { ...LOST, code: late ? "timed_out" : "failed", unclear: true };
+      } finally {
+        under_way.delete(controller);
+        cancel();
+      }
+    },
+  };
+}
+
+const LOST = { kind: "lost", final: false } as const;
+
+/** Reads what is left, so that the connection can be used again; too much of it ends the connection. */
+async function drain({ body }: Response): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > WEB_PUSH.answer_bytes) return;
+  }
+}
+
+/** Seconds, or a date (RFC 9110 10.2.3). */
+function seconds(header: string | null, clock: Pick<Clock, "now">): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil(at / 1000 - clock.now()));
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  return typeof code === "string" && code !== "" ? code : String(name ?? "unknown");
+}

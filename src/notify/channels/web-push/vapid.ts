@@ -1,0 +1,52 @@
+/** The key pair by which push services know this service, and its statements (RFC 8292). */
+
+import webPush from "web-push";
+import type { Clock } from "../../../clock.ts";
+import { WEB_PUSH } from "../../../limits.ts";
+import type { Shared } from "../../channel.ts";
+
+interface VapidKeys {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
+/** The pair of all processes on a store, made by the first one. */
+export async function sharedVapidKeys({ secretOf }: Pick<Shared, "secretOf">): Promise<VapidKeys> {
+  return JSON.parse(await secretOf("vapid", JSON.stringify(webPush.generateVAPIDKeys())));
+}
+
+/** Seconds by which the machine's clock may be set before a statement's own time counts as wrong. */
+const CLOCK_SET = 60;
+
+interface Statement {
+  readonly header: string;
+  /** By {@link Clock.elapsed} and by {@link Clock.now}. */
+  readonly made_at: number;
+  readonly issued_at: number;
+}
+
+interface StatementsOptions {
+  readonly subject: string;
+  readonly clock: Pick<Clock, "now" | "elapsed">;
+}
+
+/** The `Authorization` for each push service, signed anew every few hours: to sign is what takes longest. */
+export function createStatements(keys: VapidKeys, { subject, clock }: StatementsOptions) {
+  const kept = new Map<string, Statement>();
+
+  return (origin: string): string => {
+    const now = clock.elapsed();
+    const known = kept.get(origin);
+    const age = known ? now - known.made_at : 0;
+    const was_set = known && Math.abs(clock.now() - known.issued_at - age) > CLOCK_SET;
+    if (known && age < WEB_PUSH.token_age && !was_set) return known.header;
+    const { publicKey, privateKey } = keys;
+    // Its life of 12 hours is the library's own.
+    const headers = webPush.getVapidHeaders(origin, subject, publicKey, privateKey, "aes128gcm");
+    kept.delete(origin);
+    if (kept.size >= WEB_PUSH.kept_tokens) kept.delete(kept.keys().next().value!);
+    const header = headers.Authorization;
+    kept.set(origin, { header, made_at: now, issued_at: clock.now() });
+    return header;
+  };
+}

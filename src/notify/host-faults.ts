@@ -1,0 +1,47 @@
+/** Hosts that did not answer of late, in the memory of this process: one request at a time tries each. */
+
+import type { Clock } from "../clock.ts";
+import { PUSH } from "../limits.ts";
+import { grown } from "./channel.ts";
+
+interface Fault {
+  readonly times: number;
+  /** By {@link Clock.elapsed}. */
+  readonly until: number;
+  readonly probing: boolean;
+}
+
+/** Hosts that are remembered at most. */
+const REMEMBERED = 10_000;
+
+export function createHostFaults(clock: Pick<Clock, "elapsed">) {
+  const faults = new Map<string, Fault>();
+
+  const note = (host: string, fault: Fault) => {
+    faults.delete(host);
+    if (faults.size >= REMEMBERED) faults.delete(faults.keys().next().value!);
+    faults.set(host, fault);
+  };
+
+  return {
+    /** Seconds until a request to the host may be tried, or 0: this one may, and must say how it went. */
+    wait(host: string): number {
+      const fault = faults.get(host);
+      if (!fault) return 0;
+      const left = fault.until - clock.elapsed();
+      if (fault.probing || left > 0) return Math.max(1, left);
+      note(host, { ...fault, probing: true });
+      return 0;
+    },
+
+    answered(host: string): void {
+      faults.delete(host);
+    },
+
+    failed(host: string): void {
+      const times = (faults.get(host)?.times ?? 0) + 1;
+      const until = clock.elapsed() + grown(PUSH.lost_backoff, times, PUSH.lost_backoff_most);
+      note(host, { times, until, probing: false });
+    },
+  };
+}
