@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { AccountToken } from "../src/model/account.ts";
 import { Label } from "../src/model/key.ts";
-import { Claimed, Pairing, PairingCode } from "../src/model/pairing.ts";
+import { Claimed, Pairing, PairingCode, PairingOffer } from "../src/model/pairing.ts";
 import { account, open, router } from "./trpc.ts";
 
 const tags = ["Sign-ins"];
@@ -25,6 +25,24 @@ export const pairings = router({
     .input(z.strictObject({}).meta({ id: "PairingCreate" }))
     .output(Pairing)
     .mutation(({ ctx }) => ctx.services.pairings.create(ctx.caller, ctx.scope.linkBase())),
+
+  lookup: open
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/pairings/lookup",
+        operationId: "readPairing",
+        tags,
+        summary: "See what a code leads to",
+        description:
+          "For the person to judge before the code is used. Changes nothing; a code that cannot be used is `404`.",
+      },
+      limit: "pairings",
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ code: PairingCode }).meta({ id: "PairingReference" }))
+    .output(PairingOffer)
+    .mutation(({ ctx, input }) => ctx.services.pairings.lookUp(input.code)),
 
   claim: open
     .meta({

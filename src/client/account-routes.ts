@@ -8,7 +8,7 @@ import type { Device, DeviceInput } from "../model/device.ts";
 import type { Grant } from "../model/grant.ts";
 import type { Key } from "../model/key.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
-import type { Claimed, Pairing } from "../model/pairing.ts";
+import type { Claimed, Pairing, PairingOffer } from "../model/pairing.ts";
 import type { Session } from "../model/session.ts";
 import { type CallOptions, path, type Send } from "./send.ts";
 import type {
@@ -88,6 +88,10 @@ export const accountRoutes = (send: Send) => ({
      * for 10 minutes after the current sign-in was added (§5.14.1, §4.1.6).
      */
     create: (given?: CallOptions) => send<Pairing>("POST", "/v1/pairings", { body: {} }, given),
+
+    /** What a code leads to; no credential. Code: `not_found` if it cannot be used (§5.14.6). */
+    lookup: (code: string, given?: CallOptions) =>
+      send<PairingOffer>("POST", "/v1/pairings/lookup", { body: { code } }, given),
 
     /**
      * Signs in with a code; no credential. Make `token` as for `accounts.replaceToken` and store it

@@ -27,6 +27,19 @@ export const Claimed = z
   .meta({ id: "ClaimedPairing" });
 export type Claimed = z.infer<typeof Claimed>;
 
+/** What a code leads to. */
+export const PairingOffer = z
+  .object({
+    account_id: z.string(),
+    account_created_at: Timestamp,
+    offered_by: z.string().nullable().meta({
+      description: "Label of the sign-in that made the code; null for one of the administrator",
+    }),
+    expires_at: Timestamp,
+  })
+  .meta({ id: "PairingOffer" });
+export type PairingOffer = z.infer<typeof PairingOffer>;
+
 /** A base address for another device, without a slash at the end, or why there is none. */
 export type LinkBase = { readonly url: string } | { readonly url: null; readonly reason: string };
 

@@ -15,6 +15,7 @@ import {
   sessionById,
   sessionsOfAccount,
 } from "../../db/sessions.ts";
+import type { Statement } from "../../db/store.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
@@ -24,10 +25,12 @@ import {
   type Claimed,
   type LinkBase,
   type Pairing,
+  type PairingOffer,
   readCode,
   showTypedCode,
   typedCode,
 } from "../model/pairing.ts";
+import { UNNAMED } from "../model/session.ts";
 import { toAccount } from "./accounts.ts";
 import { untilDecided } from "./commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
@@ -42,6 +45,8 @@ interface ClaimInput {
 }
 
 export type Pairings = ReturnType<typeof createPairings>;
+
+type Row = ReturnType<typeof pairingByDigest> extends Statement<infer R> ? R : never;
 
 interface PairingDeps extends ServiceDeps {
   readonly log: Log;
@@ -86,6 +91,10 @@ export function createPairings(deps: PairingDeps) {
     };
   };
 
+  /** Whether the time of a code is over; one from the future was made by a clock that has been set back since. */
+  const isOver = ({ expires_at, created_at }: Row, now: number): boolean =>
+    expires_at <= now || created_at > now + CLOCKS_DIFFER;
+
   return {
     /** A code for the caller's own account. `403 forbidden` in the sign-in's trial (§4.1.6). */
     create: (caller: AccountCaller, base: LinkBase): Promise<Pairing> =>
@@ -119,6 +128,26 @@ export function createPairings(deps: PairingDeps) {
       }),
 
     /**
+     * What an open code leads to, for the person to judge before it is used. Nothing changes. `404
+     * not_found` for a code that cannot be used.
+     */
+    async lookUp(given: string): Promise<PairingOffer> {
+      const code = readCode(given) ?? failNotFound("code");
+      const [pairing] = await store.read(pairingByDigest({ digest: digestOf(code) }));
+      if (!pairing || pairing.claimed_by !== null || isOver(pairing, clock.now())) {
+        return failNotFound("code");
+      }
+      const { account_id, session_id, expires_at } = pairing;
+      const [account] = await store.read(accountById({ id: account_id }));
+      if (!account) return failNotFound("code");
+      const offer = { account_id, account_created_at: account.created_at, expires_at };
+      if (session_id === null) return { ...offer, offered_by: null };
+      const [maker] = await store.read(sessionById({ id: session_id, account_id }));
+      // A code ends with the sign-in that made it.
+      return maker ? { ...offer, offered_by: maker.label ?? UNNAMED } : failNotFound("code");
+    },
+
+    /**
      * Adds a sign-in whose token the client made; the same code and token again give the same.
      * `404 not_found` for a code that is unknown, used or too old, `422 fields.token` for a token
      * that another sign-in has, `409 too_many_sessions`.
@@ -143,10 +172,7 @@ export function createPairings(deps: PairingDeps) {
           return { account: await account(), session: toSession(row, id), token };
         }
         const now = clock.now();
-        // One from the future was made by a clock that has been set back since.
-        if (pairing.expires_at <= now || pairing.created_at > now + CLOCKS_DIFFER) {
-          return failNotFound("code");
-        }
+        if (isOver(pairing, now)) return failNotFound("code");
 
         const revision = ids.unique();
         const row = {

@@ -179,6 +179,38 @@ test("the same code and token again give the same, with another token nothing [�
   expect(outcome(await claim(app.url, { code: again.code, token }))).toEqual(NOT_FOUND);
 });
 
+test("a code that can be used says whose account it opens, and no other does [§5.14.6]", async () => {
+  const { body } = await client(app.url)("POST /v1/accounts", { label: "Firefox on Linux" });
+  const person: Person = { ...body, send: client(app.url, body.token) };
+  const lookUp = (code: string) => client(peer.url)("POST /v1/pairings/lookup", { code });
+  const named = await startTestApp({
+    database_url,
+    clock,
+    env: { PUBLIC_URL: "https://r.example" },
+  });
+  const made = await newCode({ send: client(named.local_url, person.token) });
+  const offer = {
+    account_id: person.account.id,
+    account_created_at: person.account.created_at,
+    offered_by: "Firefox on Linux",
+    expires_at: made.expires_at,
+  };
+  for (const code of [made.code, made.code.toLowerCase(), codeOf(made)]) {
+    const answer = await lookUp(code);
+    expect([answer.status, answer.body]).toEqual([200, offer]);
+  }
+  // It is not used up.
+  expect((await claim(app.url, { code: made.code })).status).toBe(201);
+  const expired = await newCode(person);
+  await clock.skip(LIMITS.pairing_life);
+  for (const code of [made.code, codeOf(made), expired.code, "XXXX-XXXX", "x"]) {
+    expect(outcome(await lookUp(code))).toEqual(NOT_FOUND);
+  }
+  const gone = await newCode(person);
+  await person.send("DELETE /v1/account");
+  expect(outcome(await lookUp(gone.code))).toEqual(NOT_FOUND);
+});
+
 test("a used code is worth nothing once its sign-in has replaced the token [§5.14.2(3)]", async () => {
   const person = await createPerson(app.url);
   const { code } = await newCode(person);
@@ -324,6 +356,8 @@ test("the administrator makes a code for an account, which is logged, and shown 
   const { status, body } = await make(person.account.id);
   expect([status, body.result.data.expires_at]).toEqual([200, clock.now() + 300]);
   const { code } = body.result.data;
+  const looked_up = await client(app.url)("POST /v1/pairings/lookup", { code });
+  expect(looked_up.body).toMatchObject({ account_id: person.account.id, offered_by: null });
   const claimed = await claim(admin_app.url, { code, label: "Laptop" });
   expect(claimed.body).toMatchObject({
     account: person.account,
@@ -374,6 +408,8 @@ test("who guesses at full speed has 10 tries a minute from an address, and 300 i
   expect(over.headers.get("retry-after")).toBe("6");
   const trpc = await guess(1, "/trpc/pairings.claim");
   expect([trpc.status, trpc.body.error.data.code_name]).toEqual([429, "rate_limited"]);
+  // To look codes up would be to guess as well.
+  expectProblem(await guess(1, "/v1/pairings/lookup"), "rate_limited");
   // 290 more from other addresses; after that nobody has any.
   let admitted = 0;
   for (let address = 2; address <= 35; address++) admitted += await tries(address, 10);

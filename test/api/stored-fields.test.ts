@@ -202,6 +202,7 @@ const UNREAD: Readonly<Record<string, string>> = {
   "accounts.create start_code": "checked, not stored",
   "accounts.create token": "a secret",
   "accounts.replaceToken token": "a secret",
+  "pairings.lookup code": "read, not stored",
   "pairings.claim code": "a secret",
   "pairings.claim token": "a secret",
   "channels.create subscription": "a secret",

@@ -110,6 +110,7 @@ test("each route has a method, which gives what the route answers", async () => 
   const named = await person.sessions.update(first!.id, { label: "Firefox on Linux" });
   expect(named).toEqual({ ...first!, label: "Firefox on Linux", current: true });
   const { code } = await person.pairings.create();
+  expect((await nobody.pairings.lookup(code)).offered_by).toBe("Firefox on Linux");
   const claimed = { code, label: "Phone", token: `mca_${"p".repeat(43)}` };
   const { session } = await nobody.pairings.claim(claimed);
   expect((await person.sessions.list()).sessions).toEqual([{ ...session, current: false }, named]);
@@ -168,6 +169,7 @@ interface Types {
   session: Same<Result<Client["sessions"]["update"]>, Output["sessions"]["update"]>;
   pairing: Same<Result<Client["pairings"]["create"]>, Output["pairings"]["create"]>;
   claim: SameFields<First<Client["pairings"]["claim"]>, Input["pairings"]["claim"]>;
+  offer: Same<Result<Client["pairings"]["lookup"]>, Output["pairings"]["lookup"]>;
   claimed: Same<Result<Client["pairings"]["claim"]>, Output["pairings"]["claim"]>;
   new_secret: Same<Result<Client["keys"]["replaceSecret"]>, Output["keys"]["replaceSecret"]>;
   grants: Same<Result<Client["keys"]["grants"]>, Output["keys"]["grants"]>;

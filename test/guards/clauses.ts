@@ -158,6 +158,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§5.14.2(5)", "50 sign-ins: 409"),
   clause("§5.14.3", "how a code is read"),
   clause("§5.14.5", "the administrator's code, logged"),
+  clause("§5.14.6", "whose account a code opens; 404 for one that cannot be used"),
   clause("§5.14.4", "10 a minute and address, 300 a minute and process"),
   clause("§5.15.2", "access to a key that is there, or to a new one"),
   clause("§5.15.2(3)", "20 grants of a key"),

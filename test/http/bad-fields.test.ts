@@ -81,6 +81,7 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
       "apns_environment",
     ],
     "PATCH /v1/sessions/{session_id}": ["label"],
+    "POST /v1/pairings/lookup": ["code"],
     "POST /v1/pairings/claim": ["code", "token"],
     "POST /v1/keys": ["label"],
     "POST /v1/oauth/request": ["request"],

@@ -275,7 +275,9 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
   await call(person, `DELETE ${one}`, [sessions[0].id]);
   const { code } = await call(person, "POST /v1/pairings", [], {});
   const claim = { code, token: `mca_${"B".repeat(43)}`, label: "Phone" };
+  await call(nobody, "POST /v1/pairings/lookup", [], { code });
   const { session } = await call(nobody, "POST /v1/pairings/claim", [], claim);
+  await call(nobody, "POST /v1/pairings/lookup", [], { code });
   await call(nobody, "POST /v1/pairings/claim", [], { ...claim, code: "x" });
   await call(nobody, "POST /v1/pairings/claim", [], { code });
   await call(client(app.url, claim.token), "POST /v1/pairings", [], {});

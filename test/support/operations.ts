@@ -36,6 +36,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     errors: [404, 409],
   },
   "POST /v1/pairings": { success: 201, access: "account", body: "required" },
+  "POST /v1/pairings/lookup": {
+    success: 200,
+    access: "none",
+    body: "required",
+    errors: [404],
+  },
   "POST /v1/pairings/claim": {
     success: 201,
     access: "none",

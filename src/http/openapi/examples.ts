@@ -259,6 +259,15 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       expires_at: 1795257690.2,
     },
   },
+  "POST /v1/pairings/lookup": {
+    request: { code: "7K2M-9XQT" },
+    response: {
+      account_id: account.id,
+      account_created_at: account.created_at,
+      offered_by: "Firefox on Linux",
+      expires_at: 1795257690.2,
+    },
+  },
   "POST /v1/pairings/claim": {
     request: { code: "7K2M-9XQT", label: session.label, token: paired_token },
     response: { account, session, token: paired_token },
