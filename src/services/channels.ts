@@ -34,7 +34,7 @@ import type { ServiceDeps } from "./deps.ts";
 export type Channels = ReturnType<typeof createChannels>;
 
 interface ChannelsDeps
-  extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive">,
+  extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive" | "assertPastTrial">,
     WebhookWayDeps,
     LaneWayDeps {
   readonly config: Config;
@@ -51,7 +51,7 @@ type Row = ReturnType<typeof channelById> extends Statement<infer R> ? R : never
 const HINT = 4;
 
 export function createChannels(deps: ChannelsDeps) {
-  const { store, clock, ids, assertLive, checkAddress, tests_per_hour } = deps;
+  const { store, clock, ids, assertLive, assertPastTrial, checkAddress, tests_per_hour } = deps;
 
   /** By the type of the channel. */
   const ways = {
@@ -94,7 +94,8 @@ export function createChannels(deps: ChannelsDeps) {
     },
 
     /**
-     * A secret is in this answer only. `409 too_many_channels`; `422 fields.url`, `fields.token`,
+     * A secret is in this answer only. `403 forbidden` in the caller's trial, unless the channel
+     * belongs to the sign-in; `409 too_many_channels`; `422 fields.url`, `fields.token`,
      * `fields.subscription`, `fields.type`.
      */
     async create(
@@ -107,6 +108,8 @@ export function createChannels(deps: ChannelsDeps) {
         token: token ?? null,
         subscription: subscription ?? null,
       });
+      // One that belongs to the sign-in ends with it.
+      if (!exclusive) await assertPastTrial(caller);
       const { url } = secret;
       const wrong = exclusive ? null : await checkAddress(url);
       if (wrong !== null) failFields({ url: wrong });

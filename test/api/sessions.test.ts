@@ -13,6 +13,7 @@ import {
   newToken,
   type Person,
   pair,
+  WEBHOOK,
 } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { startRequest } from "../support/oauth.ts";
@@ -190,6 +191,7 @@ test(`${TRIAL} does nothing that would outlast it or harm others [§4.1.6]`, asy
     ["DELETE", `/v1/keys/${key.id}`],
     ["POST", "/v1/oauth/approve", { request, label: "agent" }],
     ["POST", "/v1/oauth/approve", { request, key_id: key.id }],
+    ["POST", "/v1/channels", WEBHOOK],
     ["DELETE", "/v1/account"],
   ] as const;
   for (const [method, path, body] of forbidden) {
