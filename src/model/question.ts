@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { integer } from "./integer.ts";
-import { fits, Id, isBlank, NOT_BLANK, Timestamp, text } from "./text.ts";
+import { fits, Id, isBlank, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
 
@@ -122,5 +122,4 @@ export function checkAnswer(question: Question, answer: string): void {
 }
 
 /** UTF-16 units of the texts in a question, for the bound of a page. */
-export const questionUnits = ({ prompt, options, answer }: Question): number =>
-  prompt.length + (answer?.length ?? 0) + options.reduce((sum, label) => sum + label.length, 0);
+export const questionUnits = textUnits(Question, ["id", "key_id", "task_id"]);

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { integer } from "./integer.ts";
-import { Timestamp, text } from "./text.ts";
+import { Timestamp, text, textUnits } from "./text.ts";
 
 export const TASK_STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
 
@@ -135,5 +135,4 @@ function laterThan(previous: number, now: number): number {
 }
 
 /** UTF-16 units of the texts in a task, for the bound of a page. */
-export const taskUnits = ({ title, description, status_note, host }: Task): number =>
-  title.length + description.length + (status_note?.length ?? 0) + (host?.length ?? 0);
+export const taskUnits = textUnits(Task, ["id", "key_id"]);

@@ -70,3 +70,32 @@ export function fits(value: string, max: number): boolean {
   for (const _ of value) points++;
   return points <= max;
 }
+
+/** Kinds of schema whose values have a length that no client chooses. */
+const SHORT = ["number", "boolean", "enum", "literal"];
+
+/**
+ * For records of `schema`: a function that gives the UTF-16 units of all texts in one, for the bound of
+ * a page (docs/interface.md §1.5.3). A field counts unless it is one of `ids`, which Relay makes.
+ */
+export function textUnits<Shape extends z.ZodRawShape>(
+  { shape }: z.ZodObject<Shape>,
+  ids: readonly (keyof Shape & string)[],
+): (record: { readonly [Name in keyof Shape]?: unknown }) => number {
+  const fields = Object.keys(shape).filter(
+    (name) => !ids.includes(name) && !SHORT.includes(kindOf(shape[name] as z.ZodType)),
+  );
+  return (record) => fields.reduce((sum, name) => sum + unitsIn(record[name]), 0);
+}
+
+/** The kind of a schema behind `nullable` and `optional`. */
+function kindOf(schema: z.ZodType): string {
+  const { type, innerType } = schema.def as { type: string; innerType?: z.ZodType };
+  return innerType ? kindOf(innerType) : type;
+}
+
+function unitsIn(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, part) => sum + unitsIn(part), 0);
+}
