@@ -1,6 +1,6 @@
 /** The write queue of a process: waiting batches share one commit, in the order of their calls. */
 
-import type { Cancel, Clock } from "../src/clock.ts";
+import { type Cancel, type Clock, STALL } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { createHistogram } from "../src/observability/metrics.ts";
@@ -27,12 +27,17 @@ const GATHER = { after: 0.003, part: 0.15, most: 0.004 };
 /** Seconds before a batch is due at which no try of it begins any more. */
 const MARGIN = 0.1;
 
+/** Seconds between two checks for what is overdue, at most: a check that is late shows a stall. */
+const SWEEP_EVERY = 0.5;
+
 interface Job {
   readonly statements: readonly Statement[];
   /** Bytes that its texts take, about. */
   readonly size: number;
   /** When its caller is told that the store does not answer, by {@link Clock.elapsed}. */
-  readonly due: number;
+  due: number;
+  /** Whether `due` was moved by a stall of the process. */
+  moved: boolean;
   readonly resolve: (results: WriteResult[]) => void;
   readonly reject: (error: unknown) => void;
   /** True once its caller has an answer. */
@@ -46,8 +51,8 @@ interface Job {
 type CommitGroup = (statements: readonly Statement[], until: number) => Promise<WriteResult[]>;
 
 /**
- * One group is under way at a time. A batch that has no result within
- * `LIMITS.store_answer` seconds of its call is rejected with `503 store_unavailable`: one that still
+ * One group is under way at a time. A batch that has no result within `LIMITS.store_answer` seconds of
+ * its call, without one stall of the process, is rejected with `503 store_unavailable`: one that still
  * waits is never written, one that is under way may be.
  */
 export function createWriteQueue(commit: CommitGroup, clock: Clock, report: ReportFault) {
@@ -132,10 +137,16 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     running = undefined;
   };
 
-  /** Rejects what is overdue, and looks again when the next one will be. */
-  const sweep = () => {
+  /** Rejects what is overdue, and looks again. A stall of the process is forgiven once. */
+  const sweep = (expected: number) => {
     cancel_sweep = undefined;
     const now = clock.elapsed();
+    if (now - expected > STALL) {
+      for (const job of [...under_way, ...queue]) {
+        if (!job.moved) job.due += now - expected;
+        job.moved = true;
+      }
+    }
     const late = queue.findIndex(({ due }) => due > now);
     const overdue = queue.splice(0, late < 0 ? queue.length : late);
     for (const { size } of overdue) queued_bytes -= size;
@@ -154,7 +165,9 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     if (cancel_sweep) return;
     const now = clock.elapsed();
     const next = under_way.find((job) => !job.answered && job.due > now) ?? queue[0];
-    if (next) cancel_sweep = clock.after(Math.max(next.due - now, 0.001), sweep);
+    if (!next) return;
+    const expected = now + Math.min(Math.max(next.due - now, 0.001), SWEEP_EVERY);
+    cancel_sweep = clock.after(expected - now, () => sweep(expected));
   };
 
   return {
@@ -171,7 +184,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
       }
       return new Promise((resolve, reject) => {
         const due = clock.elapsed() + LIMITS.store_answer;
-        queue.push({ statements, size, due, resolve, reject, answered: false });
+        queue.push({ statements, size, due, resolve, reject, answered: false, moved: false });
         queued_bytes += size;
         arm();
         running ??= run();

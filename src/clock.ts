@@ -33,3 +33,9 @@ const FOREVER_MS = 2 ** 31 - 1;
 export function keepAlive(): void {
   setInterval(() => {}, FOREVER_MS);
 }
+
+/**
+ * Seconds by which a timer is late after a stall: the process was stopped, or got no processor. Its
+ * work could not go on either, and may be done later in the same turn of the loop.
+ */
+export const STALL = 1;

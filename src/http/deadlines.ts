@@ -1,10 +1,12 @@
 /** The time within which a request that needs the store has its answer (docs/interface.md 11). */
 
-import type { Clock } from "../clock.ts";
+import { type Clock, STALL } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 
 interface Entry {
-  readonly due: number;
+  due: number;
+  /** Whether `due` was moved by a stall. */
+  moved: boolean;
   readonly reject: (error: ServiceError) => void;
 }
 
@@ -15,7 +17,7 @@ export type Deadlines = ReturnType<typeof createDeadlines>;
 
 /**
  * Each call of the store has its own deadline; a request makes several, and this bounds them together.
- * `seconds` count from the arrival of the request, its body included.
+ * `seconds` count from the arrival of the request, its body included, without one stall of the process.
  */
 export function createDeadlines(clock: Clock, seconds: number) {
   const open = new Set<Entry>();
@@ -24,9 +26,15 @@ export function createDeadlines(clock: Clock, seconds: number) {
   const sweep = (): void => {
     sweeping = open.size > 0;
     if (!sweeping) return;
+    const expected = clock.elapsed() + SWEEP_EVERY;
     clock.after(SWEEP_EVERY, () => {
       const now = clock.elapsed();
+      const late = now - expected;
       for (const entry of open) {
+        if (late > STALL && !entry.moved) {
+          entry.due += late;
+          entry.moved = true;
+        }
         if (entry.due > now) continue;
         open.delete(entry);
         entry.reject(new ServiceError("store_unavailable", { cause: "no answer in time" }));
@@ -45,7 +53,7 @@ export function createDeadlines(clock: Clock, seconds: number) {
      */
     within<T>(arrived: number, work: Promise<T>): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        const entry = { due: arrived + seconds, reject };
+        const entry = { due: arrived + seconds, moved: false, reject };
         open.add(entry);
         if (!sweeping) sweep();
         work.then(

@@ -82,6 +82,27 @@ test("a write has its answer in time, whether it waits for its turn or is under 
   expect(queue.stats().queued).toBe(0);
 });
 
+test("a stall of the process refuses nothing, neither what is under way nor what waits", async () => {
+  const { clock, commits, faults, queue, end } = createSlowQueue();
+  const first = outcomeOf(queue.write([write("first")]));
+  await turn();
+  const second = outcomeOf(queue.write([write("second")]));
+  // As when the machine had no time for the process: the timer is the first to know.
+  await clock.skip(LIMITS.store_answer + 1);
+  await end();
+  expect(await first).toBe("done");
+  expect(commits.map(({ texts }) => texts)).toEqual([["first"], ["second"]]);
+  await end();
+  expect([await second, faults, queue.writable()]).toEqual(["done", [], true]);
+
+  // But only once.
+  const third = outcomeOf(queue.write([write("third")]));
+  await turn();
+  await clock.skip(LIMITS.store_answer + 1);
+  await clock.skip(LIMITS.store_answer + 1);
+  expect(await third).toBe("store_unavailable");
+});
+
 test("a queue that is full refuses at once, by batches and by size", async () => {
   const { queue } = createSlowQueue();
   void outcomeOf(queue.write([write("under way")]));

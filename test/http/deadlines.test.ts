@@ -4,6 +4,29 @@ import { expect, test } from "bun:test";
 import { createDeadlines } from "../../src/http/deadlines.ts";
 import { createTestClock } from "../support/clock.ts";
 
+test("a stall of the process is no fault of the store, and is forgiven once", async () => {
+  const clock = createTestClock();
+  const deadlines = createDeadlines(clock, 4.7);
+  const outcomes: string[] = [];
+  const work = Promise.withResolvers<void>();
+  const follow = (name: string, promise: Promise<unknown>) =>
+    deadlines.within(deadlines.now(), promise).then(
+      () => outcomes.push(`${name} done`),
+      ({ code }: { code: string }) => outcomes.push(`${name} ${code}`),
+    );
+  const first = follow("first", work.promise);
+  const second = follow("second", new Promise(() => {}));
+  await clock.advance(1);
+  // As when the machine had no time for the process: the timer is the first to know.
+  await clock.skip(10);
+  expect(outcomes).toEqual([]);
+  work.resolve();
+  await first;
+  await clock.skip(10);
+  await second;
+  expect(outcomes).toEqual(["first done", "second store_unavailable"]);
+});
+
 test("work that takes too long since the arrival is 503, other work keeps its own outcome", async () => {
   const clock = createTestClock();
   const deadlines = createDeadlines(clock, 4.7);
