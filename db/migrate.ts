@@ -1,14 +1,11 @@
 /** Applies the migrations that drizzle-kit wrote, once each, also when two processes start at once. */
 
-import { fileURLToPath } from "node:url";
-import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Clock } from "../src/clock.ts";
 import { assertCompatible, hasVersionLine, raiseOldestVersion } from "./compatibility.ts";
+import { readMigrations } from "./migration-files.ts";
 import { p, sql } from "./sql.ts";
 import { rowsOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";
-
-const FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
 
 const createTable = statement(
   sql`create table if not exists relay_migrations (hash text primary key, applied_at integer not null)`,
@@ -34,7 +31,7 @@ export async function applyMigrations(store: Store, clock: Clock): Promise<void>
   }
   await store.write([createTable({})]);
   let hashes = await done();
-  for (const migration of readMigrationFiles({ migrationsFolder: FOLDER })) {
+  for (const migration of readMigrations()) {
     if (hashes.has(migration.hash)) continue;
     const steps = migration.sql.map((text) => statement(sql.raw(text))({}));
     const applied_at = Math.round(clock.now() * 1000);

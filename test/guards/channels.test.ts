@@ -51,6 +51,7 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ["src/auth/", /apple/gi, "App Attest"],
   ["src/notify/channels/web-push/", /[Aa]pple/g, "a push service of browsers"],
   ["src/http/pages/bundle.ts", /'"production"'/g, "NODE_ENV"],
+  ["scripts/build/compile.ts", /'"production"'/g, "NODE_ENV"],
   ["src/http/pages/pages.ts", /apple-touch-icon/g, "the name that browsers give it"],
   ["src/model/device.ts", /apns_(token|environment)|APNS_ENVIRONMENTS/g, "fields of the interface"],
   ["src/model/device.ts", /"(production|sandbox)"/g, "values of a field of the interface"],

@@ -1,18 +1,15 @@
 /** `/docs`: the OpenAPI document for people, in Swagger UI (docs/interface.md 5.12.3). */
 
 import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { version } from "swagger-ui-dist/package.json";
 import { type Asset, serveAsset } from "../pages/asset.ts";
 import type { Handler } from "../rest.ts";
 import { DOCS_SECURITY } from "../security.ts";
 import { CSS, pageOf, SCRIPT } from "./docs-page.ts";
+import { packaged } from "./packaged.ts";
 
 const nameOf = (text: string): string =>
   createHash("sha256").update(text).digest("hex").slice(0, 16);
-
-const packaged = (file: string) =>
-  Bun.file(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${file}`)));
 
 const STYLE: Asset = {
   name: `swagger-ui-${version}.css`,

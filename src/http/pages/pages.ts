@@ -6,7 +6,8 @@ import type { RequestScope } from "../request-scope.ts";
 import type { Handler } from "../rest.ts";
 import { API_SECURITY, PAGE_SECURITY, WORKER_SECURITY } from "../security.ts";
 import { type Asset, serveAsset, serveCompressed } from "./asset.ts";
-import { assetOf, type Bundle, bundlePage, bundleScript, WEB } from "./bundle.ts";
+import type { Bundle } from "./bundle.ts";
+import { readAdmin, readSources, type Sources } from "./sources.ts";
 
 interface PagesOptions {
   /** What agents reach this server by, when it is known; else the page goes by its own address. */
@@ -39,23 +40,6 @@ const fixedHeaders = (type: string) => ({
   ...API_SECURITY,
 });
 
-interface Sources {
-  readonly person: Bundle;
-  readonly worker: string;
-  readonly icons: readonly Asset[];
-}
-
-async function readSources(): Promise<Sources> {
-  const [person, worker, ...icons] = await Promise.all([
-    bundlePage("person/main.tsx"),
-    bundleScript("worker/main.ts"),
-    assetOf(`${WEB}icon.svg`, "image/svg+xml"),
-    assetOf(`${WEB}icon-maskable.svg`, "image/svg+xml"),
-    assetOf(`${WEB}icon-touch.png`, "image/png"),
-  ]);
-  return { person, worker, icons };
-}
-
 /** Makes it once for all who ask; a failure is not kept. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
@@ -75,7 +59,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
  * request, not at the start, as it takes a second.
  */
 const sources = once(readSources);
-const adminSource = once(() => bundlePage("admin/main.tsx"));
+const adminSource = once(readAdmin);
 
 /** The routes of the pages. A fault of making one is a fault of that request alone. */
 export function createPages({

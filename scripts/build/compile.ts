@@ -1,0 +1,133 @@
+/** Makes the executable: the command line and the server with all that they load, in one file. */
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { BunPlugin } from "bun";
+import { readMigrations } from "../../db/migration-files.ts";
+import type { Asset } from "../../src/http/pages/asset.ts";
+import type { Bundle } from "../../src/http/pages/bundle.ts";
+import { readAdmin, readSources } from "../../src/http/pages/sources.ts";
+import type { Target } from "./targets.ts";
+
+const ROOT = resolve(import.meta.dir, "../..");
+
+/** Modules that read files beside them, and the text that stands in for each. */
+type Embedded = readonly (readonly [file: string, text: string])[];
+
+/**
+ * Makes what every platform shares: pages, documentation and migrations. `folder` keeps their files for
+ * as long as executables are compiled.
+ */
+async function prepare(folder: string): Promise<Embedded> {
+  const [sources, admin] = await Promise.all([readSources(), readAdmin()]);
+  let imports = "";
+  let count = 0;
+  /** Keeps the content in a file of the executable: memory holds it only once it is asked for. */
+  const embed = async ({ name, type, content }: Asset): Promise<string> => {
+    const path = join(folder, name);
+    const bytes = typeof content === "string" || content instanceof Uint8Array;
+    await writeFile(path, bytes ? content : await content.bytes());
+    const variable = `file${count++}`;
+    imports += `import ${variable} from ${JSON.stringify(path)} with { type: "file" };\n`;
+    return `{ name: ${JSON.stringify(name)}, type: ${JSON.stringify(type)}, content: Bun.file(${variable}) }`;
+  };
+  const embedAll = async (assets: readonly Asset[]): Promise<string> => {
+    const made: string[] = [];
+    for (const asset of assets) made.push(await embed(asset));
+    return `[${made.join(", ")}]`;
+  };
+  const embedBundle = async ({ assets, ...names }: Bundle): Promise<string> =>
+    `{ ...${JSON.stringify(names)}, assets: ${await embedAll(assets)} }`;
+
+  const person = await embedBundle(sources.person);
+  const icons = await embedAll(sources.icons);
+  const admin_text = await embedBundle(admin);
+  const pages = `${imports}
+const sources = { person: ${person}, icons: ${icons}, worker: ${JSON.stringify(sources.worker)} };
+const admin = ${admin_text};
+export const readSources = async () => sources;
+export const readAdmin = async () => admin;`;
+  const docs = ["swagger-ui.css", "swagger-ui-bundle.js"].map(
+    (file, n) => `import file${n} from "swagger-ui-dist/${file}" with { type: "file" };\n`,
+  );
+  return [
+    ["src/http/pages/sources.ts", pages],
+    [
+      "src/http/openapi/packaged.ts",
+      `${docs.join("")}export const packaged = (file) => Bun.file(file === "swagger-ui.css" ? file0 : file1);`,
+    ],
+    [
+      "db/migration-files.ts",
+      `const migrations = ${JSON.stringify(readMigrations())};\nexport const readMigrations = () => migrations;`,
+    ],
+  ];
+}
+
+/** Resolves what the modules load at run time to what the executable has instead. */
+function embedding(modules: Embedded, native: string): BunPlugin {
+  return {
+    name: "embed",
+    setup(build) {
+      for (const [file, text] of modules) {
+        const filter = new RegExp(
+          `[\\\\/]${file.replaceAll("/", "[\\\\/]").replaceAll(".", "\\.")}$`,
+        );
+        build.onLoad({ filter }, () => ({ contents: text, loader: "js" }));
+      }
+      // libSQL chooses its native part by the machine it runs on, which a bundler cannot follow.
+      build.onLoad({ filter: /[\\/]libsql[\\/](index|promise)\.js$/ }, async ({ path }) => {
+        const text = await readFile(path, "utf8");
+        const dynamic = /return require\(`@libsql\/\$\{target\}`\)/;
+        if (!dynamic.test(text)) throw new Error(`${path} loads its native part in another way`);
+        return {
+          contents: text.replace(dynamic, `return require(${JSON.stringify(native)})`),
+          loader: "js",
+        };
+      });
+    },
+  };
+}
+
+/** Where the parts of a target are on this machine. */
+export interface Parts {
+  /** Runtime of Bun for the target; the one that runs this when absent. */
+  readonly runtime?: string;
+  /** The native part of libSQL for the target. */
+  readonly native: string;
+}
+
+/**
+ * Writes the executable of each target to its `outfile`. Throws the first fault of the bundler.
+ */
+export async function compileAll(
+  jobs: readonly { readonly target: Target; readonly parts: Parts; readonly outfile: string }[],
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "relay-build-"));
+  try {
+    const modules = await prepare(folder);
+    for (const { target, parts, outfile } of jobs) {
+      await mkdir(resolve(outfile, ".."), { recursive: true });
+      await Bun.build({
+        entrypoints: [join(ROOT, "src/cli/main.ts")],
+        target: "bun",
+        bytecode: true,
+        format: "esm",
+        minify: { whitespace: true, syntax: true },
+        // React is not among it, but libraries ask.
+        define: { "process.env.NODE_ENV": '"production"' },
+        plugins: [embedding(modules, parts.native)],
+        compile: {
+          target: target.compile,
+          outfile,
+          ...(parts.runtime !== undefined && { executablePath: parts.runtime }),
+          // Files of the folder that it is started in are not its configuration.
+          autoloadDotenv: false,
+          autoloadBunfig: false,
+        },
+      });
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,17 @@
+/** `relay health`: whether a server can be used, for the health check of a container. */
+
+import { createClient } from "../client/client.ts";
+import { RelayError } from "../client/error.ts";
+
+/** Gives `{ok, text}`: the state of the server at `url`, and one line that says it (docs/interface.md §5.12.1). */
+export async function checkHealth(
+  url: string,
+): Promise<{ readonly ok: boolean; readonly text: string }> {
+  try {
+    const { status, version, store } = await createClient({ url }).health();
+    return { ok: status === "ok", text: `${status}, version ${version}, store ${store}` };
+  } catch (error) {
+    if (!(error instanceof RelayError)) throw error;
+    return { ok: false, text: `${url} did not answer as Relay does: ${error.message}` };
+  }
+}
