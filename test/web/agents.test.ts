@@ -24,7 +24,10 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
   );
 
   await page.getByRole("link", { name: "In progress" }).click();
+  const part = (name: string) => page.getByRole("link", { name, exact: true });
+  await part("Key").click();
   await page.getByText(`${agent.key.prefix}…${agent.key.last4}`).waitFor();
+  await part("Timeline").click();
   await page.getByRole("button", { name: "Rename" }).click();
   await page.getByLabel("Name").fill("Renamed");
   await page.keyboard.press("Enter");
@@ -34,6 +37,7 @@ webTest("agents show counts, client and host, and can be renamed and deleted", a
   await page.getByRole("link", { name: "View tasks" }).click();
   await page.getByText("t", { exact: true }).waitFor();
   await page.goBack();
+  await part("Key").click();
   await page.getByRole("button", { name: "Delete agent" }).click();
   const dialog = page.getByRole("alertdialog");
   await dialog.getByText("Delete Renamed?").waitFor();

@@ -169,7 +169,7 @@ webTest("the agent's view lists access as it comes and goes, and revokes it", as
   const person = await createPerson(url);
   const agent = await createAgent(url, person, "Shared agent");
   const key_id = agent.key.id;
-  const page = await openPage(url, { as: person, size: PHONE, at: `#/agents/${key_id}` });
+  const page = await openPage(url, { as: person, size: PHONE, at: `#/agents/${key_id}/key` });
   await page.getByText("None", { exact: true }).first().waitFor();
   const one = await connectClient(url, person, { key_id });
   const revoke = page.getByRole("button", { name: "Revoke the access of Test client" });
@@ -190,7 +190,7 @@ webTest("the agent's view lists access as it comes and goes, and revokes it", as
 webTest("a key is replaced, and the new one is shown until it is saved", async () => {
   const person = await createPerson(url);
   const agent = await createAgent(url, person);
-  const page = await openPage(url, { as: person, at: `#/agents/${agent.key.id}` });
+  const page = await openPage(url, { as: person, at: `#/agents/${agent.key.id}/key` });
   await page.getByRole("button", { name: "Replace the key" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Replace the key" }).click();
   await page.getByRole("heading", { name: "Copy the key now" }).waitFor();

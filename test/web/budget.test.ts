@@ -56,7 +56,7 @@ webTest("other views are loaded ahead, and open when the server is gone", async 
   const { person, agent } = await createPair(app.url);
   // No service worker: as over plain http.
   const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
-  const ahead = ["tasks", "agents", "agent", "account", "consent"];
+  const ahead = ["tasks", "agents", "agent", "account", "consent", "search", "channel-settings"];
   await until(async () => {
     const loaded = await page.evaluate(() =>
       performance.getEntriesByType("resource").map(({ name }) => name),

@@ -54,6 +54,7 @@ webTest("the focus moves to a neighbour when the focused element is removed", as
   await untilFocused(page, /^input: /);
   await page.keyboard.press("Escape");
   await untilFocused(page, /^h1: Laptop/);
+  await act(page, "link", "Key");
   await act(page, "button", "Delete agent");
   await untilFocused(page, /^button: Cancel/);
   await page.keyboard.press("Tab");
@@ -61,7 +62,7 @@ webTest("the focus moves to a neighbour when the focused element is removed", as
   await untilFocused(page, /^h1: Agents/);
 
   const deleted = await createAgent(app.url, person, "Doomed");
-  await go(page, `agents/${deleted.key.id}`);
+  await go(page, `agents/${deleted.key.id}/key`);
   await page.getByRole("button", { name: "Delete agent" }).focus();
   await person.send(`DELETE /v1/keys/${deleted.key.id}`);
   await untilFocused(page, /^main: Agent not found/);

@@ -32,6 +32,7 @@ export async function createScene(url: string): Promise<Scene> {
   const asked = async (who: Who, body: object, answer?: string) => {
     const { id } = await post(who, "/v1/questions", body);
     if (answer) await person.send(`POST /v1/questions/${id}/answer`, { answer });
+    return id as string;
   };
 
   for (const title of ["Write the release notes", "Rename the staging database"]) {
@@ -73,7 +74,11 @@ export async function createScene(url: string): Promise<Scene> {
     },
     "The short one",
   );
-  await asked(laptop, { prompt: "Can I delete the branches that were merged in May?" }, "Yes");
+  const answered = await asked(
+    laptop,
+    { prompt: "Can I delete the branches that were merged in May?" },
+    "Yes",
+  );
   const late = { prompt: "Can I merge the dependency updates?" };
   const { id } = await post(laptop, "/v1/questions", late);
   await laptop.send(`DELETE /v1/questions/${id}`);
@@ -113,8 +118,12 @@ export async function createScene(url: string): Promise<Scene> {
       agent,
       inbox: `${agent}/inbox`,
       activity: `${agent}/activity`,
+      "agent-key": `${agent}/key`,
       setup: `${agent}/setup`,
       "new-agent": "#/agents/new",
+      search: "#/search?q=billing",
+      question: `#/questions/${answered}`,
+      "no-question": "#/questions/qst_none",
       account: "#/account",
     },
   };

@@ -81,7 +81,7 @@ function KnownWays() {
           <p className="text-soft">
             Relay doesn't show a key again: put the one you saved in place of{" "}
             <code className="font-mono text-[0.8125rem]">{KEY_PLACEHOLDER}</code>. If it's lost,
-            replace it under <em className="not-italic font-medium">Overview</em>.
+            replace it under <em className="not-italic font-medium">Key</em>.
           </p>
           <Instructions stepsOf={({ withKey }) => withKey(base, KEY_PLACEHOLDER)} />
         </>

@@ -1,4 +1,4 @@
-/** One agent: its key, tasks, inbox, activity and setup. */
+/** One agent: its timeline, inbox, activity, key and setup. */
 
 import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
@@ -19,13 +19,15 @@ import { Counts, useLastUse } from "./agents.tsx";
 import { Inbox } from "./inbox.tsx";
 import { NewAgent } from "./new-agent.tsx";
 import { go, useRoute } from "./route.ts";
+import { Timeline } from "./timeline.tsx";
 import { useKey, useSession } from "./use-store.ts";
 import { clientName } from "./words.ts";
 
 const PARTS = [
-  ["", "Overview"],
+  ["", "Timeline"],
   ["inbox", "Inbox"],
   ["activity", "Activity"],
+  ["key", "Key"],
   ["setup", "Setup"],
 ] as const;
 
@@ -78,7 +80,7 @@ function Agent({ agent }: { agent: Key }) {
             href={`#/agents/${agent.id}${name && `/${name}`}`}
             aria-current={name === shown ? "page" : undefined}
             className={classes(
-              "touch -mb-px inline-flex items-center justify-center border-b-2 px-2 font-medium min-[22rem]:px-3 -outline-offset-2",
+              "touch -mb-px inline-flex items-center justify-center border-b-2 px-1 font-medium min-[22rem]:px-2 sm:px-3 -outline-offset-2",
               name === shown
                 ? "border-accent text-ink"
                 : "border-transparent text-soft hover:text-ink",
@@ -96,6 +98,7 @@ function Agent({ agent }: { agent: Key }) {
 function partOf(part: string, agent: Key): ReactNode {
   if (part === "inbox") return <Inbox id={agent.id} />;
   if (part === "activity") return <ActivityLog id={agent.id} />;
+  if (part === "key") return <KeyPart agent={agent} />;
   return part === "setup" ? <AgentSetup agent={agent} /> : <Overview agent={agent} />;
 }
 
@@ -137,7 +140,22 @@ function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
   );
 }
 
-function Overview({ agent }: { agent: Key }) {
+function Overview({ agent: { id } }: { agent: Key }) {
+  return (
+    <>
+      <section className="card mb-4 p-5">
+        <h2 className="font-semibold text-base">Tasks</h2>
+        <Counts id={id} />
+        <ButtonLink href={`#/tasks?agent=${id}`} className="mt-5">
+          View tasks
+        </ButtonLink>
+      </section>
+      <Timeline id={id} />
+    </>
+  );
+}
+
+function KeyPart({ agent }: { agent: Key }) {
   const { api, store } = useSession();
   const [deleting, setDeleting] = useState(false);
   const remove = async () => {
@@ -150,13 +168,6 @@ function Overview({ agent }: { agent: Key }) {
   const { last_client, last_host, last_used_at } = agent;
   return (
     <div className="space-y-4">
-      <section className="card p-5">
-        <h2 className="font-semibold text-base">Tasks</h2>
-        <Counts id={agent.id} />
-        <ButtonLink href={`#/tasks?agent=${agent.id}`} className="mt-5">
-          View tasks
-        </ButtonLink>
-      </section>
       <section className="card p-5">
         <h2 className="mb-4 font-semibold text-base">Key</h2>
         <Facts

@@ -1,6 +1,6 @@
 /** The frame of the page: navigation, connection status and the current view. */
 
-import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion } from "lucide-react";
+import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion, Search } from "lucide-react";
 import { type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
 import { isUnconfirmed, onPairingCode, pairingCode } from "../state/pairing.ts";
@@ -18,7 +18,7 @@ import { NewSignIns } from "./new-sign-ins.tsx";
 import { watchQuestions } from "./notifications.ts";
 import { QuestionView } from "./question-view.tsx";
 import { QuestionsView } from "./questions.tsx";
-import { type Route, useRoute } from "./route.ts";
+import { go, type Route, useRoute } from "./route.ts";
 import { useGlobalKeys } from "./use-global-keys.ts";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import {
@@ -30,6 +30,7 @@ import {
   Consent,
   loadViews,
   Pair,
+  SearchView,
   Shortcuts,
   Start,
   TasksView,
@@ -39,6 +40,7 @@ import { Created, Welcome } from "./welcome.tsx";
 const SECTIONS = [
   { section: "questions", name: "Questions", icon: MessageCircleQuestion },
   { section: "tasks", name: "Tasks", icon: ListTodo },
+  { section: "search", name: "Search", icon: Search },
   { section: "agents", name: "Agents", icon: Bot },
   { section: "account", name: "Account", icon: CircleUserRound },
 ] as const;
@@ -99,6 +101,13 @@ function viewFor(
 /** Whether the view is a client's request, which has no navigation around it. */
 const isRequest = ({ section }: Route): boolean => section === "authorize" || section === "approve";
 
+/** Opens the search, or goes to its field. */
+function openSearch(): void {
+  const field = document.querySelector<HTMLInputElement>("main input[type=search]");
+  if (field) field.select();
+  else go("search");
+}
+
 function SignedIn() {
   const { store, outbox } = useSession();
   const route = useRoute();
@@ -107,7 +116,7 @@ function SignedIn() {
   useEffect(() => after(LOAD_VIEWS_AFTER, () => void loadViews()), []);
   useTitle(route);
   const [shortcuts, setShortcuts] = useState(false);
-  useGlobalKeys({ "?": () => setShortcuts(true) });
+  useGlobalKeys({ "?": () => setShortcuts(true), "/": openSearch });
   const { section, id, part } = route;
   // A task opens over its list, which keeps its scroll position.
   const view_key = section === "tasks" ? section : `${section} ${id} ${part}`;
@@ -174,6 +183,8 @@ function viewOf({ section, id }: Route): ReactNode {
   switch (section) {
     case "tasks":
       return <TasksView />;
+    case "search":
+      return <SearchView />;
     case "agents":
       return id === null ? <AgentsView /> : <AgentView key={id} id={id} />;
     case "account":

@@ -16,7 +16,7 @@ export function WaitingAnswer({ answer, onChange }: WaitingAnswerProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl bg-accent-soft py-2 pr-2 pl-4">
       <CloudUpload aria-hidden className="size-5 shrink-0 text-accent" />
-      <div className="min-w-40 flex-1">
+      <div className="min-w-24 flex-1">
         <p className="font-medium text-accent text-sm">Waiting to be sent</p>
         <p dir="auto" className="said whitespace-pre-wrap">
           {answer}
@@ -51,9 +51,7 @@ export function RefusedAnswers() {
           <p className="said min-w-40 flex-1 py-2 text-sm">
             <span className="font-medium">{`Your answer wasn't sent: ${REASONS[why!]}.`}</span>
             <span className="line-clamp-2">
-              <bdi dir="auto">{answer}</bdi>
-              {" to "}
-              <bdi dir="auto">{prompt}</bdi>
+              “<bdi dir="auto">{answer}</bdi>” to “<bdi dir="auto">{prompt}</bdi>”
             </span>
           </p>
           <Button

@@ -225,7 +225,7 @@ export function Outcome({ question }: { question: Question }) {
 export function OutcomeLine({ question }: { question: Question }) {
   return (
     <p className="mt-1.5 flex items-start gap-2">
-      <Badge tone={TONES[question.status]}>{WORDS[question.status]}</Badge>
+      <QuestionBadge question={question} />
       {question.answer !== null && (
         <bdi dir="auto" className="said min-w-0 whitespace-pre-wrap font-medium leading-6">
           {question.answer}
@@ -233,4 +233,8 @@ export function OutcomeLine({ question }: { question: Question }) {
       )}
     </p>
   );
+}
+
+export function QuestionBadge({ question: { status } }: { question: Question }) {
+  return <Badge tone={TONES[status]}>{WORDS[status]}</Badge>;
 }

@@ -3,8 +3,15 @@
 import { useSyncExternalStore } from "react";
 
 export interface Route {
-  readonly section: "questions" | "tasks" | "agents" | "account" | "authorize" | "approve";
-  /** Id of the open task or agent; a client's request, or the code of one. */
+  readonly section:
+    | "questions"
+    | "tasks"
+    | "search"
+    | "agents"
+    | "account"
+    | "authorize"
+    | "approve";
+  /** Id of the open question, task or agent; a client's request, or the code of one. */
   readonly id: string | null;
   /** Tab of the open agent. */
   readonly part: string | null;
@@ -14,6 +21,7 @@ export interface Route {
 const SECTIONS: readonly Route["section"][] = [
   "questions",
   "tasks",
+  "search",
   "agents",
   "account",
   "authorize",

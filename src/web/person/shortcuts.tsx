@@ -8,6 +8,7 @@ const KEYS = [
   [
     "Everywhere",
     [
+      [["/"], "Search"],
       [["?"], "Show these shortcuts"],
       [["Esc"], "Close what is open"],
     ],
@@ -19,7 +20,7 @@ const KEYS = [
       [["K", "↑"], "Previous question"],
       [["Y"], "Answer Yes"],
       [["N"], "Answer No"],
-      [["1", "2", "3", "4"], "Choose an option"],
+      [["1", "2", "…"], "Choose an option"],
       [["E"], "Show all of a long question"],
     ],
   ],
@@ -46,7 +47,7 @@ export function Shortcuts({ onClose }: { onClose: () => void }) {
                   <dt className="w-32 shrink-0">
                     {names.map((name, at) => (
                       <Fragment key={name}>
-                        {at > 0 && <span className="text-faint text-sm"> or </span>}
+                        {at > 0 && " "}
                         <kbd className="rounded-md border border-edge px-1.5 font-mono text-sm leading-6">
                           {name}
                         </kbd>

@@ -9,7 +9,11 @@ function later<Props>(load: () => Promise<ComponentType<Props>>) {
   return lazy(async () => ({ default: await load() }));
 }
 
-const loads: (() => Promise<unknown>)[] = [];
+const loads: (() => Promise<unknown>)[] = [
+  loadFormatter,
+  // A part of the account view.
+  () => import("./channels/channel-settings.tsx"),
+];
 
 export const TasksView = later(async () => (await import("./tasks.tsx")).TasksView);
 export const AgentsView = later(async () => (await import("./agents.tsx")).AgentsView);
@@ -22,6 +26,7 @@ export const AwaitApproval = later(
 export const Pair = later(async () => (await import("./pair.tsx")).Pair);
 export const AlreadySignedIn = later(async () => (await import("./pair.tsx")).AlreadySignedIn);
 export const Start = later(async () => (await import("./start.tsx")).Start);
+export const SearchView = later(async () => (await import("./search.tsx")).SearchView);
 export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**
@@ -29,5 +34,5 @@ export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Sho
  * whose version the server no longer has. One that fails is loaded when it is shown.
  */
 export async function loadViews(): Promise<void> {
-  await Promise.allSettled([loadFormatter(), ...loads.map((load) => load())]);
+  await Promise.allSettled(loads.map((load) => load()));
 }

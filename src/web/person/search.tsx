@@ -1,0 +1,165 @@
+/** Search over the tasks and questions that the page holds, as one types. */
+
+import { ListTodo, MessageCircleQuestion, SearchX } from "lucide-react";
+import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { after } from "../clock.ts";
+import { excerptOf, type Found, partsOf, patternOf, search, wordsOf } from "../state/search.ts";
+import { closedAt } from "../state/store.ts";
+import { AgoInLink } from "../ui/ago.tsx";
+import { Button } from "../ui/button.tsx";
+import { Badge, Empty, Heading, Problem } from "../ui/parts.tsx";
+import { useNow } from "../ui/use-now.ts";
+import { QuestionBadge } from "./questions.tsx";
+import { go, useRoute } from "./route.ts";
+import { useOlderQuestions } from "./use-older-questions.ts";
+import { labelOf, useKey, useSession } from "./use-store.ts";
+import { STATUS_NAMES } from "./words.ts";
+
+/** Results that are shown at first, and with each **Show more**. */
+const STEP = 50;
+/** Seconds until the address has what was typed. */
+const ADDRESS = 0.3;
+
+export function SearchView() {
+  const { store } = useSession();
+  const { query } = useRoute();
+  const [text, setText] = useState(query.get("q") ?? "");
+  const field = useRef<HTMLInputElement>(null);
+  const { older, has_more, busy, fault, load } = useOlderQuestions();
+  useEffect(() => field.current?.focus(), []);
+  useEffect(
+    () =>
+      after(ADDRESS, () => {
+        const to = text.trim() === "" ? "search" : `search?${new URLSearchParams({ q: text })}`;
+        if (location.hash !== `#/${to}`) go(to, { replace: true });
+      }),
+    [text],
+  );
+  const typed = useDeferredValue(text);
+  const words = useMemo(() => wordsOf(typed), [typed]);
+  // Changes of what is found show once a second, however many there are.
+  const second = useNow();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another with time.
+  const found = useMemo(() => search(store, older, words), [store, older, words, second]);
+  const pattern = useMemo(() => patternOf(words), [words]);
+  const [shown, setShown] = useState(STEP);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its top.
+  useEffect(() => setShown(STEP), [typed]);
+
+  const list = useRef<HTMLUListElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const results = [...(list.current?.querySelectorAll("a") ?? [])];
+    const at = results.indexOf(document.activeElement as HTMLAnchorElement);
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Enter" && event.target === field.current) results[0]?.click();
+    else if (by !== undefined) (results[at + by] ?? (by < 0 ? field.current : null))?.focus();
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the field and the results.
+    <div onKeyDown={onKeyDown}>
+      <Heading>Search</Heading>
+      <input
+        ref={field}
+        type="search"
+        aria-label="Search tasks and questions"
+        placeholder="Words of tasks, questions or agents"
+        autoComplete="off"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        className="touch w-full rounded-xl border border-edge bg-surface px-3.5 py-2.5 text-base"
+      />
+      <p role="status" className="mt-2 mb-4 min-h-5 text-faint text-sm">
+        {words.length > 0 && countOf(found.length)}
+      </p>
+      {found.length > 0 && pattern && (
+        <ul ref={list} aria-label="Results" className="card divide-y divide-line overflow-hidden">
+          {found.slice(0, shown).map((one) => (
+            <li key={one.id}>
+              <Result found={one} pattern={pattern} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {found.length === 0 && words.length > 0 && (
+        <Empty icon={SearchX} title="Nothing found">
+          Every word must occur in a task, a question or the name of its agent.
+        </Empty>
+      )}
+      {found.length > shown && (
+        <Button variant="quiet" className="mt-3 w-full" onClick={() => setShown(shown + STEP)}>
+          Show more
+        </Button>
+      )}
+      {fault && <Problem>{fault.message}</Problem>}
+      {has_more && (
+        <Button variant="quiet" busy={busy} className="mt-3 w-full" onClick={() => void load()}>
+          Search older questions too
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const countOf = (count: number): string =>
+  count === 1 ? "1 result" : `${count.toLocaleString("en")} results`;
+
+function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
+  const one = found.kind === "task" ? found.task : found.question;
+  const key = useKey(one.key_id);
+  const [name, ...more] = partsOf(one);
+  const title = excerptOf(name, pattern) ?? name.slice(0, 200);
+  // Where else the words are.
+  const elsewhere = more.map((part) => excerptOf(part, pattern)).find((part) => part !== null);
+  const Icon = found.kind === "task" ? ListTodo : MessageCircleQuestion;
+  return (
+    <a
+      href={`#/${found.kind}s/${one.id}`}
+      className="flex items-start gap-3 px-4 py-3 -outline-offset-4 hover:bg-sunken/50"
+    >
+      <Icon aria-hidden className="mt-0.5 size-5 shrink-0 text-faint" />
+      <span className="min-w-0 flex-1">
+        <bdi dir="auto" className="said line-clamp-2 font-medium">
+          <Marked text={title} pattern={pattern} />
+        </bdi>
+        {elsewhere && (
+          <bdi dir="auto" className="said line-clamp-2 text-soft text-sm">
+            <Marked text={elsewhere} pattern={pattern} />
+          </bdi>
+        )}
+        <span className="mt-0.5 flex items-center gap-2 text-faint text-sm">
+          <span className="min-w-0 flex-1 truncate">
+            <bdi>{labelOf(key)}</bdi>
+            {" · "}
+            <AgoInLink at={timeOf(found)} />
+          </span>
+          {found.kind === "task" ? (
+            <Badge>{STATUS_NAMES[found.task.status]}</Badge>
+          ) : (
+            <QuestionBadge question={found.question} />
+          )}
+        </span>
+      </span>
+    </a>
+  );
+}
+
+const timeOf = (found: Found): number =>
+  found.kind === "task" ? found.task.updated_at : closedAt(found.question);
+
+function Marked({ text, pattern }: { text: string; pattern: RegExp }) {
+  // Every second part is a word.
+  return text.split(pattern).map((part, at) =>
+    at % 2 === 1 ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other names.
+      <mark key={at} className="rounded-sm bg-warn-soft text-warn">
+        {part}
+      </mark>
+    ) : (
+      part
+    ),
+  );
+}

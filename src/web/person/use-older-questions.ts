@@ -1,0 +1,48 @@
+/** Closed questions that the page does not hold, loaded from the server on request. */
+
+import { useState } from "react";
+import { type Fault, faultOf, type Question } from "../state/api.ts";
+import { useSession, useStore } from "./use-store.ts";
+
+/** Closed questions that the page holds (see state/sync.ts). */
+const HELD = 100;
+/** Pages of one request of the person, and questions in all. */
+const PAGES = 5;
+const MOST = 5_000;
+
+const CLOSED: Question["status"][] = ["answered", "expired", "cancelled"];
+
+/** With `key_id`, those of that agent. */
+export function useOlderQuestions(key_id?: string) {
+  const { api } = useSession();
+  const history = useStore((store) => store.history());
+  const [older, setOlder] = useState<readonly Question[]>([]);
+  /** Where the next page begins; undefined before the first, null after the last. */
+  const [cursor, setCursor] = useState<string | null>();
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const load = async () => {
+    setBusy(true);
+    setFault(null);
+    let next = cursor;
+    const found: Question[] = [];
+    try {
+      for (let page = 0; page < PAGES && next !== null; page++) {
+        const { questions, next_cursor } = await api.questions.list.query({
+          status: CLOSED,
+          ...(key_id !== undefined && { key_id }),
+          ...(next !== undefined && { cursor: next }),
+        });
+        found.push(...questions);
+        next = next_cursor;
+      }
+    } catch (error) {
+      setFault(faultOf(error));
+    }
+    setOlder((before) => [...before, ...found]);
+    setCursor(next);
+    setBusy(false);
+  };
+  const has_more = cursor !== null && history.length >= HELD && older.length < MOST;
+  return { older, has_more, busy, fault, load };
+}

@@ -1,0 +1,100 @@
+/** Search over tasks and questions: every word must occur, in any case and order. */
+
+import type { Question, Task } from "./api.ts";
+import { closedAt, type Store } from "./store.ts";
+
+export type Found =
+  | { readonly kind: "task"; readonly id: string; readonly task: Task }
+  | { readonly kind: "question"; readonly id: string; readonly question: Question };
+
+/** Words of a search that count. */
+const WORDS = 8;
+
+/** The words to look for, in lower case. */
+export const wordsOf = (text: string): readonly string[] =>
+  text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, WORDS);
+
+/** Texts in lower case, by resource: a changed resource is another object. */
+const texts = new WeakMap<Task | Question, { readonly name: string; readonly all: string }>();
+
+/** Of a task or question: its title or prompt, and everything that is searched. */
+export function partsOf(one: Task | Question): readonly [name: string, ...more: string[]] {
+  return "title" in one
+    ? [one.title, one.status_note ?? "", one.description]
+    : [one.prompt, one.answer ?? "", ...one.options];
+}
+
+function textOf(one: Task | Question) {
+  let text = texts.get(one);
+  if (!text) {
+    const parts = partsOf(one);
+    text = { name: parts[0].toLowerCase(), all: parts.join("\n").toLowerCase() };
+    texts.set(one, text);
+  }
+  return text;
+}
+
+/** Names first, then pending questions, then the newest. */
+interface Rank {
+  readonly found: Found;
+  readonly tier: number;
+  readonly at: number;
+}
+
+/** All that the store holds with these words, and of `older`; the best first. */
+export function search(
+  { all }: Store,
+  older: readonly Question[],
+  words: readonly string[],
+): readonly Found[] {
+  if (words.length === 0) return [];
+  const labels = new Map([...all.keys.values()].map(({ id, label }) => [id, label.toLowerCase()]));
+  /** 0: all words in its name; 1: elsewhere too; null: not all of them. */
+  const tierOf = (one: Task | Question): number | null => {
+    const text = textOf(one);
+    const label = labels.get(one.key_id) ?? "";
+    let tier = 0;
+    for (const word of words) {
+      if (text.name.includes(word)) continue;
+      if (!text.all.includes(word) && !label.includes(word)) return null;
+      tier = 1;
+    }
+    return tier;
+  };
+  const ranks: Rank[] = [];
+  for (const task of all.tasks.values()) {
+    const tier = tierOf(task);
+    if (tier === null) continue;
+    ranks.push({ found: { kind: "task", id: task.id, task }, tier, at: task.updated_at });
+  }
+  const questions = new Map(older.map((question) => [question.id, question]));
+  for (const question of all.questions.values()) questions.set(question.id, question);
+  for (const question of questions.values()) {
+    const tier = tierOf(question);
+    if (tier === null) continue;
+    const at = question.status === "pending" ? Number.POSITIVE_INFINITY : closedAt(question);
+    ranks.push({ found: { kind: "question", id: question.id, question }, tier, at });
+  }
+  ranks.sort((a, b) => a.tier - b.tier || (a.at === b.at ? 0 : b.at - a.at));
+  return ranks.map(({ found }) => found);
+}
+
+/** Characters of an excerpt before and after the first word. */
+const BEFORE = 40;
+const AFTER = 160;
+
+/** A pattern of the words, for marking them; null without words. */
+export function patternOf(words: readonly string[]): RegExp | null {
+  if (words.length === 0) return null;
+  const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  return new RegExp(`(${escaped.join("|")})`, "gi");
+}
+
+/** The part of the text around the first word; null if it has none of them. */
+export function excerptOf(text: string, pattern: RegExp): string | null {
+  const at = text.search(pattern);
+  if (at < 0) return null;
+  const from = Math.max(0, at - BEFORE);
+  const to = at + AFTER;
+  return `${from > 0 ? "…" : ""}${text.slice(from, to)}${to < text.length ? "…" : ""}`;
+}
