@@ -6,7 +6,7 @@ import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
-import { questions } from "./schema.ts";
+import { questions, type tasks } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, rowsOf, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
@@ -18,7 +18,11 @@ export interface QuestionRow {
   readonly hidden: boolean | null;
 }
 
-export const questionColumns = {
+// Null is left out of a row, which the types of these columns do not say.
+type Text = typeof questions.prompt;
+type Flag = typeof tasks.notify;
+
+const fields = {
   id: questions.id,
   key_id: questions.key_id,
   task_id: questions.task_id,
@@ -30,27 +34,40 @@ export const questionColumns = {
   created_at: questions.created_at,
   answered_at: questions.answered_at,
   expires_at: questions.expires_at,
-  // Null is left out of a row, which the column's type does not say.
-  request_id: questions.request_id as unknown as typeof questions.prompt,
+  request_id: questions.request_id as unknown as Text,
+  url: questions.url as unknown as Text,
+  allow_other: questions.allow_other as unknown as Flag,
+  fallback: questions.fallback as unknown as Text,
+};
+const note = questions.note as unknown as Text;
+
+/** A question without its context, which only the read of one question has (docs/interface.md §2.5.2). */
+export const questionColumns = {
+  ...fields,
+  has_context: questions.has_context as unknown as Flag,
+  note,
 };
 
-const columns = {
-  question: questionColumns,
-  account_id: questions.account_id,
-  hidden: questions.hidden,
-};
+const about = { account_id: questions.account_id, hidden: questions.hidden };
 
-const all = qb.select(columns).from(questions);
+const all = qb.select({ question: questionColumns, ...about }).from(questions);
+
+const whole = qb
+  .select({
+    question: { ...fields, context: questions.context as unknown as Text, note },
+    ...about,
+  })
+  .from(questions);
 
 const owned = (owner: "key_id" | "account_id") =>
   select(
-    all,
+    whole,
     sql`where id = ${p("id")} and ${sql.identifier(owner)} = ${p("owner")} and ${ofLiveKey("questions")}`,
     { one: true },
   );
 const byKind = { key: owned("key_id"), account: owned("account_id") };
 
-/** The question, if it is the caller's. */
+/** The question with its context, if it is the caller's. */
 export function questionById(caller: Caller, id: string): Statement<QuestionRow> {
   return byKind[caller.kind]({ id, owner: callerId(caller) });
 }
@@ -81,7 +98,7 @@ const ofRequest = sql`key_id = ${p("key_id")} and request_id = ${p("request_id")
 
 /** The question of `key_id` that was asked with `request_id` in the 24 hours before `created_at`. */
 export const questionByRequest = select(
-  all,
+  whole,
   sql`where ${ofRequest} and ${ofLiveKey("questions")}`,
   { one: true },
 );
@@ -108,13 +125,24 @@ interface NewQuestion extends Question {
  * Inserts unless the key is deleted, the task is not the key's, a question has the `request_id`, the key
  * has its full number of pending questions, or the request `idempotency_id` was done before.
  */
-export const insertQuestion = ({ request_id = undefined, hidden, ...question }: NewQuestion) =>
+export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
   insert({
+    ...UNUSED,
     ...question,
-    request_id: request_id ?? null,
+    has_context: question.context === undefined ? null : true,
     hidden: hidden || null,
     left_at: null,
   });
+
+/** What a question has that used none of these. */
+const UNUSED = {
+  request_id: null,
+  url: null,
+  allow_other: null,
+  fallback: null,
+  note: null,
+  context: null,
+};
 
 /** Questions that an identical ask may join: the condition of an index (schema.ts). */
 const isLeft = sql`left_at is not null and status = 'pending'`;
@@ -135,12 +163,18 @@ export const leaveQuestion = statement(
  * Takes over the newest question of the same content that was left after `since` and is pending at
  * `now`; gives its id. Only one of several gets it.
  */
-export const joinLeftQuestion = statement(
+export const joinLeftQuestion = (
+  asked: Question & { readonly since: number; readonly now: number },
+) => join({ ...UNUSED, ...asked, allow_other: asked.allow_other ? 1 : null });
+
+const join = statement(
   sql`update questions set left_at = null where id = (
       select id from questions where key_id = ${p("key_id")} and ${isLeft} and hidden = 1
         and left_at > ${p("since", questions.left_at)} and expires_at > ${p("now", questions.expires_at)}
         and prompt = ${p("prompt")} and kind = ${p("kind")} and task_id is ${p("task_id")}
-        and options = ${p("options", questions.options)} and expires_at - created_at
+        and options = ${p("options", questions.options)} and url is ${p("url")}
+        and allow_other is ${p("allow_other")} and fallback is ${p("fallback")}
+        and context is ${p("context")} and expires_at - created_at
           = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}
       order by created_at desc limit 1)
     and ${ofLiveKey("questions")} returning id`,
@@ -156,14 +190,18 @@ export const showQuestions = statement(
 const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
 const finish = ["status", "answer", "answered_at", "revision"] as const;
 
-/** Answers or cancels a question that is pending and not overdue at `now` (a timestamp). */
-export const finishQuestion = statement(
+const finishInTime = statement(
   updateSet(
     questions,
-    finish,
+    [...finish, "note"],
     sql`${stillPending} and expires_at > ${p("now", questions.expires_at)}`,
   ),
 );
+
+/** Answers or cancels a question that is pending and not overdue at `now` (a timestamp). */
+export const finishQuestion = (
+  ended: Question & { readonly revision: string; readonly now: number },
+): Statement => finishInTime({ ...UNUSED, ...ended });
 
 /** Expires a question that is pending; the caller has found it overdue. */
 export const expireQuestion = statement(updateSet(questions, finish, stillPending));

@@ -226,6 +226,16 @@ export const questions = sqliteTable(
     /** When the client left that call; null while it holds, and once another ask has joined. */
     left_at: timestamp(),
     revision: text("change_id").notNull(),
+    // Null where they were not used (docs/interface.md 2.5.2).
+    url: text(),
+    allow_other: integer({ mode: "boolean" }),
+    fallback: text(),
+    /** What the person added to the answer. */
+    note: text(),
+    /** True beside a context: what reads lists does not read that. */
+    has_context: integer({ mode: "boolean" }),
+    /** The last column, so that a long one stands in no other's way. */
+    context: text(),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),
@@ -239,7 +249,15 @@ export const questions = sqliteTable(
 );
 
 /** Columns that a row leaves out when they are null: fields that are there only where they were used. */
-export const LEFT_OUT: ReadonlySet<unknown> = new Set([questions.request_id]);
+export const LEFT_OUT: ReadonlySet<unknown> = new Set([
+  questions.request_id,
+  questions.url,
+  questions.allow_other,
+  questions.fallback,
+  questions.note,
+  questions.has_context,
+  questions.context,
+]);
 
 export const devices = sqliteTable(
   "devices",

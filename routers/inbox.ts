@@ -60,7 +60,7 @@ export const inbox = router({
         name: "read_inbox",
         title: "Read the inbox",
         description:
-          "Read what came for you, oldest first: tasks that the person created, changed or deleted, answers, messages from agents. Call it when you start, between steps and, with `wait_seconds`, when idle. Items become read when returned or, with `peek`, when you pass the last one you handled as `ack`, so that a lost result loses nothing. It repeats answers that a wait returned: act on each once.",
+          "Read what came for you, oldest first: tasks the person created, changed or deleted, answers, messages from agents. Call it when you start, between steps and, with `wait_seconds`, when idle. Items become read when returned or, with `peek`, when you pass the last one you handled as `ack`, so nothing is lost. Answers that a wait returned come again: act once.",
         annotations: hints({}),
         defaults: { limit: 10 },
         next: readOn,
@@ -142,7 +142,7 @@ export const messages = router({
         name: "send_message",
         title: "Write to another agent",
         description:
-          "Write to another agent of the same person, to hand over work or tell it what it needs. To reach the person, use ask_question or a `status_note`.",
+          "Write to another agent of the person, to hand over work or tell it what it needs. For the person, use ask_question or `status_note`.",
         fields: { key_id: "From list_agents" },
         annotations: hints({ person: true }),
       },
@@ -167,7 +167,7 @@ export const agents = router({
         name: "list_agents",
         title: "List the agents",
         description:
-          "List the agents of the same person, newest first, with the `key_id` for send_message; `self` is you.",
+          "List the person's agents, newest first, with the `key_id` for send_message; `self` is you.",
         annotations: hints({ reads: true }),
       },
     })

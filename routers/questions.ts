@@ -5,8 +5,8 @@ import { LIMITS } from "../src/limits.ts";
 import { describeReach, type Reach } from "../src/model/delivery.ts";
 import { integer } from "../src/model/integer.ts";
 import { keyIdRule } from "../src/model/key.ts";
-import { optionsRule, Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
-import { Id, isStorable } from "../src/model/text.ts";
+import { askRule, Question, QuestionInput, QuestionStatus } from "../src/model/question.ts";
+import { Id, isStorable, text } from "../src/model/text.ts";
 import type { AddedFields, NextCall } from "../src/rpc/meta.ts";
 import type { Context } from "./context.ts";
 import { PAGES } from "./page.ts";
@@ -33,11 +33,16 @@ const OUTCOMES: Readonly<Record<Question["status"], string | null>> = {
   cancelled: "The question was withdrawn. Do not act on it.",
 };
 
+const GO_BY_FALLBACK = "Nobody answered in time. Go by your `fallback`, of which the person knows.";
+
 /** What an agent reads of the result: how it ended or, while it is pending, how far it got. */
-const outcome = (
-  { status, reach }: Question & { readonly reach?: Reach },
+function outcome(
+  { status, fallback, reach }: Question & { readonly reach?: Reach },
   now: number,
-): string | null => OUTCOMES[status] ?? (reach ? describeReach(reach, now) : null);
+): string | null {
+  if (status === "expired" && fallback !== undefined) return GO_BY_FALLBACK;
+  return OUTCOMES[status] ?? (reach ? describeReach(reach, now) : null);
+}
 
 /** How far a pending question got (docs/interface.md 12.3.6). */
 const REACH: AddedFields = {
@@ -81,7 +86,7 @@ export const questions = router({
         name: "list_questions",
         title: "List questions",
         description:
-          'List your questions, newest first: to find a lost id or, with `status` ["answered"], answers that came while you were away.',
+          'List your questions, newest first: to find a lost id or, with `status` ["answered"], answers you missed.',
         fields: { status: "Default pending" },
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
@@ -128,18 +133,21 @@ export const questions = router({
       status: 201,
       may_exist: true,
       accepts_idempotency_key: true,
-      rules: optionsRule,
+      rules: askRule,
       query: ["wait"],
       errors: ["not_found", "too_many_pending_questions", "request_mismatch", "too_many_waits"],
       mcp: {
         name: "ask_question",
         title: "Ask the person",
         description:
-          "Ask the person, on their phone, when only they can decide or know: a permission, a choice that matters, a fact you cannot find; not what you can find out or undo. People take seconds to hours. With `wait_seconds`, best 50, it returns once `status` changes. answered: act on `answer` once; the inbox repeats it. pending: do other work or wait on with get_question; do not ask again. expired: nobody answered, which is no yes: take the safe course or ask again. cancelled: do not act on it.",
+          "Ask the person, on their phone, when only they can decide or know: a permission, a choice that matters; not what you can find out or undo. People take seconds to hours. With `wait_seconds`, best 50, it returns once `status` changes. answered: act on `answer` once; the inbox repeats it. pending: do other work or wait on with get_question; do not ask again. expired: nobody answered, which is no yes: take the safe course or ask again. cancelled: do not act on it.",
         fields: {
-          kind: "confirm (default): Yes or No; choice: one of `options`; text: free words",
-          options: "For choice; all different",
-          request_id: "Repeat it to retry safely",
+          kind: "confirm (default): Yes or No; choice: `options`; text: free words",
+          options: "All different",
+          context: "Markdown: what they need to decide",
+          allow_other: "Other words are fine",
+          fallback: "Answer you go by if it expires",
+          request_id: "Repeat to retry safely",
           expires_in: "Seconds; default 3600",
         },
         annotations: hints({ person: true }),
@@ -176,7 +184,7 @@ export const questions = router({
         name: "get_question",
         title: "Read a question",
         description:
-          "Read a question; with `wait_seconds`, wait on for its answer. At each `status` do as ask_question says.",
+          "Read a question or, with `wait_seconds`, wait on for its answer; then do as ask_question says.",
         annotations: hints({ reads: true }),
         next: waitOn,
         adds: REACH,
@@ -205,7 +213,7 @@ export const questions = router({
         tags,
         summary: "Answer a question",
         description:
-          "One of the options of `confirm` and `choice`, or free text. Of two answers at the same time, one gets `200` and the other `409`.",
+          "One of the options of `confirm` and `choice`, or free text for `text` and where `allow_other` is true. Of two answers at the same time, one gets `200` and the other `409`.",
       },
       accepts_idempotency_key: true,
       errors: ["not_found", "question_not_pending"],
@@ -218,12 +226,18 @@ export const questions = router({
             .string()
             .refine(isStorable, "must hold no NUL character and no lone surrogate")
             .meta({ description: "One of the options, or the typed text" }),
+          note: text({ max: LIMITS.note })
+            .exactOptional()
+            .meta({ description: "What the person adds to the answer" }),
         })
         .meta({ id: "QuestionAnswer" }),
     )
     .output(Question)
     .mutation(({ ctx, input }) =>
-      ctx.services.questions.answer(ctx.caller, input.question_id, input.answer, ctx),
+      ctx.services.questions.answer(ctx.caller, input.question_id, input.answer, {
+        idempotent_request: ctx.idempotent_request,
+        note: input.note,
+      }),
     ),
 
   cancel: key
@@ -241,7 +255,7 @@ export const questions = router({
       mcp: {
         name: "cancel_question",
         title: "Cancel a question",
-        description: "Withdraw a pending question as soon as you no longer need the answer.",
+        description: "Withdraw a pending question when you need its answer no longer.",
         annotations: hints({ destroys: true, repeats_safely: true }),
       },
     })

@@ -87,11 +87,11 @@ export const tasks = router({
         name: "create_task",
         title: "Create a task",
         description:
-          "Create a task, which the person sees at once, when you begin work that they would follow: `status` in_progress, a title that says the outcome. One task per piece of work; steps go into update_task.",
+          "Create a task, which the person sees at once, when you begin work they would follow: `status` in_progress, the outcome as title. One task per piece of work; steps go into update_task.",
         fields: {
           status: "Default todo",
           priority: "Default medium",
-          notify: "Whether changes notify the person; default true",
+          notify: "Changes notify the person; default true",
         },
         annotations: hints({}),
         account_only: ["key_id"],
@@ -121,7 +121,7 @@ export const tasks = router({
       mcp: {
         name: "get_task",
         title: "Read a task",
-        description: "Read a task. The person may change it, so read it again after a pause.",
+        description: "Read a task; again after a pause, as the person may change it.",
         annotations: hints({ reads: true }),
       },
     })
@@ -145,7 +145,7 @@ export const tasks = router({
         title: "Change a task",
         description:
           "Change a task; fields you leave out stay. At each step send `progress` and a `status_note` of what you do now; at the end `status` done, or cancelled if you give up.",
-        fields: { notify: "Whether changes notify the person", status_note: "One line" },
+        fields: { notify: "Changes notify the person", status_note: "One line" },
         // Not destructive: a client would ask the person at every progress note.
         annotations: hints({ repeats_safely: true }),
       },

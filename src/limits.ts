@@ -45,6 +45,10 @@ export const LIMITS = {
   options_min: 2,
   options_max: 4,
   text_answer: 4_000,
+  /** Of a question: what the person needs to decide, a link, and what they add to their answer. */
+  context: 20_000,
+  question_url: 2_000,
+  note: 1_000,
   message: 4_000,
   inbox_page: 100,
   inbox_page_default: 50,

@@ -109,6 +109,12 @@ export interface Ask extends QuestionInput {
   readonly wait?: number;
 }
 
+/** `note`: what the person adds to the answer (§5.7.4). */
+export interface Answer {
+  readonly answer: string;
+  readonly note?: string;
+}
+
 export interface InboxQuery {
   /** Seconds to wait for the first unread item, 0 to 50; 0 when absent (§6.1). */
   readonly wait?: number;

@@ -8,6 +8,7 @@ import { retry } from "./retry.ts";
 import { type CallOptions, type IdempotentOptions, path, type Send } from "./send.ts";
 import type { Timers } from "./timers.ts";
 import type {
+  Answer,
   Ask,
   InboxQuery,
   NewTask,
@@ -81,12 +82,15 @@ export function workRoutes(send: Send, timers: Timers) {
       /** Reads a question. Codes: `not_found`, `too_many_waits` (§5.7.3). */
       get: getQuestion,
 
-      /** Answers. Codes: `not_found`, `question_not_pending` (docs/interface.md §5.7.4). */
-      answer: (question_id: string, answer: string, given?: IdempotentOptions) =>
+      /**
+       * Answers; a note goes beside the answer. Codes: `not_found`, `question_not_pending`
+       * (docs/interface.md §5.7.4).
+       */
+      answer: (question_id: string, answer: string | Answer, given?: IdempotentOptions) =>
         send<Question>(
           "POST",
           path`/v1/questions/${question_id}/answer`,
-          { body: { answer } },
+          { body: typeof answer === "string" ? { answer } : answer },
           given,
         ),
 

@@ -42,7 +42,7 @@ export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema 
   const defs = Object.entries($defs as Schemas).map(([name, named]): [string, JsonSchema] => {
     const tool = name === own_name ? undefined : list.returned_by.get(name);
     if (tool !== undefined) return [name, { type: "object", description: `As in ${tool}` }];
-    if (list.described.has(name)) return [name, withoutDescriptions(named)];
+    if (list.described.has(name)) return [name, shortened(named)];
     list.described.add(name);
     return [name, named];
   });
@@ -59,21 +59,25 @@ function objectSchema({ $schema: _, ...root }: JsonSchema, defs: Schemas, io: "i
   return whole as ObjectSchema;
 }
 
-/** The fields of an object without their descriptions. */
-function withoutDescriptions({ description: __, ...schema }: JsonSchema): JsonSchema {
+/** An object with the fields that are always there, without descriptions. */
+function shortened({ description: __, ...schema }: JsonSchema): JsonSchema {
   if (schema.properties === undefined) return schema;
-  const fields = Object.entries(schema.properties as Schemas);
+  const required = (schema.required ?? []) as readonly string[];
+  const fields = Object.entries(schema.properties as Schemas).filter(([name]) =>
+    required.includes(name),
+  );
   const properties = fields.map(([name, { description: _, ...field }]) => [name, field]);
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
 /**
  * Whether a keyword tells a model nothing that it could act on: a pattern says "not blank", a format
- * "double", a length of 1 "not empty", and that a tool takes no other field shows where one is sent.
+ * "double", a length of 1 "not empty", a minimum of 0 or 1 "not negative" or "at least one", and that a tool takes no other field shows where one is sent.
  */
 const isSilent = (keyword: string, given: unknown): boolean =>
   (typeof given === "string" && (keyword === "pattern" || keyword === "format")) ||
   (given === 1 && (keyword === "minLength" || keyword === "minItems")) ||
+  ((given === 0 || given === 1) && keyword === "minimum") ||
   (given === false && keyword === "additionalProperties") ||
   given === Number.MIN_SAFE_INTEGER ||
   given === Number.MAX_SAFE_INTEGER;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { integer } from "./integer.ts";
-import { fits, Id, isBlank, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
+import { fits, Id, isBlank, isStorable, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
 
@@ -25,13 +25,44 @@ export const Question = z
     answered_at: Timestamp.nullable(),
     expires_at: Timestamp,
     request_id: z.string().exactOptional(),
+    url: z.string().exactOptional(),
+    allow_other: z.boolean().exactOptional(),
+    fallback: z.string().exactOptional(),
+    context: z.string().exactOptional(),
+    has_context: z.boolean().exactOptional(),
+    note: z.string().exactOptional(),
   })
   .meta({ id: "Question" });
+/** Fields that were not used are absent; of `context` and `has_context` one at most is there (§2.5.2). */
 export type Question = z.infer<typeof Question>;
+
+/** As lists and events have it: `has_context` in the place of the context (docs/interface.md §2.5.2). */
+export function withoutContext(question: Question): Question {
+  if (question.context === undefined) return question;
+  const { context: _, note, ...rest } = question;
+  return { ...rest, has_context: true, ...(note !== undefined && { note }) };
+}
 
 function allDiffer(labels: readonly string[]): boolean {
   return new Set(labels.map((label) => label.trim())).size === labels.length;
 }
+
+/** A link for a person: `http` or `https`, without a name or password, which would hide the host. */
+function isLink(value: string): boolean {
+  if (!/^https?:\/\/[^\s\p{Cc}]*$/iu.test(value) || !URL.canParse(value)) return false;
+  const { username, password } = new URL(value);
+  return username === "" && password === "";
+}
+
+const Link = z
+  .string()
+  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .refine((value) => fits(value, LIMITS.question_url), {
+    message: `must be at most ${LIMITS.question_url} characters`,
+    abort: true,
+  })
+  .refine(isLink, "must be an http or https URL without white space, user name and password")
+  .meta({ maxLength: LIMITS.question_url });
 
 /** Ask body. `options: null` and `task_id: null` mean absent (docs/interface.md 5.7.2). */
 export const QuestionInput = z.strictObject({
@@ -49,6 +80,16 @@ export const QuestionInput = z.strictObject({
   expires_in: integer(LIMITS.expires_in_min, LIMITS.expires_in_max)
     .exactOptional()
     .meta({ description: `Seconds; ${LIMITS.expires_in_default} when absent` }),
+  context: text({ max: LIMITS.context })
+    .exactOptional()
+    .meta({ description: "Markdown: what the person needs to decide, such as a diff or a plan" }),
+  url: Link.exactOptional().meta({ description: "A link for the person, `https` or `http`" }),
+  allow_other: z.boolean().exactOptional().meta({
+    description: "For `confirm` and `choice`: true lets the person answer in other words too",
+  }),
+  fallback: text({ max: LIMITS.text_answer }).exactOptional().meta({
+    description: "The answer that the agent will go by if nobody answers; the person sees it",
+  }),
   request_id: text({ max: LIMITS.request_id, blank: true, min: 1 }).exactOptional().meta({
     description:
       "A name of this request: sent again with the same content within 24 hours, it gives the question that it made",
@@ -56,12 +97,31 @@ export const QuestionInput = z.strictObject({
 });
 export type QuestionInput = z.infer<typeof QuestionInput>;
 
-/** A choice has options, and no other kind has (docs/interface.md 5.7.2). */
-export function optionsRule(_caller: unknown, raw: unknown): FieldReasons {
+const CONFIRM_OPTIONS = ["Yes", "No"];
+
+/**
+ * A choice has options, and no other kind has; a text cannot allow other answers, since it takes any; the
+ * fallback is an answer that the question takes (docs/interface.md 5.7.2).
+ */
+export function askRule(_caller: unknown, raw: unknown): FieldReasons {
   if (typeof raw !== "object" || raw === null) return {};
-  const { kind = "confirm", options = null } = raw as { kind?: unknown; options?: unknown };
-  if (kind === "choice") return options === null ? { options: "is required for a choice" } : {};
-  return options === null ? {} : { options: "is permitted for a choice only" };
+  const given = raw as Readonly<Record<string, unknown>>;
+  const { kind = "confirm", options = null, allow_other = false, fallback } = given;
+  const reasons: Record<string, string> = {};
+  if (kind === "choice") {
+    if (options === null) reasons.options = "is required for a choice";
+  } else if (options !== null) {
+    reasons.options = "is permitted for a choice only";
+  }
+  if (kind === "text" && allow_other === true) {
+    reasons.allow_other = "is permitted for confirm and choice only";
+  }
+  const accepted = kind === "confirm" ? CONFIRM_OPTIONS : kind === "choice" ? options : null;
+  // Without valid options there is nothing to compare it with.
+  if (allow_other !== true && typeof fallback === "string" && Array.isArray(accepted)) {
+    if (!accepted.includes(fallback)) reasons.fallback = NO_OPTION;
+  }
+  return reasons;
 }
 
 interface NewQuestion {
@@ -70,7 +130,7 @@ interface NewQuestion {
   readonly now: number;
 }
 
-/** A new pending question, of an input that {@link optionsRule} has accepted. */
+/** A new pending question, of an input that {@link askRule} has accepted. */
 export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuestion): Question {
   const kind = input.kind ?? "confirm";
   return {
@@ -79,7 +139,7 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
     task_id: input.task_id ?? null,
     prompt: input.prompt,
     kind,
-    options: kind === "confirm" ? ["Yes", "No"] : (input.options ?? []),
+    options: kind === "confirm" ? [...CONFIRM_OPTIONS] : (input.options ?? []),
     status: "pending",
     answer: null,
     created_at: now,
@@ -87,6 +147,10 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
     expires_at:
       (Math.round(now * 1000) + (input.expires_in ?? LIMITS.expires_in_default) * 1000) / 1000,
     ...(input.request_id !== undefined && { request_id: input.request_id }),
+    ...(input.url !== undefined && { url: input.url }),
+    ...(input.allow_other === true && { allow_other: true }),
+    ...(input.fallback !== undefined && { fallback: input.fallback }),
+    ...(input.context !== undefined && { context: input.context }),
   };
 }
 
@@ -101,6 +165,10 @@ export function isSameAsk(one: Question, other: Question): boolean {
     one.kind === other.kind &&
     JSON.stringify(one.options) === JSON.stringify(other.options) &&
     one.task_id === other.task_id &&
+    one.url === other.url &&
+    one.allow_other === other.allow_other &&
+    one.fallback === other.fallback &&
+    one.context === other.context &&
     lifeOf(one) === lifeOf(other)
   );
 }
@@ -110,10 +178,13 @@ export function isOverdue(question: Question, now: number): boolean {
   return question.status === "pending" && question.expires_at <= now;
 }
 
+const NO_OPTION = "is not one of the options";
+
 /** `422 fields.answer` when the answer does not fit the question (§5.7.4). */
 export function checkAnswer(question: Question, answer: string): void {
-  if (question.kind !== "text") {
-    if (!question.options.includes(answer)) failFields({ answer: "is not one of the options" });
+  if (question.options.includes(answer)) return;
+  if (question.kind !== "text" && question.allow_other !== true) {
+    failFields({ answer: NO_OPTION });
   } else if (isBlank(answer)) {
     failFields({ answer: NOT_BLANK });
   } else if (!fits(answer, LIMITS.text_answer)) {

@@ -25,6 +25,7 @@ import {
   type Question,
   type QuestionInput,
   questionUnits,
+  withoutContext,
 } from "../model/question.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
@@ -55,6 +56,12 @@ type QuestionRevision = RowRevision & { readonly table: "questions" };
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
   readonly idempotent_request: IdempotentRequest | null;
+}
+
+interface AnswerOptions {
+  readonly idempotent_request: IdempotentRequest | null;
+  /** What the person adds to the answer. */
+  readonly note?: string | undefined;
 }
 
 interface Asked {
@@ -129,7 +136,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
             name: "question.updated",
             account_id,
             subject: next.id,
-            data: { question: next },
+            data: { question: withoutContext(next) },
           },
         },
       ],
@@ -261,7 +268,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
                   name: "question.created",
                   account_id,
                   subject: question.id,
-                  data: { question },
+                  data: { question: withoutContext(question) },
                 },
               },
             ],
@@ -339,20 +346,31 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       };
     },
 
-    /** Of several answers at once one wins; the others get `409` (§5.7.4). */
+    /**
+     * Of several answers at once one wins; the others get `409` (§5.7.4). Gives the question as lists
+     * have it.
+     */
     answer: (
       caller: AccountCaller,
       id: string,
       answer: string,
-      { idempotent_request }: { readonly idempotent_request: IdempotentRequest | null },
+      { idempotent_request, note }: AnswerOptions,
     ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);
-        if ((await idempotency.findResult(idempotent_request)) !== undefined) return row.question;
+        if ((await idempotency.findResult(idempotent_request)) !== undefined) {
+          return withoutContext(row.question);
+        }
         if (row.question.status !== "pending") fail("question_not_pending");
         checkAnswer(row.question, answer);
         const answered_at = clock.now();
-        const next: Question = { ...row.question, status: "answered", answer, answered_at };
+        const next: Question = {
+          ...withoutContext(row.question),
+          status: "answered",
+          answer,
+          answered_at,
+          ...(note !== undefined && { note }),
+        };
         const done = (changed: QuestionRevision) =>
           idempotency.record(idempotent_request, caller, changed);
         return (await finish(row, next, finishQuestion, done)) ? next : undefined;

@@ -43,6 +43,7 @@ const QUESTION: z.infer<typeof Question> = {
 const SAMPLES: [z.ZodType, object][] = [
   [Task, TASK],
   [Question, QUESTION],
+  [Question, { ...QUESTION, allow_other: true, fallback: "No", context: "# Plan", note: "n" }],
   [z.object({ tasks: z.array(Task) }), { tasks: [TASK, TASK] }],
   [
     z.object({ at: Timestamp.nullable(), inner: z.object({ n: z.int() }) }),

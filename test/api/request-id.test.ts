@@ -66,6 +66,10 @@ test("other content is 422 request_mismatch, wait is not compared [§5.7.2(6)]",
     { task_id: task.id },
     { task_id: "tsk_x" },
     { expires_in: 3601 },
+    { url: "https://example.com/" },
+    { allow_other: true },
+    { fallback: "a" },
+    { context: "c" },
   ];
   for (const other of others) {
     const { status, body } = await agent.send("POST /v1/questions", { ...ask, ...other });

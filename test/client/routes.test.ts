@@ -73,7 +73,8 @@ test("each route has a method, which gives what the route answers", async () => 
   expect(await person.questions.deliveries(question.id)).toMatchObject({ deliveries: [] });
   expect(await person.questions.sendReceipt(question.id, { event: "shown" })).toBeUndefined();
   expect((await agent.questions.deliveries(question.id)).reach.state).toBe("shown");
-  const answered = await person.questions.answer(question.id, "Yes");
+  const answered = await person.questions.answer(question.id, { answer: "Yes", note: "Ship it" });
+  expect(answered.note).toBe("Ship it");
   const list = await person.questions.list({ status: ["answered"], key_id: key.id });
   expect(list).toEqual({ questions: [answered], next_cursor: null });
   const withdrawn = await agent.questions.ask({ prompt: "Later?" });

@@ -1,7 +1,7 @@
 /** No question is asked twice: processes are killed while they ask, and the asks are repeated. */
 
 import { expect, test } from "bun:test";
-import { client, createPair } from "../support/client.ts";
+import { client, createPair, type Send } from "../support/client.ts";
 import { newEra } from "../support/mcp.ts";
 import { type RelayProcess, startProcess } from "../support/process.ts";
 import { seeded } from "../support/random.ts";
@@ -10,48 +10,56 @@ import { until } from "../support/until.ts";
 
 const env = { RATE_LIMITS: "off", DATABASE_URL: (await createTestStore()).url };
 
+/** Long enough for several pages of the store's file. */
+const CONTEXT = "# Plan\n".repeat(2_000);
+const RICH = { prompt: "p", context: CONTEXT, fallback: "No", url: "https://example.com/" };
+
 test(
-  "asks with a request_id that are repeated over killed processes make one question each [§5.7.2(6)]",
+  "questions that are asked and answered over killed processes are whole, once each [§5.7.2(6)] [§2.5.2]",
   seeded("killed asks", async (random) => {
     const apps: RelayProcess[] = [await startProcess(env), await startProcess(env)];
     const { person, agent } = await createPair(apps[0]!.url);
     const statuses: number[] = [];
     const ids = new Map<string, Set<string>>();
-    let kills = 0;
+    /** Sends a request to one process after the other until it is answered. */
+    const persist = async (credential: string, first: number, ...args: Parameters<Send>) => {
+      for (let attempt = first; ; attempt++) {
+        const answer = await client(apps[attempt % 2]!.url, credential)(...args).catch(() => null);
+        if (answer !== null && answer.status < 500) return answer;
+        await Bun.sleep(5);
+      }
+    };
     for (let round = 0; round < 4; round++) {
       const names = Array.from({ length: 6 }, (_, i) => `${round} ${i}`);
-      const asking = names.flatMap((request_id) =>
-        [0, 1].map(async (first) => {
-          for (let attempt = first; ; attempt++) {
-            const send = client(apps[attempt % 2]!.url, agent.secret);
-            const answer = await send("POST /v1/questions", { prompt: "p", request_id }).catch(
-              () => null,
-            );
-            if (answer === null || answer.status >= 500) {
-              await Bun.sleep(5);
-              continue;
-            }
-            statuses.push(answer.status);
-            ids.set(request_id, (ids.get(request_id) ?? new Set()).add(answer.body.id));
-            return;
-          }
-        }),
-      );
+      const asking = names.map(async (request_id) => {
+        const body = { ...RICH, request_id };
+        const ask = (first: number) => persist(agent.secret, first, "POST /v1/questions", body);
+        const asked = await Promise.all([ask(0), ask(1)]);
+        statuses.push(...asked.map(({ status }) => status));
+        ids.set(request_id, new Set(asked.map(({ body }) => body.id)));
+        const path = `POST /v1/questions/${asked[0]!.body.id}/answer` as const;
+        const given = { answer: "Yes", note: request_id };
+        const headers = { "idempotency-key": request_id };
+        statuses.push((await persist(person.token, 1, path, given, { headers })).status);
+      });
       const victim = Math.floor(random() * 2);
-      await Bun.sleep(random() * 8);
+      await Bun.sleep(random() * 16);
       apps[victim]!.kill("SIGKILL");
-      kills++;
       apps[victim] = await startProcess(env);
       await Promise.all(asking);
-      const { questions } = (await client(apps[0]!.url, person.token)("GET /v1/questions")).body;
-      expect(questions.map(({ request_id }: any) => request_id).sort()).toEqual(names.sort());
-      for (const { id } of questions) {
-        await client(apps[1]!.url, agent.secret)(`DELETE /v1/questions/${id}`);
+      const send = client(apps[round % 2]!.url, agent.secret);
+      const { items } = (await send("GET /v1/inbox")).body;
+      expect(items.map(({ question }: any) => question.request_id).sort()).toEqual(names.sort());
+      for (const { question: listed } of items) {
+        const { has_context, ...rest } = listed;
+        expect([has_context, rest.note, rest.answer]).toEqual([true, rest.request_id, "Yes"]);
+        const { body } = await send(`GET /v1/questions/${rest.id}`);
+        expect(body).toEqual({ ...rest, ...RICH });
       }
     }
-    expect(kills).toBe(4);
     expect([...ids.values()].map(({ size }) => size)).toEqual(Array(24).fill(1));
     expect(statuses.filter((status) => status !== 200 && status !== 201)).toEqual([]);
+    expect(statuses.length).toBe(72);
   }),
   120_000,
 );

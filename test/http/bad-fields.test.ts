@@ -26,7 +26,7 @@ async function forEachField(
     for (const kind of kindsOf(route)) {
       for (const name of route.in_body!) {
         let body = bodyOf(world, route, kind)!;
-        const { beside = {}, without = [] } = rowOf(name);
+        const { beside = {}, without = [] } = rowOf(route.procedure, name);
         for (const [other, value] of Object.entries(beside)) {
           body = withField(body, other, JSON.stringify(value));
         }
@@ -42,7 +42,7 @@ test("a value that a field does not take is 422 and stores nothing [§9.2.1 422]
   const { faults, add } = createCollector();
   let tried = 0;
   await forEachField(async ({ route, kind, name, body, label }) => {
-    for (const value of rowOf(name).bad) {
+    for (const value of rowOf(route.procedure, name).bad) {
       const answer = await world.send(route, kind, { body: withField(body, name, value) });
       add(`${label} ${value.slice(0, 40)}`, answer, "invalid_fields", [name]);
       tried++;
@@ -59,7 +59,9 @@ test("every invalid field of a body is named, and none that is valid [§9.2.1 42
   for (const route of BODY_ROUTES) {
     for (const kind of kindsOf(route)) {
       const names = [...route.in_body!, "extra"];
-      const bad = names.map((name) => `"${name}":${name === "extra" ? "1" : rowOf(name).bad[0]}`);
+      const bad = names.map(
+        (name) => `"${name}":${name === "extra" ? "1" : rowOf(route.procedure, name).bad[0]}`,
+      );
       const answer = await world.send(route, kind, { body: `{${bad}}` });
       add(`${nameOf(route)} ${kind}`, answer, "invalid_fields", names);
     }
@@ -115,7 +117,7 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
 test("exactly the limit, in code points, is taken and stored as sent", async () => {
   const faults: string[] = [];
   await forEachField(async ({ route, kind, name, body: others, label }) => {
-    for (const value of rowOf(name).good) {
+    for (const value of rowOf(route.procedure, name).good) {
       if (route.procedure === "questions.answer") await world.renewQuestion();
       const body =
         route.procedure === "oauth.approve"

@@ -60,11 +60,11 @@ test("each field of each procedure refuses what it refuses on REST [§9.2.1 422]
       const known = route.in_body!.includes(name);
       let input = inputOf(route, kind);
       if (known) {
-        for (const [other, value] of Object.entries(rowOf(name).beside ?? {})) {
+        for (const [other, value] of Object.entries(rowOf(route.procedure, name).beside ?? {})) {
           input = withField(input, other, JSON.stringify(value));
         }
       }
-      for (const value of known ? rowOf(name).bad : ["1"]) {
+      for (const value of known ? rowOf(route.procedure, name).bad : ["1"]) {
         const sent = { body: withField(input, name, value), credential: credentials[kind] };
         const field = name === "__proto__" ? "unknown" : name;
         const some = faultsOf(await post(route.procedure, sent), 422, "invalid_fields", [field]);

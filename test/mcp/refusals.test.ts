@@ -37,37 +37,51 @@ const problemOf = (result: any) => result.structuredContent ?? result._meta.prob
 
 const task = await createTask(agent.send);
 const BODIES = [
-  { tool: "create_task", request: "POST /v1/tasks", fixed: {}, base: { title: "t" } },
+  {
+    tool: "create_task",
+    procedure: "tasks.create",
+    request: "POST /v1/tasks",
+    fixed: {},
+    base: { title: "t" },
+  },
   {
     tool: "update_task",
+    procedure: "tasks.update",
     request: `PATCH /v1/tasks/${task.id}`,
     fixed: { task_id: task.id },
     base: {},
   },
-  { tool: "ask_question", request: "POST /v1/questions", fixed: {}, base: { prompt: "p" } },
+  {
+    tool: "ask_question",
+    procedure: "questions.ask",
+    request: "POST /v1/questions",
+    fixed: {},
+    base: { prompt: "p" },
+  },
   {
     tool: "send_message",
+    procedure: "messages.send",
     request: "POST /v1/messages",
     fixed: {},
     base: { key_id: other.key.id, text: "t" },
   },
 ] as const;
 
-for (const { tool, request, fixed, base } of BODIES) {
+for (const { tool, procedure, request, fixed, base } of BODIES) {
   test(`${tool} refuses what ${request.split("/tsk_")[0]} refuses, and names the same fields [§9.2.1 422] [§9.1.3]`, async () => {
     const faults: string[] = [];
     const fields = Object.keys(toolNamed(tool).inputSchema.properties).filter(
       (name) => !Object.hasOwn(fixed, name) && name !== "wait_seconds",
     );
     const bad: [string, string][] = fields.flatMap((name) =>
-      rowOf(name).bad.map((value): [string, string] => [name, value]),
+      rowOf(procedure, name).bad.map((value): [string, string] => [name, value]),
     );
     bad.push(["status_code", "1"], ["__proto__", '{"title":"x"}'], ["constructor", "1"]);
     bad.push([MARK, "1"]);
     // Its own key, or any, which is not for an agent to name.
     bad.push(["key_id", JSON.stringify(agent.key.id)]);
     for (const [name, value] of bad) {
-      const members = Object.entries({ ...base, ...(rowOfAny(name)?.beside ?? {}) })
+      const members = Object.entries({ ...base, ...(rowOfAny(procedure, name)?.beside ?? {}) })
         .filter(([other]) => other !== name)
         .map(([other, given]) => `${JSON.stringify(other)}:${JSON.stringify(given)}`);
       const json = `{${[...members, `${JSON.stringify(name)}:${value}`].join()}}`;
@@ -89,9 +103,9 @@ for (const { tool, request, fixed, base } of BODIES) {
   });
 }
 
-const rowOfAny = (name: string) => {
+const rowOfAny = (procedure: string, name: string) => {
   try {
-    return rowOf(name);
+    return rowOf(procedure, name);
   } catch {
     return undefined;
   }

@@ -151,6 +151,10 @@ test("only the same content of the same key joins, and only within 2 minutes [§
     [rpc, { ...ASK, kind: "text" }],
     [rpc, { ...choice, task_id: task.id }],
     [rpc, { ...choice, expires_in: 60 }],
+    [rpc, { ...choice, url: "https://example.com/" }],
+    [rpc, { ...choice, allow_other: true }],
+    [rpc, { ...choice, fallback: "a" }],
+    [rpc, { ...choice, context: "c" }],
     [rpc, { ...choice, request_id: "named" }],
   ];
   for (const [from, args] of others) {

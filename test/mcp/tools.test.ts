@@ -65,7 +65,6 @@ test("every procedure with meta is a tool, with all that a client shows", () => 
   for (const { inputSchema } of waiting) {
     expect(inputSchema.properties.wait_seconds).toMatchObject({
       type: "integer",
-      minimum: 0,
       maximum: 50,
     });
   }

@@ -83,7 +83,7 @@ const NO_HEX = [
 const HEX = json("00", "ab09ff", "a".repeat(512));
 const HEX_OR_NULL: Row = { bad: NO_HEX, good: [...HEX, "null"] };
 
-/** By field name, from docs/interface.md 5, 10.1. */
+/** By field name, or by procedure and name where two fields share it; from docs/interface.md 5, 10.1. */
 export const FIELDS: Readonly<Record<string, Row>> = {
   title: text(200),
   description: text(10_000, { blank: true }),
@@ -117,6 +117,33 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     good: json(["a", "b"], ["a", "A", "b", "😀".repeat(80)]),
     beside: { kind: "choice" },
   },
+  context: text(20_000),
+  "questions.ask url": {
+    bad: [
+      ...[...NO_TEXT, ...NOT_STORABLE, "null"],
+      ...json(
+        "",
+        "x",
+        MARK,
+        "//example.com",
+        "https://",
+        "https:example.com",
+        "ftp://example.com/",
+      ),
+      ...json("javascript:alert(1)", "data:text/html,x", " https://example.com", "https://a b.com"),
+      ...json("https://example.com/a b", "https://example.com/\n", "https://u@example.com/"),
+      ...json("https://u:p@example.com/", `https://example.com/${"x".repeat(2_000)}`),
+    ],
+    good: json(
+      "https://example.com/pr/7",
+      "http://10.0.0.5:8080/x?y#z",
+      "HTTPS://bücher.example/ü",
+    ),
+  },
+  // False means absent, and is not stored.
+  allow_other: { ...BOOLEAN, good: json(true, false) },
+  fallback: { ...text(4_000), beside: { allow_other: true } },
+  note: { ...text(1_000), beside: { answer: "Yes" } },
   expires_in: integer(60, 86_400),
   request_id: text(100, { spaces: true }),
   answer: text(4_000),

@@ -119,7 +119,7 @@ export function bodyOf(world: World, route: Route, kind: Kind): string | undefin
   if (!route.in_body) return undefined;
   const fields = route.required.map((name) => [
     name,
-    world.ids[name] ?? JSON.parse(rowOf(name).good[0]!),
+    world.ids[name] ?? JSON.parse(rowOf(route.procedure, name).good[0]!),
   ]);
   const key_id = route.procedure === "tasks.create" && kind === "account" && world.agent.key.id;
   // What its rule asks for.
@@ -139,9 +139,9 @@ export function withField(body: string, name: string, json: string): string {
   return `{${[...members, `${JSON.stringify(name)}:${json}`].join()}}`;
 }
 
-/** The row of a body field; a field without one must get one. */
-export function rowOf(name: string) {
-  const row = FIELDS[name];
+/** The row of a body field of a procedure; a field without one must get one. */
+export function rowOf(procedure: string, name: string) {
+  const row = FIELDS[`${procedure} ${name}`] ?? FIELDS[name];
   if (!row) throw new Error(`test/support/fields.ts has no row for the body field ${name}`);
   return row;
 }

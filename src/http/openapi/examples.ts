@@ -139,6 +139,7 @@ const answered: Question = {
   status: "answered",
   answer: "Yes",
   answered_at: 1795257411.2,
+  note: "After lunch is fine too.",
 };
 
 const question_delivery: Delivery = {
@@ -365,7 +366,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: question,
   },
   "GET /v1/questions/{question_id}": { response: answered },
-  "POST /v1/questions/{question_id}/answer": { request: { answer: "Yes" }, response: answered },
+  "POST /v1/questions/{question_id}/answer": {
+    request: { answer: "Yes", note: answered.note },
+    response: answered,
+  },
   "GET /v1/questions/{question_id}/deliveries": {
     response: { deliveries: [question_delivery], reach },
   },
