@@ -292,6 +292,12 @@ export const RATES = {
 /** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */
 export const PUSH = {
   payload_bytes: 4_096,
+  /** Of the context and the fallback of a question: lines, and bytes as a JSON string. */
+  context_lines: 3,
+  context_bytes: 400,
+  fallback_bytes: 120,
+  /** Characters of a context that are read for a notification. */
+  context_read: 1_000,
   /** Ids in the `clear` of one push. */
   clear_ids: 50,
   /** Ids that wait for one device: while nothing can be sent, the oldest ones go. */

@@ -95,6 +95,10 @@ const pendingOfAccount = sql`case when ${channels.id} is not null then (select c
   number | null
 >;
 
+/** The beginning of a context; null where there is none. */
+const contextHead =
+  sql`substr(${questions.context}, 1, ${sql.raw(PUSH.context_read)})` as SQL<string>;
+
 /** A claimed delivery beside all that it is rendered from; what is not there has null fields. */
 const claimed = qb
   .select({
@@ -122,7 +126,7 @@ const claimed = qb
     account: { live_activities: accounts.live_activities },
     key: { label: keys.label, last_host: keys.last_host },
     task: taskColumns.task,
-    question: questionColumns,
+    question: { ...questionColumns, context: contextHead },
     channel: {
       id: channels.id,
       sends: channels.sends,

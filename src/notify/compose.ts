@@ -3,6 +3,8 @@
 import { PUSH } from "../limits.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
+import { isBlank } from "../model/text.ts";
+import { bytesOf, cut } from "./cut.ts";
 import type { Activity, Alert, Ended, Silent, Test } from "./notification.ts";
 import { isAlerting } from "./plan.ts";
 
@@ -33,13 +35,32 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
     task_id,
     title: `Question from ${key.label}`,
     subtitle: signature(key.label, key.last_host),
-    body: full ? question.prompt : "A question is waiting",
+    body: full ? askedIn(question) : "A question is waiting",
     urgency: "urgent",
     priority: "urgent",
     actions: { kind, options: full ? options : [], expires_at },
     expires_at,
   };
 }
+
+/** The prompt, the fallback, which a cut of a long text leaves, and the first lines of the context. */
+function askedIn({ prompt, fallback, context }: Question): string {
+  const otherwise =
+    fallback === undefined ? [] : [`Otherwise: ${shorten(fallback, PUSH.fallback_bytes)}`];
+  return [prompt, ...otherwise, ...firstLines(context ?? "")].join("\n");
+}
+
+/** Lines with text, without the fences of code; a mark where there is more. */
+function firstLines(context: string): string[] {
+  const lines = context.split("\n").filter((line) => !isBlank(line) && !/^\s*(```|~~~)/.test(line));
+  const first = lines.slice(0, PUSH.context_lines).join("\n");
+  if (first === "") return [];
+  const more = lines.length > PUSH.context_lines ? "\n…" : "";
+  return [shorten(first + more, PUSH.context_bytes)];
+}
+
+const shorten = (text: string, bytes: number): string =>
+  bytesOf(text) <= bytes ? text : cut(text, bytes);
 
 const ENDED = { answered: "Answered", expired: "Expired", cancelled: "Cancelled", pending: "" };
 

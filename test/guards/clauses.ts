@@ -240,6 +240,8 @@ export const CLAUSES: readonly Clause[] = [
   clause("§12.4.4", "rounds only for clients that declare them"),
   clause("§12.4.5", "an identical ask joins one that was left"),
 
+  clause("§14.3.7", "the fallback and the first lines of the context"),
+
   clause("§15.1.1", "each request one entry"),
   clause("§15.1.2", "the exceptions"),
   clause("§15.1.3", "written after the response"),

@@ -74,6 +74,7 @@ const INTERNAL_PUSH = [
   "beat",
   "claim",
   "clear_wait",
+  "context_read",
   "held_tokens",
   "in_flight",
   "launch",

@@ -158,10 +158,45 @@ test("the longest texts of every kind fit", () => {
   expect(activity("start").payload.aps["content-state"]).toMatchObject({ pending_questions: 20 });
 });
 
+test("below the prompt are the fallback and the first lines of the context, in their bounds [§14.3.7]", () => {
+  const bodyOf = (fields: Partial<Question>) =>
+    composeQuestion(questionOf(fields), key, FULL).body.split("\n").slice(1);
+  expect(bodyOf({})).toEqual([]);
+  expect(bodyOf({ fallback: "No" })).toEqual(["Otherwise: No"]);
+  const context = "\n# Plan\n\n```diff\n-a\n+b\n```\nmore";
+  expect(bodyOf({ fallback: "No", context })).toEqual(["Otherwise: No", "# Plan", "-a", "+b", "…"]);
+  expect(bodyOf({ context: "# Plan\n\n-a\n+b\n" })).toEqual(["# Plan", "-a", "+b"]);
+  expect(bodyOf({ context: "```\n```\n \u200b" })).toEqual([]);
+  for (const letter of ["x", "語", "👩‍👩‍👧", "\\"]) {
+    const [otherwise, lines] = bodyOf({
+      fallback: letter.repeat(400),
+      context: letter.repeat(1_000),
+    });
+    expect(otherwise!.endsWith("…") && lines!.endsWith("…")).toBe(true);
+    const size = (text: string) => Buffer.byteLength(JSON.stringify(text));
+    expect(size(otherwise!.slice("Otherwise: ".length))).toBeLessThanOrEqual(PUSH.fallback_bytes);
+    expect(size(lines!)).toBeLessThanOrEqual(PUSH.context_bytes);
+  }
+  // A long prompt is cut like any other, and the buttons are as before.
+  const long = questionOf({
+    prompt: "語".repeat(2_000),
+    fallback: "No",
+    context,
+    allow_other: true,
+  });
+  const request = renderQuestion(long, key, FULL);
+  expect(bytesOf(request)).toBeLessThanOrEqual(PUSH.payload_bytes);
+  expect(request.payload.aps.category).toBe("QUESTION_CONFIRM");
+  expect(request.payload.relay.options).toEqual(["Yes", "No"]);
+});
+
 test("generic: no title, prompt or note; the app fetches them", () => {
   const secret = "SECRET";
   const task = taskOf({ title: secret, status_note: secret, status: "in_progress", progress: 40 });
-  const question = questionOf({ prompt: secret, kind: "choice", options: [secret, "b"] });
+  const question = questionOf({
+    ...{ prompt: secret, kind: "choice", options: [secret, "b"] },
+    ...{ context: secret, fallback: secret, url: `https://${secret}/` },
+  });
   const ids = { task_id: "tsk_1", key_id: "key_1" };
   const requests = [
     renderTask({ task, key, changes: ["created", "status_note"], expires_at: now }, GENERIC),
@@ -186,7 +221,14 @@ test("over the wire: multi-byte text at exactly 4,096 bytes is taken, and generi
   await ask(agent.send, { prompt: "語".repeat(2_000) });
   await ask(agent.send, { prompt: `x${"語".repeat(1_999)}` });
   await ask(agent.send, { prompt: `xx${"語".repeat(1_998)}` });
-  const sizes = (await world.take()).map(({ bytes }) => bytes);
+  await ask(agent.send, {
+    prompt: "Merge?",
+    fallback: "No",
+    context: `# Plan\n${"x".repeat(19_000)}`,
+  });
+  const taken = await world.take();
+  expect(JSON.stringify(taken)).toContain(String.raw`"Merge?\nOtherwise: No\n# Plan\nxxx`);
+  const sizes = taken.map(({ bytes }) => bytes);
   expect(sizes).toContain(4_096);
   expect(Math.max(...sizes)).toBe(4_096);
   expect(world.apple.faults).toEqual([]);
@@ -194,7 +236,7 @@ test("over the wire: multi-byte text at exactly 4,096 bytes is taken, and generi
   const quiet = await createPushWorld({ env: { PUSH_CONTENT: "generic" } });
   const other = await quiet.people("a");
   await createTask(other.agent.send, { title: "SECRET", status: "in_progress" });
-  await ask(other.agent.send, { prompt: "SECRET" });
+  await ask(other.agent.send, { prompt: "SECRET", context: "SECRET", fallback: "No" });
   const got = await quiet.take();
   expect(got.length).toBeGreaterThan(3);
   expect(JSON.stringify(got)).not.toContain("SECRET");
