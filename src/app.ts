@@ -209,6 +209,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
           ...createPages({
             public_url: config.PUBLIC_URL?.replace(/\/$/, ""),
             account_creation: config.ACCOUNT_CREATION,
+            hadFirstAccount: core.startCode.isUsed,
             admin: config.ADMIN_TOKEN !== undefined,
           }),
           ...admin_surface?.routes,

@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { client, createAgent, createPerson } from "../support/client.ts";
+import { client, createAgent, createPerson, pair } from "../support/client.ts";
 import {
   connectClient,
   createVerifier,
@@ -153,6 +153,22 @@ webTest(
     await phone.getByRole("alert").getByText("Start again in the program.").waitFor();
   },
 );
+
+webTest("a browser that was just added leaves the approval to another device", async () => {
+  const person = await createPerson(url);
+  const phone = await pair(url, person, "Phone");
+  const asking = await startProgram();
+  const added = await openPage(url, { as: phone });
+  await added.goto(`${url}/${asking.at}`);
+  await added.getByText("can't approve programs yet").waitFor();
+  expect(await added.getByRole("button", { name: "Approve" }).count()).toBe(0);
+  expect(await violations(added)).toEqual([]);
+  const code = (await added.locator("p.font-mono").textContent())!;
+  const approved = await person.send("POST /v1/oauth/approve", { request: code });
+  expect(approved.status).toBe(200);
+  await added.getByText("Signed in").waitFor();
+  expect((await asking.redeem((await asking.answer()).code!)).status).toBe(200);
+});
 
 webTest("a request that is not valid cannot be approved, signed in or not", async () => {
   expectComplaints(/404/);

@@ -5,7 +5,15 @@ import type { Page } from "playwright-core";
 import { browserLabel } from "../../src/web/state/browser-label.ts";
 import { qrCode } from "../../src/web/ui/qr.ts";
 import { startTestApp } from "../support/app.ts";
-import { client, createPerson, type Person, pair } from "../support/client.ts";
+import {
+  client,
+  createAgent,
+  createPerson,
+  newToken,
+  type Person,
+  pair,
+} from "../support/client.ts";
+import { until } from "../support/until.ts";
 import {
   browserTests,
   expectComplaints,
@@ -15,7 +23,7 @@ import {
   PHONE,
   untilLive,
 } from "./browser.ts";
-import { expectNoOverflow } from "./page-checks.ts";
+import { expectNoOverflow, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -64,6 +72,13 @@ webTest(
     await phone.getByRole("heading", { name: "Add this browser?" }).waitFor();
     await phone.getByText(new URL(lan).host).waitFor();
     expect(phone.url()).toBe(`${lan}/#/`);
+    // It names the account, which the person finds under Account on the other device.
+    await phone.getByText(person.account.id).waitFor();
+    await phone.getByText("Unnamed device").waitFor();
+    await desk.getByText(person.account.id).waitFor();
+    expect(await violations(phone)).toEqual([]);
+    await phone.reload();
+    await phone.getByText(person.account.id).waitFor();
     expect(await sessionsOf(person)).toHaveLength(1);
     expect(await phone.evaluate(() => isSecureContext || localStorage.length > 0)).toBe(false);
     await expectNoOverflow(phone);
@@ -84,6 +99,7 @@ webTest(
     await desk.getByRole("button", { name: "Done" }).click();
     const row = desk.locator("li", { hasText: "Chrome on Linux" });
     await row.getByText("Added with a code").waitFor();
+    expect(await row.getByText("Never used").count()).toBe(0);
     // It was told of in the dialog.
     expect(await desk.getByText("signed in to your account").count()).toBe(0);
     // Neither the code nor a token is in any address or log line.
@@ -101,7 +117,15 @@ webTest("a code that is typed, or a link that is pasted, signs in", async () => 
   const { code, url } = await newCode(person);
   const page = await openPage(app.url);
   const field = page.getByLabel("I have a code");
-  await field.fill("ABCD-EFG");
+  const claims: string[] = [];
+  page.on("request", (request) => claims.push(request.url()));
+  for (const text of ["ABCD-EFG", "ABCD", "ABCD-EFGH-J"]) {
+    await field.fill(text);
+    await field.press("Enter");
+    await page.getByText("This must have 8 letters and digits").waitFor();
+  }
+  expect(claims.filter((one) => one.includes("pairings"))).toEqual([]);
+  await field.fill("ABCD-EFGH");
   await field.press("Enter");
   await page.getByRole("alert").getByText("This code isn't valid").waitFor();
   await field.fill(code.replace("-", "").toLowerCase());
@@ -158,6 +182,47 @@ webTest("a lost response loses nothing: trying again gives the same sign-in", as
   await again.getByRole("button", { name: "Try again" }).click();
   await untilLive(again);
   expect(await sessionsOf(person)).toHaveLength(3);
+});
+
+webTest("a link that cannot be used any more invites nobody", async () => {
+  expectComplaints(/404/);
+  const person = await createPerson(app.url);
+  const { url, code } = await newCode(person);
+  await client(app.url)("POST /v1/pairings/claim", { code, token: newToken() });
+  const page = await openPage(app.url, { at: atOf(url) });
+  await page.getByRole("heading", { name: "This code isn't valid" }).waitFor();
+  expect(await page.getByRole("button", { name: "Add this browser" }).count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByLabel("I have a code").waitFor();
+});
+
+webTest("to cancel after a lost response ends the sign-in that it made", async () => {
+  expectComplaints(/Failed to load resource|ERR_|401/);
+  const person = await createPerson(app.url);
+  const page = await openPage(app.url, { at: atOf((await newCode(person)).url) });
+  await loseClaim(page);
+  await page.getByRole("button", { name: "Add this browser" }).click();
+  await page.getByRole("alert").waitFor();
+  expect(await sessionsOf(person)).toHaveLength(2);
+  // Not even the server can be reached now: it is made up for at the next load.
+  await page.route("**/trpc/sessions.*", (route) => route.abort());
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByLabel("I have a code").waitFor();
+  expect(await sessionsOf(person)).toHaveLength(2);
+  await page.unroute("**/trpc/sessions.*");
+  await page.reload();
+  await until(async () => (await sessionsOf(person)).length === 1);
+  await page.waitForFunction(() => localStorage.length === 0);
+
+  // One that never arrived is nothing to end.
+  const other = await openPage(app.url, { at: atOf((await newCode(person)).url) });
+  await other.route("**/trpc/pairings.claim", (route) => route.abort());
+  await other.getByRole("button", { name: "Add this browser" }).click();
+  await other.getByRole("alert").waitFor();
+  await other.getByRole("button", { name: "Cancel" }).click();
+  await other.waitForFunction(() => localStorage.length === 0);
+  expect(await sessionsOf(person)).toHaveLength(1);
 });
 
 webTest("an unfinished claim that the server has forgotten goes on by its token", async () => {
@@ -245,17 +310,29 @@ webTest("a browser that creates an account is named after itself", async () => {
   expect(one).toMatchObject({ label: "Chrome on Linux", made_by: "account" });
 });
 
-webTest("a browser that was added hears what it may not do yet", async () => {
-  expectComplaints(/403/);
+webTest("a browser that was added is not offered what it may not do yet", async () => {
   const person = await createPerson(app.url);
+  const { key } = await createAgent(app.url, person, "Builder");
   const page = await openPage(app.url, { as: await pair(app.url, person), at: "#/account" });
-  await page.getByRole("button", { name: "Add a device" }).click();
-  await page.getByRole("alert").getByText("added less than 10 minutes ago").waitFor();
-  await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Delete account" }).click();
-  const dialog = page.getByRole("alertdialog");
-  await dialog.getByRole("button", { name: "Delete everything" }).click();
-  await dialog.getByRole("alert").getByText("less than 10 minutes ago").waitFor();
+  const offered = (name: string) => page.getByRole("button", { name }).count();
+  await page.getByText(/it can't add devices, change other sign-ins/).waitFor();
+  expect(await violations(page)).toEqual([]);
+  for (const name of ["Add a device", "Delete account", "Sign out Unnamed device"]) {
+    expect([name, await offered(name)]).toEqual([name, 0]);
+  }
+  // Its own name is its own business.
+  expect(await offered("Rename Unnamed device")).toBe(1);
+  await go(page, "agents/new");
+  await page.getByText(/it can't add agents/).waitFor();
+  await go(page, `agents/${key.id}`);
+  await page.getByText(/it can't delete agents or replace their keys/).waitFor();
+  expect([await offered("Delete agent"), await offered("Replace the key")]).toEqual([0, 0]);
+  await go(page, "approve");
+  await page.getByText(/it can't approve programs/).waitFor();
+  // Once it is the only one, it may do everything.
+  const [, first] = await sessionsOf(person);
+  await person.send(`DELETE /v1/sessions/${first.id}`);
+  await page.getByLabel("Code").waitFor();
 });
 
 test("a browser is named by its user agent", () => {

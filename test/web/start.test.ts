@@ -25,9 +25,10 @@ webTest(
     await page.getByRole("heading", { name: "Create the first account" }).waitFor();
     expect(page.url()).toBe(`${app.url}/#/`);
     expect(await violations(page)).toEqual([]);
-    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).toBe(
-      "{}",
-    );
+    expect(await page.evaluate(() => localStorage.length)).toBe(0);
+    // A reload does not lose it.
+    await page.reload();
+    await page.getByRole("heading", { name: "Create the first account" }).waitFor();
     // It was looked at, and nothing was created.
     expect(await app.startCode()).toBe(code);
     await page.getByRole("button", { name: "Create account" }).click();
@@ -41,18 +42,30 @@ webTest(
     await late.getByRole("alert").getByText("exists already").waitFor();
     await late.getByRole("button", { name: "Sign in instead" }).click();
     await late.getByLabel("Account token").waitFor();
+    // Pages that open from now on offer no account.
+    const later = await openPage(app.url, { at: `#/start/${code}` });
+    await later.getByText("This server doesn't accept new accounts.").waitFor();
+    await later.getByLabel("I have a code").waitFor();
+    for (const one of [later, late]) {
+      expect(await one.getByRole("button", { name: "Create account" }).count()).toBe(0);
+    }
+    const kept = await Promise.all(
+      [page, late, later].map((one) => one.evaluate(() => JSON.stringify(sessionStorage))),
+    );
+    for (const storage of kept) expect(storage).not.toContain(code);
   },
 );
 
 webTest("the first view names the terminal where an account needs the start code", async () => {
-  const page = await openPage(app.url);
+  const fresh = await startTestApp({ env });
+  const page = await openPage(fresh.url);
   await page.getByText("open the address that Relay shows in its terminal").waitFor();
   expect(await page.getByRole("button", { name: "Create account" }).count()).toBe(0);
   expect(await violations(page)).toEqual([]);
   // A link that is opened in a tab that shows the page already.
   await go(page, `start/${code}`);
   await page.getByRole("heading", { name: "Create the first account" }).waitFor();
-  expect(page.url()).toBe(`${app.url}/#/`);
+  expect(page.url()).toBe(`${fresh.url}/#/`);
 });
 
 webTest(

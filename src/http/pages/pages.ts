@@ -14,6 +14,8 @@ interface PagesOptions {
   readonly public_url: string | undefined;
   /** Who can create an account (docs/interface.md §5.2.1). */
   readonly account_creation: "open" | "first" | "off";
+  /** Whether the first account exists, or existed: then none can be created where only one can. */
+  readonly hadFirstAccount: () => Promise<boolean>;
   /** Whether there is an admin, and so their page. */
   readonly admin: boolean;
 }
@@ -65,9 +67,20 @@ const adminSource = once(readAdmin);
 export function createPages({
   public_url,
   account_creation,
+  hadFirstAccount,
   admin,
 }: PagesOptions): Record<string, { GET: Handler }> {
   const get = once(async () => build(await sources(), public_url, account_creation));
+  const getClosed = once(async () => build(await sources(), public_url, "off"));
+  /** Once it is true, for good. */
+  let is_closed = false;
+  /** The page as it is now: one that offers no account where none can be created any more. */
+  const getCurrent = async (): Promise<Built> => {
+    if (account_creation !== "first") return get();
+    // Without the store, the page says what was true at first; the server has the last word.
+    is_closed ||= await hadFirstAccount().catch(() => false);
+    return is_closed ? getClosed() : get();
+  };
   const getAdmin = once(async () => {
     const [bundle, { icon }] = await Promise.all([adminSource(), get()]);
     return buildAdmin(bundle, icon);
@@ -79,8 +92,8 @@ export function createPages({
           (await getAdmin()).document(request, scope),
       },
     }),
-    "/": { GET: async (request, scope) => (await get()).document(request, scope) },
-    "/sw.js": { GET: async (request, scope) => (await get()).worker(request, scope) },
+    "/": { GET: async (request, scope) => (await getCurrent()).document(request, scope) },
+    "/sw.js": { GET: async (request, scope) => (await getCurrent()).worker(request, scope) },
     "/manifest.webmanifest": {
       GET: async (request, scope) => (await get()).manifest(request, scope),
     },

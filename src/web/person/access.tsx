@@ -9,6 +9,7 @@ import { Confirm } from "../ui/dialog.tsx";
 import { Problem, Skeleton } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { go } from "./route.ts";
+import { useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 /** The grants of a key, read again when one begins or ends, and after a reconnect. */
@@ -39,6 +40,7 @@ function useGrants(key_id: string) {
 export function Access({ agent }: { agent: Key }) {
   const { grants, fault } = useGrants(agent.id);
   const [replacing, setReplacing] = useState(false);
+  const in_trial = useTrialEnd() !== null;
   const { api, store } = useSession();
   const replace = async () => {
     await makeKey(async () => {
@@ -67,9 +69,11 @@ export function Access({ agent }: { agent: Key }) {
           ))}
         </ul>
       )}
-      <Button className="mt-4" onClick={() => setReplacing(true)}>
-        Replace the key
-      </Button>
+      {!in_trial && (
+        <Button className="mt-4" onClick={() => setReplacing(true)}>
+          Replace the key
+        </Button>
+      )}
       <Confirm
         open={replacing}
         onClose={() => setReplacing(false)}

@@ -25,6 +25,7 @@ import { toast } from "../ui/toast.tsx";
 import { useSignIns } from "./end-sign-in.tsx";
 import { type NotificationState, notificationState, setNotifications } from "./notifications.ts";
 import { SignInList } from "./sign-ins.tsx";
+import { useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 const ChannelSettings = lazy(() =>
@@ -247,6 +248,7 @@ function End() {
   const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const [deleting, setDeleting] = useState(false);
   const all = useSignIns();
+  const in_trial = useTrialEnd() !== null;
   /** There is no other way in: then the person may keep the token. */
   const last = all?.every(({ current }) => current) ?? true;
   const [keeps, setKeeps] = useState(true);
@@ -265,10 +267,12 @@ function End() {
         <LogOut aria-hidden className="size-4" />
         Sign out
       </Button>
-      <Button variant="warning" onClick={() => setDeleting(true)}>
-        <Trash2 aria-hidden className="size-4" />
-        Delete account
-      </Button>
+      {!in_trial && (
+        <Button variant="warning" onClick={() => setDeleting(true)}>
+          <Trash2 aria-hidden className="size-4" />
+          Delete account
+        </Button>
+      )}
       <Confirm
         open={leaving}
         onClose={() => setLeaving(false)}

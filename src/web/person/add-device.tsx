@@ -109,8 +109,8 @@ function Joined({ id, onAgain, onClose }: JoinedProps) {
         </span>
       </p>
       <p className="text-soft">
-        It can use your account now. For 10 minutes it can't sign out other devices, add devices or
-        delete the account.
+        It can use your account now. For 10 minutes it can't add devices, agents or channels,
+        approve programs, sign out others or delete the account.
       </p>
       <div className="flex flex-wrap gap-3">
         <Button variant="primary" onClick={onClose}>

@@ -20,6 +20,7 @@ import { Inbox } from "./inbox.tsx";
 import { NewAgent } from "./new-agent.tsx";
 import { go, useRoute } from "./route.ts";
 import { Timeline } from "./timeline.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useKey, useSession } from "./use-store.ts";
 import { clientName } from "./words.ts";
 
@@ -158,6 +159,7 @@ function Overview({ agent: { id } }: { agent: Key }) {
 function KeyPart({ agent }: { agent: Key }) {
   const { api, store } = useSession();
   const [deleting, setDeleting] = useState(false);
+  const in_trial = useTrialEnd() !== null;
   const remove = async () => {
     await api.keys.delete.mutate({ key_id: agent.id });
     store.drop("keys", agent.id);
@@ -187,10 +189,14 @@ function KeyPart({ agent }: { agent: Key }) {
         />
       </section>
       <Access agent={agent} />
-      <Button variant="warning" onClick={() => setDeleting(true)}>
-        <Trash2 aria-hidden className="size-4.5" />
-        Delete agent
-      </Button>
+      {in_trial ? (
+        <TrialNote what="delete agents or replace their keys" />
+      ) : (
+        <Button variant="warning" onClick={() => setDeleting(true)}>
+          <Trash2 aria-hidden className="size-4.5" />
+          Delete agent
+        </Button>
+      )}
       <Confirm
         open={deleting}
         onClose={() => setDeleting(false)}

@@ -56,7 +56,13 @@ function useApproval(request: string) {
   return { approval, state, fault };
 }
 
-export function AwaitApproval({ request }: { request: string }) {
+interface AwaitApprovalProps {
+  readonly request: string;
+  /** This browser is signed in, and may not approve yet (docs/interface.md §4.1.6). */
+  readonly in_trial?: boolean;
+}
+
+export function AwaitApproval({ request, in_trial = false }: AwaitApprovalProps) {
   const [here, setHere] = useState(false);
   const { approval, state, fault } = useApproval(request);
   if (here) return <Welcome />;
@@ -79,15 +85,19 @@ export function AwaitApproval({ request }: { request: string }) {
   return (
     <Frame title="A program asks for access">
       <p className="mt-4 text-soft">
-        You aren't signed in here. Approve it on a device where you are, such as your phone.
+        {in_trial
+          ? "This browser was added just now and can't approve programs yet. Approve it on a device that was signed in earlier."
+          : "You aren't signed in here. Approve it on a device where you are, such as your phone."}
       </p>
       <div className="mt-6 space-y-5">
         {fault && <Problem>{fault.message}</Problem>}
         {!approval && !fault && <Skeleton label="Loading the code" />}
         {approval && <Code approval={approval} />}
-        <Button className="w-full" onClick={() => setHere(true)}>
-          Sign in here instead
-        </Button>
+        {!in_trial && (
+          <Button className="w-full" onClick={() => setHere(true)}>
+            Sign in here instead
+          </Button>
+        )}
       </div>
     </Frame>
   );

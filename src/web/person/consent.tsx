@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { type Authorization, type Fault, faultOf } from "../state/api.ts";
+import { isTypedCode } from "../state/pairing.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { SelectField, TextField } from "../ui/field.tsx";
@@ -9,12 +10,24 @@ import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { Facts, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
+import { AwaitApproval } from "./await-approval.tsx";
 import { Frame } from "./frame.tsx";
 import { go } from "./route.ts";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useKeyOptions, useSession } from "./use-store.ts";
+import { NO_CODE } from "./words.ts";
 
 /** `request` is the last part of the address: a signed request, or the code that another device shows. */
 export function Consent({ request }: { request: string | null }) {
+  const in_trial = useTrialEnd() !== null;
+  if (in_trial && request?.includes(".")) return <AwaitApproval request={request} in_trial />;
+  if (in_trial) {
+    return (
+      <Outcome title="Not on this browser yet">
+        <TrialNote what="approve programs" />
+      </Outcome>
+    );
+  }
   return request === null ? <CodeEntry /> : <Request request={request} />;
 }
 
@@ -203,6 +216,7 @@ function factsOf(asked: Authorization): [string, ReactNode][] {
 /** For a person who types the code instead of scanning it. */
 function CodeEntry() {
   const [code, setCode] = useState("");
+  const [wrong, setWrong] = useState(false);
   return (
     <Frame title="Approve access by code">
       <form
@@ -210,7 +224,8 @@ function CodeEntry() {
         onSubmit={(event) => {
           event.preventDefault();
           const typed = code.replace(/[^\p{L}\p{N}]/gu, "");
-          if (typed !== "") go(`approve/${typed}`);
+          setWrong(!isTypedCode(typed));
+          if (isTypedCode(typed)) go(`approve/${typed}`);
         }}
       >
         <TextField
@@ -220,6 +235,7 @@ function CodeEntry() {
           value={code}
           onChange={({ target }) => setCode(target.value)}
           hint="The browser that waits shows it. You decide on the next page."
+          error={wrong ? NO_CODE : undefined}
         />
         <div className="flex gap-3">
           <Button type="submit" variant="primary">

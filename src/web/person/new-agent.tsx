@@ -11,15 +11,21 @@ import { useIsMounted } from "../ui/use-is-mounted.ts";
 import { baseAddress, useOffersOAuth } from "./base-address.ts";
 import { Connection, Instructions, Waiting } from "./connect.tsx";
 import { go } from "./route.ts";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 export function NewAgent() {
   const base = baseAddress();
   const offered = useOffersOAuth(base);
+  const in_trial = useTrialEnd() !== null;
   return (
     <>
       <Heading>New agent</Heading>
-      {offered === undefined ? (
+      {in_trial ? (
+        <section className="card p-5 sm:p-6">
+          <TrialNote what="add agents" />
+        </section>
+      ) : offered === undefined ? (
         <Skeleton label="Loading" />
       ) : offered ? (
         <div className="space-y-4">

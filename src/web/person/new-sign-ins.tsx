@@ -4,12 +4,14 @@ import { ShieldAlert } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import type { SignIn } from "../state/api.ts";
 import { EndSignIn } from "./end-sign-in.tsx";
+import { useTrialEnd } from "./trial.tsx";
 import { useSession } from "./use-store.ts";
 
 /** Tells of sign-ins that are new to this browser, until the person has seen each. */
 export function NewSignIns() {
   const { signIns } = useSession();
   const unknown = useSyncExternalStore(signIns.subscribe, signIns.unknown);
+  const in_trial = useTrialEnd() !== null;
   const [ending, setEnding] = useState<SignIn | null>(null);
   return (
     <>
@@ -27,14 +29,16 @@ export function NewSignIns() {
                 : "signed in to your account with a code."}
             </p>
             <span className="flex">
-              <button
-                type="button"
-                aria-label={`Sign out ${one.label}`}
-                onClick={() => setEnding(one)}
-                className={ACTION}
-              >
-                Sign out
-              </button>
+              {!in_trial && (
+                <button
+                  type="button"
+                  aria-label={`Sign out ${one.label}`}
+                  onClick={() => setEnding(one)}
+                  className={ACTION}
+                >
+                  Sign out
+                </button>
+              )}
               <button
                 type="button"
                 aria-label={`OK, ${one.label} is mine`}

@@ -1,20 +1,62 @@
 /** Signing in by a pairing code: the view of a link, and the form for a code that is typed. */
 
 import { ArrowRight } from "lucide-react";
-import { type FormEvent, useState } from "react";
-import type { Fault } from "../state/api.ts";
-import { claimPairing, codeIn, forgetPairingCode, isUnconfirmed } from "../state/pairing.ts";
+import { type FormEvent, useEffect, useState } from "react";
+import { type Fault, faultOf } from "../state/api.ts";
+import {
+  cancelPairing,
+  claimPairing,
+  codeIn,
+  forgetPairingCode,
+  isPairingCode,
+  isUnconfirmed,
+  offerOf,
+} from "../state/pairing.ts";
+import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
-import { Problem } from "../ui/parts.tsx";
+import { Facts, Problem } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { Frame } from "./frame.tsx";
+import { NO_CODE } from "./words.ts";
+
+type Offer = Awaited<ReturnType<typeof offerOf>>;
+
+/** Whose account the code opens; undefined while it is not known. */
+function useOffer(code: string): { readonly offer?: Offer; readonly fault?: Fault } {
+  const [found, setFound] = useState<{ offer?: Offer; fault?: Fault }>({});
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    // What was sent already is confirmed by sending it again, not by a look.
+    if (isUnconfirmed(code)) return;
+    offerOf(code, signal).then(
+      (offer) => signal.aborted || setFound({ offer }),
+      (error: unknown) => signal.aborted || setFound({ fault: faultOf(error) }),
+    );
+    return () => leaving.abort();
+  }, [code]);
+  return found;
+}
 
 /** Asks before it signs in: whoever opened a link may not know where it leads. */
 export function Pair({ code }: { code: string }) {
   const claim = useAction();
+  const { offer, fault } = useOffer(code);
   const unfinished = isUnconfirmed(code);
-  const gone = claim.fault?.code === "not_found";
+  const gone = [claim.fault, fault].find((one) => one?.code === "not_found");
+  if (gone && !unfinished) {
+    return (
+      <Frame title="This code isn't valid">
+        <p className="mt-2 text-lg text-soft leading-snug">
+          It works once, and for 5 minutes. Make a new one on the other device.
+        </p>
+        <Button className="mt-8 w-full" onClick={cancelPairing}>
+          Back
+        </Button>
+      </Frame>
+    );
+  }
   return (
     <Frame title="Add this browser?">
       <p className="mt-2 text-lg text-soft leading-snug">
@@ -22,23 +64,53 @@ export function Pair({ code }: { code: string }) {
           ? `Signing in to an account on ${location.host} was not finished: the server's response was lost. Trying again is safe.`
           : `The link that you opened signs this browser in to an account on ${location.host}. Continue if you made it: everything you do here is then seen in that account.`}
       </p>
+      {offer && <Account offer={offer} />}
       <div className="mt-8 space-y-3">
-        {!gone && (
-          <Button
-            variant="primary"
-            className="w-full"
-            busy={claim.busy}
-            onClick={() => void claim.run(() => claimPairing(code))}
-          >
-            {unfinished ? "Try again" : "Add this browser"}
-          </Button>
-        )}
+        <Button
+          variant="primary"
+          className="w-full"
+          busy={claim.busy}
+          // The person judges by the account; without an answer, by the link alone.
+          disabled={!unfinished && !offer && !fault}
+          onClick={() => void claim.run(() => claimPairing(code))}
+        >
+          {unfinished ? "Try again" : "Add this browser"}
+        </Button>
         {claim.fault && <Problem>{messageOf(claim.fault)}</Problem>}
-        <Button className="w-full" onClick={forgetPairingCode}>
-          {gone ? "Back" : "Cancel"}
+        <Button className="w-full" disabled={claim.busy} onClick={cancelPairing}>
+          Cancel
         </Button>
       </div>
     </Frame>
+  );
+}
+
+/** The account, as its own page names it under Account. */
+function Account({ offer }: { offer: Offer }) {
+  return (
+    <section className="card mt-6 p-5">
+      <Facts
+        facts={[
+          [
+            "Link made by",
+            offer.offered_by === null ? (
+              "The administrator"
+            ) : (
+              <bdi key="b" className="said">
+                {offer.offered_by}
+              </bdi>
+            ),
+          ],
+          ["Account created", <Ago key="c" at={offer.account_created_at} />],
+          [
+            "Account ID",
+            <code key="a" className="break-all font-mono text-[0.8125rem]">
+              {offer.account_id}
+            </code>,
+          ],
+        ]}
+      />
+    </section>
   );
 }
 
@@ -60,11 +132,14 @@ export function AlreadySignedIn() {
 /** For a code that another device shows, or its whole link. */
 export function CodeForm({ leads }: { leads: boolean }) {
   const [text, setText] = useState("");
+  const [wrong, setWrong] = useState(false);
   const claim = useAction();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (claim.busy) return;
-    void claim.run(() => claimPairing(codeIn(text)));
+    const code = codeIn(text);
+    setWrong(!isPairingCode(code));
+    if (claim.busy || !isPairingCode(code)) return;
+    void claim.run(() => claimPairing(code));
   };
   return (
     <form onSubmit={submit} className="space-y-3">
@@ -79,6 +154,7 @@ export function CodeForm({ leads }: { leads: boolean }) {
         value={text}
         onChange={({ target }) => setText(target.value)}
         hint="On a device that's signed in, choose Account, then Add a device."
+        error={wrong ? NO_CODE : undefined}
       />
       {claim.fault && <Problem>{messageOf(claim.fault)}</Problem>}
       <Button

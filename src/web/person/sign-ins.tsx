@@ -10,12 +10,17 @@ import { TextField } from "../ui/field.tsx";
 import { Badge, FormProblem, Skeleton } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useIsMounted } from "../ui/use-is-mounted.ts";
+import { useNow } from "../ui/use-now.ts";
 import { AddDevice } from "./add-device.tsx";
 import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 /** Seconds between refreshes of `last_used_at` and of labels, which have no events. */
 const EVERY = 60;
+
+/** Seconds after which a sign-in without a use is called unused. */
+const UNUSED_AFTER = 120;
 
 const MADE_BY: Readonly<Record<SignIn["made_by"], string>> = {
   account: "Created with the account",
@@ -26,6 +31,7 @@ const MADE_BY: Readonly<Record<SignIn["made_by"], string>> = {
 export function SignInList() {
   const { api, signIns } = useSession();
   const all = useSignIns();
+  const in_trial = useTrialEnd() !== null;
   const live = useStore((store) => store.link() === "live");
   const [adding, setAdding] = useState(false);
   const [ending, setEnding] = useState<SignIn | null>(null);
@@ -49,6 +55,7 @@ export function SignInList() {
               ) : (
                 <Row
                   signIn={one}
+                  fixed={in_trial && !one.current}
                   onRename={() => setRenaming(one.id)}
                   onEnd={() => setEnding(one)}
                 />
@@ -59,10 +66,14 @@ export function SignInList() {
       ) : (
         <Skeleton rows={1} label="Loading sign-ins" />
       )}
-      <Button variant="primary" className="mt-3" onClick={() => setAdding(true)}>
-        <Plus aria-hidden className="size-4.5" />
-        Add a device
-      </Button>
+      {in_trial ? (
+        <TrialNote what="add devices, change other sign-ins or delete the account" />
+      ) : (
+        <Button variant="primary" className="mt-3" onClick={() => setAdding(true)}>
+          <Plus aria-hidden className="size-4.5" />
+          Add a device
+        </Button>
+      )}
       <AddDevice open={adding} onClose={() => setAdding(false)} />
       <EndSignIn signIn={ending} onClose={() => setEnding(null)} />
     </>
@@ -71,12 +82,17 @@ export function SignInList() {
 
 interface RowProps {
   readonly signIn: SignIn;
+  /** This browser may not change it. */
+  readonly fixed: boolean;
   readonly onRename: () => void;
   readonly onEnd: () => void;
 }
 
-function Row({ signIn, onRename, onEnd }: RowProps) {
+function Row({ signIn, fixed, onRename, onEnd }: RowProps) {
   const { label, current, made_by, created_at, last_used_at } = signIn;
+  const now = useNow(15);
+  /** Its first use shows only with the next load. */
+  const is_unused = last_used_at === null && created_at < now - UNUSED_AFTER;
   return (
     <div className="flex items-center gap-3">
       <MonitorSmartphone aria-hidden className="size-5 shrink-0 text-soft" />
@@ -90,15 +106,18 @@ function Row({ signIn, onRename, onEnd }: RowProps) {
         <p className="said text-faint text-sm">
           {`${MADE_BY[made_by]}, `}
           <Ago at={created_at} />
-          {last_used_at === null ? " · Never used" : " · Last used "}
+          {is_unused && " · Never used"}
+          {last_used_at !== null && " · Last used "}
           {last_used_at !== null && <Ago at={last_used_at} />}
         </p>
       </div>
-      <IconButton label={`Rename ${label}`} onClick={onRename}>
-        <Pencil aria-hidden className="size-4.5" />
-      </IconButton>
+      {!fixed && (
+        <IconButton label={`Rename ${label}`} onClick={onRename}>
+          <Pencil aria-hidden className="size-4.5" />
+        </IconButton>
+      )}
       {/* This browser's is at the end of the view, with what it means. */}
-      {!current && (
+      {!current && !fixed && (
         <IconButton label={`Sign out ${label}`} onClick={onEnd}>
           <LogOut aria-hidden className="size-4.5" />
         </IconButton>

@@ -26,3 +26,6 @@ const CLIENT_NAMES: Readonly<Record<string, string>> = {
 /** Name and version of a client, such as `Claude Code 2.1.197`. */
 export const clientName = ({ name, version }: NonNullable<Key["last_client"]>): string =>
   `${CLIENT_NAMES[name] ?? name} ${version}`.trim();
+
+/** What is wrong with a text that is no code. */
+export const NO_CODE = "must have 8 letters and digits, such as 7K2M-9XQT";

@@ -12,6 +12,10 @@ interface Claim {
 }
 
 const CLAIM = "relay.claim";
+/** The token of a claim that the person gave up while it was unconfirmed. */
+const GIVEN_UP = "relay.given-up-token";
+/** In `sessionStorage`, so that a reload does not lose the code. */
+const CODE = "relay.pairing-code";
 
 /** What this tab was asked to do: the code of a link, or an unconfirmed claim from before a reload. */
 let code: string | null = null;
@@ -19,6 +23,8 @@ const listeners = new Set<() => void>();
 
 const set = (next: string | null) => {
   code = next;
+  if (next === null) sessionStorage.removeItem(CODE);
+  else sessionStorage.setItem(CODE, next);
   for (const listener of [...listeners]) listener();
 };
 
@@ -36,6 +42,31 @@ export function forgetPairingCode(): void {
   set(null);
 }
 
+/** Drops the code. A claim whose response was lost may have made a sign-in: that ends. */
+export function cancelPairing(): void {
+  const claim = unconfirmed();
+  if (claim) localStorage.setItem(GIVEN_UP, claim.token);
+  forgetPairingCode();
+  void endGivenUp();
+}
+
+/** Ends the sign-in of a claim that was given up; without the server, at the next load. */
+async function endGivenUp(): Promise<void> {
+  const token = localStorage.getItem(GIVEN_UP);
+  if (token === null) return;
+  const api = createApi(token);
+  try {
+    const { sessions } = await api.sessions.list.query({});
+    const own = sessions.find(({ current }) => current);
+    // Nobody knows its token, so it is of no use even if it is the only one.
+    if (own) await api.sessions.delete.mutate({ session_id: own.id, last: true });
+  } catch (error) {
+    // The claim never arrived, or the sign-in has ended.
+    if (faultOf(error).code !== "unauthorized") return;
+  }
+  if (localStorage.getItem(GIVEN_UP) === token) localStorage.removeItem(GIVEN_UP);
+}
+
 const unconfirmed = (): Claim | null => JSON.parse(localStorage.getItem(CLAIM) ?? "null");
 
 /** Whether a claim of this code was sent and not answered. */
@@ -43,6 +74,18 @@ export const isUnconfirmed = (of: string): boolean => unconfirmed()?.code === of
 
 /** The code in what was typed or pasted, which may be the whole link. */
 export const codeIn = (text: string): string => text.trim().replace(/^.*#\/pair\//, "");
+
+/** Whether a text has the form of a code that is typed; another one is not worth a request. */
+export const isTypedCode = (text: string): boolean =>
+  /^[\p{L}\p{N}]{8}$/u.test(text.replace(/[\s\p{Pd}]/gu, ""));
+
+/** Whether a text has the form of a code: a typed one, or that of a link. */
+export const isPairingCode = (text: string): boolean =>
+  isTypedCode(text) || /^[\w-]{22}$/.test(text);
+
+/** Whose account a code opens. Code: `not_found` for one that cannot be used. */
+export const offerOf = (given: string, signal: AbortSignal) =>
+  createApi(null, signal).pairings.lookup.mutate({ code: given }, { signal });
 
 /** Takes the code out of the address, where other people and the history would see it. */
 function take(): void {
@@ -54,8 +97,9 @@ function take(): void {
 
 /** Looks for a pairing link now and whenever the address changes. Claims nothing. */
 export function watchPairingLinks(): void {
-  const claim = unconfirmed();
-  if (claim) set(claim.code);
+  set(unconfirmed()?.code ?? sessionStorage.getItem(CODE));
+  void endGivenUp();
+  window.addEventListener("online", () => void endGivenUp());
   take();
   window.addEventListener("hashchange", take);
 }

@@ -1,10 +1,15 @@
-/** The code of a start link, `#/start/<code>`: kept in memory only (docs/interface.md §5.2.1). */
+/** The code of a start link, `#/start/<code>`: kept by this tab until it is used or dropped (docs/interface.md §5.2.1). */
+
+/** In `sessionStorage`, so that a reload does not lose it. */
+const CODE = "relay.start-code";
 
 let code: string | null = null;
 const listeners = new Set<() => void>();
 
 const set = (next: string | null) => {
   code = next;
+  if (next === null) sessionStorage.removeItem(CODE);
+  else sessionStorage.setItem(CODE, next);
   for (const listener of [...listeners]) listener();
 };
 
@@ -34,6 +39,7 @@ function take(): void {
 
 /** Looks for a start link now and whenever the address changes. Creates nothing. */
 export function watchStartLinks(): void {
+  set(accountCreation() === "first" ? sessionStorage.getItem(CODE) : null);
   take();
   window.addEventListener("hashchange", take);
 }
