@@ -324,7 +324,7 @@ webTest("a browser that was added is not offered what it may not do yet", async 
   expect(await offered("Rename Unnamed device")).toBe(1);
   await go(page, "agents/new");
   await page.getByText(/it can't add agents/).waitFor();
-  await go(page, `agents/${key.id}`);
+  await go(page, `agents/${key.id}/key`);
   await page.getByText(/it can't delete agents or replace their keys/).waitFor();
   expect([await offered("Delete agent"), await offered("Replace the key")]).toEqual([0, 0]);
   await go(page, "approve");
