@@ -99,7 +99,7 @@ webTest("a new server's first values are dots, and features that are off are nam
   await page.goto(`${young.url}/admin`);
   await signIn(page);
   await untilLive(page);
-  await page.getByText("Not configured: apns.").waitFor();
+  await page.getByText(/^Not configured: apns\b/).waitFor();
   await page.getByText("No accounts yet.", { exact: true }).last().waitFor();
   expect(await page.getByRole("slider").count()).toBe(CHARTS - 1);
   const memory = page.getByRole("figure").filter({ hasText: "Memory" });

@@ -161,6 +161,19 @@ export async function lookAt(tab: Page, { away }: { readonly away: readonly Page
   await until(() => tab.evaluate(() => document.hasFocus()));
 }
 
+/** Loses the network once the page's own files are kept, so that it can go on. */
+export async function goOffline(page: Page): Promise<void> {
+  expectComplaints(/Failed to load resource|ERR_/);
+  await until(() =>
+    page.evaluate(async () => {
+      const { active } = await navigator.serviceWorker.ready;
+      return active?.state === "activated";
+    }),
+  );
+  await page.context().setOffline(true);
+  await page.getByText(/^Offline\./).waitFor();
+}
+
 export async function untilLive(page: Page): Promise<void> {
   await page.locator("[data-link=live]").waitFor({ state: "attached" });
 }

@@ -5,7 +5,15 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createPair } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, openPage, PHONE, press, untilLive } from "./browser.ts";
+import {
+  browserTests,
+  expectComplaints,
+  goOffline,
+  openPage,
+  PHONE,
+  press,
+  untilLive,
+} from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -16,19 +24,6 @@ const PICTURES = process.env.RELAY_TEST_PICTURES;
 
 const card = (page: Page, text: string) => page.getByRole("article").filter({ hasText: text });
 const stored = (page: Page) => page.evaluate(() => localStorage.getItem("relay.answers"));
-
-/** Loses the network; the page's own files stay. */
-async function goOffline(page: Page): Promise<void> {
-  expectComplaints(/Failed to load resource|ERR_/);
-  await until(() =>
-    page.evaluate(async () => {
-      const { active } = await navigator.serviceWorker.ready;
-      return active?.state === "activated";
-    }),
-  );
-  await page.context().setOffline(true);
-  await page.getByText(/^Offline\./).waitFor();
-}
 
 async function comeBack(page: Page): Promise<void> {
   await page.context().setOffline(false);
