@@ -58,6 +58,11 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["delete from pushes where account_id = ?", "what is queued for an account"],
 ];
 
+/** The same of triggers: what such a statement begins with. */
+const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
+  ["channels_deleted: SEARCH webhook_messages", "the queue of a webhook"],
+];
+
 /** Aliases of subqueries, whose own plans say what they go through. */
 const SUBQUERIES = ["d", "s", "shown"];
 /** Tables of which an account or a key may have many rows. */
@@ -116,5 +121,7 @@ test("no trigger goes through a table, or all rows of an owner", () => {
       if (costs.length > 0) found.push(`${name}: ${costs.join(", ")}`);
     }
   }
-  expect(found).toEqual([]);
+  const bounds = BOUNDED_TRIGGERS.map(([part]) => part);
+  expect(found.filter((one) => !bounds.some((part) => one.startsWith(part)))).toEqual([]);
+  expect(bounds.filter((part) => !found.some((one) => one.startsWith(part)))).toEqual([]);
 });
