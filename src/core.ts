@@ -24,6 +24,7 @@ import { createStoreClock } from "../db/store-time.ts";
 import { createStoreWatch } from "../db/store-watch.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import { loadAttestationCheck } from "./auth/load-attestation.ts";
+import { createTicket, createTickets } from "./auth/tickets.ts";
 import type { Clock } from "./clock.ts";
 import { type Config, ConfigError, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
@@ -117,14 +118,25 @@ export async function createCore(deps: AppDeps) {
   const outbox = createOutbox(store);
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
   const waits = createWaiters({ feed, clock });
-  const auth = createAuth({ store, clock });
+  const tickets = createTickets({ store, signer, clock });
+  const auth = createAuth({ store, clock, tickets });
   const store_clock = createStoreClock({
     clock,
     read: () => storeTime(store),
     every: PAGES.renew_every,
   });
   const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
-  const sender = createSender({ config, channels, lanes, store, clock, timers, ids, log });
+  const sender = createSender({
+    config,
+    channels,
+    lanes,
+    store,
+    clock,
+    timers,
+    ids,
+    log,
+    ticketOf: (of) => createTicket(signer, of),
+  });
   const webhooks = createWebhookWorker({ store, outbound, slots, clock, timers, ids, log });
 
   /** Of every lane of this process. */

@@ -254,6 +254,8 @@ export const LIMITS = {
    * credential of its request.
    */
   remembered_credentials: 10_000,
+  /** Seconds for which a ticket is good after the end of its question. */
+  ticket_life: 86_400,
   /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
   rate_buckets: 50_000,
 } as const;
@@ -270,6 +272,8 @@ export const RATES = {
   key: { quota: 120, window: 12 },
   /** One account token: 1,200 a minute. */
   account: { quota: 240, window: 12 },
+  /** One ticket of a notification. */
+  ticket: { quota: 20, window: 60 },
   /** Refusals of one address without a valid credential. */
   address: { quota: 60, window: 60 },
   /** Accounts made by one address: at most so many in any hour. */
@@ -424,6 +428,10 @@ export const NTFY = {
   message_bytes: 4_095,
   /** The whole publish: ntfy refuses more than twice the size of a message. */
   publish_bytes: 8_000,
+  /** Options of a question up to which each has a button: ntfy takes no more. */
+  buttons: 3,
+  /** All buttons of a publish together. */
+  buttons_bytes: 4_000,
   /** Back-off after a failed attempt doubles up to it. */
   backoff_most: 300,
   /** What is put back for a host that is busy comes again within so much more than its wait. */

@@ -230,22 +230,23 @@ const insertEnded = <P>(address: Sql, from: Sql<P>) =>
 const endedAt = (table: "tasks" | "questions") =>
   insertEnded(
     sql`null`,
-    sql`from (select d.* ${targetsFor("alert")} and ${mayReplace} limit -1) d, ${endedIn} e
+    sql`from (select d.* ${targetsFor("alert")} and ${mayReplace} and d.device_id is not ${p("answered_by")} limit -1) d, ${endedIn} e
       where ${wasShown} and ${atRevision(table)}`,
   );
 const ended = { tasks: endedAt("tasks"), questions: endedAt("questions") };
 
 /**
  * Plans that alerts are replaced by how their questions and tasks ended, on the targets of `lanes` that
- * may show them, if the row is at the revision `changed`.
+ * may show them, if the row is at the revision `changed`. The channel that the answer came by shows it
+ * itself.
  */
 export function planEnded(
   ids: readonly string[],
-  { lanes, ...row }: Planned,
+  { lanes, answered_by = null, ...row }: Planned & { readonly answered_by?: string | null },
   changed: RowRevision & { readonly table: "tasks" | "questions" },
 ): Statement {
   const guard = { changed_id: changed.id, changed_revision: changed.revision };
-  const values = { ...NOTHING, ...row, ...guard, lanes: lanes.ended };
+  const values = { ...NOTHING, ...row, ...guard, answered_by, lanes: lanes.ended };
   return ended[changed.table]({ ...values, ended: JSON.stringify(ids) });
 }
 

@@ -6,13 +6,15 @@ import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
-import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
+import type { AccountCaller, Caller, CredentialHolder, KeyCaller } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
+import { isTicket, type Tickets } from "./tickets.ts";
 
 /** A caller, and what the store held of the credential's use before this request. */
 export interface Authenticated {
-  readonly caller: Caller;
-  readonly usage: Usage;
+  readonly caller: CredentialHolder;
+  /** Null of a ticket, whose use is not recorded. */
+  readonly usage: Usage | null;
 }
 
 export type Usage = KeyUsage | SessionUsage;
@@ -42,11 +44,12 @@ function digestOf(header: string | null): string | null {
 }
 
 interface AuthOptions {
+  readonly tickets: Tickets;
   readonly store: Pick<Store, "kind" | "read">;
   readonly clock: Pick<Clock, "now">;
 }
 
-export function createAuth({ store, clock }: AuthOptions) {
+export function createAuth({ store, clock, tickets }: AuthOptions) {
   /** By digest, what the last look-up of each credential gave, while the store is a round trip away. */
   const remembered = store.kind === "server" ? new Map<string, Authenticated>() : null;
 
@@ -64,10 +67,15 @@ export function createAuth({ store, clock }: AuthOptions) {
 
   return {
     /** Whether an `Authorization` header has the shape of a credential, valid or not. */
-    isWellFormed: (header: string | null): boolean => header !== null && BEARER.test(header),
+    isWellFormed: (header: string | null): boolean =>
+      header !== null && (BEARER.test(header) || isTicket(header)),
 
     /** Resolves an `Authorization` header; null when it holds no valid credential. */
     async authenticate(header: string | null): Promise<Authenticated | null> {
+      if (header !== null && isTicket(header)) {
+        const caller = await tickets.authenticate(header);
+        return caller && { caller, usage: null };
+      }
       const credential = digestOf(header);
       if (credential === null) return null;
       const found = await find(credential);
@@ -101,7 +109,9 @@ export function createAuth({ store, clock }: AuthOptions) {
 
     /** Throws `401 unauthorized` when the credential has ended since (§4.1.5). */
     async assertLive(caller: Caller): Promise<void> {
-      if (!(await find(caller.credential))) fail("unauthorized");
+      const { ticket = null } = caller.kind === "account" ? caller : {};
+      const live = ticket ? await tickets.isLive(ticket) : await find(caller.credential);
+      if (!live) fail("unauthorized");
     },
   };
 }

@@ -3,7 +3,7 @@
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { LIMITS, RATES, type Rate } from "../limits.ts";
-import type { Caller } from "../model/caller.ts";
+import { type CredentialHolder, callerId } from "../model/caller.ts";
 
 /** What an answer tells of the limit it counts to; the same object for the same state. */
 export interface Quota {
@@ -21,7 +21,7 @@ export type AddressLimit =
   | "expired_tokens";
 
 /** Limits that are kept in memory; `pairings_process` is of all addresses together. */
-type KeptLimit = "key" | "account" | AddressLimit | "pairings_process";
+type KeptLimit = "key" | "account" | "ticket" | AddressLimit | "pairings_process";
 
 export type Limiter = ReturnType<typeof createLimiter>;
 
@@ -36,6 +36,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
   const refused = {
     key: 0,
     account: 0,
+    ticket: 0,
     address: 0,
     accounts: 0,
     challenges: 0,
@@ -49,8 +50,11 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     on && rates[name].quota > 0
       ? createBuckets(name, rates[name], clock, () => refused[name]++)
       : null;
-  const keys = bucketsOf("key");
-  const accounts = bucketsOf("account");
+  const callers = {
+    key: bucketsOf("key"),
+    account: bucketsOf("account"),
+    ticket: bucketsOf("ticket"),
+  };
   const addresses = {
     address: bucketsOf("address"),
     challenges: bucketsOf("challenges"),
@@ -68,33 +72,29 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     refused,
 
     /** Charges one call to its caller; null when that limit is off. Throws `429 rate_limited`. */
-    charge(caller: Caller): Quota | null {
-      if (caller.kind === "key") return keys?.take(caller.key_id) ?? null;
-      return accounts?.take(caller.account_id) ?? null;
+    charge(caller: CredentialHolder): Quota | null {
+      return callers[caller.kind]?.take(callerId(caller)) ?? null;
     },
 
     /**
      * Charges `tokens` more for a request that was already charged, so it never refuses: the bucket may
      * go into debt by at most one further window (docs/interface.md 10.6.3).
      */
-    spend(caller: Caller, tokens: number): Quota | null {
-      if (caller.kind === "key") return keys?.spend(caller.key_id, tokens) ?? null;
-      return accounts?.spend(caller.account_id, tokens) ?? null;
+    spend(caller: CredentialHolder, tokens: number): Quota | null {
+      return callers[caller.kind]?.spend(callerId(caller), tokens) ?? null;
     },
 
     /**
      * Whether answers that were made since its request was charged have put the caller into debt
      * (docs/interface.md 10.6.3).
      */
-    overdrawn(caller: Caller): boolean {
-      if (caller.kind === "key") return keys?.isOverdrawn(caller.key_id) ?? false;
-      return accounts?.isOverdrawn(caller.account_id) ?? false;
+    overdrawn(caller: CredentialHolder): boolean {
+      return callers[caller.kind]?.isOverdrawn(callerId(caller)) ?? false;
     },
 
     /** What is left to the caller, without a charge. */
-    peek(caller: Caller): Quota | null {
-      if (caller.kind === "key") return keys?.peek(caller.key_id) ?? null;
-      return accounts?.peek(caller.account_id) ?? null;
+    peek(caller: CredentialHolder): Quota | null {
+      return callers[caller.kind]?.peek(callerId(caller)) ?? null;
     },
 
     /** Charges one call to an address; null when that limit is off. Throws `429 rate_limited`. */

@@ -1,5 +1,6 @@
 /** CORS: which web pages may call, by their origin (docs/interface.md 1.2.6). */
 
+import { isTicket } from "../auth/tickets.ts";
 import type { Route } from "./rest.ts";
 import { API_SECURITY } from "./security.ts";
 
@@ -30,6 +31,11 @@ const RESPONSE_HEADERS = [
 /** Seconds for which a browser may cache a preflight. */
 const MAX_AGE = 7_200;
 
+interface CorsOptions {
+  /** True: pages of any origin may call it with a ticket (docs/interface.md 19.7.6). */
+  readonly tickets?: boolean;
+}
+
 export type Cors = ReturnType<typeof createCors>;
 
 export function createCors(origins: readonly string[]) {
@@ -38,11 +44,17 @@ export function createCors(origins: readonly string[]) {
   return {
     /**
      * The route as pages of the allowed origins may call it; `methods` are those of its path. A
-     * browser asks first by a preflight, which needs no credential and counts to no limit.
+     * browser asks first by a preflight, which needs no credential and counts to no limit. With
+     * `tickets`, pages of other origins may send a ticket, and read what it gets.
      */
-    wrap<R extends Request>(path: string, methods: readonly string[], route: Route<R>): Route<R> {
-      if (allowed.size === 0 || !/^\/(v1|trpc|mcp|oauth|\.well-known)(\/|$)/.test(path))
-        return route;
+    wrap<R extends Request>(
+      path: string,
+      methods: readonly string[],
+      route: Route<R>,
+      { tickets = false }: CorsOptions = {},
+    ): Route<R> {
+      const listed = allowed.size > 0 && /^\/(v1|trpc|mcp|oauth|\.well-known)(\/|$)/.test(path);
+      if (!listed && !tickets) return route;
       const preflight = {
         "access-control-allow-methods": methods.join(", "),
         "access-control-allow-headers": REQUEST_HEADERS,
@@ -52,9 +64,14 @@ export function createCors(origins: readonly string[]) {
       };
       return async (request) => {
         const origin = request.headers.get("origin");
+        if (!listed && origin === null) return route(request);
         const known = origin !== null && allowed.has(origin);
+        // A preflight does not say whether a ticket follows.
+        const preflights =
+          request.method === "OPTIONS" || isTicket(request.headers.get("authorization"));
+        const any = tickets && origin !== null && !known && preflights;
         const asks =
-          known &&
+          (known || any) &&
           methods.length > 0 &&
           request.method === "OPTIONS" &&
           request.headers.has("access-control-request-method");
@@ -63,8 +80,8 @@ export function createCors(origins: readonly string[]) {
           : await route(request);
         const { headers } = response;
         headers.append("vary", "Origin");
-        if (known) headers.set("access-control-allow-origin", origin);
-        if (known && !asks) headers.set("access-control-expose-headers", RESPONSE_HEADERS);
+        if (known || any) headers.set("access-control-allow-origin", any ? "*" : origin);
+        if ((known || any) && !asks) headers.set("access-control-expose-headers", RESPONSE_HEADERS);
         return response;
       };
     },

@@ -2,14 +2,14 @@
 
 import type { TRPCRequestInfo } from "@trpc/server/http";
 import { LIMITS } from "../limits.ts";
-import type { Caller } from "../model/caller.ts";
+import type { CredentialHolder } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { RelayMeta } from "../rpc/meta.ts";
 import type { Signer } from "../signer.ts";
 import type { RequestContext } from "./context.ts";
 
 interface Sent {
-  readonly caller: Caller | null;
+  readonly caller: CredentialHolder | null;
   readonly method: string;
   readonly path: string;
   /** The parameters of the path. */

@@ -14,7 +14,7 @@ import { fail, ServiceError } from "../errors.ts";
 import type { HeavyWork } from "../heavy-work.ts";
 import { LIMITS, RATES, type Rate } from "../limits.ts";
 import type { KeyRequest } from "../model/activity.ts";
-import { type Caller, callerId } from "../model/caller.ts";
+import { type CredentialHolder, callerId } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { LinkBase } from "../model/pairing.ts";
 import type { CallScope, EndedCall } from "../rpc/context.ts";
@@ -143,7 +143,7 @@ export function createRequestScopes({
     /** When the whole request had arrived. */
     let arrived = deadlines.now();
     /** Undefined until it was looked up. */
-    let caller: Caller | null | undefined;
+    let caller: CredentialHolder | null | undefined;
     let quota: Quota | null = null;
     /** The quota to show if the request is refused: only accounts that were made count. */
     let unspent: Quota | null = null;
@@ -210,7 +210,7 @@ export function createRequestScopes({
       (await auth.isExpired(credential)) && !limiter.exhausted("expired_tokens", address);
 
     /** The account that has the `token` of this input already; null if there is none. */
-    const ownerOf = async (input: unknown): Promise<Caller | null> => {
+    const ownerOf = async (input: unknown): Promise<CredentialHolder | null> => {
       const { token } = (input ?? {}) as { readonly token?: unknown };
       if (typeof token !== "string") return null;
       const found = await auth.authenticate(`Bearer ${token}`);

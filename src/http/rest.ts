@@ -43,6 +43,8 @@ interface RestOptions {
 export function createRestRoutes(options: RestOptions): Record<string, Route> {
   const { procedures, createContext, bodies, signer, extra } = options;
   const paths = new Map<string, Map<string, Handler>>();
+  /** Paths that take a ticket with some method. */
+  const ticket_paths = new Set<string>();
   const add = (path: string, method: string, handle: Handler) => {
     const methods = paths.get(path) ?? new Map<string, Handler>();
     if (methods.has(method)) throw new Error(`two procedures for ${method} ${path}`);
@@ -60,9 +62,11 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       takes,
       pages,
       limit,
+      takes_ticket,
     } = procedure.meta;
     if (!openapi) continue;
     const { path, method } = openapi;
+    if (takes_ticket) ticket_paths.add(path);
     const { shape } = procedure.input as z.ZodObject;
     const in_path = getPathParameters(path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
@@ -120,6 +124,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       // A wait begins once its credential is known to be valid.
       const recall = may_recall && !(data as { readonly wait?: unknown }).wait;
       const ctx = await createContext(scope, faults, access === "none", recall);
+      ctx.takes_tickets = true;
       if (accepts_idempotency_key) {
         const { caller } = ctx;
         const sent = { caller, path, params: request.params, method, body: () => body };
@@ -143,7 +148,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
   return Object.fromEntries(
     [...paths].map(([path, methods]) => [
       path.replace(/\{(\w+)\}/g, ":$1"),
-      dispatch(path, methods, options),
+      dispatch(path, methods, { ...options, tickets: ticket_paths.has(path) }),
     ]),
   );
 }
@@ -152,14 +157,14 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
 function dispatch(
   path: string,
   methods: ReadonlyMap<string, Handler>,
-  { openScope, cors, log, clock }: RestOptions,
+  { openScope, cors, log, clock, tickets }: RestOptions & { readonly tickets: boolean },
 ): Route {
   const allowed = [...methods.keys()];
   if (methods.has("GET")) allowed.push("HEAD");
   const allow = allowed.join(", ");
   const routeOf = (method: string) => `${method} ${path}`;
 
-  return cors.wrap(path, allowed, async (request) => {
+  const route: Route = async (request) => {
     const { method } = request;
     const handle = methods.get(method === "HEAD" ? "GET" : method);
     const scope = openScope(request);
@@ -177,7 +182,8 @@ function dispatch(
       ms: Math.round((clock.elapsed() - scope.started) * 1000),
     });
     return response;
-  });
+  };
+  return cors.wrap(path, allowed, route, { tickets });
 }
 
 /** Renders an error as a response; an unexpected one is logged, without its message. */

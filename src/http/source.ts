@@ -1,5 +1,6 @@
 /** Checks `Origin` and `Host`: which web pages may call, and whether the request names this server. */
 
+import { isTicket } from "../auth/tickets.ts";
 import { ServiceError } from "../errors.ts";
 import { isLoopback } from "../loopback.ts";
 import { type BaseAddresses, parseHost } from "./base-address.ts";
@@ -22,11 +23,13 @@ export function createSourceCheck({ public_url, origins, hostRefusal }: SourceOp
   /**
    * Whether a web page of another origin sent it. Ours are the host and port of `PUBLIC_URL` and
    * those that the request's own `Host` names, whatever the scheme, as a proxy may end TLS
-   * (docs/interface.md §1.2.7). False without an `Origin`.
+   * (docs/interface.md §1.2.7). False without an `Origin`, and with a ticket.
    */
   const isForeign = ({ headers }: Request): boolean => {
     const origin = headers.get("origin");
     if (origin === null || allowed.has(origin)) return false;
+    // No browser adds one by itself, and none lets a page send one where it may not (19.7.6).
+    if (isTicket(headers.get("authorization"))) return false;
     const host = headers.get("host") ?? "";
     if (origin === `http://${host}` || origin === `https://${host}`) return false;
     const sent = URL.parse(origin);

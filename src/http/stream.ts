@@ -177,7 +177,9 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       };
       await scope.within(catchUp()).finally(cancel);
       if (closed) fail("store_unavailable");
-      const noteUse = () => recordUse(request, usage);
+      const noteUse = () => {
+        if (usage) recordUse(request, usage);
+      };
       noteUse();
 
       let stream: Stream | undefined;

@@ -2,7 +2,7 @@
 
 import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { type Caller, callerId } from "../model/caller.ts";
+import { type CredentialHolder, callerId } from "../model/caller.ts";
 import type { Metric } from "../observability/metrics.ts";
 
 /** What a response may have as its body. */
@@ -107,7 +107,7 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
   };
 
   /** An answer to `caller`, of which nothing is on its way yet; those to nobody count together. */
-  const begin = (request: Request, caller: Caller | null): Answer => ({
+  const begin = (request: Request, caller: CredentialHolder | null): Answer => ({
     request,
     credential: caller ? callerId(caller) : "",
     account: caller?.account_id ?? "",
@@ -132,7 +132,7 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
      * too many, and while those of the whole process are and the credential has some of them. One
      * that has nothing unread is served.
      */
-    admit(caller: Caller | null): void {
+    admit(caller: CredentialHolder | null): void {
       if (total === 0) return;
       const own = credentials.get(caller ? callerId(caller) : "") ?? 0;
       const of_account = accounts.get(caller?.account_id ?? "")?.bytes ?? 0;
@@ -148,7 +148,11 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
     },
 
     /** A body of these bytes, counted for the caller while it is being sent. */
-    body(request: Request, caller: Caller | null, bytes: Uint8Array<ArrayBuffer>): AnswerBody {
+    body(
+      request: Request,
+      caller: CredentialHolder | null,
+      bytes: Uint8Array<ArrayBuffer>,
+    ): AnswerBody {
       if (request.method === "HEAD") return bytes;
       closeIdle(request, limits.unsent_idle);
       const answer = begin(request, caller);
@@ -179,7 +183,7 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
      */
     relay(
       request: Request,
-      caller: Caller | null,
+      caller: CredentialHolder | null,
       source: ReadableStream<Uint8Array>,
       onChunk: (bytes: number) => void,
     ): ReadableStream<Uint8Array> {

@@ -10,6 +10,8 @@ export interface AccountCaller extends AnyCaller {
   readonly kind: "account";
   /** The sign-in whose token was sent. */
   readonly session_id: string;
+  /** Set where a {@link TicketCaller} may call: it acts for its account, on its question alone. */
+  readonly ticket?: TicketCaller;
 }
 
 export interface KeyCaller extends AnyCaller {
@@ -19,15 +21,26 @@ export interface KeyCaller extends AnyCaller {
 
 export type Caller = AccountCaller | KeyCaller;
 
+/** A ticket of a notification, for one question and one channel (docs/interface.md 19.7). */
+export interface TicketCaller extends AnyCaller {
+  readonly kind: "ticket";
+  readonly question_id: string;
+  readonly channel_id: string;
+}
+
+/** Whoever has a valid credential. What it may do is for the route to say. */
+export type CredentialHolder = Caller | TicketCaller;
+
 /** Whoever runs the service (`ADMIN_TOKEN`): has no account, and sees nothing that is in one. */
 export interface AdminCaller {
   readonly kind: "admin";
 }
 
 /**
- * The key, or the account: what scopes a query to the caller, and what its waits are counted by
- * (docs/interface.md 6.5).
+ * The key, the account, or the ticket by its digest: what scopes a query to the caller, and what its
+ * waits are counted by (docs/interface.md 6.5).
  */
-export function callerId(caller: Caller): string {
+export function callerId(caller: CredentialHolder): string {
+  if (caller.kind === "ticket") return caller.credential;
   return caller.kind === "key" ? caller.key_id : caller.account_id;
 }

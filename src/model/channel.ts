@@ -122,6 +122,10 @@ export const ChannelInput = z
       .regex(/^[!-~]{1,200}$/, "must be an access token of at most 200 characters")
       .exactOptional()
       .meta({ maxLength: 200, description: "Access token of the topic, for `ntfy` alone" }),
+    buttons: z.boolean().exactOptional().meta({
+      description:
+        "For `ntfy` alone: whether whoever reads the topic can answer by buttons; by default, with a `token`",
+    }),
   })
   .meta({ id: "ChannelCreate" });
 export type ChannelInput = z.infer<typeof ChannelInput>;
@@ -129,14 +133,16 @@ export type ChannelInput = z.infer<typeof ChannelInput>;
 /** Which fields each type has and needs (docs/interface.md 19.2.2). */
 export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
   if (typeof raw !== "object" || raw === null) return {};
-  const browser = "type" in raw && raw.type === "web_push";
+  const type = "type" in raw ? raw.type : undefined;
+  const browser = type === "web_push";
+  const topic = !browser && type !== "webhook";
   const other = browser ? "url" : "subscription";
   const needed = browser ? "subscription" : "url";
   return {
     ...(!(needed in raw) && { [needed]: "is required" }),
     ...(other in raw && { [other]: "is not for this type" }),
-    ...("token" in raw &&
-      (browser || ("type" in raw && raw.type === "webhook")) && { token: "is for ntfy only" }),
+    ...("token" in raw && !topic && { token: "is for ntfy only" }),
+    ...("buttons" in raw && !topic && { buttons: "is for ntfy only" }),
   };
 }
 

@@ -49,7 +49,7 @@ export interface PushData {
   readonly event: "question" | "task" | "ended" | "test";
   readonly question_id?: string;
   readonly task_id?: string;
-  /** Answers and reads the question and sends its receipts (docs/interface.md §19). */
+  /** Answers and reads the question and sends its receipts (docs/interface.md §19.7). */
   readonly ticket?: string;
   /** Epoch seconds at which the question expires. */
   readonly expires_at?: number;

@@ -192,5 +192,15 @@ export function checkAnswer(question: Question, answer: string): void {
   }
 }
 
+const ENDS = {
+  pending: "The question is pending.",
+  answered: "The question is answered.",
+  expired: "The question has expired.",
+  cancelled: "The question was cancelled.",
+};
+
+/** How a question ended, in a sentence. */
+export const describeEnd = ({ status }: Pick<Question, "status">): string => ENDS[status];
+
 /** UTF-16 units of the texts in a question, for the bound of a page. */
 export const questionUnits = textUnits(Question, ["id", "key_id", "task_id"]);

@@ -53,6 +53,8 @@ export interface TargetInput {
   readonly url: string | null;
   readonly token: string | null;
   readonly subscription: SubscriptionInput | null;
+  /** Whether its notifications are to have tickets; null when the client did not say. */
+  readonly buttons: boolean | null;
 }
 
 export interface NewTarget {
@@ -65,6 +67,12 @@ export interface NewTarget {
    */
   readonly exclusive: boolean;
 }
+
+/** The ticket of a channel for a question (docs/interface.md 19.7). */
+export type TicketOf = (of: {
+  readonly question_id: string;
+  readonly channel_id: string;
+}) => string;
 
 /** What all processes on a store have the same of. */
 export interface Shared {

@@ -5,7 +5,7 @@ import { PUSH } from "../limits.ts";
 import type { DeliveryRecord } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
-import type { Channel } from "./channel.ts";
+import type { Channel, TicketOf } from "./channel.ts";
 import {
   type ContentOptions,
   composeActivity,
@@ -45,6 +45,7 @@ interface Moment extends ContentOptions {
   readonly base_url: string | null;
   /** Pending questions by the id of their task. */
   readonly pending: ReadonlyMap<string, number>;
+  readonly ticketOf: TicketOf;
 }
 
 const obsolete = (reason: string | null) => ({ is: "obsolete", reason }) as const;
@@ -76,7 +77,10 @@ export function prepareDelivery(
   const notification = quiet ? { ...composed, urgency: "passive" as const } : composed;
   const { base_url } = moment;
   const about = {
-    ticket: null,
+    ticket:
+      composed.kind === "question" && settings.id !== null
+        ? moment.ticketOf({ question_id: composed.subject, channel_id: settings.id })
+        : null,
     shown: delivery.question_id === null ? null : question_delivery.shown_at !== null,
     badge: settings.pending,
   };

@@ -7,7 +7,7 @@ import type { Ids } from "../ids.ts";
 import { PUSH } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
-import type { Channel, Connection, Network, Verdict } from "./channel.ts";
+import type { Channel, Connection, Network, TicketOf, Verdict } from "./channel.ts";
 import type { Notification } from "./notification.ts";
 import { createDeliveryWorker } from "./worker.ts";
 
@@ -27,6 +27,7 @@ interface SenderOptions {
   readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
+  readonly ticketOf: TicketOf;
 }
 
 /** The lanes that are configured. Throws a ConfigError when a value cannot be used. */
@@ -60,12 +61,12 @@ export type Sender = ReturnType<typeof createSender>;
 
 /** Without a lane it sends nothing. */
 export function createSender(options: SenderOptions) {
-  const { config, channels, lanes, store, clock, timers, ids, log } = options;
+  const { config, channels, lanes, store, clock, timers, ids, log, ticketOf } = options;
   const sharing = lanes.filter(({ connection }) => connection.in_flight === undefined).length;
   const share = Math.floor(PUSH.in_flight / Math.max(1, sharing));
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
-  const rest = { store, clock, timers, ids, log, full, base_url };
+  const rest = { store, clock, timers, ids, log, full, base_url, ticketOf };
   const workers = lanes.map((lane) =>
     createDeliveryWorker({ ...lane, ...rest, in_flight: lane.connection.in_flight ?? share }),
   );

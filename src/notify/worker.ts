@@ -18,7 +18,14 @@ import type { Ids } from "../ids.ts";
 import { PUSH } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
-import { type Channel, type Connection, type Delay, grown, type Verdict } from "./channel.ts";
+import {
+  type Channel,
+  type Connection,
+  type Delay,
+  grown,
+  type TicketOf,
+  type Verdict,
+} from "./channel.ts";
 import { createLeaseWatch } from "./leases.ts";
 import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
@@ -38,6 +45,7 @@ interface WorkerOptions {
   readonly full: boolean;
   /** Address of the web page; null where it is not known. */
   readonly base_url: string | null;
+  readonly ticketOf: TicketOf;
   /** Requests that may be under way at once. */
   readonly in_flight: number;
 }
@@ -65,8 +73,19 @@ const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
 const REASONS = 100;
 
 export function createDeliveryWorker(options: WorkerOptions) {
-  const { channel, connection, store, clock, timers, ids, log, full, base_url, in_flight } =
-    options;
+  const {
+    channel,
+    connection,
+    store,
+    clock,
+    timers,
+    ids,
+    log,
+    full,
+    base_url,
+    in_flight,
+    ticketOf,
+  } = options;
   const { lane } = connection;
   const clears = channel.supports("silent");
   /** As log lines name it. */
@@ -216,7 +235,13 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const deliver = async (claimed: ClaimedDelivery, { pending, held_until }: Claim) => {
     const now = clock.now();
     const ending = { claimed, now, clears };
-    const prepared = prepareDelivery(claimed, channel, { now, pending, full, base_url });
+    const prepared = prepareDelivery(claimed, channel, {
+      now,
+      pending,
+      full,
+      base_url,
+      ticketOf,
+    });
     if (prepared.is === "elsewhere") {
       const moved = { tried: false, lane: prepared.lane };
       return settle(held_until, putOff({ ...ending, due_at: now, ...moved }));

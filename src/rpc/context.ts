@@ -1,7 +1,7 @@
 /** What the call pipeline needs to know of a call: its caller, its request, its limits. */
 
 import type { FieldReasons, ServiceError } from "../errors.ts";
-import type { Caller } from "../model/caller.ts";
+import type { CredentialHolder } from "../model/caller.ts";
 import type { LinkBase } from "../model/pairing.ts";
 import type { RouteLimit } from "./meta.ts";
 
@@ -60,7 +60,9 @@ export interface BatchBudget {
 
 export interface CallContext {
   /** Null without a valid credential. */
-  readonly caller: Caller | null;
+  readonly caller: CredentialHolder | null;
+  /** True: the surface takes tickets, for procedures that do. */
+  readonly takes_tickets: boolean;
   /** Host name of the request (docs/interface.md 1.6). */
   readonly host: string | null;
   /** False for HEAD, and for a GET that a web page of another origin sent: neither has an effect. */

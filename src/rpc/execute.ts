@@ -5,7 +5,7 @@
 
 import { type FieldReasons, fail, failFields, invalidFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import type { Caller } from "../model/caller.ts";
+import type { AccountCaller, Caller, CredentialHolder, TicketCaller } from "../model/caller.ts";
 import type { BatchBudget, CallContext } from "./context.ts";
 import { isGone, reasonsOf, toServiceError } from "./errors.ts";
 import { createOutputCheck } from "./fast-validate.ts";
@@ -16,16 +16,25 @@ import type { Procedure } from "./trpc-internals.ts";
 export type ReadInput = () => unknown;
 
 /** Who each kind of procedure lets in: throws `401 unauthorized` or `403 forbidden`. */
-const ADMIT: Readonly<Record<Access, (caller: Caller | null) => Caller | null>> = {
+const ADMIT: Readonly<Record<Access, (caller: CredentialHolder | null) => Caller | null>> = {
   none: () => null,
-  any: (caller) => caller ?? fail("unauthorized"),
+  any: (caller) => (caller?.kind === "key" ? caller : admitKind(caller, "account")),
   account: (caller) => admitKind(caller, "account"),
   key: (caller) => admitKind(caller, "key"),
 };
 
-function admitKind(caller: Caller | null, kind: Caller["kind"]): Caller {
+function admitKind(caller: CredentialHolder | null, kind: Caller["kind"]): Caller {
   if (!caller) fail("unauthorized");
+  if (caller.kind === "ticket") fail("forbidden");
   return caller.kind === kind ? caller : fail("forbidden");
+}
+
+/** A ticket acts for its account, on its own question. */
+function admitTicket(ticket: TicketCaller, raw: unknown): AccountCaller {
+  const { question_id } = (raw ?? {}) as { readonly question_id?: unknown };
+  if (question_id !== ticket.question_id) fail("forbidden");
+  const { account_id, credential } = ticket;
+  return { kind: "account", account_id, credential, session_id: "", ticket };
 }
 
 /**
@@ -51,8 +60,8 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
     throw invalidFields({ ...(parsed.error && reasonsOf(parsed.error.issues)), ...broken });
   };
 
-  const work = async (ctx: Ctx, raw: unknown, waits: boolean): Promise<unknown> => {
-    const result = resolver({ ctx, input: parse(ctx.caller, raw) });
+  const work = async (ctx: Ctx, caller: Caller | null, raw: unknown, waits: boolean) => {
+    const result = resolver({ ctx, input: parse(caller, raw) });
     return answerOf(await (waits || takes_time ? result : ctx.scope.within(result)));
   };
 
@@ -65,16 +74,19 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
         leavePageTurn = await ctx.scope.pageTurn();
       }
       if (ctx.caller && access !== "none") ctx.scope.charge();
-      const caller = admit(ctx.caller);
+      const { caller: holder } = ctx;
+      const by_ticket = holder?.kind === "ticket" && meta.takes_ticket && ctx.takes_tickets;
+      const caller = by_ticket ? admitTicket(holder, await readInput()) : admit(holder);
       if (ctx.rejected) failFields(ctx.rejected);
       const raw = await readInput();
       const waits = log.asksToWait(raw);
+      if (waits && by_ticket) fail("forbidden");
       const own = caller === ctx.caller ? ctx : { ...ctx, caller };
       const answer = ctx.batch
         ? await inBatch(ctx.batch, { is_query: type === "query", waits }, (page_bytes) =>
-            work({ ...own, page_bytes }, raw, waits),
+            work({ ...own, page_bytes }, caller, raw, waits),
           )
-        : await work(own, raw, waits);
+        : await work(own, caller, raw, waits);
       ended = { answer, thrown: null };
       return answer;
     } catch (thrown) {

@@ -38,6 +38,11 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly body_optional?: boolean;
   /** True: REST and tRPC take an `Idempotency-Key` (docs/interface.md 8). */
   readonly accepts_idempotency_key?: boolean;
+  /**
+   * True: on REST a ticket may call it too, for the question of its field `question_id` and without a
+   * wait (docs/interface.md 19.7).
+   */
+  readonly takes_ticket?: boolean;
   /** True: a query that takes what it gives, so that its answer must not be refused any more. */
   readonly takes?: boolean;
   /** True: an answer may be a page of up to `LIMITS.page_bytes`, for which calls take turns. */

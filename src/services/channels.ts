@@ -100,13 +100,14 @@ export function createChannels(deps: ChannelsDeps) {
      */
     async create(
       caller: AccountCaller,
-      { type, label, url: given, token, subscription, ...settings }: ChannelInput,
+      { type, label, url: given, token, subscription, buttons, ...settings }: ChannelInput,
     ): Promise<{ channel: Channel; secret?: string }> {
       const way = ways[type];
       const { secret, shown, exclusive } = way.make({
         url: given ?? null,
         token: token ?? null,
         subscription: subscription ?? null,
+        buttons: buttons ?? null,
       });
       // One that belongs to the sign-in ends with it.
       if (!exclusive) await assertPastTrial(caller);

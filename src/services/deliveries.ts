@@ -12,7 +12,7 @@ import {
 import { PAGE } from "../../db/notify/schema.ts";
 import { questionById } from "../../db/questions.ts";
 import type { StoreClock } from "../../db/store-time.ts";
-import { failNotFound } from "../errors.ts";
+import { failFields, failNotFound } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
 import { type Delivery, type Reach, type ReceiptEvent, reachOf } from "../model/delivery.ts";
@@ -96,7 +96,10 @@ export function createDeliveries(deps: DeliveriesDeps) {
     /** The first of each kind counts, for each target; `404` for another's question or device. */
     async receive(caller: AccountCaller, question_id: string, { event, device_id }: Receipt) {
       const { account_id } = caller;
-      const target_id = device_id ?? PAGE;
+      const { ticket } = caller;
+      // A ticket says which channel it is.
+      if (ticket && device_id !== undefined) failFields({ device_id: "is not for a ticket" });
+      const target_id = ticket?.channel_id ?? device_id ?? PAGE;
       const now_ms = Math.round(clock.now() * 1000);
       const values = {
         question_id,
@@ -107,11 +110,12 @@ export function createDeliveries(deps: DeliveriesDeps) {
         opened_ms: event === "opened" ? now_ms : null,
       };
       const insert = device_id === undefined ? takePageReceipt : takeDeviceReceipt;
-      const results = await store.write([takeReceipt(values), insert(values)]);
+      const added = ticket ? [] : [insert(values)];
+      const results = await store.write([takeReceipt(values), ...added]);
       if (results.some(({ changes }) => changes > 0)) return;
       const [grounds] = await store.read(receiptGrounds(values));
       const [question, target] = grounds!;
-      if (question && (target || device_id === undefined)) return;
+      if (question && (target || (device_id === undefined && !ticket))) return;
       await assertLive(caller);
       failNotFound(question ? "device_id" : "question_id");
     },

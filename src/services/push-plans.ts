@@ -95,11 +95,12 @@ export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOp
       return statements;
     },
 
-    /** An agent asks, or a question leaves `pending`. */
+    /** An agent asks, or a question leaves `pending`; `answered_by`: id of the channel that did it. */
     ofQuestion(
       account_id: string,
       question: Question,
       changed: RevisionOf<"questions">,
+      answered_by: string | null = null,
     ): Statement[] {
       const { id, key_id, task_id, expires_at, status } = question;
       const base = { ...of(account_id), key_id };
@@ -110,7 +111,7 @@ export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOp
         if (on.alert) statements.push(planQuestion(about, changed));
       } else {
         if (on.silent) statements.push(planDelivery("silent", { ...base, parts: [id] }, changed));
-        if (replaces) statements.push(planEnded([id], base, changed));
+        if (replaces) statements.push(planEnded([id], { ...base, answered_by }, changed));
       }
       if (task_id !== null && activities) {
         statements.push(

@@ -20,6 +20,7 @@ import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../mo
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import {
   checkAnswer,
+  describeEnd,
   isOverdue,
   newQuestion,
   type Question,
@@ -109,6 +110,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     next: Question,
     update: typeof finishQuestion,
     also: (changed: QuestionRevision) => Statement[] = () => [],
+    answered_by: string | null = null,
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
     const revision = ids.unique();
@@ -128,7 +130,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         ...also(changed),
       ],
       inbox: inbox_write.inbox,
-      pushes: pushPlans.ofQuestion(account_id, next, changed),
+      pushes: pushPlans.ofQuestion(account_id, next, changed, answered_by),
       events: [
         {
           changed,
@@ -347,8 +349,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     },
 
     /**
-     * Of several answers at once one wins; the others get `409` (§5.7.4). Gives the question as lists
-     * have it.
+     * Of several answers at once one wins; the others get `409` (§5.7.4). By a ticket, the same answer
+     * again is no other (§19.7.4). Gives the question as lists have it.
      */
     answer: (
       caller: AccountCaller,
@@ -358,22 +360,19 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);
-        if ((await idempotency.findResult(idempotent_request)) !== undefined) {
-          return withoutContext(row.question);
+        const question = withoutContext(row.question);
+        if ((await idempotency.findResult(idempotent_request)) !== undefined) return question;
+        if (caller.ticket && question.answer === answer) return question;
+        if (question.status !== "pending") {
+          fail("question_not_pending", { detail: describeEnd(question) });
         }
-        if (row.question.status !== "pending") fail("question_not_pending");
-        checkAnswer(row.question, answer);
-        const answered_at = clock.now();
-        const next: Question = {
-          ...withoutContext(row.question),
-          status: "answered",
-          answer,
-          answered_at,
-          ...(note !== undefined && { note }),
-        };
+        checkAnswer(question, answer);
+        const answered = { status: "answered" as const, answer, answered_at: clock.now() };
+        const next: Question = { ...question, ...answered, ...(note !== undefined && { note }) };
         const done = (changed: QuestionRevision) =>
           idempotency.record(idempotent_request, caller, changed);
-        return (await finish(row, next, finishQuestion, done)) ? next : undefined;
+        const by = caller.ticket?.channel_id ?? null;
+        return (await finish(row, next, finishQuestion, done, by)) ? next : undefined;
       }),
 
     /** `409` once it is answered or expired; again cancelled is fine (§5.7.5). */

@@ -205,6 +205,7 @@ const UNREAD: Readonly<Record<string, string>> = {
   "pairings.lookup code": "read, not stored",
   "pairings.claim code": "a secret",
   "pairings.claim token": "a secret",
+  "channels.create buttons": "no request reads it",
   "channels.create subscription": "a secret",
   "channels.create token": "a secret",
   "channels.create type": "each type has tests of its own",

@@ -213,7 +213,14 @@ test("refusals of each rate limit are counted", async () => {
   // Whoever is refused without a credential is charged for it too, for the accounts as well.
   expect(refused).toEqual({
     ...{ key: 3, account: 6, accounts: 3, challenges: 2, address: 29 },
-    ...{ pairings: 4, pairings_process: 0, approvals: 0, approval_waits: 0, expired_tokens: 0 },
+    ...{
+      pairings: 4,
+      pairings_process: 0,
+      approvals: 0,
+      approval_waits: 0,
+      expired_tokens: 0,
+      ticket: 0,
+    },
   });
 });
 

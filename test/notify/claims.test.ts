@@ -46,7 +46,8 @@ async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) 
   const faulty = { ...store, ...faults };
   const options = { clock, timers: systemClock, ids, log, full: true, base_url: null };
   const rest = { ...options, store: faulty, in_flight: 10 };
-  const worker = createDeliveryWorker({ ...connected!, ...rest });
+  const ticketOf = () => "";
+  const worker = createDeliveryWorker({ ...connected!, ...rest, ticketOf });
   afterAll(() => worker.stop());
   /** How often it waited for the store. */
   const waits = () => lines.filter((line) => line.includes("wait for the store")).length;

@@ -353,6 +353,58 @@ test("a host that hangs holds up nobody, and is then tried by one request at a t
   expect(slow.published.length).toBe(12);
 });
 
+test("a question has buttons where the topic is protected, or the person says so [§19.5.5]", async () => {
+  const guarded = await startNtfy({ token: "tk_secret" });
+  const asked = async (body: object, question: object = {}, server = ntfy) => {
+    const { agent } = await begin(body, server.url);
+    const { id } = await ask(agent.send, { prompt: "Go?", ...question });
+    await settled();
+    const [published] = server.take();
+    return { id, message: published!.message, actions: (published!.actions ?? []) as any[] };
+  };
+  expect((await asked({})).actions).toEqual([]);
+  const { id, actions } = await asked({ buttons: true });
+  const button = (label: string) => ({
+    action: "http",
+    label,
+    url: `https://relay.example/v1/questions/${id}/answer`,
+    method: "POST",
+    headers: {
+      Authorization: expect.stringMatching(/^Bearer mcq_[\w-]{86}$/),
+      "Content-Type": "application/json",
+    },
+    body: JSON.stringify({ answer: label }),
+    clear: true,
+  });
+  expect(actions).toEqual([button("Yes"), button("No")]);
+  // The app does with it what it says.
+  const [{ headers, body, method }] = actions;
+  const origin = "https://ntfy.example";
+  const pressed = await fetch(`${app.local_url}/v1/questions/${id}/answer`, {
+    ...{ method, body, headers: { ...headers, origin } },
+  });
+  expect(pressed.status).toBe(200);
+  expect(await pressed.json()).toMatchObject({ status: "answered", answer: "Yes" });
+  // The topic shows it already.
+  await settled();
+  expect(ntfy.take()).toEqual([]);
+  const labels = async (body: object, question: object = {}, server = ntfy) =>
+    (await asked(body, question, server)).actions.map(({ label }) => label);
+  const token = { token: "tk_secret" };
+  expect(await labels(token, {}, guarded)).toEqual(["Yes", "No"]);
+  expect(await labels({ ...token, buttons: false }, {}, guarded)).toEqual([]);
+  const choice = (...options: string[]) => ({ kind: "choice", options });
+  expect(await labels({ buttons: true }, choice("a", "b", "c"))).toEqual(["a", "b", "c"]);
+  expect(await labels({ buttons: true }, choice("a", "b", "c", "d"))).toEqual([]);
+  expect(await labels({ buttons: true }, { kind: "text" })).toEqual([]);
+  const long = await asked(
+    { buttons: true },
+    choice(...["a", "b", "c"].map((one) => "\u0001".repeat(79) + one)),
+  );
+  expect([long.actions, long.message]).toEqual([[], expect.stringContaining("Go?\n– ")]);
+  expect([...ntfy.faults, ...guarded.faults]).toEqual([]);
+});
+
 test("what cannot be a topic or a token is refused [§19.5.1]", async () => {
   const { person } = await begin();
   const refused = async (body: object) => {
@@ -367,7 +419,7 @@ test("what cannot be a topic or a token is refused [§19.5.1]", async () => {
     expect(await refused({ token })).toEqual([422, ["token"]]);
   }
   expect(await refused({ type: "webhook", token: "tk_x" })).toEqual([422, ["token"]]);
-  expect(await refused({ buttons: true })).toEqual([422, ["buttons"]]);
+  expect(await refused({ type: "webhook", buttons: true })).toEqual([422, ["buttons"]]);
 });
 
 test("with generic content no prompt, option, title or answer is published [§19.5.2]", async () => {

@@ -206,6 +206,11 @@ export const FIELDS: Readonly<Record<string, Row>> = {
     ),
     good: json(null, { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" }),
   },
+  buttons: {
+    beside: { type: "ntfy" },
+    bad: json(0, "true", null, [], {}),
+    good: json(true, false),
+  },
   subscription: {
     beside: { type: "web_push" },
     without: ["url"],

@@ -7,6 +7,7 @@ import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { type Statement, unavailable, type WriteResult } from "../../db/store.ts";
 import { createAuth } from "../../src/auth/authenticate.ts";
+import { createTickets } from "../../src/auth/tickets.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createFeed } from "../../src/events/feed.ts";
 import { createWaiters } from "../../src/events/waiters.ts";
@@ -56,7 +57,8 @@ export async function openTaskService(url: string) {
       return gate ? gate.then(() => send(statements)) : send(statements);
     },
   };
-  const auth = createAuth({ store, clock });
+  const tickets = createTickets({ store, signer: createSigner("test"), clock });
+  const auth = createAuth({ store, clock, tickets });
   const feed = createFeed({ source: { ...outbox, pollEvery: real.pollEvery }, clock, log });
   const deps = {
     store,
@@ -79,7 +81,7 @@ export async function openTaskService(url: string) {
     writes: () => writes,
     async callerOf(credential: string): Promise<Caller> {
       const found = await auth.authenticate(`Bearer ${credential}`);
-      if (!found) throw new Error("no such credential");
+      if (!found || found.caller.kind === "ticket") throw new Error("no such credential");
       return found.caller;
     },
     /** What becomes of the next writes, in order; null: nothing. */

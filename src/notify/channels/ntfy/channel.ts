@@ -23,13 +23,19 @@ export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
 /** What ntfy takes as the name of a topic. */
 const TOPIC = /^\/([-_A-Za-z0-9]{1,64})$/;
 
-function register({ url, token }: TargetInput) {
+function register({ url, token, buttons }: TargetInput) {
   if (url === null) return { fields: { url: "is required" } };
   const { origin, pathname, search } = new URL(url);
   const topic = TOPIC.exec(pathname)?.[1];
   if (topic === undefined || search !== "") {
     return { fields: { url: "must be https://<server>/<topic>" } };
   }
-  const address: NtfyAddress = { server: origin, topic, token };
+  const address: NtfyAddress = {
+    server: origin,
+    topic,
+    token,
+    // Whoever reads a topic that has no token can use its buttons.
+    buttons: buttons ?? token !== null,
+  };
   return { address: JSON.stringify(address), url, exclusive: false };
 }

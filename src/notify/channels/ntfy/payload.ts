@@ -12,6 +12,8 @@ export interface NtfyAddress {
   readonly topic: string;
   /** Access token. */
   readonly token: string | null;
+  /** True: questions have buttons, which answer by a ticket. */
+  readonly buttons?: boolean;
 }
 
 export interface NtfyRequest {
@@ -29,8 +31,21 @@ interface Publish {
   readonly priority: number;
   /** What it opens. */
   readonly click?: string;
+  readonly actions?: readonly Action[];
   /** Notifications with the same one replace each other, from ntfy 2.16 on. */
   readonly sequence_id: string;
+}
+
+/** A button that makes a request: https://docs.ntfy.sh/publish/#send-http-request */
+interface Action {
+  readonly action: "http";
+  readonly label: string;
+  readonly url: string;
+  readonly method: "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The notification goes once the answer was taken. */
+  readonly clear: true;
 }
 
 const PRIORITY = { low: 2, medium: 3, high: 4, urgent: 5 };
@@ -38,9 +53,9 @@ const QUIET = 2;
 
 export function render(
   notification: Notification,
-  { address, base_url }: Destination,
+  { address, base_url, ticket }: Destination,
 ): NtfyRequest | null {
-  const { server, topic, token } = parse(address);
+  const { server, topic, token, buttons = false } = parse(address);
   const of = (publish: Omit<Publish, "topic">): NtfyRequest => ({
     server,
     token,
@@ -50,11 +65,13 @@ export function render(
     case "question":
     case "task": {
       const { subject, title, urgency, priority } = notification;
+      const actions = buttons ? actionsOf(notification, base_url, ticket) : [];
       return of({
         title,
-        message: textOf(notification),
+        message: textOf(notification, actions.length > 0),
         priority: urgency === "passive" ? QUIET : PRIORITY[priority],
         ...clickOf(notification.kind, subject, base_url),
+        ...(actions.length > 0 && { actions }),
         sequence_id: subject,
       });
     }
@@ -80,10 +97,32 @@ function parse(address: string): NtfyAddress {
   }
 }
 
-/** What happened, and of a choice its options; of a task, whose it is. */
-function textOf({ kind, body, subtitle, actions }: Alert): string {
+/** One for each option, or none. */
+function actionsOf(
+  { subject, actions }: Alert,
+  base_url: string | null,
+  ticket: string | null,
+): readonly Action[] {
+  const options = actions?.kind === "text" ? [] : (actions?.options ?? []);
+  if (base_url === null || ticket === null || options.length > NTFY.buttons) return [];
+  const made = options.map(
+    (answer): Action => ({
+      action: "http",
+      label: answer,
+      url: `${base_url}/v1/questions/${subject}/answer`,
+      method: "POST",
+      headers: { Authorization: `Bearer ${ticket}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ answer }),
+      clear: true,
+    }),
+  );
+  return bytesOf(made) <= NTFY.buttons_bytes ? made : [];
+}
+
+/** What happened, and of a choice its options, where they are no buttons; of a task, whose it is. */
+function textOf({ kind, body, subtitle, actions }: Alert, buttons: boolean): string {
   if (kind === "task") return `${body}\n${subtitle}`;
-  const options = actions?.kind === "choice" ? actions.options : [];
+  const options = actions?.kind === "choice" && !buttons ? actions.options : [];
   return [body, ...options.map((option) => `– ${option}`)].join("\n");
 }
 

@@ -106,8 +106,8 @@ function addressOf(notification: Shown, base: string): string {
 
 /** The options that have buttons: all of them, or none. */
 function labelsOf({ actions }: Alert): readonly string[] {
-  const options = actions?.options ?? [];
-  return options.length <= WEB_PUSH.buttons ? options : [];
+  if (!actions || actions.kind === "text") return [];
+  return actions.options.length <= WEB_PUSH.buttons ? actions.options : [];
 }
 
 /** Of a task whose it is; of a choice its options, where they are no buttons. */

@@ -1,0 +1,77 @@
+/** Tickets: credentials inside notifications, for one question and one channel (docs/interface.md 19.7). */
+
+import type { Store } from "../../db/store.ts";
+import { ticketFacts } from "../../db/tickets.ts";
+import type { Clock } from "../clock.ts";
+import { digest } from "../ids.ts";
+import { LIMITS } from "../limits.ts";
+import type { TicketCaller } from "../model/caller.ts";
+import type { Signer } from "../signer.ts";
+
+/** What a ticket is for. */
+interface Subject {
+  readonly question_id: string;
+  readonly channel_id: string;
+}
+
+const PURPOSE = "ticket";
+/** 32 bytes of ids, then a digest of 32 bytes, each in 43 characters. */
+const TICKET = /^bearer +(mcq_([\w-]{43})([\w-]{43}))$/i;
+/** An id without its prefix. */
+const ID = /^(qst|chn)_([0-9a-f]{32})$/;
+
+/** Whether an `Authorization` header has the shape of a ticket, valid or not. */
+export const isTicket = (header: string | null): boolean => header !== null && TICKET.test(header);
+
+const signed = ({ question_id, channel_id }: Subject) => `${question_id}.${channel_id}`;
+
+const bytesOf = (id: string): Buffer => Buffer.from(ID.exec(id)?.[2] ?? "", "hex");
+
+/** The ticket of a channel for a question: the same each time, in every process. */
+export function createTicket(signer: Signer, subject: Subject): string {
+  const { question_id, channel_id } = subject;
+  const ids = Buffer.concat([bytesOf(question_id), bytesOf(channel_id)]).toString("base64url");
+  return `mcq_${ids}${signer.sign(PURPOSE, signed(subject))}`;
+}
+
+export type Tickets = ReturnType<typeof createTickets>;
+
+interface TicketsOptions {
+  readonly store: Pick<Store, "read">;
+  readonly signer: Signer;
+  readonly clock: Pick<Clock, "now">;
+}
+
+export function createTickets({ store, signer, clock }: TicketsOptions) {
+  /** Null once it has ended: with its channel, its key or account, or some time after its question. */
+  const find = async ({ question_id, channel_id }: Subject) => {
+    const [facts] = await store.read(ticketFacts({ question_id, channel_id }));
+    const ended_at = facts?.answered_at ?? facts?.expires_at ?? 0;
+    return facts && clock.now() < ended_at + LIMITS.ticket_life ? facts : null;
+  };
+
+  return {
+    /** The caller of a header that {@link isTicket}; null when it is not valid, or not any more. */
+    async authenticate(header: string): Promise<TicketCaller | null> {
+      const [, ticket, ids = "", mark = ""] = TICKET.exec(header) ?? [];
+      const bytes = Buffer.from(ids, "base64url");
+      // One text for each ticket: the last character has bits to spare.
+      if (ticket === undefined || bytes.toString("base64url") !== ids) return null;
+      const subject = {
+        question_id: `qst_${bytes.toString("hex", 0, 16)}`,
+        channel_id: `chn_${bytes.toString("hex", 16)}`,
+      };
+      if (!signer.verify(PURPOSE, signed(subject), mark)) return null;
+      const found = await find(subject);
+      if (!found) return null;
+      return {
+        kind: "ticket",
+        account_id: found.account_id,
+        credential: digest(ticket),
+        ...subject,
+      };
+    },
+
+    isLive: async (subject: Subject): Promise<boolean> => (await find(subject)) !== null,
+  };
+}
