@@ -63,6 +63,7 @@ const NAMED: readonly (readonly [path: string, words: RegExp, why: string])[] = 
   ["src/web/person/account.tsx", /apns_token/g, "a field of the interface"],
   ["src/model/channel.ts", /(["`])ntfy\1|for ntfy only/g, "a value of a field of the interface"],
   ["src/web/person/channels/", /\b(ntfy|web_push)\b/g, "the forms that add one"],
+  ["src/web/state/push.ts", /"web_push"/g, "the channel of this browser"],
   ["src/model/channel.ts", /(["`])web_push\1/g, "a value of a field of the interface"],
   ["src/model/push-message.ts", /\bweb_push\b/g, "a member of Declarative Web Push"],
   ["src/limits.ts", /\bNTFY\b|\bntfy\b|\bWEB_PUSH\b/g, "the tables of their limits"],

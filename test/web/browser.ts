@@ -9,6 +9,7 @@ import {
   type Page,
 } from "playwright-core";
 import type { Person } from "../support/client.ts";
+import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
 
 /** The system's browser: apt-get install chromium. */
@@ -61,6 +62,9 @@ interface OpenOptions {
   readonly serviceWorkers?: "block";
 }
 
+/** Of the current test file. */
+const own_browsers: BrowserContext[] = [];
+
 const complaints: string[] = [];
 
 /** With `serviceWorkers: "block"`. */
@@ -85,6 +89,7 @@ export function browserTests({ notifications = false } = {}) {
     expect(found).toEqual([]);
   });
   afterAll(async () => {
+    for (const context of own_browsers.splice(0)) await context.close();
     if (SHARED) return;
     for (const browser of browsers.values()) await (await browser).close();
   });
@@ -93,9 +98,31 @@ export function browserTests({ notifications = false } = {}) {
 
 /** A new profile for the page of this server. */
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
-  const { as, size = DESK, scheme = "light", touch = false, locale = "en-US" } = options;
+  const context = await (await launch(path!)).newContext(settingsOf(options));
+  // At the end of the test, and before a server that the test started: its pages would complain.
+  afterAll(() => context.close());
+  if (options.as) await signIn(context, url, options.as.token);
+  return listenTo(context);
+}
+
+/**
+ * A browser of its own, with a profile on disk: only such a profile subscribes to pushes. It ends with the
+ * file.
+ */
+export async function openOwnBrowser(args: readonly string[]): Promise<BrowserContext> {
+  const context = await chromium.launchPersistentContext(tempFolder(), {
+    ...settingsOf({}),
+    executablePath: path!,
+    args: [...ARGS, ...args],
+  });
+  own_browsers.push(context);
+  return listenTo(context);
+}
+
+function settingsOf(options: OpenOptions) {
+  const { size = DESK, scheme = "light", touch = false, locale = "en-US" } = options;
   const { serviceWorkers = "allow" } = options;
-  const context = await (await launch(path!)).newContext({
+  return {
     viewport: size,
     colorScheme: scheme,
     reducedMotion: "reduce",
@@ -103,11 +130,12 @@ export async function openProfile(url: string, options: OpenOptions = {}): Promi
     locale,
     isMobile: touch,
     serviceWorkers,
-  });
+  } as const;
+}
+
+/** From now on a test fails on what its console says. */
+function listenTo(context: BrowserContext): BrowserContext {
   context.setDefaultTimeout(50_000);
-  // At the end of the test, and before a server that the test started: its pages would complain.
-  afterAll(() => context.close());
-  if (as) await signIn(context, url, as.token);
   context.on("console", (message) => {
     const text = message.text();
     if (message.type() !== "debug" && !BLOCKED.test(text)) complaints.push(text);
@@ -120,7 +148,7 @@ export async function openProfile(url: string, options: OpenOptions = {}): Promi
  * Leaves the token where the page keeps it. A cookie carries it to the first document that loads:
  * Playwright's `storageState` would load a page of its own to do the same.
  */
-async function signIn(context: BrowserContext, url: string, token: string): Promise<void> {
+export async function signIn(context: BrowserContext, url: string, token: string): Promise<void> {
   await context.addCookies([{ name: "sign-in", value: token, url }]);
   await context.addInitScript(() => {
     // The empty document of a new tab has no cookies.

@@ -16,7 +16,7 @@ import {
 } from "./worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
-const app = await startTestApp();
+const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:operator@example.com" } });
 
 /** A page that is open in the background, and another tab in front of it. */
 async function openBehind(person: Person, at = "#/account") {

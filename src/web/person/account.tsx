@@ -2,9 +2,7 @@
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
 import {
-  lazy,
   type ReactNode,
-  Suspense,
   useCallback,
   useEffect,
   useRef,
@@ -15,36 +13,27 @@ import { type Device, type Fault, faultOf } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import { leave, replaceToken, signOut, unconfirmedToken } from "../state/session.ts";
 import { Ago } from "../ui/ago.tsx";
-import { Boundary } from "../ui/boundary.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Switch } from "../ui/field.tsx";
-import { Badge, Facts, Heading, Problem, Skeleton } from "../ui/parts.tsx";
+import { Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { toast } from "../ui/toast.tsx";
+import { ChannelSettings } from "./channels/channel-settings.tsx";
 import { useSignIns } from "./end-sign-in.tsx";
-import { type NotificationState, notificationState, setNotifications } from "./notifications.ts";
 import { SignInList } from "./sign-ins.tsx";
 import { useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
-
-const ChannelSettings = lazy(() =>
-  import("./channels/channel-settings.tsx").then((one) => ({ default: one.ChannelSettings })),
-);
 
 export function AccountView() {
   return (
     <>
       <Heading>Account</Heading>
       <div className="space-y-4">
-        <Settings />
-        <Part title="Channels">
-          <Boundary>
-            <Suspense fallback={<Skeleton rows={1} label="Loading channels" />}>
-              <ChannelSettings />
-            </Suspense>
-          </Boundary>
+        <Part title="Notifications">
+          <ChannelSettings />
         </Part>
+        <Settings />
         <Part title="Sign-ins">
           <SignInList />
         </Part>
@@ -65,21 +54,9 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-const NOTIFICATION_HINTS: Readonly<Record<NotificationState, string>> = {
-  on: "Shown while this page is open, even in the background.",
-  off: "Shown while this page is open, even in the background.",
-  blocked: "Your browser blocks notifications from this page.",
-  unsupported: "Not available: notifications need HTTPS.",
-};
-
 function Settings() {
   const { api, store } = useSession();
   const account = useStore((one) => one.account());
-  const [notifications, setState] = useState(notificationState);
-  const choose = async (on: boolean) => {
-    await setNotifications(on);
-    setState(notificationState());
-  };
   const setLive = async (live_activities: boolean) => {
     if (!account) return;
     // Optimistic: switch at once, and back if the server refuses.
@@ -93,22 +70,13 @@ function Settings() {
   };
   return (
     <Part title="Settings">
-      <div className="space-y-4">
-        <Switch
-          label="Notifications for new questions"
-          hint={NOTIFICATION_HINTS[notifications]}
-          checked={notifications === "on"}
-          disabled={notifications === "blocked" || notifications === "unsupported"}
-          onChange={({ target }) => void choose(target.checked)}
-        />
-        <Switch
-          label="Live activities"
-          hint="Show tasks in progress on the lock screen of your devices."
-          checked={account?.settings.live_activities ?? false}
-          disabled={account === null}
-          onChange={({ target }) => void setLive(target.checked)}
-        />
-      </div>
+      <Switch
+        label="Live activities"
+        hint="Show tasks in progress on the lock screen of your devices."
+        checked={account?.settings.live_activities ?? false}
+        disabled={account === null}
+        onChange={({ target }) => void setLive(target.checked)}
+      />
     </Part>
   );
 }

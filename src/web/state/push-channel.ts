@@ -1,4 +1,39 @@
-/** The channel by which this browser gets pushes. */
+/** The channel by which this browser gets pushes; state/push.ts, which handles it, is loaded on demand. */
+
+import type { Channel } from "./api.ts";
 
 /** In local storage: the channel, while this browser has one. */
 export const PUSH_CHANNEL = "relay.push-channel";
+
+export interface PushChannel {
+  readonly id: string;
+  /** Of the subscription that the server has. */
+  readonly endpoint: string;
+  /** As last known: a channel that goes with a token is made again with them. */
+  readonly settings: PushSettings;
+}
+
+export type PushSettings = Partial<
+  Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">
+>;
+
+const listeners = new Set<() => void>();
+
+export function pushChannel(): PushChannel | null {
+  return JSON.parse(localStorage.getItem(PUSH_CHANNEL) ?? "null");
+}
+
+/** Its id, for views. */
+export const pushChannelId = (): string | null => pushChannel()?.id ?? null;
+
+export function keepPushChannel(channel: PushChannel | null): void {
+  if (channel) localStorage.setItem(PUSH_CHANNEL, JSON.stringify(channel));
+  else localStorage.removeItem(PUSH_CHANNEL);
+  for (const listener of [...listeners]) listener();
+}
+
+/** Calls `listener` when this page changes the channel. */
+export function onPushChannel(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -7,6 +7,8 @@ import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { createPace } from "./pace.ts";
+import type { KeepOptions } from "./push.ts";
+import { pushChannel } from "./push-channel.ts";
 import { createReceipts, type Receipts } from "./receipts.ts";
 import { createSignIns, type SignIns } from "./sign-ins.ts";
 import { createStore, type Store } from "./store.ts";
@@ -87,8 +89,18 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded });
   const number = before?.number ?? ++sign_ins;
   set({ token, number, is_new, api, store, signIns, archive, receipts, outbox, sync, ended });
+  if (pushChannel()) void keepPush({ api, store, replaced: before !== undefined });
   // Lets the page open without the server, where service workers are supported.
   void navigator.serviceWorker?.register("sw.js").catch(() => null);
+}
+
+/** Aborts when the session ends or its token is replaced. */
+let closing = new AbortController();
+
+async function keepPush(session: Pick<KeepOptions, "api" | "store" | "replaced">): Promise<void> {
+  const { signal } = closing;
+  const push = await import("./push.ts");
+  if (!signal.aborted) push.keepPush({ ...session, ended: signal });
 }
 
 /** A store whose account also decides which drafts and secrets are kept. */
@@ -113,6 +125,8 @@ function createKnownStore(): Store {
 /** Stops synchronizing; the store and the archive stay. */
 async function close(): Promise<void> {
   const old = session;
+  closing.abort();
+  closing = new AbortController();
   old?.sync.stop();
   old?.store.setLink("connecting");
   await old?.archive.close();
@@ -183,6 +197,11 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
     });
     return false;
   }
+  const pushed = pushChannel();
+  // The channel would otherwise end with the sign-in, which stays.
+  if (ends === "nothing" && old && pushed) {
+    void old.api.channels.delete.mutate({ channel_id: pushed.id }).catch(() => null);
+  }
   const own = old?.signIns.all()?.find(({ current }) => current);
   if (ends !== "nothing" && old && own) {
     // The end must not be noticed before the response.
@@ -223,6 +242,9 @@ export async function leave(why: SignOutReason): Promise<void> {
   // Another tab may have signed in by now: the archive is then theirs.
   if (localStorage.getItem(TOKEN) === null) await forgetArchive();
   for (const worker of (await navigator.serviceWorker?.getRegistrations()) ?? []) {
+    if (localStorage.getItem(TOKEN) === null) {
+      await (await worker.pushManager?.getSubscription())?.unsubscribe().catch(() => null);
+    }
     for (const shown of await worker.getNotifications()) shown.close();
   }
 }

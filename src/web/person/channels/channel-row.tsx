@@ -1,13 +1,21 @@
 /** One channel: how it does, and what can be done with it. */
 
-import { BellRing, Pencil, Send, Trash2, Webhook } from "lucide-react";
-import { useState } from "react";
+import type { LucideIcon } from "lucide-react";
+import { BellRing, MonitorSmartphone, Pencil, Send, Trash2, Webhook } from "lucide-react";
+import { useState, useSyncExternalStore } from "react";
 import type { Channel } from "../../state/api.ts";
+import { onPushChannel, pushChannelId } from "../../state/push-channel.ts";
 import { Ago } from "../../ui/ago.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Badge } from "../../ui/parts.tsx";
 import { ChannelTest } from "./channel-test.tsx";
 import { faultText, STATE_NAMES, sendsText, TYPE_NAMES } from "./channel-words.ts";
+
+const ICONS: Readonly<Record<Channel["type"], LucideIcon>> = {
+  ntfy: BellRing,
+  web_push: MonitorSmartphone,
+  webhook: Webhook,
+};
 
 interface RowProps {
   readonly channel: Channel;
@@ -22,7 +30,8 @@ export function ChannelRow({ channel, onEdit, onDelete, onTested }: RowProps) {
   const [tests, setTests] = useState(0);
   const [testing, setTesting] = useState(false);
   const [tone, name] = STATE_NAMES[state];
-  const Icon = type === "webhook" ? Webhook : BellRing;
+  const Icon = ICONS[type];
+  const is_here = useSyncExternalStore(onPushChannel, pushChannelId) === id;
   return (
     <>
       <div className="flex items-start gap-3">
@@ -32,6 +41,7 @@ export function ChannelRow({ channel, onEdit, onDelete, onTested }: RowProps) {
             <bdi dir="auto" className="said min-w-0 font-medium">
               {label}
             </bdi>
+            {is_here && <Badge tone="accent">This browser</Badge>}
             <Badge tone={tone}>{name}</Badge>
           </p>
           <Details channel={channel} />
@@ -63,6 +73,7 @@ export function ChannelRow({ channel, onEdit, onDelete, onTested }: RowProps) {
           <ChannelTest
             key={tests}
             id={id}
+            is_here={is_here}
             onDone={() => {
               setTesting(false);
               onTested();
@@ -79,7 +90,8 @@ function Details({ channel }: { channel: Channel }) {
   const failed = last_error && (state !== "ok" || last_error.at > (last_sent_at ?? 0));
   return (
     <div className="said space-y-0.5 text-faint text-sm">
-      <p>{`${TYPE_NAMES[type]} · ${origin}/…${hint}`}</p>
+      {/* The address of a push service says nothing to the person. */}
+      <p>{type === "web_push" ? TYPE_NAMES[type] : `${TYPE_NAMES[type]} · ${origin}/…${hint}`}</p>
       <p>
         {sendsText(channel)}
         {/* A webhook has no sound. */}
@@ -105,7 +117,11 @@ function Details({ channel }: { channel: Channel }) {
         </p>
       )}
       {state === "gone" && (
-        <p className="text-warn">Nothing more is sent until a test succeeds, or you delete it.</p>
+        <p className="text-warn">
+          {type === "web_push"
+            ? "The browser no longer takes notifications. It subscribes again when Relay is next open there."
+            : "Nothing more is sent until a test succeeds, or you delete it."}
+        </p>
       )}
     </div>
   );

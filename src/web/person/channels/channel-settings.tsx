@@ -1,8 +1,10 @@
-/** The notification channels of the account (docs/interface.md 19); loaded on demand. */
+/** The notification channels of the account (docs/interface.md 19). */
 
 import { Plus } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import type { Channel } from "../../state/api.ts";
+import { unsubscribe } from "../../state/push.ts";
+import { pushChannelId } from "../../state/push-channel.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import { Problem, Skeleton } from "../../ui/parts.tsx";
@@ -12,6 +14,7 @@ import { useSession } from "../use-store.ts";
 import { EditChannelForm, NewChannelForm } from "./channel-form.tsx";
 import { ChannelRow } from "./channel-row.tsx";
 import { forgetNewSecret, keepNewSecret, newSecrets, onNewSecrets } from "./new-secrets.ts";
+import { ThisDevice } from "./this-device.tsx";
 import { useChannels } from "./use-channels.ts";
 
 export function ChannelSettings() {
@@ -22,7 +25,8 @@ export function ChannelSettings() {
   const [deleting, setDeleting] = useState<Channel | null>(null);
   const remove = async ({ id }: Channel) => {
     try {
-      await api.channels.delete.mutate({ channel_id: id });
+      if (id === pushChannelId()) await unsubscribe(api);
+      else await api.channels.delete.mutate({ channel_id: id });
       forgetNewSecret(id);
     } finally {
       // The channel may be gone even though the response was lost.
@@ -31,14 +35,16 @@ export function ChannelSettings() {
   };
   return (
     <div className="space-y-4">
+      <ThisDevice />
+      <h3 className="border-line border-t pt-4 font-semibold">Channels</h3>
       {fault && <Problem>{fault.message}</Problem>}
       <NewSecrets />
       {all === null ? (
         !fault && <Skeleton rows={1} label="Loading channels" />
       ) : all.length === 0 ? (
         <p className="text-soft">
-          No channels yet. A channel reaches you while this page is closed: through the ntfy app, or
-          a program of yours.
+          No channels yet. A channel reaches you while this page is closed: by a browser, the ntfy
+          app, or a program of yours.
         </p>
       ) : (
         <ul aria-label="Channels" className="divide-y divide-line">

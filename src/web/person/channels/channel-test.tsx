@@ -2,6 +2,8 @@
 
 import { CircleCheck, CircleX } from "lucide-react";
 import { useEffect, useState } from "react";
+import { now } from "../../clock.ts";
+import { onWorkerMessage } from "../../messages.ts";
 import { type Delivery, type Fault, faultOf } from "../../state/api.ts";
 import { duration, secondOf } from "../../ui/time.ts";
 import { useSession } from "../use-store.ts";
@@ -9,12 +11,22 @@ import { faultText } from "./channel-words.ts";
 
 interface TestProps {
   readonly id: string;
+  /** The channel is that of this browser, whose worker tells when it has shown the test. */
+  readonly is_here: boolean;
   readonly onDone: () => void;
 }
 
 /** Sends one when it is mounted. */
-export function ChannelTest({ id, onDone }: TestProps) {
+export function ChannelTest({ id, is_here, onDone }: TestProps) {
   const { api } = useSession();
+  const [shown_at, setShown] = useState<number | null>(null);
+  useEffect(
+    () =>
+      onWorkerMessage((message) => {
+        if (is_here && message.type === "tested" && message.tag === id) setShown(now());
+      }),
+    [id, is_here],
+  );
   const [outcome, setOutcome] = useState<Delivery | Fault | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: one test for each mount.
   useEffect(() => {
@@ -36,7 +48,7 @@ export function ChannelTest({ id, onDone }: TestProps) {
       ) : "message" in outcome ? (
         <p className="text-danger">{faultMessage(outcome)}</p>
       ) : (
-        <Outcome delivery={outcome} />
+        <Outcome delivery={outcome} shown_at={shown_at} />
       )}
     </div>
   );
@@ -48,13 +60,20 @@ function faultMessage({ code, message }: Fault): string {
   return message;
 }
 
-function Outcome({ delivery }: { delivery: Delivery }) {
+interface OutcomeProps {
+  readonly delivery: Delivery;
+  /** When this browser showed it; null: it did not, or is another one. */
+  readonly shown_at: number | null;
+}
+
+function Outcome({ delivery, shown_at }: OutcomeProps) {
   const { status, reason, queued_at, sent_at } = delivery;
   const sent = status === "sent";
   const Icon = sent ? CircleCheck : CircleX;
   const steps: readonly (readonly [string, number, number | null])[] = [
     ["Queued", queued_at, null],
     ...(sent_at === null ? [] : [["Accepted", sent_at, sent_at - queued_at] as const]),
+    ...(shown_at === null ? [] : [["Shown here", shown_at, shown_at - queued_at] as const]),
   ];
   return (
     <div className="flex gap-2">

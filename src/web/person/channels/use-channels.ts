@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { every } from "../../clock.ts";
 import { type Channel, type Fault, faultOf } from "../../state/api.ts";
+import { onPushChannel } from "../../state/push-channel.ts";
 import { useSession, useStore } from "../use-store.ts";
 
 /** Seconds between two loads. */
@@ -29,6 +30,8 @@ export function useChannels(): Channels {
     if ("channels" in list) setAll(list.channels);
     setFault("channels" in list ? null : list);
   }, [api]);
+  // Also when this browser's own is made or deleted.
+  useEffect(() => onPushChannel(() => void load()), [load]);
   useEffect(() => {
     void load();
     return live ? every(EVERY, () => void load()) : undefined;

@@ -1,0 +1,194 @@
+/** Notifications on this device: one tap where the browser has push, and why not where it has not. */
+
+import { BellOff, BellRing } from "lucide-react";
+import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from "react";
+import { faultOf } from "../../state/api.ts";
+import { NotSubscribed, serverKey, subscribe, unsubscribe } from "../../state/push.ts";
+import { onPushChannel, pushChannelId } from "../../state/push-channel.ts";
+import { Button } from "../../ui/button.tsx";
+import { Switch } from "../../ui/field.tsx";
+import { Problem, Skeleton } from "../../ui/parts.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { type NotificationState, notificationState, setNotifications } from "../notifications.ts";
+import { useSession, useStore } from "../use-store.ts";
+import { HomeScreen } from "./home-screen.tsx";
+import { howToAllow, type PushSupport, pushSupport } from "./push-support.ts";
+
+export function ThisDevice() {
+  const [support, setSupport] = useState(pushSupport);
+  const check = useCallback(() => setSupport(pushSupport()), []);
+  // Permissions change in the browser's own settings, and the person comes back.
+  useEffect(() => {
+    window.addEventListener("focus", check);
+    return () => window.removeEventListener("focus", check);
+  }, [check]);
+  return support === "supported" ? <Push onPermission={check} /> : <Impossible why={support} />;
+}
+
+/** `onPermission`: the browser has asked the person. */
+function Push({ onPermission }: { readonly onPermission: () => void }) {
+  const { api } = useSession();
+  const live = useStore((store) => store.link() === "live");
+  /** Undefined before the server has responded; null: it has none. */
+  const [key, setKey] = useState<Uint8Array<ArrayBuffer> | null | undefined>();
+  const [busy, setBusy] = useState(false);
+  const has_channel = useSyncExternalStore(onPushChannel, pushChannelId) !== null;
+  const on = has_channel && Notification.permission === "granted";
+  const [problem, setProblem] = useState<string | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again once it is connected.
+  useEffect(() => {
+    if (key !== undefined) return;
+    let ended = false;
+    serverKey(api).then(
+      (found) => {
+        if (ended) return;
+        setKey(found);
+        setProblem(null);
+      },
+      (error) => ended || setProblem(faultOf(error).message),
+    );
+    return () => {
+      ended = true;
+    };
+  }, [api, live]);
+
+  const run = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await work();
+    } catch (error) {
+      const unreachable = error instanceof NotSubscribed;
+      setProblem(unreachable ? NO_SERVICE : faultOf(error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const start = (with_key: Uint8Array<ArrayBuffer>) =>
+    run(async () => {
+      // Until a push arrives, and where the push service fails, the page shows them while it is open.
+      await setNotifications(true);
+      onPermission();
+      if (Notification.permission !== "granted") return;
+      await subscribe(api, with_key);
+      toast("Notifications are on");
+    });
+  const stop = () =>
+    run(async () => {
+      await unsubscribe(api);
+      await setNotifications(false);
+    });
+
+  if (key === undefined && !on) {
+    if (problem !== null) return <Problem>{problem}</Problem>;
+    return live ? <Skeleton rows={1} label="Loading notifications" /> : <PageOnly />;
+  }
+  if (key === null) return <PageOnly />;
+  return (
+    <div className="space-y-3">
+      {on ? (
+        <>
+          <p className="flex gap-2">
+            <BellRing aria-hidden className="mt-0.5 size-5 shrink-0 text-ok" />
+            <span>This device is notified, also while Relay is closed.</span>
+          </p>
+          <Button busy={busy} onClick={() => void stop()}>
+            <BellOff aria-hidden className="size-4.5" />
+            Stop notifying this device
+          </Button>
+        </>
+      ) : (
+        <>
+          <Button
+            variant="primary"
+            className="w-full sm:w-auto"
+            busy={busy}
+            onClick={() => key && void start(key)}
+          >
+            <BellRing aria-hidden className="size-4.5" />
+            Notify this device
+          </Button>
+          <p className="text-faint text-sm">
+            Questions and tasks ring here, also while Relay is closed. A question with two answers
+            can be answered from its notification.
+          </p>
+        </>
+      )}
+      {problem !== null && <Problem>{problem}</Problem>}
+    </div>
+  );
+}
+
+const NO_SERVICE =
+  "Your browser couldn't subscribe to its push service. Notifications are shown while this page is open; try again later, or add an ntfy channel.";
+
+function Impossible({ why }: { why: Exclude<PushSupport, "supported"> }) {
+  switch (why) {
+    case "unsupported":
+      return <PageOnly />;
+    case "insecure":
+      return (
+        <Note title="This address can't notify you">
+          <p>
+            Browsers allow notifications over HTTPS only. Open Relay at an address that begins with
+            https, or at http://localhost on the machine that it runs on. A channel below works at
+            any address.
+          </p>
+        </Note>
+      );
+    case "home screen":
+      return (
+        <Note title="Notify this device">
+          <HomeScreen />
+        </Note>
+      );
+    case "blocked":
+      return (
+        <Note title="Notifications are blocked">
+          <p>Your browser blocks notifications of this page. To allow them:</p>
+          <ol className="mt-2 list-decimal space-y-1 pl-5">
+            {howToAllow().map((step) => (
+              <li key={step}>{step}</li>
+            ))}
+          </ol>
+        </Note>
+      );
+  }
+}
+
+function Note({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div>
+      <h3 className="mb-1 flex items-center gap-2 font-medium">
+        <BellOff aria-hidden className="size-5 shrink-0 text-faint" />
+        {title}
+      </h3>
+      <div className="text-soft">{children}</div>
+    </div>
+  );
+}
+
+const HINTS: Readonly<Record<NotificationState, string>> = {
+  on: "Shown while this page is open, even in the background.",
+  off: "Shown while this page is open, even in the background.",
+  blocked: "Your browser blocks notifications from this page.",
+  unsupported: "Not available in this browser.",
+};
+
+/** Notifications that the page shows itself, where there is no push. */
+function PageOnly() {
+  const [state, setState] = useState(notificationState);
+  const choose = async (on: boolean) => {
+    await setNotifications(on);
+    setState(notificationState());
+  };
+  return (
+    <Switch
+      label="Notifications for new questions"
+      hint={HINTS[state]}
+      checked={state === "on"}
+      disabled={state === "blocked" || state === "unsupported"}
+      onChange={({ target }) => void choose(target.checked)}
+    />
+  );
+}

@@ -1,0 +1,162 @@
+/** Pushes to this browser: subscribing, keeping the server's record of it right, and ending it. */
+
+import { after, elapsed } from "../clock.ts";
+import { onWorkerMessage } from "../messages.ts";
+import { type Api, type Channel, faultOf } from "./api.ts";
+import { browserLabel } from "./browser-label.ts";
+import { keepPushChannel, type PushSettings, pushChannel } from "./push-channel.ts";
+import type { Store } from "./store.ts";
+
+/** Seconds between two checks of the channel, at least. */
+const EVERY = 600;
+
+/** Seconds to wait for the browser to subscribe. */
+const PATIENCE = 30;
+
+/** The key that the server sends pushes with; null while web push is off there. */
+export async function serverKey(api: Api): Promise<Uint8Array<ArrayBuffer> | null> {
+  try {
+    const { public_key } = await api.channels.key.query({});
+    const text = atob(public_key.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(text, (sign) => sign.charCodeAt(0));
+  } catch (error) {
+    if (faultOf(error).code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** The browser did not subscribe: its push service is off, or cannot be reached. */
+export class NotSubscribed extends Error {}
+
+/**
+ * Subscribes this browser and makes its channel. The permission is there already. Throws
+ * {@link NotSubscribed}, or what the server refused.
+ */
+export async function subscribe(api: Api, key: Uint8Array<ArrayBuffer>): Promise<void> {
+  const subscription = await subscriptionFor(key);
+  await post(api, subscription, {});
+}
+
+/** Ends pushes to this browser, here and on the server. Throws what the server refused. */
+export async function unsubscribe(api: Api): Promise<void> {
+  const own = pushChannel();
+  if (own) await api.channels.delete.mutate({ channel_id: own.id });
+  await forget();
+}
+
+/** Ends pushes to this browser here. */
+async function forget(): Promise<void> {
+  keepPushChannel(null);
+  const worker = await navigator.serviceWorker?.getRegistration();
+  await (await worker?.pushManager?.getSubscription())?.unsubscribe();
+}
+
+export interface KeepOptions {
+  readonly api: Api;
+  readonly store: Store;
+  /** Aborts at sign-out, and once the token is another one. */
+  readonly ended: AbortSignal;
+  /** The channel may have gone with the token that this session replaced. */
+  readonly replaced: boolean;
+}
+
+/** Keeps the channel right until `ended`: now, whenever the page is connected, and on a new subscription. */
+export function keepPush({ api, store, ended, replaced }: KeepOptions): void {
+  let checked = Number.NEGATIVE_INFINITY;
+  const check = () => {
+    if (store.link() !== "live" || elapsed() - checked < EVERY) return;
+    checked = elapsed();
+    // One tab at a time: another one may have mended it.
+    void navigator.locks
+      .request("relay.push", { signal: ended }, () => mend(api, replaced))
+      // It is tried again at the next connection.
+      .catch(() => {
+        checked = Number.NEGATIVE_INFINITY;
+      });
+  };
+  const stopStore = store.subscribe(check);
+  const stopMessages = onWorkerMessage(({ type }) => {
+    if (type !== "subscribed") return;
+    checked = Number.NEGATIVE_INFINITY;
+    check();
+  });
+  ended.addEventListener("abort", () => {
+    stopStore();
+    stopMessages();
+  });
+  check();
+}
+
+/** Makes the channel anew where the server has none that works. */
+async function mend(api: Api, replaced: boolean): Promise<void> {
+  const own = pushChannel();
+  if (!own || Notification.permission !== "granted") return;
+  const key = await serverKey(api);
+  if (!key) return;
+  const { channels } = await api.channels.list.query({});
+  const channel = channels.find(({ id }) => id === own.id);
+  // The person deleted it on another device.
+  if (!channel && !replaced) return forget();
+  const gone = channel?.state === "gone";
+  const subscription = await subscriptionFor(key, gone);
+  const settings = channel ? settingsOf(channel) : own.settings;
+  if (channel && !gone && subscription.endpoint === own.endpoint) {
+    return keepPushChannel({ ...own, settings });
+  }
+  await post(api, subscription, settings);
+  // The server deletes those that are gone itself.
+  if (channel && !gone) await api.channels.delete.mutate({ channel_id: channel.id });
+}
+
+const settingsOf = ({ label, sends, min_priority, quiet_hours }: Channel): PushSettings => ({
+  ...{ label, sends, min_priority, quiet_hours },
+});
+
+async function post(
+  api: Api,
+  subscription: PushSubscription,
+  settings: PushSettings,
+): Promise<void> {
+  const { endpoint, keys = {} } = subscription.toJSON();
+  const { channel } = await api.channels.create.mutate({
+    type: "web_push",
+    label: browserLabel(),
+    ...settings,
+    subscription: {
+      endpoint: endpoint ?? subscription.endpoint,
+      keys: { p256dh: keys.p256dh ?? "", auth: keys.auth ?? "" },
+    },
+  });
+  keepPushChannel({
+    id: channel.id,
+    endpoint: subscription.endpoint,
+    settings: settingsOf(channel),
+  });
+}
+
+/** The browser's subscription with this key; `renew`: not the one that it has. */
+async function subscriptionFor(
+  key: Uint8Array<ArrayBuffer>,
+  renew = false,
+): Promise<PushSubscription> {
+  const { pushManager } = await navigator.serviceWorker.ready;
+  const known = await pushManager.getSubscription();
+  if (known && !renew && hasKey(known, key)) return known;
+  // A browser has one subscription, and refuses another key.
+  await known?.unsubscribe();
+  try {
+    const options = { userVisibleOnly: true, applicationServerKey: key };
+    // A browser may try for minutes to reach its push service.
+    const late = new Promise<never>((_, reject) =>
+      after(PATIENCE, () => reject(new Error("late"))),
+    );
+    return await Promise.race([pushManager.subscribe(options), late]);
+  } catch (error) {
+    throw new NotSubscribed("the browser did not subscribe", { cause: error });
+  }
+}
+
+function hasKey({ options }: PushSubscription, key: Uint8Array): boolean {
+  const used = new Uint8Array(options.applicationServerKey ?? new ArrayBuffer());
+  return used.length === key.length && used.every((byte, i) => byte === key[i]);
+}

@@ -1,0 +1,197 @@
+/** Subscribing this browser for real: Chromium, its push service (a stand-in), and Relay's pushes. */
+
+import { afterAll, expect } from "bun:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { startChromiumPush } from "../support/chromium-push.ts";
+import { ask, createPair, type Person, pair } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import {
+  browserTests,
+  expectComplaints,
+  lookAt,
+  openOwnBrowser,
+  openProfile,
+  openTab,
+  signIn,
+  untilLive,
+} from "./browser.ts";
+import { shownIn, untilWorkerSees } from "./worker-pushes.ts";
+
+const webTest = browserTests({ notifications: true });
+const push = await startChromiumPush();
+
+/** A Relay of its own for each test: the browser tells them apart by their origins. */
+async function start() {
+  const app = await startTestApp({
+    env: { VAPID_SUBJECT: "mailto:operator@example.com", WEB_PUSH_HOSTS: push.host },
+  });
+  return { app, ...(await createPair(app.url)) };
+}
+
+const channelsOf = async ({ send }: Pick<Person, "send">): Promise<any[]> =>
+  (await send("GET /v1/channels")).body.channels;
+
+/** One for all tests, since the first subscription of a profile takes long. */
+let opened: Promise<BrowserContext> | undefined;
+
+/** A tab in a profile with the permission, whose subscriptions reach the stand-in. */
+async function subscribe(url: string, { token }: Pick<Person, "token">) {
+  opened ??= openOwnBrowser(push.args);
+  const context = await opened;
+  await context.grantPermissions(["notifications"], { origin: url });
+  // Chromium gives each endpoint the address of Google's service.
+  await context.route(`${url}/trpc/channels.create`, (route) => {
+    const { subscription, ...rest } = route.request().postDataJSON();
+    const given = subscription.endpoint.replace(/^.*\/send\//, `${push.url}/send/`);
+    return route.continue({
+      postData: JSON.stringify({ ...rest, subscription: { ...subscription, endpoint: given } }),
+    });
+  });
+  // Before the server stops; the browser ends with its last tab.
+  afterAll(() =>
+    Promise.all(
+      context
+        .pages()
+        .slice(1)
+        .map((page) => page.close()),
+    ),
+  );
+  await signIn(context, url, token);
+  const page = await openTab(context, `${url}/#/account`);
+  await untilLive(page);
+  await page.getByRole("button", { name: "Notify this device" }).click();
+  await page.getByText("This device is notified, also while Relay is closed.").waitFor();
+  return { context, page };
+}
+
+/** Endpoint of the browser's subscription; null without one. */
+const endpointIn = (page: Page) =>
+  page.evaluate(async () => {
+    const { pushManager } = await navigator.serviceWorker.ready;
+    return (await pushManager.getSubscription())?.endpoint ?? null;
+  });
+
+webTest(
+  "one tap subscribes; a test arrives; a question is shown, and replaced by its end",
+  async () => {
+    const { app, person, agent } = await start();
+    const { context, page } = await subscribe(app.url, person);
+    const row = page.locator("li", { hasText: "Chrome on Linux" });
+    await row.getByText("This browser").waitFor();
+    await row.getByRole("button", { name: "Send a test" }).click();
+    await row.getByText("Test sent").waitFor();
+    for (const step of ["Queued at", "Accepted at", "Shown here at"]) {
+      await row.getByText(step).waitFor();
+    }
+    expect(await shownIn(page)).toMatchObject([
+      { title: "Relay", tag: (await channelsOf(person))[0].id },
+    ]);
+    // The person turns to another window.
+    const other = await openTab(context, "about:blank");
+    await lookAt(other, { away: [page] });
+    await untilWorkerSees(page, false);
+    const { id } = await ask(agent.send, { prompt: "Publish <b>it</b>?" });
+    const shown = async () => (await shownIn(page)).filter(({ tag }) => tag === id);
+    await until(async () => (await shown())[0]?.actions.length === 2);
+    expect(await shown()).toMatchObject([
+      { title: "Question from agent", body: "Publish <b>it</b>?", actions: ["Yes", "No"] },
+    ]);
+    await person.send(`POST /v1/questions/${id}/answer`, { answer: "No" });
+    await until(async () => (await shown())[0]?.body === "Answered: No");
+    expect(await shown()).toMatchObject([{ silent: true, actions: [] }]);
+    // The key of another server, or of this one before its store was lost.
+    await page.bringToFront();
+    await page.getByRole("button", { name: "Stop notifying this device" }).click();
+    await page.getByRole("button", { name: "Notify this device" }).waitFor();
+    expect(await channelsOf(person)).toEqual([]);
+    expect(await endpointIn(page)).toBe(null);
+    await page.evaluate(async () => {
+      const { publicKey } = await crypto.subtle.generateKey(
+        { name: "ECDSA", namedCurve: "P-256" },
+        true,
+        ["sign"],
+      );
+      const { pushManager } = await navigator.serviceWorker.ready;
+      const applicationServerKey = await crypto.subtle.exportKey("raw", publicKey);
+      await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
+    });
+    const foreign = await endpointIn(page);
+    await page.getByRole("button", { name: "Notify this device" }).click();
+    await row.getByText("OK", { exact: true }).waitFor();
+    expect(await endpointIn(page)).not.toBe(foreign);
+  },
+);
+
+webTest("a channel that is gone is made again with its settings when the page opens", async () => {
+  expectComplaints(/401/);
+  const { app, person, agent } = await start();
+  const { context, page } = await subscribe(app.url, person);
+  const [{ id, sends }] = await channelsOf(person);
+  expect(sends).toEqual(["questions", "tasks"]);
+  await person.send(`PATCH /v1/channels/${id}`, { label: "Desk", sends: ["questions"] });
+  const before = await endpointIn(page);
+  await page.close();
+  push.behave(410);
+  await ask(agent.send);
+  await until(async () => (await channelsOf(person))[0].state === "gone");
+  push.behave(null);
+  const again = await openTab(context, `${app.url}/#/account`);
+  await until(async () => (await channelsOf(person))[0]?.state === "ok");
+  const made = await channelsOf(person);
+  expect(made).toMatchObject([{ label: "Desk", sends: ["questions"], type: "web_push" }]);
+  expect(made[0].id).not.toBe(id);
+  expect(await endpointIn(again)).not.toBe(before);
+  const test = await person.send(`POST /v1/channels/${made[0].id}/test`, {});
+  expect(test.body.status).toBe("sent");
+
+  // It goes with the old token, and is there with the new one.
+  await again.getByRole("button", { name: "Replace token" }).click();
+  await again.getByRole("alertdialog").getByRole("button", { name: "Replace" }).click();
+  await again.getByText("Token replaced").waitFor();
+  const token = await again.evaluate(() => localStorage.getItem("relay.token")!);
+  const headers = { authorization: `Bearer ${token}` };
+  const current = async () =>
+    (await (await fetch(`${app.url}/v1/channels`, { headers })).json()).channels;
+  await until(async () => (await current()).length === 1);
+  expect(await current()).toMatchObject([{ label: "Desk", sends: ["questions"], state: "ok" }]);
+});
+
+webTest("signing out ends the channel and the subscription, whatever is kept", async () => {
+  const { app, person } = await start();
+  const { page } = await subscribe(app.url, person);
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  // The only sign-in: its token stays valid.
+  await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Account token").waitFor();
+  await until(async () => (await channelsOf(person)).length === 0);
+  await until(async () => (await endpointIn(page)) === null);
+});
+
+webTest("a channel that was deleted on another device ends the subscription", async () => {
+  const { app, person } = await start();
+  const other = await pair(app.url, person);
+  const { page } = await subscribe(app.url, person);
+  const [{ id }] = await channelsOf(other);
+  await other.send(`DELETE /v1/channels/${id}`);
+  await page.reload();
+  await page.getByRole("button", { name: "Notify this device" }).waitFor();
+  await until(async () => (await endpointIn(page)) === null);
+  expect(await channelsOf(other)).toEqual([]);
+});
+
+webTest(
+  "where the browser cannot subscribe, the page shows notifications while it is open",
+  async () => {
+    expectComplaints(/./);
+    const { app, person } = await start();
+    // A profile that is not on disk.
+    const context = await openProfile(app.url, { as: person });
+    await context.grantPermissions(["notifications"], { origin: app.url });
+    const page = await openTab(context, `${app.url}/#/account`);
+    await page.getByRole("button", { name: "Notify this device" }).click();
+    await page.getByText("Your browser couldn't subscribe to its push service").waitFor();
+    expect(await page.evaluate(() => localStorage.getItem("relay.notify"))).toBe("on");
+    expect(await channelsOf(person)).toEqual([]);
+  },
+);
