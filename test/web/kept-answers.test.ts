@@ -151,6 +151,10 @@ webTest(
 
     // What another account left behind is ignored.
     const other = await createPair(app.url);
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("questions.answer")) sent.push(request.postData()!);
+    });
     await page.evaluate(
       ([token, answers]) => {
         localStorage.setItem("relay.token", token!);
@@ -160,11 +164,11 @@ webTest(
     );
     await page.reload();
     await untilLive(page);
-    await ask(other.agent.send, { prompt: "Theirs?" });
+    const theirs = await ask(other.agent.send, { prompt: "Theirs?" });
     await press(card(page, "Theirs?").getByRole("button", { name: "Yes" }));
     await page.getByText("Answer sent").waitFor();
-    expect((await client(app.url, person.token)(`GET /v1/questions/${id}`)).body.status).toBe(
-      "pending",
-    );
+    expect(sent.map((text) => JSON.parse(text).question_id)).toEqual([theirs.id]);
+    const { body } = await client(app.url, person.token)(`GET /v1/questions/${id}`);
+    expect(body.status).toBe("pending");
   },
 );
