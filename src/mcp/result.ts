@@ -24,16 +24,25 @@ function problemData(error: ServiceError) {
   };
 }
 
+/** The member of structured content that has the words for the model; no resource has one of this name. */
+export const HINT = "hint";
+
 const say = (text: string) => ({ type: "text" as const, text });
 
-/** What a tool gave; `next` tells in words how to go on, and `note` what to make of it. */
+/**
+ * What a tool gave; `next` tells in words how to go on, and `note` what to make of it. Some clients give
+ * their model the structured content alone, so the words are its member `hint` too.
+ */
 export function toolResult(value: object, next: NextCall | null, note: string | null) {
-  const content = [say(JSON.stringify(value))];
+  const words: string[] = [];
   if (next) {
-    content.push(say(`${next.why}, call ${next.name} with ${JSON.stringify(next.arguments)}.`));
+    words.push(`${next.why}, call ${next.name} with ${JSON.stringify(next.arguments)}.`);
   }
-  if (note !== null) content.push(say(note));
-  return { content, structuredContent: value };
+  if (note !== null) words.push(note);
+  return {
+    content: [JSON.stringify(value), ...words].map(say),
+    structuredContent: words.length > 0 ? { ...value, [HINT]: words.join(" ") } : value,
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import { toServiceError } from "../rpc/errors.ts";
 import { execute } from "../rpc/execute.ts";
 import type { NextCall, RelayMeta, ToolMeta } from "../rpc/meta.ts";
 import type { Procedure, Procedures } from "../rpc/trpc-internals.ts";
+import { HINT } from "./result.ts";
 import {
   inputSchema,
   type JsonSchema,
@@ -146,6 +147,8 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
 function resultSchema(output: z.ZodType, { adds }: ToolMeta, list: SchemaList): ObjectSchema {
   if (output instanceof z.ZodVoid) return DONE_SCHEMA;
   const schema = outputSchema(output, list);
+  // It stands in no schema: they permit further members, and its words speak for themselves.
+  if (HINT in schema.properties) throw new Error(`a field may not be called ${HINT}`);
   if (!adds) return schema;
   const added = adds.names.map((name) => [name, { type: "object" }]);
   return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(added) } };

@@ -234,6 +234,7 @@ export const CLAUSES: readonly Clause[] = [
 
   clause("§12.1.1", "POST /mcp"),
   clause("§12.1.3", "Host names this server, Origin is not foreign or is loopback"),
+  clause("§12.3.2", "structured and as text; the words for the model in both"),
   clause("§12.3.5", "what to make of a question that ended"),
   clause("§12.3.6", "how far a pending question got"),
   clause("§12.4.1", "pending comes back after wait_seconds"),

@@ -65,7 +65,11 @@ for (const [era, open] of ERAS) {
     const vain = callTool(rpc, "read_inbox", { peek: true, wait_seconds: 20 });
     await outwait(app, clock, 20);
     const empty = await vain;
-    expect(empty.structuredContent).toEqual({ items: [], unread: 0 });
+    expect(empty.structuredContent).toEqual({
+      items: [],
+      unread: 0,
+      hint: empty.content[1].text,
+    });
     const [why, name, args] = advised(empty)!;
     expect([why, name, args]).toEqual([
       "Nothing yet. To wait on",

@@ -89,19 +89,19 @@ test("reads are marked as such, and what ends or overwrites something as destruc
 });
 
 for (const [era, rpc] of eras) {
-  test(`each tool does what its route does, and its result fits its schema (${era} era) [§12.1.1]`, async () => {
+  test(`each tool does what its route does, and its result fits its schema (${era} era) [§12.1.1] [§12.3.2]`, async () => {
     const called = new Set<string>();
     const call = async (name: string, args: object = {}) => {
       called.add(name);
       const result = await callTool(rpc, name, args);
-      expect([name, result.isError, result.content[0]?.text]).toEqual([
-        name,
-        undefined,
-        JSON.stringify(result.structuredContent),
-      ]);
+      // The words that follow the JSON are in the structured content too.
+      const [json, ...words] = result.content.map(({ text }: { text: string }) => text);
+      const { hint, ...resource } = result.structuredContent;
+      expect([name, result.isError, json]).toEqual([name, undefined, JSON.stringify(resource)]);
+      expect([name, hint]).toEqual([name, words.length > 0 ? words.join(" ") : undefined]);
       const fits = new Ajv2020().compile(toolNamed(name).outputSchema);
       expect([fits(result.structuredContent), fits.errors]).toEqual([true, null]);
-      return result.structuredContent;
+      return resource;
     };
     const rest = async (path: `/${string}`) => (await agent.send(`GET ${path}`)).body;
 

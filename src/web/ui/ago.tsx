@@ -42,7 +42,10 @@ export function Ago({ at }: { at: number }) {
   );
 }
 
-/** The same inside a link, which cannot contain a control: the exact time shows on hover alone. */
+/**
+ * The same inside a link, which cannot contain a control: the exact time shows on hover alone. A tap or
+ * Enter follows the link, to a view that has the time as an {@link Ago}.
+ */
 export function AgoInLink({ at }: { at: number }) {
   return <RelativeTime at={at} title={fullTime(at)} />;
 }
