@@ -1,53 +1,42 @@
 /** The executable: `relay serve` is the server, the other commands are clients of one. */
 
-import { Command, CommanderError } from "commander";
-import { VERSION } from "../version.ts";
+import { homedir, hostname } from "node:os";
+import { systemTimers } from "../client/timers.ts";
+import { systemClock } from "../clock.ts";
+import { openBrowser } from "./browser.ts";
+import { runCommand } from "./program.ts";
 
-/** Exit code of a fault, so that 1 and 2 are free for answers. */
-const FAULT = 3;
+const words = process.argv.slice(2);
+const interrupted = new AbortController();
 
-const program = new Command("relay")
-  .description("Agents exchange work and questions with a person.")
-  .version(VERSION, "-V, --version", "print the version")
-  .helpOption("-h, --help", "show help")
-  .helpCommand(false)
-  .exitOverride();
-
-program
-  .command("serve")
-  .description("run the server, configured by environment variables")
-  .addHelpText("after", "\nExample:\n  PORT=8080 ACCOUNT_CREATION=first relay serve")
-  .action(async () => {
-    // The other commands do not load the server.
-    await import("../main.ts").catch((error: unknown) => {
-      if (!/\.node\b/.test(String(error))) throw error;
-      throw new Error(
-        "the native part of libSQL cannot be unpacked: set BUN_TMPDIR to a folder that can be written",
-      );
-    });
-  });
-
-program
-  .command("health")
-  .description("print the state of a server; exits with 0 if it can be used, and 1 if not")
-  .argument("[url]", "its address; PORT of this machine if absent")
-  .addHelpText("after", "\nExample:\n  relay health http://127.0.0.1:3000")
-  .action(async (url: string = `http://127.0.0.1:${process.env.PORT || 3000}`) => {
-    const { checkHealth } = await import("./health.ts");
-    const { ok, text } = await checkHealth(url);
-    process.stdout.write(`${text}\n`);
-    process.exitCode = ok ? 0 : 1;
-  });
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (error instanceof CommanderError) {
-    // Commander has said what is wrong.
-    process.exitCode = error.exitCode === 0 ? 0 : FAULT;
-  } else {
-    const text = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`relay: ${text.split("\n")[0]}\n`);
-    process.exit(FAULT);
-  }
+// The server has its own.
+if (words[0] !== "serve") {
+  const stop = (code: number) => () => {
+    // A command that does not end by the first one ends by the second.
+    if (interrupted.signal.aborted) process.exit(code);
+    interrupted.abort(new Error("interrupted"));
+  };
+  process.on("SIGINT", stop(130));
+  process.on("SIGTERM", stop(143));
+  // Whoever read the output has gone, as `head` does.
+  process.stdout.on("error", () => process.exit(0));
 }
+
+process.exitCode = await runCommand(
+  {
+    env: process.env,
+    platform: process.platform,
+    home: homedir(),
+    host: hostname(),
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    is_terminal: process.stdout.isTTY === true,
+    err_is_terminal: process.stderr.isTTY === true,
+    input: () => Bun.stdin.text(),
+    signal: interrupted.signal,
+    now: systemClock.now,
+    timers: systemTimers,
+    open: (url) => openBrowser(process.platform, process.env, url),
+  },
+  words,
+);

@@ -76,12 +76,12 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
   [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react)(\/|$)/, ["web"]],
   // The page's, and that of the start at a terminal.
-  [/^uqr$/, ["web", "leaf"]],
+  [/^uqr$/, ["web", "leaf", "cli"]],
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
   [/^ipaddr\.js/, ["outbound", "leaf"]],
-  [/^commander$/, ["cli"]],
+  [/^(commander$|@bomb\.sh\/)/, ["cli"]],
   [/^trpc-to-openapi/, ["rpc types", "http"]],
 ];
 
@@ -137,7 +137,7 @@ test("time, chance and the environment are read in their own files alone", async
   const OWN: readonly (readonly [RegExp, readonly string[]])[] = [
     [/\bDate\.now\(|\bnew Date\(\)/, ["src/clock.ts", "src/log.ts", "src/web/clock.ts"]],
     [/\bset(Timeout|Interval)\(/, ["src/clock.ts", "src/client/timers.ts", "src/web/clock.ts"]],
-    [/\bsystemClock\b/, ["src/clock.ts", "src/main.ts"]],
+    [/\bsystemClock\b/, ["src/clock.ts", "src/main.ts", "src/cli/main.ts"]],
     [/\brandom(UUID|Bytes)\(|Math\.random\(/, ["src/ids.ts", "src/client/timers.ts"]],
     // The bundle's is a text that it replaces.
     [

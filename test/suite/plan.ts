@@ -15,6 +15,9 @@ const BROWSER = "test/web/browser.ts";
  * about push services. What they ask of a store, files that run on both stores ask too.
  */
 export const ON_ONE_STORE: readonly string[] = [
+  "test/cli/ask.test.ts",
+  "test/cli/login.test.ts",
+  "test/cli/work.test.ts",
   "test/client/errors.test.ts",
   "test/client/events.test.ts",
   "test/client/node.test.ts",

@@ -1,0 +1,113 @@
+/** `relay ask`: asks the person, waits, and gives the answer as text and exit code. */
+
+import { readFile } from "node:fs/promises";
+import type { Client } from "../client/client.ts";
+import { RelayError } from "../client/error.ts";
+import { retry } from "../client/retry.ts";
+import type { Ask } from "../client/types.ts";
+import type { Question } from "../model/question.ts";
+import { jsonLine, manyLines, oneLine } from "./escape.ts";
+import { EXIT, Fault, type Io } from "./io.ts";
+import { claimAsk } from "./pending-asks.ts";
+import { openSession } from "./session.ts";
+
+export interface AskOptions {
+  readonly choice?: readonly string[];
+  readonly text?: boolean;
+  readonly context?: string;
+  readonly link?: string;
+  readonly other?: boolean;
+  readonly fallback?: string;
+  readonly task?: string;
+  /** Seconds until the question expires. */
+  readonly wait: number;
+  readonly json?: boolean;
+}
+
+/** Seconds beyond its expiry in which a question's end must be seen. */
+const LATE = 60;
+
+/** Gives the exit code: 0 yes or another answer, 1 no, 2 expired or cancelled. */
+export async function ask(io: Io, prompt: string, options: AskOptions): Promise<number> {
+  if (options.text && options.choice) throw new Fault("give --choice or --text, not both");
+  const input = await inputOf(io, prompt, options);
+  const { url, client } = await openSession(io);
+  const { request_id, forget } = await claimAsk(io, url, input, options.wait);
+  const within = options.wait + LATE;
+  // A request is not cut off by Ctrl-C: whether it asked would then be unknown.
+  const asked = await retry(io.timers, { within, signal: io.signal }, () =>
+    client.questions.ask({ ...input, request_id }),
+  ).catch(async (error: unknown) => {
+    // The server has said that there is no question.
+    if (error instanceof RelayError && !error.is_transient) await forget();
+    throw error;
+  });
+  if (asked.status === "pending" && io.err_is_terminal) {
+    io.err("Waiting for the answer. Ctrl-C cancels the question.\n");
+  }
+  const question = await settled(io, client, asked, within);
+  if (question.status === "pending") throw new Fault("the question is still open: try again");
+  await forget();
+  report(io, question, options);
+  if (question.status !== "answered") return EXIT.unanswered;
+  return question.kind === "confirm" && question.answer === "No" ? EXIT.no : EXIT.done;
+}
+
+async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<Omit<Ask, "wait">> {
+  const { choice, text, context, link, other, fallback, task, wait } = options;
+  return {
+    prompt,
+    expires_in: wait,
+    ...(text && { kind: "text" as const }),
+    ...(choice && { kind: "choice" as const, options: [...choice] }),
+    ...(context !== undefined && { context: await contentOf(io, context) }),
+    ...(link !== undefined && { url: link }),
+    ...(other && { allow_other: true }),
+    ...(fallback !== undefined && { fallback }),
+    ...(task !== undefined && { task_id: task }),
+  };
+}
+
+/** The content of a file; of the standard input for `-`. */
+async function contentOf(io: Io, file: string): Promise<string> {
+  if (file === "-") return await io.input();
+  return await readFile(file, "utf8").catch(() => {
+    throw new Fault(`${file} cannot be read: check the path`);
+  });
+}
+
+/** The question once it has ended; Ctrl-C cancels it. */
+async function settled(io: Io, client: Client, asked: Question, within: number): Promise<Question> {
+  if (asked.status !== "pending") return asked;
+  try {
+    return await client.questions.waitForAnswer(asked.id, { within, signal: io.signal });
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    try {
+      await client.questions.cancel(asked.id);
+      return { ...asked, status: "cancelled" };
+    } catch (fault) {
+      if (!(fault instanceof RelayError) || fault.code !== "question_not_pending") throw fault;
+      // The person was faster.
+      return await client.questions.get(asked.id);
+    }
+  }
+}
+
+function report(io: Io, question: Question, { json, fallback }: AskOptions): void {
+  if (json) {
+    io.out(jsonLine(question));
+    return;
+  }
+  if (question.note !== undefined) io.err(`Note: ${manyLines(question.note)}\n`);
+  if (question.status === "answered") {
+    io.out(`${manyLines(question.answer ?? "")}\n`);
+  } else if (question.status === "cancelled") {
+    io.err("The question was cancelled.\n");
+  } else if (fallback === undefined) {
+    io.err("Nobody answered in time.\n");
+  } else {
+    io.err(`Nobody answered in time. Otherwise: ${oneLine(fallback)}\n`);
+    io.out(`${manyLines(fallback)}\n`);
+  }
+}

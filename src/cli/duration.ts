@@ -1,0 +1,27 @@
+/** Durations and numbers as people type them. */
+
+import { InvalidArgumentError } from "commander";
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+
+/** `90s`, `10m`, `1h` or seconds, from `min` to `max` seconds. */
+export const duration =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const [, digits, unit = "s"] = /^(\d{1,6})([smh])?$/.exec(text) ?? [];
+    const seconds = Number(digits) * UNITS[unit]!;
+    if (seconds >= min && seconds <= max) return seconds;
+    throw new InvalidArgumentError(`It must be ${min} s to ${max / 3_600} h, such as 90s or 10m.`);
+  };
+
+/** A whole number from 0 to 100. */
+export function percent(text: string): number {
+  if (/^(\d{1,2}|100)$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a number from 0 to 100.");
+}
+
+/** For an option that may be given several times. */
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  value,
+];

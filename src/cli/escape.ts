@@ -1,0 +1,21 @@
+/** Makes text of others harmless for a terminal. */
+
+/** C0, DEL and C1 controls, line separators, and the controls of writing direction. */
+const CONTROLS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** One line: every control is shown as `\u001b`, line breaks too. */
+export const oneLine = (text: string): string => text.replace(CONTROLS, escaped);
+
+/** Keeps line feeds and tabs; a carriage return before a line feed is dropped. */
+export const manyLines = (text: string): string =>
+  text
+    .replaceAll("\r\n", "\n")
+    .replace(CONTROLS, (sign) => (sign === "\n" || sign === "\t" ? sign : escaped(sign)));
+
+/** JSON in one line whose text is harmless and reads back as the same value. */
+export const jsonLine = (value: unknown): string =>
+  `${JSON.stringify(value).replace(CONTROLS, escaped)}\n`;

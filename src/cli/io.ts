@@ -1,0 +1,38 @@
+/** What a command uses of its process, so that a test can run it in its own. */
+
+import type { Timers } from "../client/timers.ts";
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  /** Home folder of the user. */
+  readonly home: string;
+  /** Name of this machine, shown as the host of the agent (docs/interface.md §1.6). */
+  readonly host: string;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Whether a person reads the standard output, or the standard error. */
+  readonly is_terminal: boolean;
+  readonly err_is_terminal: boolean;
+  /** All of the standard input. */
+  readonly input: () => Promise<string>;
+  /** Aborts at the first Ctrl-C or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Epoch seconds. */
+  readonly now: () => number;
+  readonly timers: Timers;
+  /** Opens the address in the browser of this machine; false if there is none. */
+  readonly open: (url: string) => boolean;
+}
+
+/** What is wrong and what to do, in one line; the command ends with {@link EXIT.fault}. */
+export class Fault extends Error {}
+
+/** Exit codes of the commands. */
+export const EXIT = {
+  done: 0,
+  no: 1,
+  /** Nobody answered, or the question was cancelled. */
+  unanswered: 2,
+  fault: 3,
+} as const;

@@ -1,0 +1,83 @@
+/** A client with the credential of this user, which keeps itself valid. */
+
+import { type Client, createClient } from "../client/client.ts";
+import { RelayError } from "../client/error.ts";
+import { Fault, type Io } from "./io.ts";
+import { Refused, refreshAccess } from "./oauth.ts";
+import { keepAccess, type OAuthAccess, readAccess } from "./settings.ts";
+
+/** Seconds before its end at which an access token is replaced. */
+const EARLY = 60;
+
+/** A client and the base address that it speaks to. */
+export interface Session {
+  readonly url: string;
+  readonly client: Client;
+}
+
+/**
+ * By `RELAY_KEY` and `RELAY_URL`, or else by what `relay login` kept. Throws a {@link Fault} that says
+ * what to do if there is neither.
+ */
+export async function openSession(io: Io): Promise<Session> {
+  const { RELAY_KEY: key, RELAY_URL } = io.env;
+  const common = { agent_host: io.host, timers: io.timers };
+  const access = key && RELAY_URL ? null : await readAccess(io);
+  if (key) {
+    const url = RELAY_URL || access?.url;
+    if (!url) throw new Fault("set RELAY_URL to the address of the server that RELAY_KEY is for");
+    return { url, client: createClient({ ...common, url, credential: key }) };
+  }
+  if (!access)
+    throw new Fault("not signed in: run relay login <url>, or set RELAY_URL and RELAY_KEY");
+  const { url } = access;
+  if (access.kind === "key") {
+    return { url, client: createClient({ ...common, url, credential: access.key }) };
+  }
+  return { url, client: createClient({ ...common, url, fetch: refreshing(io, access) }) };
+}
+
+type Send = (url: string, init: RequestInit) => Promise<Response>;
+
+/** `fetch` with a valid access token. What another process of this user has renewed is taken over. */
+function refreshing(io: Io, first: OAuthAccess): Send {
+  let access = first;
+  let renewal: Promise<void> | undefined;
+
+  const renew = async () => {
+    const kept = await readAccess(io);
+    const is_newer = kept?.kind === "oauth" && kept.access_token !== access.access_token;
+    if (is_newer && kept.url === access.url && kept.expires_at - EARLY > io.now()) {
+      access = kept;
+      return;
+    }
+    try {
+      access = await refreshAccess(io, access);
+    } catch (error) {
+      if (!(error instanceof Refused) || error.error !== "invalid_grant") throw error;
+      // A fault of the connection would be tried again.
+      throw new RelayError("unauthorized", "The access has ended");
+    }
+    await keepAccess(io, access);
+  };
+  const renewOnce = () => {
+    renewal ??= renew().finally(() => {
+      renewal = undefined;
+    });
+    return renewal;
+  };
+
+  const attempt: Send = (url, init) => {
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${access.access_token}`);
+    return fetch(url, { ...init, headers });
+  };
+  return async (url, init) => {
+    if (access.expires_at - EARLY <= io.now()) await renewOnce();
+    const used = access.access_token;
+    const response = await attempt(url, init);
+    if (response.status !== 401) return response;
+    if (used === access.access_token) await renewOnce();
+    return await attempt(url, init);
+  };
+}

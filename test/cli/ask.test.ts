@@ -1,0 +1,169 @@
+/** `relay ask`: answers, exit codes, and one question through interruptions. */
+
+import { expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startTestApp } from "../support/app.ts";
+import { createUser } from "../support/cli.ts";
+import { createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { tempFolder } from "../support/temp.ts";
+import { until } from "../support/until.ts";
+
+const clock = createTestClock();
+const app = await startTestApp({ clock });
+
+/** A user of the command line who has a key, and the person who answers. */
+async function createWorker() {
+  const { person, agent } = await createPair(app.url);
+  const env = { RELAY_URL: app.url, RELAY_KEY: agent.secret };
+  const user = createUser({ clock, env });
+  const pending = () =>
+    until(async () => (await person.send("GET /v1/questions")).body.questions[0]);
+  const answer = async (text: string, more: object = {}) => {
+    const { id } = await pending();
+    const body = { answer: text, ...more };
+    expect((await person.send(`POST /v1/questions/${id}/answer`, body)).status).toBe(200);
+  };
+  const count = async () =>
+    (await person.send("GET /v1/questions?status=pending,answered,expired,cancelled")).body
+      .questions.length;
+  const asks = () => readdirSync(join(user.home, ".config/relay/asks"));
+  return { person, agent, env, pending, answer, count, asks, ...user };
+}
+
+test("the answer is printed, and Yes and No are exit codes", async () => {
+  const { start, answer, asks, pending } = await createWorker();
+  const cases: [string[], string, number][] = [
+    [["Deploy?"], "Yes", 0],
+    [["Deploy?"], "No", 1],
+    [["Where?", "--choice", "Here", "--choice", "No"], "No", 0],
+    [["Name?", "--text"], "first\nsecond\u001b[2J", 0],
+    [["Sure?", "--other"], "Tomorrow", 0],
+  ];
+  for (const [words, text, code] of cases) {
+    const asked = start(["ask", ...words]);
+    expect((await pending()).prompt).toBe(words[0]);
+    await answer(text);
+    expect([await asked.code, asked.printed]).toEqual([
+      code,
+      { out: `${text.replace("\u001b", "\\u001b")}\n`, err: "" },
+    ]);
+  }
+  expect(asks()).toEqual([]);
+});
+
+test("what the person needs is sent, and a note comes back", async () => {
+  const { home, person, start, answer, pending } = await createWorker();
+  writeFileSync(join(home, "diff.md"), "- old\n+ new\n");
+  const words = ["ask", "Commit?", "--context", join(home, "diff.md"), "--fallback", "No"];
+  const link = ["--link", "https://example.com/1", "--wait", "10m"];
+  const asked = start([...words, ...link]);
+  const { id, fallback, url, created_at, expires_at } = await pending();
+  const { body } = await person.send(`GET /v1/questions/${id}`);
+  expect([body.context, fallback, url]).toEqual(["- old\n+ new\n", "No", "https://example.com/1"]);
+  expect(expires_at - created_at).toBeCloseTo(600, 2);
+  await answer("No", { note: "Not on a Friday" });
+  expect([await asked.code, asked.printed]).toEqual([
+    1,
+    { out: "No\n", err: "Note: Not on a Friday\n" },
+  ]);
+
+  const piped = start(["ask", "Commit this?", "--context", "-", "--json"], {
+    input: async () => "from a pipe",
+  });
+  await pending();
+  await answer("Yes");
+  expect(await piped.code).toBe(0);
+  expect(JSON.parse(piped.printed.out)).toMatchObject({
+    status: "answered",
+    answer: "Yes",
+    context: "from a pipe",
+  });
+});
+
+test("a question that nobody answers ends with 2, and the fallback is printed", async () => {
+  const { start, asks } = await createWorker();
+  const asked = start(["ask", "Deploy?", "--wait", "1m", "--fallback", "No"]);
+  await until(() => app.waits.count() === 1);
+  await clock.advance(51);
+  await until(() => app.waits.count() === 1);
+  await clock.advance(12);
+  expect([await asked.code, asked.printed]).toEqual([
+    2,
+    { out: "No\n", err: "Nobody answered in time. Otherwise: No\n" },
+  ]);
+  expect(asks()).toEqual([]);
+});
+
+test("Ctrl-C cancels the question, and ends with 2", async () => {
+  const { person, start, pending, asks } = await createWorker();
+  const asked = start(["ask", "Deploy?"]);
+  const { id } = await pending();
+  await until(() => app.waits.count() === 1);
+  asked.interrupt();
+  expect([await asked.code, asked.printed.out]).toEqual([2, ""]);
+  expect((await person.send(`GET /v1/questions/${id}`)).body.status).toBe("cancelled");
+  expect(asks()).toEqual([]);
+});
+
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+/** A command as a process of its own. */
+const spawn = (words: readonly string[], env: Record<string, string>, home: string) =>
+  Bun.spawn([process.execPath, MAIN, ...words], {
+    env: { ...env, PATH: process.env.PATH ?? "", HOME: home, XDG_CONFIG_HOME: "" },
+    cwd: tempFolder(),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+
+test("SIGINT to the process cancels too, and its exit code is that of the command", async () => {
+  const { env, home, asks, count } = await createWorker();
+  const asked = spawn(["ask", "Deploy?"], env, home);
+  await until(() => app.waits.count() === 1);
+  asked.kill("SIGINT");
+  expect(await asked.exited).toBe(2);
+  expect(await new Response(asked.stderr).text()).toBe("The question was cancelled.\n");
+  expect([await count(), asks()]).toEqual([1, []]);
+});
+
+test("killed and started again, it waits for the same question, whose answer may be there", async () => {
+  const { env, start, answer, count, asks, home } = await createWorker();
+  const words = ["ask", "Deploy now?", "--choice", "Now", "--choice", "Later"];
+  const killed = spawn(words, env, home);
+  await until(() => app.waits.count() === 1);
+  killed.kill("SIGKILL");
+  await killed.exited;
+  const [name] = asks();
+  const path = join(home, ".config/relay/asks", name!);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readFileSync(path, "utf8")).not.toContain("Deploy");
+  await answer("Later");
+  const again = start(words);
+  expect([await again.code, again.printed.out]).toEqual([0, "Later\n"]);
+  expect([await count(), asks()]).toEqual([1, []]);
+});
+
+test("two that wait for the same content have a question each; one that has ended is not taken over", async () => {
+  const { start, count, answer, home, asks } = await createWorker();
+  const first = start(["ask", "Same?"]);
+  await until(async () => (await count()) === 1);
+  const [name] = asks();
+  const path = join(home, ".config/relay/asks", name!);
+  const kept = JSON.parse(readFileSync(path, "utf8"));
+  // Of a process that runs, and is not this one.
+  writeFileSync(path, JSON.stringify({ ...kept, pid: process.ppid }));
+  const second = start(["ask", "Same?"]);
+  await until(async () => (await count()) === 2);
+  await answer("Yes");
+  await answer("Yes");
+  expect(await Promise.all([first.code, second.code])).toEqual([0, 0]);
+  mkdirSync(join(home, ".config/relay/asks"), { recursive: true });
+  writeFileSync(path, JSON.stringify({ ...kept, pid: 0x7fffffff, expires_at: clock.now() - 1 }));
+  const third = start(["ask", "Same?"]);
+  await until(async () => (await count()) === 3);
+  await answer("No");
+  expect(await third.code).toBe(1);
+});

@@ -1,0 +1,96 @@
+/** `relay task`, `relay inbox` and `relay say`. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createUser } from "../support/cli.ts";
+import { client, createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { until } from "../support/until.ts";
+
+const clock = createTestClock();
+const app = await startTestApp({ clock });
+
+async function createWorker() {
+  const { person, agent } = await createPair(app.url);
+  const user = createUser({ clock, env: { RELAY_URL: app.url, RELAY_KEY: agent.secret } });
+  return { person, agent, ...user };
+}
+
+test("a task is added, changed, finished and listed", async () => {
+  const { person, run } = await createWorker();
+  const added = await run(["task", "add", "Ship", "--status", "in_progress", "--quiet"]);
+  const id = added.out.trim();
+  expect(id).toStartWith("tsk_");
+  const set = await run(["task", "set", id, "--progress", "60", "--note", "Testing"]);
+  expect(set.out).toBe(`${id}  in_progress 60%   Ship (Testing)\n`);
+  const { body } = await person.send(`GET /v1/tasks/${id}`);
+  expect(body).toMatchObject({ progress: 60, status_note: "Testing", notify: false });
+  const done = await run(["task", "done", id, "--json"]);
+  expect(JSON.parse(done.out)).toMatchObject({ id, status: "done", progress: 100 });
+  expect((await run(["task", "list", "--status", "todo"])).out).toBe("");
+  const listed = await run(["task", "list", "--status", "todo", "--status", "done"]);
+  expect(listed.out).toBe(`${id}  done              Ship (Testing)\n`);
+  expect(await run(["task", "done", "tsk_none"])).toMatchObject({
+    code: 3,
+    err: "relay: task_id does not exist or is not yours: check the id\n",
+  });
+});
+
+test("a title cannot steer the terminal", async () => {
+  const { agent, run } = await createWorker();
+  await agent.send("POST /v1/tasks", { title: "a\u001b]0;title\u0007b\u202ec" });
+  const { out } = await run(["task", "list"]);
+  expect(out).toEndWith("a\\u001b]0;title\\u0007b\\u202ec\n");
+});
+
+test("the list has every page", async () => {
+  const { agent, run } = await createWorker();
+  for (let n = 0; n < 101; n++) await agent.send("POST /v1/tasks", { title: `Task ${n}` });
+  const { out } = await run(["task", "list", "--json"]);
+  const ids = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).id);
+  expect(new Set(ids).size).toBe(101);
+});
+
+test("the inbox is printed once, and only peeked at with --peek", async () => {
+  const { person, agent, run } = await createWorker();
+  const write = (text: string) => person.send("POST /v1/messages", { key_id: agent.key.id, text });
+  await write("first line\nsecond line");
+  const expected = /^\S+Z {2}message {2}from you: first line\n {4}second line\n$/;
+  expect((await run(["inbox", "--peek"])).out).toMatch(expected);
+  expect((await run(["inbox"])).out).toMatch(expected);
+  expect((await run(["inbox"])).out).toBe("");
+});
+
+test("--follow goes on until Ctrl-C, and what it printed counts as read", async () => {
+  const { person, agent, start, run } = await createWorker();
+  const write = (text: string) => person.send("POST /v1/messages", { key_id: agent.key.id, text });
+  const followed = start(["inbox", "--follow", "--json"]);
+  await until(() => app.waits.count() === 1);
+  await write("one");
+  await until(() => followed.printed.out.includes('"one"'));
+  await write("two");
+  await until(() => followed.printed.out.includes('"two"'));
+  followed.interrupt();
+  expect(await followed.code).toBe(0);
+  expect(followed.printed.out.trim().split("\n")).toHaveLength(2);
+  expect((await run(["inbox"])).out).toBe("");
+});
+
+test("a message goes to the agent of that name; an unclear name is refused with the choice", async () => {
+  const { person, run } = await createWorker();
+  const make = async (label: string) => (await person.send("POST /v1/keys", { label })).body;
+  const reader = await make("reader");
+  expect(await run(["say", "reader", "It works"])).toMatchObject({ code: 0, out: "", err: "" });
+  const { body } = await client(app.url, reader.secret)("GET /v1/inbox");
+  expect(body.items[0].text).toBe("It works");
+  expect((await run(["say", "nobody", "x"])).err).toBe(
+    "relay: no agent is called nobody: there are reader\n",
+  );
+  const { key } = await make("reader");
+  const twice = await run(["say", "reader", "x"]);
+  expect(twice.err).toStartWith("relay: several agents are called reader: give one of key_");
+  expect((await run(["say", key.id, "x"])).code).toBe(0);
+});

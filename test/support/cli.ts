@@ -1,0 +1,52 @@
+/** Runs commands of `relay` in the test's own process. */
+
+import type { Io } from "../../src/cli/io.ts";
+import { runCommand } from "../../src/cli/program.ts";
+import type { Clock } from "../../src/clock.ts";
+import { tempFolder } from "./temp.ts";
+
+interface Options extends Partial<Io> {
+  readonly clock: Clock;
+}
+
+/** A user with an own folder for configuration; `env` has no access. */
+export function createUser({ clock, ...given }: Options) {
+  const home = given.home ?? tempFolder();
+  const base = {
+    env: {},
+    platform: "linux" as const,
+    home,
+    host: "workbench",
+    is_terminal: false,
+    err_is_terminal: false,
+    input: async () => "",
+    now: clock.now,
+    timers: { ...clock, jitter: () => 0.5 },
+    open: () => false,
+    ...given,
+  };
+  /** Starts a command; `out` and `err` hold what it printed so far. */
+  const start = (words: readonly string[], more: Partial<Io> = {}) => {
+    const interrupt = new AbortController();
+    const printed = { out: "", err: "" };
+    const io: Io = {
+      signal: interrupt.signal,
+      out: (text) => {
+        printed.out += text;
+      },
+      err: (text) => {
+        printed.err += text;
+      },
+      ...base,
+      ...more,
+    };
+    const code = runCommand(io, words);
+    return { printed, code, interrupt: () => interrupt.abort(new Error("interrupted")) };
+  };
+  /** Runs a command to its end. */
+  const run = async (words: readonly string[], more?: Partial<Io>) => {
+    const { printed, code } = start(words, more);
+    return { code: await code, ...printed };
+  };
+  return { home, start, run };
+}
