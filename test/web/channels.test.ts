@@ -91,7 +91,12 @@ webTest("an ntfy topic is added with quiet hours; mistakes are told at their fie
   const form = page.getByRole("dialog");
   await form.getByLabel("Name").fill("My phone");
   await form.getByLabel("URL of the topic").fill(`${ntfy.url}/a/b`);
+  const buttons = form.getByRole("switch", { name: "Buttons to answer questions" });
+  expect(await buttons.isChecked()).toBe(false);
   await form.getByLabel("Access token").fill("tk_abc");
+  expect(await buttons.isChecked()).toBe(true);
+  await buttons.uncheck();
+  const created = page.waitForRequest("**/trpc/channels.create");
   await form.getByRole("switch", { name: "Quiet hours" }).check();
   await form.getByLabel("From").fill("23:30");
   await form.getByLabel("To", { exact: true }).fill("06:00");
@@ -111,6 +116,7 @@ webTest("an ntfy topic is added with quiet hours; mistakes are told at their fie
   await form.getByLabel("URL of the topic").fill(`${ntfy.url}/relay-3nUq8sTx0f`);
   await add.click();
   await form.waitFor({ state: "detached" });
+  expect((await created).postDataJSON()).toMatchObject({ buttons: false, token: "tk_abc" });
   await row(page, "My phone").getByText("Silent from 23:30 to 06:00, Europe/Berlin").waitFor();
   expect(await channelsOf(person)).toMatchObject([
     { type: "ntfy", quiet_hours: { from: "23:30", to: "06:00", time_zone: "Europe/Berlin" } },

@@ -27,8 +27,9 @@ async function openBehind(person: Person, at = "#/account") {
   const deliver = await deliverTo(page);
   const other = await openTab(context, "about:blank");
   await lookAt(other, { away: [page] });
+  const worker = await workerOf(page);
   await untilWorkerSees(page, false);
-  return { context, page, other, deliver };
+  return { context, page, other, deliver, worker };
 }
 
 const asked = (id: string, person: Person) =>
@@ -42,6 +43,8 @@ const asked = (id: string, person: Person) =>
 
 const questionOf = async ({ send }: Person, id: string) =>
   (await send(`GET /v1/questions/${id}`)).body;
+/** Not by `waitForFunction`, which waits for frames that a tab in the background does not paint. */
+const hashOf = (page: Page) => page.evaluate(() => location.hash);
 const bodies = async (page: Page) => (await shownIn(page)).map(({ body }) => body);
 
 webTest(
@@ -106,7 +109,7 @@ webTest(
 
 webTest("the page and a push show one notification for a question", async () => {
   const { person, agent } = await createPair(app.url);
-  const { page, deliver } = await openBehind(person);
+  const { page, deliver, worker } = await openBehind(person);
   await page.evaluate(() => localStorage.setItem("relay.notify", "on"));
   const first = await ask(agent.send, { prompt: "By the page?" });
   await until(async () => (await bodies(page)).includes("By the page?"));
@@ -114,7 +117,6 @@ webTest("the page and a push show one notification for a question", async () => 
   await until(async () => (await bodies(page)).includes("By push?"));
   expect(await shownIn(page)).toMatchObject([{ tag: first.id, actions: ["Yes", "No"] }]);
   // The other way round, what the push shows stays.
-  const worker = await workerOf(page);
   await worker.evaluate(() => {
     const { registration } = globalThis as any;
     return registration.showNotification("Pushed", { tag: "qst_1", body: "By push?" });
@@ -141,14 +143,13 @@ webTest("the page and a push show one notification for a question", async () => 
 webTest("a button answers the question while no page is open, and tells the outcome", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
-  const { page, other, deliver } = await openBehind(person);
+  const { page, deliver, worker } = await openBehind(person);
   await deliver(pushMessage(asked(id, person), { app_badge: 1 }));
   await until(async () => (await shownIn(page)).length === 1);
   await page.close();
-  await clickOn(other, id, "answer-1");
+  await clickOn(worker, id, "answer-1");
   await until(async () => (await questionOf(person, id)).status === "answered");
   expect((await questionOf(person, id)).answer).toBe("No");
-  const worker = await workerOf(other);
   const told = () =>
     worker.evaluate(async () => {
       const shown: Notification[] = await (globalThis as any).registration.getNotifications();
@@ -164,7 +165,7 @@ webTest("a button answers the question while no page is open, and tells the outc
 
 webTest("an answer that came too late says how the question ended", async () => {
   const { person, agent } = await createPair(app.url);
-  const { page, deliver } = await openBehind(person, "#/tasks");
+  const { page, deliver, worker } = await openBehind(person, "#/tasks");
   const late = async (end: (id: string) => Promise<unknown>) => {
     const { id } = await ask(agent.send);
     await deliver(pushMessage(asked(id, person)));
@@ -172,7 +173,7 @@ webTest("an answer that came too late says how the question ended", async () => 
     // The page would take the notification away.
     await page.evaluate(() => localStorage.setItem("relay.push-channel", "{}"));
     await end(id);
-    await clickOn(page, id, "answer-0");
+    await clickOn(worker, id, "answer-0");
     const found = async () => (await shownIn(page)).find(({ tag }) => tag === id)?.body;
     await until(async () => !/^(Publish|Sending)/.test((await found()) ?? "Publish"));
     return found();
@@ -189,11 +190,10 @@ webTest(
   async () => {
     const { person, agent } = await createPair(app.url);
     const { id } = await ask(agent.send);
-    const { page, deliver } = await openBehind(person, "#/tasks");
+    const { page, deliver, worker } = await openBehind(person, "#/tasks");
     await deliver(pushMessage(asked(id, person)));
     await until(async () => (await shownIn(page)).length === 1);
-    const [worker] = page.context().serviceWorkers();
-    await worker!.evaluate(() => {
+    await worker.evaluate(() => {
       const scope = globalThis as any;
       const real = scope.fetch;
       let failures = 2;
@@ -202,13 +202,13 @@ webTest(
         return failures === 0 ? Promise.resolve(new Response("", { status: 503 })) : real(...given);
       };
     });
-    await clickOn(page, id, "answer-0");
+    await clickOn(worker, id, "answer-0");
     await until(async () => (await questionOf(person, id)).answer === "Yes");
     const second = await ask(agent.send);
     await deliver(pushMessage({ ...asked(second.id, person), ticket: "mcq_wrong" }));
     await until(async () => (await shownIn(page)).some(({ tag }) => tag === second.id));
-    await clickOn(page, second.id, "answer-0");
-    await page.waitForFunction((at) => location.hash === at, `#/questions/${second.id}`);
+    await clickOn(worker, second.id, "answer-0");
+    await until(async () => (await hashOf(page)) === `#/questions/${second.id}`);
     expect(await bodies(page)).toContain("Not sent: Yes. Open Relay to answer.");
     expect((await questionOf(person, second.id)).status).toBe("pending");
   },
@@ -217,7 +217,7 @@ webTest(
 webTest("a click elsewhere leads the last used tab to what the notification is about", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
-  const { context, page, other, deliver } = await openBehind(person, "#/tasks");
+  const { context, page, other, deliver, worker } = await openBehind(person, "#/tasks");
   const second = await openTab(context, `${app.url}/#/agents`);
   await untilLive(second);
   await lookAt(second, { away: [page] });
@@ -225,13 +225,16 @@ webTest("a click elsewhere leads the last used tab to what the notification is a
   await untilWorkerSees(page, false);
   await deliver(pushMessage(asked(id, person)));
   await until(async () => (await shownIn(page)).length === 1);
-  await clickOn(other, id);
-  await second.waitForFunction((at) => location.hash === at, `#/questions/${id}`);
-  expect(await page.evaluate(() => location.hash)).toBe("#/tasks");
+  await clickOn(worker, id);
+  await until(async () => (await hashOf(second)) === `#/questions/${id}`);
+  expect(await hashOf(page)).toBe("#/tasks");
   await until(async () => (await shownIn(page)).length === 0);
+  // The click may have brought the tab to the front.
+  await lookAt(other, { away: [page, second] });
+  await untilWorkerSees(page, false);
   const task = "tsk_0123";
   await deliver(pushMessage({ v: 1, event: "task", task_id: task }));
   await until(async () => (await shownIn(page)).length === 1);
-  await clickOn(other, task);
-  await second.waitForFunction((at) => location.hash === at, `#/tasks/${task}`);
+  await clickOn(worker, task);
+  await until(async () => (await hashOf(second)) === `#/tasks/${task}`);
 });

@@ -16,7 +16,7 @@ import {
   signIn,
   untilLive,
 } from "./browser.ts";
-import { shownIn, untilWorkerSees } from "./worker-pushes.ts";
+import { clickOn, shownIn, untilWorkerSees, workerOf } from "./worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
 const push = await startChromiumPush();
@@ -122,6 +122,44 @@ webTest(
     expect(await endpointIn(page)).not.toBe(foreign);
   },
 );
+
+webTest("a button answers by its ticket while no page is open", async () => {
+  const { app, person, agent } = await start();
+  const { context, page } = await subscribe(app.url, person);
+  const [{ id: channel_id }] = await channelsOf(person);
+  const worker = await workerOf(page, app.url);
+  // No page of this server is left, but another site.
+  await page.goto("about:blank");
+  const shownTo = (tag: string) =>
+    worker.evaluate(async (wanted) => {
+      const { registration } = globalThis as any;
+      const shown: Notification[] = await registration.getNotifications({ tag: wanted });
+      return shown.map(({ body }) => body);
+    }, tag);
+  const { id } = await ask(agent.send, { prompt: "Publish?" });
+  await until(async () => (await shownTo(id))[0] === "Publish?");
+  await clickOn(worker, id, "answer-0");
+  await until(async () => (await shownTo(id))[0] === "Answered: Yes");
+  const { body } = await person.send(`GET /v1/questions/${id}`);
+  expect(body).toMatchObject({ status: "answered", answer: "Yes" });
+  const delivery = async () => {
+    const { deliveries } = (await person.send(`GET /v1/questions/${id}/deliveries`)).body;
+    return deliveries.find(({ target }: any) => target.id === channel_id);
+  };
+  await until(async () => (await delivery()).opened_at !== null);
+  expect((await delivery()).shown_at).toBeNumber();
+
+  const late = await ask(agent.send, { prompt: "Late?" });
+  await until(async () => (await shownTo(late.id))[0] === "Late?");
+  // Its end must not come first.
+  push.behave(503);
+  await agent.send(`DELETE /v1/questions/${late.id}`);
+  await clickOn(worker, late.id, "answer-1");
+  await until(async () => (await shownTo(late.id))[0]?.includes("Not sent"));
+  expect(await shownTo(late.id)).toEqual(["Cancelled by the agent. Not sent: No"]);
+  push.behave(null);
+  expect(context.pages().length).toBeGreaterThan(1);
+});
 
 webTest("a channel that is gone is made again with its settings when the page opens", async () => {
   expectComplaints(/401/);

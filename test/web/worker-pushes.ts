@@ -83,15 +83,19 @@ export async function deliverTo(page: Page) {
 }
 
 /** The service worker; the driver learns of it a moment after the page. */
-export const workerOf = (page: Page): Promise<Worker> =>
-  until(() => page.context().serviceWorkers()[0]);
+export const workerOf = (page: Page, url = new URL(page.url()).origin): Promise<Worker> =>
+  until(() =>
+    page
+      .context()
+      .serviceWorkers()
+      .find((one) => one.url().startsWith(url)),
+  );
 
 /**
  * A click on a notification, dispatched in the worker: such a click may not focus or open windows.
  * `action`: of the button; empty for the notification itself.
  */
-export async function clickOn(page: Page, tag: string, action = ""): Promise<void> {
-  const worker = await workerOf(page);
+export async function clickOn(worker: Worker, tag: string, action = ""): Promise<void> {
   await worker.evaluate(
     async ([tag, action]) => {
       const scope = globalThis as any;

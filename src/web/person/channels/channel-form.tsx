@@ -39,6 +39,9 @@ export function NewChannelForm({ onCreated }: NewProps) {
   const [type, setType] = useState<Added>("ntfy");
   const [url, setUrl] = useState("");
   const [token, setToken] = useState("");
+  /** Null: as the server has it by default. */
+  const [chosen, setButtons] = useState<boolean | null>(null);
+  const buttons = chosen ?? token.trim() !== "";
   const [settings, setSettings] = useState<Settings>({
     label: "",
     sends: ["questions", "tasks"],
@@ -52,6 +55,7 @@ export function NewChannelForm({ onCreated }: NewProps) {
         ...settings,
         type,
         url: url.trim(),
+        ...(type === "ntfy" && { buttons }),
         ...(type === "ntfy" && token.trim() !== "" && { token: token.trim() }),
       });
       onCreated(channel, secret ?? null);
@@ -80,16 +84,24 @@ export function NewChannelForm({ onCreated }: NewProps) {
         error={fault?.fields.url}
       />
       {type === "ntfy" && (
-        <TextField
-          label="Access token"
-          name="token"
-          type="password"
-          autoComplete="off"
-          value={token}
-          onChange={({ target }) => setToken(target.value)}
-          hint="Only if the topic is protected."
-          error={fault?.fields.token}
-        />
+        <>
+          <TextField
+            label="Access token"
+            name="token"
+            type="password"
+            autoComplete="off"
+            value={token}
+            onChange={({ target }) => setToken(target.value)}
+            hint="Only if the topic is protected."
+            error={fault?.fields.token}
+          />
+          <Switch
+            label="Buttons to answer questions"
+            hint="Whoever reads the topic can answer by them: protect it with an access token."
+            checked={buttons}
+            onChange={({ target }) => setButtons(target.checked)}
+          />
+        </>
       )}
       <SettingFields type={type} value={settings} onChange={setSettings} fault={fault} />
       <FormProblem fault={fault} />
