@@ -22,7 +22,8 @@ import {
   composeTest,
 } from "../../src/notify/compose.ts";
 import type { Notification } from "../../src/notify/notification.ts";
-import { decrypt } from "../support/push-service.ts";
+import { sendMany } from "../support/push-load.ts";
+import { decrypt, startPushService } from "../support/push-service.ts";
 import { SEED } from "../support/random.ts";
 
 const now = 1_800_000_000;
@@ -271,6 +272,21 @@ test("keys are a point of P-256 in 65 bytes and a secret of 16", () => {
   for (const bad of ["", auth.slice(0, -2), `${auth}AA`, "!".repeat(22)]) {
     expect([bad, fault({ p256dh: point, auth: bad })]).toEqual([bad, false]);
   }
+});
+
+test("thousands of messages share a few connections, and each one can be read", async () => {
+  const service = await startPushService();
+  const messages = 2_000;
+  expect(await sendMany(service, messages)).toEqual({ finish: messages });
+  expect(service.faults).toEqual([]);
+  const told = new Set(service.delivered.map(({ message }) => message.notification.body));
+  expect([told.size, new Set(service.delivered.map(({ topic }) => topic)).size]).toEqual([
+    messages,
+    messages,
+  ]);
+  // One statement for all, of the same service.
+  expect(new Set(service.delivered.map(({ authorization }) => authorization)).size).toBe(1);
+  expect(service.connections()).toBeLessThanOrEqual(WEB_PUSH.in_flight + 10);
 });
 
 test("the stand-in of the push service decrypts the example of RFC 8291", () => {

@@ -55,18 +55,23 @@ interface Browser {
   readonly waiting: Map<string, { readonly pushed: Pushed; readonly until: number }>;
 }
 
+export type PushService = Awaited<ReturnType<typeof startPushService>>;
+
 interface Options {
   /** Epoch seconds of messages that wait. */
   readonly now?: () => number;
+  /** Milliseconds until it answers. */
+  readonly delay?: number;
 }
 
-export async function startPushService({ now = () => Date.now() / 1000 }: Options = {}) {
+export async function startPushService({ now = () => Date.now() / 1000, delay = 0 }: Options = {}) {
   const browsers = new Map<string, Browser>();
   const delivered: Pushed[] = [];
   const accepted: Pushed[] = [];
   const faults: string[] = [];
   let treat: (endpoint: string) => PushTreatment = () => "ok";
   let received = 0;
+  let open = 0;
   const sockets = new Set<unknown>();
 
   const take = (path: string, headers: IncomingHttpHeaders, body: Buffer) => {
@@ -97,6 +102,8 @@ export async function startPushService({ now = () => Date.now() / 1000 }: Option
 
   const server = createServer(async (request, response) => {
     received++;
+    open++;
+    response.on("close", () => open--);
     sockets.add(request.socket);
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
@@ -105,6 +112,7 @@ export async function startPushService({ now = () => Date.now() / 1000 }: Option
     if (treatment === "hang") return;
     if (treatment === "drop") return void request.socket.destroy();
     const body = Buffer.concat(parts);
+    if (delay > 0) await Bun.sleep(delay);
     const answer = (): { status: number; retry_after?: string; body?: string } => {
       if (method !== "POST") return { status: 405 };
       if (typeof treatment === "object" && "status" in treatment) return treatment;
@@ -136,6 +144,8 @@ export async function startPushService({ now = () => Date.now() / 1000 }: Option
     /** What RFC 8030, 8291 or 8292 forbid. */
     faults,
     received: () => received,
+    /** Requests that have no answer yet. */
+    open: () => open,
     /** Connections that were ever used. */
     connections: () => sockets.size,
     stop,

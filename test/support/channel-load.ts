@@ -1,0 +1,139 @@
+/** Kills senders that serve four ways to reach a person at once, and checks that nothing was lost. */
+
+import { expect } from "bun:test";
+import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
+import { statement } from "../../db/statement.ts";
+import { systemClock } from "../../src/clock.ts";
+import { startApple } from "./apple.ts";
+import { client, createAgent, createPerson, DEVICE, WEBHOOK } from "./client.ts";
+import { startNtfy } from "./ntfy.ts";
+import { type RelayProcess, startProcess } from "./process.ts";
+import { screenOf, startPushService } from "./push-service.ts";
+import { newToken } from "./push-world.ts";
+import { startReceiver } from "./receiver.ts";
+import { createTestStore } from "./store.ts";
+import { until } from "./until.ts";
+
+/** Questions that each process takes in a round. */
+const QUESTIONS = 3;
+/** Milliseconds that an answer of the slower services takes. */
+const DELAY = 25;
+
+interface KillsOptions {
+  readonly rounds: number;
+  readonly random: () => number;
+}
+
+/** What was acknowledged; an answered question may have ended before anyone was told of it. */
+interface Made {
+  readonly open: string[];
+  readonly answered: string[];
+}
+
+/**
+ * Two processes on one store tell a device, an ntfy topic, a browser and a webhook, while one after the
+ * other is killed in the middle of it. Gives how often a request was under way then.
+ */
+export async function killChannelSenders({ rounds, random }: KillsOptions) {
+  const apple = await startApple({ delay: DELAY });
+  const service = await startPushService({ delay: DELAY });
+  const ntfy = await startNtfy();
+  const receiver = startReceiver();
+  const { url: database_url } = await createTestStore();
+  const env = {
+    ...apple.env("SANDBOX"),
+    ...service.env,
+    DATABASE_URL: database_url,
+    OUTBOUND_PRIVATE: "127.0.0.0/8",
+    LOG_LEVEL: "error",
+  };
+  const pair = (await Promise.all([startProcess(env), startProcess(env)])) as RelayProcess[];
+  const person = await createPerson(pair[0]!.url);
+  const apns_token = newToken();
+  await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, { ...DEVICE, apns_token });
+  const subscription = service.subscribe();
+  const channels = [
+    { ...WEBHOOK, url: receiver.url("/hook") },
+    { type: "ntfy", label: "Topic", url: `${ntfy.url}/topic` },
+    { type: "web_push", label: "Browser", subscription },
+  ];
+  for (const body of channels) {
+    const made = await person.send("POST /v1/channels", body);
+    expect(made.status).toBe(201);
+    if (made.body.secret) receiver.expect("/hook", made.body.secret);
+  }
+  await until(() => receiver.got.length === 1);
+
+  const made: Made = { open: [], answered: [] };
+  const ask = async ({ url }: RelayProcess, secret: string) => {
+    const [work, live] = [client(url, secret), client(url, person.token)];
+    for (let i = 0; i < QUESTIONS; i++) {
+      const { status, body } = await work("POST /v1/questions", { prompt: "Go?" });
+      if (status !== 201) return;
+      made.open.push(body.id);
+      if (i > 0) continue;
+      // Told of first, mostly.
+      await Bun.sleep(DELAY * 2);
+      const answer = { answer: "Yes" };
+      const answered = await live(`POST /v1/questions/${body.id}/answer`, answer);
+      if (answered.status !== 200) return;
+      made.open.splice(made.open.indexOf(body.id), 1);
+      made.answered.push(body.id);
+    }
+  };
+  let in_send = 0;
+  for (let round = 0; round < rounds; round++) {
+    const doomed = round % 2;
+    const agent = await createAgent(pair[1 - doomed]!.url, person, `agent ${round}`);
+    const target = service.accepted.length + Math.floor(random() * QUESTIONS * 2);
+    let acted = false;
+    const acts = Promise.all(pair.map((one) => ask(one, agent.secret).catch(() => {}))).then(() => {
+      acted = true;
+    });
+    const busy = () => service.open() + apple.openStreams() + ntfy.open() + receiver.open() > 0;
+    await until(() => acted || (service.accepted.length >= target && busy()));
+    if (busy()) in_send++;
+    pair[doomed]!.kill("SIGKILL");
+    await Promise.all([acts, pair[doomed]!.exited]);
+    pair[doomed] = await startProcess(env);
+  }
+
+  // The leases of the killed run out.
+  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  const waiting = sql`select (select count(*) from pushes where kind <> 'silent' or parts <> '[]')
+    + (select count(*) from webhook_messages)`;
+  const count = async () => (await store.read(statement(waiting, { gives: "rows" })({})))[0]![0];
+  await until(async () => (await count()) === 0);
+  await store.close();
+
+  const on_phone = new Set(apple.delivered.map(({ collapse_id }) => collapse_id));
+  const cleared = new Set(apple.delivered.flatMap(({ payload }) => payload.relay.clear ?? []));
+  const browser = screenOf(service.delivered);
+  const topic = Object.fromEntries(
+    ntfy.published.map(({ sequence_id, message }) => [sequence_id, message]),
+  );
+  const events = new Set(
+    receiver.got.map(({ type, data }) => `${type} ${data.question?.id} ${data.question?.status}`),
+  );
+  /** What each way says of a question, at the end; empty when it is as it should be. */
+  const faultsOf = (id: string, answered: boolean) => {
+    const shown = (text: string | undefined) =>
+      answered ? text === undefined || text === "Answered: Yes" : text === "Go?";
+    return [
+      ...((answered ? cleared.has(id) : on_phone.has(id)) ? [] : [`phone ${id}`]),
+      ...(shown(browser[id]) ? [] : [`browser ${id} ${browser[id]}`]),
+      ...(shown(topic[id]) ? [] : [`topic ${id} ${topic[id]}`]),
+      ...(events.has(`question.created ${id} pending`) ? [] : [`webhook ${id}`]),
+      ...(!answered || events.has(`question.updated ${id} answered`) ? [] : [`webhook ${id} end`]),
+    ];
+  };
+  expect([
+    ...made.open.flatMap((id) => faultsOf(id, false)),
+    ...made.answered.flatMap((id) => faultsOf(id, true)),
+  ]).toEqual([]);
+  const faults = [...apple.faults, ...service.faults, ...ntfy.faults, ...receiver.faults];
+  expect(faults).toEqual([]);
+  for (const one of pair) one.kill("SIGKILL");
+  return { in_send, open: made.open.length, answered: made.answered.length };
+}
