@@ -91,6 +91,11 @@ export async function createScene(url: string): Promise<Scene> {
       "The October invoices differ in 3 of 1,204 cases, all due to rounding. How should I proceed?",
     kind: "choice",
     options: ["Round as before", "Use the new rounding", "Stop and wait for me"],
+    context:
+      "The old client rounds each line, the new one the sum:\n\n```diff\n-sum(lines.map(round))\n+round(sum(lines))\n```",
+    url: "https://git.example.com/billing/pull/418",
+    allow_other: true,
+    fallback: "Stop and wait for me",
     task_id: billing,
     expires_in: 1_800,
   });

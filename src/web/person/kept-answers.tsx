@@ -1,18 +1,22 @@
 /** Answers that wait to be sent, and answers that came too late. */
 
 import { CloudUpload } from "lucide-react";
-import type { KeptAnswer } from "../state/outbox.ts";
+import type { ComponentProps } from "react";
+import { once, type Question } from "../state/api.ts";
+import type { Given, KeptAnswer } from "../state/outbox.ts";
 import { Button } from "../ui/button.tsx";
+import { toast } from "../ui/toast.tsx";
+import { useAction } from "../ui/use-action.ts";
 import { useKeptAnswers, useSession } from "./use-store.ts";
 
 interface WaitingAnswerProps {
-  readonly answer: string;
+  readonly given: Given;
   /** Called when the person takes it back. */
   readonly onChange: () => void;
 }
 
 /** In the place of the ways to answer. */
-export function WaitingAnswer({ answer, onChange }: WaitingAnswerProps) {
+export function WaitingAnswer({ given: { answer, note }, onChange }: WaitingAnswerProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl bg-accent-soft py-2 pr-2 pl-4">
       <CloudUpload aria-hidden className="size-5 shrink-0 text-accent" />
@@ -21,6 +25,11 @@ export function WaitingAnswer({ answer, onChange }: WaitingAnswerProps) {
         <p dir="auto" className="said whitespace-pre-wrap">
           {answer}
         </p>
+        {note !== undefined && (
+          <p dir="auto" className="said whitespace-pre-wrap text-soft text-sm">
+            {note}
+          </p>
+        )}
       </div>
       <Button data-answer data-careful variant="quiet" onClick={onChange}>
         Change answer
@@ -39,30 +48,85 @@ const REASONS: Readonly<Record<NonNullable<KeptAnswer["refused"]>, string>> = {
 
 /** Answers that could not be given, until the person has seen each. */
 export function RefusedAnswers() {
-  const { outbox } = useSession();
   const refused = useKeptAnswers().filter((one) => one.refused !== null);
   return (
     <div role="status">
-      {refused.map(({ question_id, prompt, answer, refused: why }) => (
-        <div
-          key={question_id}
-          className="mb-4 flex flex-wrap items-center gap-x-3 rounded-xl bg-warn-soft py-1 pr-1 pl-4 text-warn"
-        >
-          <p className="said min-w-40 flex-1 py-2 text-sm">
-            <span className="font-medium">{`Your answer wasn't sent: ${REASONS[why!]}.`}</span>
-            <span className="line-clamp-2">
-              “<bdi dir="auto">{answer}</bdi>” to “<bdi dir="auto">{prompt}</bdi>”
-            </span>
-          </p>
-          <Button
-            variant="quiet"
-            aria-label="OK, dismiss this answer"
-            onClick={() => outbox.drop(question_id)}
-          >
-            OK
-          </Button>
-        </div>
+      {refused.map((one) => (
+        <RefusedAnswer key={one.question_id} given={one} />
       ))}
     </div>
   );
+}
+
+function RefusedAnswer({ given }: { given: KeptAnswer }) {
+  const { outbox } = useSession();
+  const { question_id, key_id, prompt, answer, note, refused: why, key } = given;
+  return (
+    <div className="mb-4 flex flex-wrap items-center gap-x-3 rounded-xl bg-warn-soft py-1 pr-1 pl-4 text-warn">
+      <p className="said min-w-40 flex-1 py-2 text-sm">
+        <span className="font-medium">{`Your answer wasn't sent: ${REASONS[why!]}.`}</span>
+        <span className="line-clamp-2">
+          “<bdi dir="auto">{answer}</bdi>” to “<bdi dir="auto">{prompt}</bdi>”
+        </span>
+        {note !== undefined && (
+          <span className="line-clamp-2">
+            With the note “<bdi dir="auto">{note}</bdi>”
+          </span>
+        )}
+      </p>
+      {why === "expired" && key_id !== undefined && (
+        <LateAnswer
+          question={{ key_id, prompt }}
+          given={given}
+          idempotency_key={key}
+          onSent={() => outbox.drop(question_id)}
+        >
+          Send as a message
+        </LateAnswer>
+      )}
+      <Button
+        variant="quiet"
+        aria-label="OK, dismiss this answer"
+        onClick={() => outbox.drop(question_id)}
+      >
+        OK
+      </Button>
+    </div>
+  );
+}
+
+interface LateAnswerProps extends Omit<ComponentProps<typeof Button>, "onClick" | "onSubmit"> {
+  readonly question: Pick<Question, "key_id" | "prompt">;
+  readonly given: Given;
+  /** Another tap sends it once only. */
+  readonly idempotency_key: string;
+  readonly onSent?: () => void;
+}
+
+/** A button that sends an answer to a question that has expired as a message to its agent. */
+export function LateAnswer({ question, given, idempotency_key, onSent, ...rest }: LateAnswerProps) {
+  const { api } = useSession();
+  const { busy, run } = useAction();
+  const send = async () => {
+    const body = { key_id: question.key_id, text: messageOf(question.prompt, given) };
+    const sent = await run(() => api.messages.send.mutate(body, once(idempotency_key)));
+    toast(sent ? "Message sent" : "The message wasn't sent. Try again; it won't be sent twice.", {
+      bad: !sent,
+    });
+    if (sent) onSent?.();
+  };
+  return <Button {...rest} busy={busy} onClick={() => void send()} />;
+}
+
+/** Characters of a message: `message` of 10.1. */
+const MESSAGE = 4_000;
+/** Characters of a prompt in it. */
+const PROMPT = 120;
+
+/** The answer in words that say what it answers, unless it leaves no room for them. */
+function messageOf(prompt: string, { answer, note }: Given): string {
+  const begin = prompt.length > PROMPT ? `${prompt.slice(0, PROMPT)}…` : prompt;
+  const words = note === undefined ? answer : `${answer}\n${note}`;
+  const text = `My answer to “${begin.toWellFormed()}”, which had expired: ${words}`;
+  return [text, words].find((one) => [...one].length <= MESSAGE) ?? answer;
 }

@@ -1,13 +1,13 @@
 /** A pending question: who asks, the prompt, the time left, and the ways to answer. */
 
-import { Check, Clock, ListTodo, X } from "lucide-react";
+import { Clock, ListTodo } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { after, elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question } from "../state/api.ts";
-import { keepDraft } from "../state/drafts.ts";
+import { draftOf, forgetDraft, keepDraft } from "../state/drafts.ts";
+import type { Given } from "../state/outbox.ts";
 import { Ago } from "../ui/ago.tsx";
-import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Cut } from "../ui/cut.tsx";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
@@ -17,8 +17,10 @@ import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { AnswerForm, draftName } from "./answer-form.tsx";
+import { AnswerOptions, noteName } from "./answer-options.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
+import { Otherwise, QuestionContext } from "./question-context.tsx";
 import { useRoute } from "./route.ts";
 import { useInView } from "./use-in-view.ts";
 import { labelOf, useKeptAnswers, useKey, useSession, useStore, useTask } from "./use-store.ts";
@@ -64,7 +66,12 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   /** When the focus entered the card, in seconds of `elapsed`. */
   const entered = useRef(0);
   /** The last attempt: the same answer again is sent under the same key. */
-  const attempt = useRef({ answer: "", key: "" });
+  const attempt = useRef<Given & { readonly key: string }>({ answer: "", key: "" });
+  /** What was in view once has its context. */
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    if (in_view) setSeen(true);
+  }, [in_view]);
   const expired = useNow() >= question.expires_at;
   const waiting = useKeptAnswers().find((one) => one.question_id === id && one.refused === null);
   const others = useStore((one) => one.pending().length > 1);
@@ -75,9 +82,9 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     [in_view, others],
   );
 
-  /** Keeps an answer that the server has not got; false if it cannot be kept. */
-  const keep = (text: string): boolean => {
-    const kept = outbox.add(question, text, attempt.current.key);
+  /** Keeps the answer, which the server has not got; false if it cannot be kept. */
+  const keep = (): boolean => {
+    const kept = outbox.add(question, attempt.current);
     if (kept) toast("Your answer will be sent when the server can be reached.");
     return kept;
   };
@@ -86,18 +93,22 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     if (sending !== null || expired || waiting) return false;
     setFault(null);
     const { current: last } = attempt;
-    attempt.current = last.answer === text ? last : { answer: text, key: createIdempotencyKey() };
+    const note = question.kind === "text" ? "" : (draftOf<string>(noteName(id))?.value ?? "");
+    const given = { answer: text, ...(note.trim() !== "" && { note }) };
+    const is_same = last.answer === text && last.note === given.note;
+    attempt.current = { ...given, key: is_same ? last.key : createIdempotencyKey() };
     if (store.link() === "offline") {
       onAnswer({ answer: text, lost: true });
-      if (keep(text)) return true;
+      if (keep()) return true;
     }
     setSending(text);
     // Before the request, since its event may arrive before the response.
     onAnswer({ answer: text, lost: false });
     try {
-      const given = { question_id: question.id, answer: text };
       const options = once(attempt.current.key);
-      store.put("questions", await api.questions.answer.mutate(given, options));
+      const sent = { question_id: question.id, ...given };
+      store.put("questions", await api.questions.answer.mutate(sent, options));
+      forgetDraft(noteName(id));
       receipts.add(id, "opened");
       toast("Answer sent");
       return true;
@@ -106,12 +117,14 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       if (why.code !== "question_not_pending") {
         const is_lost = why.code === "repeatable";
         onAnswer(is_lost ? { answer: text, lost: true } : null);
-        if (is_lost && keep(text)) return true;
+        if (is_lost && keep()) return true;
         setFault(why);
         return false;
       }
       toast(why.message, { bad: true });
       const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
+      // It can still go as a message.
+      if (found?.status === "expired") outbox.add(question, attempt.current, "expired");
       if (found) store.put("questions", found);
       return true;
     } finally {
@@ -123,7 +136,9 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const change = () => {
     outbox.drop(id);
     onAnswer(null);
-    if (question.kind === "text" && waiting) keepDraft(draftName(id), waiting.answer);
+    if (!waiting) return;
+    if (!question.options.includes(waiting.answer)) keepDraft(draftName(id), waiting.answer);
+    if (waiting.note !== undefined) keepDraft(noteName(id), waiting.note);
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -170,9 +185,11 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
         </Cut>
       </div>
       {question.task_id !== null && <TaskLink id={question.task_id} />}
+      <QuestionContext question={question} wanted={seen} />
+      <Otherwise question={question} />
       <div className="mt-4">
         {waiting ? (
-          <WaitingAnswer answer={waiting.answer} onChange={change} />
+          <WaitingAnswer given={waiting} onChange={change} />
         ) : question.kind === "text" ? (
           <AnswerForm
             id={question.id}
@@ -182,7 +199,13 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
             onDraft={onDraft}
           />
         ) : (
-          <Options question={question} expired={expired} sending={sending} onPick={answer} />
+          <AnswerOptions
+            question={question}
+            expired={expired}
+            sending={sending}
+            onPick={answer}
+            onDraft={onDraft}
+          />
         )}
       </div>
       {fault && (
@@ -255,57 +278,6 @@ export function TaskLink({ id }: { id: string }) {
         {task.title}
       </bdi>
     </a>
-  );
-}
-
-const Key = ({ children }: { children: string }) => (
-  <kbd
-    aria-hidden
-    className="absolute right-3 hidden rounded-md border border-current/30 px-1.5 font-mono text-xs leading-5 opacity-80 md:inline"
-  >
-    {children}
-  </kbd>
-);
-
-interface OptionsProps {
-  readonly question: Question;
-  readonly expired: boolean;
-  readonly sending: string | null;
-  readonly onPick: (answer: string) => Promise<boolean>;
-}
-
-function Options({ question: { kind, options }, expired, sending, onPick }: OptionsProps) {
-  const confirm = kind === "confirm";
-  return (
-    <div className={confirm ? "grid grid-cols-2 gap-3" : "space-y-2"}>
-      {options.map((option, at) => (
-        <Button
-          key={option}
-          data-answer
-          data-careful
-          variant={confirm && at === 0 ? "primary" : "plain"}
-          disabled={expired || (sending !== null && sending !== option)}
-          busy={sending === option}
-          className={classes(
-            "relative w-full md:pr-11",
-            confirm && "md:pl-11",
-            !confirm && "justify-start text-left",
-          )}
-          onClick={() => void onPick(option)}
-        >
-          {confirm &&
-            (at === 0 ? (
-              <Check aria-hidden className="size-4.5" />
-            ) : (
-              <X aria-hidden className="size-4.5" />
-            ))}
-          <bdi dir="auto" className="said min-w-0">
-            {option}
-          </bdi>
-          <Key>{confirm ? option.charAt(0) : String(at + 1)}</Key>
-        </Button>
-      ))}
-    </div>
   );
 }
 

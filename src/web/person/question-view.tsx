@@ -2,14 +2,16 @@
 
 import { ChevronLeft, CloudOff, MessageCircleQuestion } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { faultOf, type Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
 import { ButtonLink } from "../ui/button.tsx";
 import { Empty, Heading, Problem, Skeleton } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
-import { RefusedAnswers } from "./kept-answers.tsx";
+import { LateAnswer, RefusedAnswers } from "./kept-answers.tsx";
 import { TaskLink } from "./question-card.tsx";
+import { Otherwise, QuestionContext } from "./question-context.tsx";
 import { OutcomeLine, Pending } from "./questions.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 
@@ -114,6 +116,8 @@ function Ended({ question }: { question: Question }) {
       </p>
       <Prose text={prompt} className="mt-2 text-lg leading-snug" />
       {task_id !== null && <TaskLink id={task_id} />}
+      <QuestionContext question={question} wanted />
+      {question.status === "expired" && <Otherwise question={question} />}
       <div className="mt-4 border-line border-t pt-3">
         <OutcomeLine question={question} />
         <p className="mt-1.5 text-soft text-sm">
@@ -126,8 +130,46 @@ function Ended({ question }: { question: Question }) {
             </>
           )}
         </p>
+        {question.status === "expired" && <AnswerLate question={question} />}
       </div>
     </article>
+  );
+}
+
+/** The options of a question that has expired, each as a message to its agent. */
+function AnswerLate({ question }: { question: Question }) {
+  const { key_id, options } = question;
+  const keys = useRef(new Map<string, string>());
+  const keyOf = (answer: string) => {
+    const key = keys.current.get(answer) ?? createIdempotencyKey();
+    keys.current.set(answer, key);
+    return key;
+  };
+  if (options.length === 0) {
+    return (
+      <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
+        Write a message instead
+      </ButtonLink>
+    );
+  }
+  return (
+    <div className="mt-3">
+      <p className="text-soft text-sm">Send as a message:</p>
+      <div className="mt-1.5 flex flex-wrap gap-2">
+        {options.map((answer) => (
+          <LateAnswer
+            key={answer}
+            question={question}
+            given={{ answer }}
+            idempotency_key={keyOf(answer)}
+          >
+            <bdi dir="auto" className="said min-w-0">
+              {answer}
+            </bdi>
+          </LateAnswer>
+        ))}
+      </div>
+    </div>
   );
 }
 

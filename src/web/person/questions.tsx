@@ -229,6 +229,9 @@ export function OutcomeLine({ question }: { question: Question }) {
       {question.answer !== null && (
         <bdi dir="auto" className="said min-w-0 whitespace-pre-wrap font-medium leading-6">
           {question.answer}
+          {question.note !== undefined && (
+            <span className="block font-normal text-soft text-sm">{question.note}</span>
+          )}
         </bdi>
       )}
     </p>

@@ -64,9 +64,14 @@ export function keepDraftsOf(account_id: string): void {
 /** Name of the draft of the form that edits this task. */
 export const editOf = (task_id: string): string => `edit ${task_id}`;
 
+function isPending({ all }: Store, id: string): boolean {
+  return all.questions.get(id)?.status === "pending";
+}
+
 /** Whether the subject of a draft still needs it, by the first word of the name; the second is an id. */
 const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {
-  answer: ({ all }, id) => all.questions.get(id)?.status === "pending",
+  answer: isPending,
+  note: isPending,
   edit: ({ all }, id) => all.tasks.has(id),
   message: ({ all }, id) => all.keys.has(id),
 };

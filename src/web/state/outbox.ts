@@ -8,12 +8,19 @@ import { type Api, faultOf, once, type Question } from "./api.ts";
 import type { Pace } from "./pace.ts";
 import type { Store } from "./store.ts";
 
+/** An answer, and what the person adds to it. */
+export interface Given {
+  readonly answer: string;
+  readonly note?: string;
+}
+
 /** An answer of the person on its way. */
-export interface KeptAnswer {
+export interface KeptAnswer extends Given {
   readonly question_id: string;
+  /** The agent that asked; an answer that an earlier version kept lacks it. */
+  readonly key_id?: string;
   /** Begin of the prompt, for people: the question may be gone when it is needed. */
   readonly prompt: string;
-  readonly answer: string;
   /** The idempotency key that it is sent under. */
   readonly key: string;
   /** Why it can no longer be given; null while it waits. */
@@ -116,13 +123,13 @@ export function createOutbox(first: OutboxOptions) {
   };
 
   /** Null if the server has taken it, or else the code. */
-  const sendOne = async ({ question_id, answer, key }: KeptAnswer): Promise<string | null> => {
+  const sendOne = async (one: KeptAnswer): Promise<string | null> => {
+    const { question_id, answer, note, key } = one;
     try {
-      const given = await pace.call(ended, () =>
-        api.questions.answer.mutate({ question_id, answer }, once(key)),
-      );
+      const given = { question_id, answer, ...(note !== undefined && { note }) };
+      const answered = await pace.call(ended, () => api.questions.answer.mutate(given, once(key)));
       confirm(key);
-      store.put("questions", given);
+      store.put("questions", answered);
       return null;
     } catch (error) {
       const { code } = faultOf(error);
@@ -178,11 +185,17 @@ export function createOutbox(first: OutboxOptions) {
       return () => sent.delete(listener);
     },
 
-    /** Keeps an answer and sends it when it can; false if it cannot be kept. */
-    add({ id, prompt }: Question, answer: string, key: string): boolean {
+    /**
+     * Keeps an answer and sends it when it can, or shows why it was `refused`; false if it cannot be kept.
+     */
+    add(
+      { id, key_id, prompt }: Question,
+      given: Given & Pick<KeptAnswer, "key">,
+      refused: Refusal | null = null,
+    ): boolean {
       const others = kept.filter(({ question_id }) => question_id !== id);
       if (others.length >= MOST) return false;
-      const one = { question_id: id, prompt: prompt.slice(0, PROMPT), answer, key, refused: null };
+      const one = { ...given, question_id: id, key_id, prompt: prompt.slice(0, PROMPT), refused };
       const added = change((answers) => [
         ...answers.filter(({ question_id }) => question_id !== id),
         one,

@@ -1,0 +1,153 @@
+/** The ways to answer a question with options: one of them, other words where it takes them, and a note. */
+
+import { Check, MessageSquarePlus, X } from "lucide-react";
+import { type ReactNode, useRef, useState } from "react";
+import type { Question } from "../state/api.ts";
+import { draftOf } from "../state/drafts.ts";
+import { Button } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
+import { AreaField } from "../ui/field.tsx";
+import { AnswerForm, draftName } from "./answer-form.tsx";
+import { useDraft } from "./use-draft.ts";
+
+/** Characters of a note: `note` of 10.1. */
+const NOTE = 1_000;
+
+/** Name of the draft of a note. */
+export const noteName = (question_id: string): string => `note ${question_id}`;
+
+const Key = ({ children }: { children: string }) => (
+  <kbd
+    aria-hidden
+    className="absolute right-3 hidden rounded-md border border-current/30 px-1.5 font-mono text-xs leading-5 opacity-80 md:inline"
+  >
+    {children}
+  </kbd>
+);
+
+interface AnswerOptionsProps {
+  readonly question: Question;
+  readonly expired: boolean;
+  /** The answer that is being sent. */
+  readonly sending: string | null;
+  /** Resolves to true once the question is closed. */
+  readonly onPick: (answer: string) => Promise<boolean>;
+  readonly onDraft: (typed: boolean) => void;
+}
+
+export function AnswerOptions({ question, expired, sending, onPick, onDraft }: AnswerOptionsProps) {
+  const { id, kind, options, allow_other = false } = question;
+  const confirm = kind === "confirm";
+  const [other, setOther] = useState(() => draftOf(draftName(id)) !== null);
+  const own = useRef<HTMLDivElement>(null);
+  return (
+    <>
+      <div className={confirm ? "grid grid-cols-2 gap-3" : "space-y-2"}>
+        {options.map((option, at) => (
+          <Button
+            key={option}
+            data-answer
+            data-careful
+            variant={confirm && at === 0 ? "primary" : "plain"}
+            disabled={expired || (sending !== null && sending !== option)}
+            busy={sending === option}
+            className={classes(
+              "relative w-full md:pr-11",
+              confirm && "md:pl-11",
+              !confirm && "justify-start text-left",
+            )}
+            onClick={() => void onPick(option)}
+          >
+            {confirm &&
+              (at === 0 ? (
+                <Check aria-hidden className="size-4.5" />
+              ) : (
+                <X aria-hidden className="size-4.5" />
+              ))}
+            <bdi dir="auto" className="said min-w-0">
+              {option}
+            </bdi>
+            <Key>{confirm ? option.charAt(0) : String(at + 1)}</Key>
+          </Button>
+        ))}
+      </div>
+      {allow_other && other && (
+        <div ref={own} className="mt-3">
+          <AnswerForm
+            id={id}
+            expired={expired}
+            busy={sending !== null && !options.includes(sending)}
+            onSend={onPick}
+            onDraft={onDraft}
+          />
+        </div>
+      )}
+      <Note id={id} expired={expired}>
+        {allow_other && !other && (
+          <Button
+            variant="quiet"
+            disabled={expired}
+            onClick={() => {
+              setOther(true);
+              requestAnimationFrame(() => own.current?.querySelector("textarea")?.focus());
+            }}
+          >
+            Other…
+          </Button>
+        )}
+      </Note>
+    </>
+  );
+}
+
+/** A field for a note beside the verdict, behind a button until it is wanted. */
+function Note({
+  id,
+  expired,
+  children,
+}: {
+  readonly id: string;
+  readonly expired: boolean;
+  /** Other buttons of its line. */
+  readonly children: ReactNode;
+}) {
+  const { value, set } = useDraft(noteName(id), "");
+  const [open, setOpen] = useState(value !== "");
+  const field = useRef<HTMLDivElement>(null);
+  return (
+    <>
+      {(!open || children) && (
+        <div className="mt-2 -ml-2 flex flex-wrap gap-1">
+          {children}
+          {!open && (
+            <Button
+              variant="quiet"
+              disabled={expired}
+              onClick={() => {
+                setOpen(true);
+                requestAnimationFrame(() => field.current?.querySelector("textarea")?.focus());
+              }}
+            >
+              <MessageSquarePlus aria-hidden className="size-4" />
+              Add a note
+            </Button>
+          )}
+        </div>
+      )}
+      {open && (
+        <div ref={field} className="mt-3">
+          <AreaField
+            label="Note"
+            hint="Sent with your answer."
+            rows={2}
+            className="min-h-18"
+            maxLength={NOTE}
+            readOnly={expired}
+            value={value}
+            onChange={({ target }) => set(target.value)}
+          />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+/** What an agent gives beside the prompt: context, a link, and what it does if nobody answers. */
+
+import { ExternalLink, Quote } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { Question } from "../state/api.ts";
+import { Button } from "../ui/button.tsx";
+import { Cut } from "../ui/cut.tsx";
+import { Prose } from "../ui/prose.tsx";
+import { left } from "../ui/time.ts";
+import { useNow } from "../ui/use-now.ts";
+import { labelOf, useKey, useSession } from "./use-store.ts";
+
+/** Lines of a context that are shown until the person wants all of it. */
+const LINES = 16;
+
+interface ContextProps {
+  readonly question: Question;
+  /** False: a context that lists leave out is not loaded yet. */
+  readonly wanted: boolean;
+}
+
+/** Context and link, in a frame that says whose words they are (docs/interface.md 2.5.4). */
+export function QuestionContext({ question, wanted }: ContextProps) {
+  const { url, has_context = question.context !== undefined } = question;
+  const key = useKey(question.key_id);
+  if (url === undefined && !has_context) return null;
+  return (
+    <section
+      aria-label="From the agent"
+      className="isolate mt-3 overflow-clip rounded-xl border border-edge border-dashed bg-sunken"
+    >
+      <p className="flex items-center gap-1.5 border-edge border-b border-dashed px-3.5 py-1.5 text-soft text-sm">
+        <Quote aria-hidden className="size-3.5 shrink-0" />
+        <span className="said min-w-0">
+          In the words of <bdi>{labelOf(key)}</bdi>
+        </span>
+      </p>
+      {has_context && <Context question={question} wanted={wanted} />}
+      {url !== undefined && <QuestionLink url={url} />}
+    </section>
+  );
+}
+
+function Context({ question, wanted }: ContextProps) {
+  const { text, failed, retry } = useContextOf(question, wanted);
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="px-3.5 py-2.5">
+      {text !== null ? (
+        <Cut lines={LINES} open={open} onOpen={setOpen} notice="The end isn't shown.">
+          <Prose text={text} />
+        </Cut>
+      ) : failed ? (
+        <div className="flex flex-wrap items-center gap-x-3 text-soft text-sm">
+          The context didn't load.
+          <Button variant="quiet" onClick={retry}>
+            Try again
+          </Button>
+        </div>
+      ) : (
+        <p className="text-soft text-sm">Loading context…</p>
+      )}
+    </div>
+  );
+}
+
+/** The context, which the read of one question has, and lists have not (docs/interface.md 2.5.2). */
+function useContextOf({ id, context }: Question, wanted: boolean) {
+  const { api } = useSession();
+  // An event that comes later has the question without it.
+  const [text, setText] = useState<string | null>(context ?? null);
+  const [failed, setFailed] = useState(false);
+  const missing = wanted && !failed && text === null && context === undefined;
+  useEffect(() => {
+    if (!missing) return;
+    let ended = false;
+    api.questions.get.query({ question_id: id }).then(
+      (found) => ended || setText(found.context ?? ""),
+      () => ended || setFailed(true),
+    );
+    return () => {
+      ended = true;
+    };
+  }, [api, id, missing]);
+  return { text: text ?? context ?? null, failed, retry: () => setFailed(false) };
+}
+
+/** Leads elsewhere: to the host that it shows. */
+function QuestionLink({ url: address }: { url: string }) {
+  const url = URL.parse(address);
+  if (!url || !/^https?:$/.test(url.protocol)) return null;
+  const { host, pathname, search, hash } = url;
+  const rest = `${pathname}${search}${hash}`;
+  return (
+    <p className="px-3.5 py-1.5">
+      <a
+        href={url.href}
+        target="_blank"
+        rel="noopener noreferrer"
+        className="flex min-h-8 max-w-full items-center gap-1.5 text-accent hover:underline"
+      >
+        <ExternalLink aria-hidden className="size-4 shrink-0" />
+        <span className="shrink-0 font-medium max-sm:max-w-48 max-sm:truncate">{host}</span>
+        {rest !== "/" && (
+          <bdi dir="ltr" className="min-w-0 truncate text-soft text-sm">
+            {rest}
+          </bdi>
+        )}
+      </a>
+    </p>
+  );
+}
+
+/** What the agent does if nobody answers, and when (docs/interface.md 2.5.3). */
+export function Otherwise({ question: { fallback, expires_at } }: { question: Question }) {
+  const seconds = expires_at - useNow();
+  if (fallback === undefined) return null;
+  return (
+    <p className="mt-3 line-clamp-4 text-soft text-sm">
+      {"Otherwise: "}
+      <bdi dir="auto" className="said font-medium text-ink">
+        {fallback}
+      </bdi>
+      {seconds > 0 && <span className="tabular-nums">{`, in ${left(seconds)}`}</span>}
+    </p>
+  );
+}

@@ -1,0 +1,138 @@
+/** Context, links, other answers, notes and fallbacks in the page (docs/interface.md 2.5). */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { until } from "../support/until.ts";
+import { browserTests, expectComplaints, openPage, PHONE, press } from "./browser.ts";
+import { violations } from "./page-checks.ts";
+
+const webTest = browserTests();
+const clock = createTestClock();
+const app = await startTestApp({ clock });
+
+const card = (page: Page, text: string) => page.locator("article", { hasText: text });
+const inHistory = (page: Page, text: string) =>
+  page.locator("section", { hasText: "History" }).locator("li", { hasText: text });
+
+const RICH = {
+  prompt: "Merge the change?",
+  context: "# Plan\n\n```diff\n-old line\n+new line\n```\n\n**Yes** <button>Approve</button>",
+  url: "https://user.example/pr/7?x=1",
+  fallback: "No",
+  allow_other: true,
+  expires_in: 250,
+};
+
+webTest("context and link are below the prompt, in a frame that names the agent", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  await page.getByText("All caught up").waitFor();
+  // Its event has no context, so the page reads the question.
+  await ask(agent.send, RICH);
+  const frame = card(page, RICH.prompt).getByRole("region", { name: "From the agent" });
+  await frame.getByText("new line").waitFor();
+  const text = await frame.textContent();
+  expect(text).toContain(`In the words of ${agent.key.label}`);
+  // Raw HTML is text, and the frame has no button but its own.
+  expect(text).toContain("<button>Approve</button>");
+  expect(await frame.getByRole("button").count()).toBe(0);
+  const link = frame.getByRole("link", { name: /user\.example/ });
+  expect(await link.getAttribute("href")).toBe(RICH.url);
+  expect(await link.getAttribute("rel")).toBe("noopener noreferrer");
+  expect(await link.getAttribute("target")).toBe("_blank");
+  expect(await card(page, RICH.prompt).textContent()).toMatch(/Otherwise: No, in [1-4]:\d\d/);
+  expect(await violations(page, "main")).toEqual([]);
+});
+
+webTest("a context that does not load says so, and loads on demand", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  await page.getByText("All caught up").waitFor();
+  await page.route("**/trpc/questions.get*", (route) => route.abort());
+  await ask(agent.send, RICH);
+  await page.getByText("The context didn't load.").waitFor();
+  await page.unroute("**/trpc/questions.get*");
+  await press(page.getByRole("button", { name: "Try again" }));
+  await page.getByText("new line").waitFor();
+});
+
+webTest("other words are an answer, and a note goes with any", async () => {
+  const { person, agent } = await createPair(app.url);
+  const page = await openPage(app.url, { as: person });
+  const asked = agent.send("POST /v1/questions?wait=50", RICH);
+  const rich = card(page, RICH.prompt);
+  await press(rich.getByRole("button", { name: "Add a note" }));
+  await rich.getByRole("textbox", { name: "Note" }).fill("See the log");
+  await rich.getByRole("button", { name: "Other…" }).click();
+  const own = rich.getByRole("textbox", { name: "Your answer" });
+  await own.fill("Only half of it");
+  expect(await violations(page, "main")).toEqual([]);
+  await press(rich.getByRole("button", { name: "Send" }));
+  const { body } = await asked;
+  expect([body.answer, body.note]).toEqual(["Only half of it", "See the log"]);
+  await inHistory(page, RICH.prompt).getByText("See the log").waitFor();
+
+  const plain = agent.send("POST /v1/questions?wait=50", { prompt: "Go on?" });
+  const other = card(page, "Go on?");
+  await other.waitFor();
+  expect(await other.getByRole("button", { name: "Other…" }).count()).toBe(0);
+  expect(await other.textContent()).not.toContain("Otherwise");
+  // The draft of the first note is not the second's, and keys type in the field.
+  await press(other.getByRole("button", { name: "Add a note" }));
+  await other.getByRole("textbox", { name: "Note" }).pressSequentially("yn");
+  await press(other.getByRole("button", { name: "No", exact: true }));
+  const { answer, note } = (await plain).body;
+  expect([answer, note]).toEqual(["No", "yn"]);
+});
+
+webTest("an answer given offline keeps its note, and is sent with it", async () => {
+  expectComplaints(/Failed to load resource|ERR_/);
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Deploy?" });
+  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  await press(card(page, "Deploy?").getByRole("button", { name: "Add a note" }));
+  await card(page, "Deploy?").getByRole("textbox", { name: "Note" }).fill("After six");
+  await page.context().setOffline(true);
+  await page.getByText("Offline.").waitFor();
+  await press(card(page, "Deploy?").getByRole("button", { name: "Yes" }));
+  await page.getByText("Waiting to be sent").waitFor();
+  expect(await card(page, "Deploy?").textContent()).toContain("After six");
+  await page.context().setOffline(false);
+  await inHistory(page, "Deploy?").getByText("After six").waitFor();
+  const { answer, note } = (await agent.send(`GET /v1/questions/${id}`)).body;
+  expect([answer, note]).toEqual(["Yes", "After six"]);
+});
+
+webTest("an answer that comes too late is sent as a message with one tap", async () => {
+  expectComplaints(/Failed to load resource|ERR_|409/);
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Restart?", fallback: "No", expires_in: 200 });
+  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  await card(page, "Restart?").waitFor();
+  await press(card(page, "Restart?").getByRole("button", { name: "Add a note" }));
+  await card(page, "Restart?").getByRole("textbox", { name: "Note" }).fill("Carefully");
+  // It expires while the answer is on its way.
+  await page.route("**/trpc/questions.answer*", async (route) => {
+    await clock.skip(200);
+    await route.continue();
+  });
+  await press(card(page, "Restart?").getByRole("button", { name: "Yes" }));
+  await press(page.getByRole("button", { name: "Send as a message" }));
+  await page.getByText("Message sent").first().waitFor();
+  const texts = async () =>
+    (await agent.send("GET /v1/inbox?peek=true")).body.items.map(({ text }: any) => text);
+  expect(await texts()).toEqual(["My answer to “Restart?”, which had expired: Yes\nCarefully"]);
+  expect(await page.getByRole("button", { name: "Send as a message" }).count()).toBe(0);
+
+  // A link to it offers the same.
+  await page.goto(`${app.url}/#/questions/${id}`);
+  await press(page.getByRole("button", { name: "No", exact: true }));
+  await until(async () => (await texts()).length === 2);
+  expect((await texts())[1]).toBe("My answer to “Restart?”, which had expired: No");
+  expect(await page.locator("article").textContent()).toContain("Otherwise: No");
+  expect(await violations(page, "main")).toEqual([]);
+});
