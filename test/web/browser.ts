@@ -106,13 +106,17 @@ export async function openProfile(url: string, options: OpenOptions = {}): Promi
 }
 
 /**
- * A browser of its own, with a profile on disk: only such a profile subscribes to pushes. It ends with the
- * file.
+ * A browser of its own, with a profile on disk: only such a profile subscribes to pushes. Without `headless`
+ * it has a window. It ends with the file.
  */
-export async function openOwnBrowser(args: readonly string[]): Promise<BrowserContext> {
+export async function openOwnBrowser(
+  args: readonly string[],
+  headless: boolean,
+): Promise<BrowserContext> {
   const context = await chromium.launchPersistentContext(tempFolder(), {
     ...settingsOf({}),
     executablePath: path!,
+    headless,
     args: [...ARGS, ...args],
   });
   own_browsers.push(context);

@@ -140,6 +140,30 @@ webTest("the page and a push show one notification for a question", async () => 
   ]);
 });
 
+webTest(
+  "a page and a push at the same moment leave the notification with its buttons",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const { page, deliver } = await openBehind(person);
+    for (let i = 0; i < 8; i++) {
+      const { id } = await ask(agent.send);
+      const byPage = () =>
+        page.evaluate(async (question_id) => {
+          const { active } = await navigator.serviceWorker.ready;
+          active!.postMessage({ type: "show", question_id, title: "Page", body: "By the page?" });
+        }, id);
+      const byPush = () => deliver(pushMessage(asked(id, person)));
+      await Promise.all(i % 2 ? [byPage(), byPush()] : [byPush(), byPage()]);
+      const found = async () => (await shownIn(page)).filter(({ tag }) => tag === id);
+      await until(async () => (await found())[0]?.actions.length === 2);
+      // Whatever the worker was told before has been done.
+      await deliver(pushMessage({ v: 1, event: "test" }, { tag: `chn_${i}` }));
+      await until(async () => (await shownIn(page)).some(({ tag }) => tag === `chn_${i}`));
+      expect(await found()).toMatchObject([{ actions: ["Yes", "No"] }]);
+    }
+  },
+);
+
 webTest("a button answers the question while no page is open, and tells the outcome", async () => {
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);

@@ -1,69 +1,18 @@
 /** Subscribing this browser for real: Chromium, its push service (a stand-in), and Relay's pushes. */
 
-import { afterAll, expect } from "bun:test";
-import type { BrowserContext, Page } from "playwright-core";
-import { startTestApp } from "../support/app.ts";
-import { startChromiumPush } from "../support/chromium-push.ts";
-import { ask, createPair, type Person, pair } from "../support/client.ts";
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { ask, type Person, pair } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import {
-  browserTests,
-  expectComplaints,
-  lookAt,
-  openOwnBrowser,
-  openProfile,
-  openTab,
-  signIn,
-  untilLive,
-} from "./browser.ts";
+import { browserTests, expectComplaints, lookAt, openProfile, openTab } from "./browser.ts";
+import { createSubscriber } from "./subscriber.ts";
 import { clickOn, shownIn, untilWorkerSees, workerOf } from "./worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
-const push = await startChromiumPush();
-
-/** A Relay of its own for each test: the browser tells them apart by their origins. */
-async function start() {
-  const app = await startTestApp({
-    env: { VAPID_SUBJECT: "mailto:operator@example.com", WEB_PUSH_HOSTS: push.host },
-  });
-  return { app, ...(await createPair(app.url)) };
-}
+const { push, start, subscribe } = await createSubscriber();
 
 const channelsOf = async ({ send }: Pick<Person, "send">): Promise<any[]> =>
   (await send("GET /v1/channels")).body.channels;
-
-/** One for all tests, since the first subscription of a profile takes long. */
-let opened: Promise<BrowserContext> | undefined;
-
-/** A tab in a profile with the permission, whose subscriptions reach the stand-in. */
-async function subscribe(url: string, { token }: Pick<Person, "token">) {
-  opened ??= openOwnBrowser(push.args);
-  const context = await opened;
-  await context.grantPermissions(["notifications"], { origin: url });
-  // Chromium gives each endpoint the address of Google's service.
-  await context.route(`${url}/trpc/channels.create`, (route) => {
-    const { subscription, ...rest } = route.request().postDataJSON();
-    const given = subscription.endpoint.replace(/^.*\/send\//, `${push.url}/send/`);
-    return route.continue({
-      postData: JSON.stringify({ ...rest, subscription: { ...subscription, endpoint: given } }),
-    });
-  });
-  // Before the server stops; the browser ends with its last tab.
-  afterAll(() =>
-    Promise.all(
-      context
-        .pages()
-        .slice(1)
-        .map((page) => page.close()),
-    ),
-  );
-  await signIn(context, url, token);
-  const page = await openTab(context, `${url}/#/account`);
-  await untilLive(page);
-  await page.getByRole("button", { name: "Notify this device" }).click();
-  await page.getByText("This device is notified, also while Relay is closed.").waitFor();
-  return { context, page };
-}
 
 /** Endpoint of the browser's subscription; null without one. */
 const endpointIn = (page: Page) =>

@@ -2,13 +2,13 @@
 
 import { handleClick, ticketOf } from "./clicks.ts";
 import { show, showPush } from "./notifications.ts";
-import { keepAlive, pages, type SubscriptionChangeEvent, worker } from "./scope.ts";
+import { inTurn, keepAlive, pages, type SubscriptionChangeEvent, worker } from "./scope.ts";
 import { sendReceipt } from "./tickets.ts";
 import "./shell.ts";
 
 worker.addEventListener("push", (event) => {
   keepAlive(event, async () => {
-    const shown = await showPush(event);
+    const shown = await inTurn(() => showPush(event));
     const ticket = shown && ticketOf(shown);
     if (ticket && shown.event === "question") await sendReceipt(ticket, "shown");
   });
@@ -22,11 +22,12 @@ worker.addEventListener("notificationclick", (event) => {
 worker.addEventListener("message", (event) => {
   if (event.data?.type !== "show") return;
   const { question_id: tag, title, body } = event.data;
-  keepAlive(event, async () => {
+  const showOnce = async () => {
     if ((await pages()).some(({ focused }) => focused)) return;
     if ((await worker.registration.getNotifications({ tag })).length > 0) return;
     await show(title, { body, tag, data: { v: 1, event: "question", question_id: tag } });
-  });
+  };
+  keepAlive(event, () => inTurn(showOnce));
 });
 
 worker.addEventListener("pushsubscriptionchange", (event) => {

@@ -108,3 +108,21 @@ export function keepAlive(event: WorkerEvent, work: () => Promise<unknown>): voi
   work().then(end, end);
   event.waitUntil(promise);
 }
+
+/** Milliseconds after which the next turn begins, whatever the one before does. */
+const TURN = 10_000;
+let last_turn: Promise<unknown> = Promise.resolve();
+
+/** Runs `work` after what was given before: a look at what is shown and its change are one step. */
+export function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const mine = last_turn.then(work);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = after(TURN / 1000, resolve);
+  const end = () => {
+    cancel();
+    resolve();
+  };
+  mine.then(end, end);
+  last_turn = promise;
+  return mine;
+}

@@ -1,0 +1,83 @@
+/**
+ * Clicks on real notifications: Chromium draws them on a screen of their own (Xvfb), and xdotool moves the
+ * pointer. `bun run clicks`, by hand: CI has neither, and dispatches the clicks in the worker instead.
+ */
+
+import { afterAll, expect, test } from "bun:test";
+import { ask, type Person } from "../support/client.ts";
+import { until } from "../support/until.ts";
+import { browserTests, go, openTab, untilLive } from "./browser.ts";
+import { createSubscriber } from "./subscriber.ts";
+import { workerOf } from "./worker-pushes.ts";
+
+browserTests({ notifications: true });
+const { start, subscribe } = await createSubscriber({ headless: false });
+
+/** Where Chromium draws the parts of a notification on a screen of 1280 by 800, in pixels. */
+const BODY = [1010, 700] as const;
+const SECOND_BUTTON = [1011, 763] as const;
+
+async function clickAt([x, y]: readonly [number, number]): Promise<void> {
+  await Bun.$`xdotool mousemove ${x} ${y} sleep 0.3 click 1`;
+}
+
+/** A subscribed browser without a page, and what its worker shows of a question. */
+async function begin() {
+  const { app, person, agent } = await start();
+  const { context, page } = await subscribe(app.url, person);
+  const worker = await workerOf(page, app.url);
+  // The next test finds its own notification at the same place.
+  afterAll(() =>
+    worker.evaluate(async () => {
+      const shown: Notification[] = await (globalThis as any).registration.getNotifications();
+      for (const one of shown) one.close();
+    }),
+  );
+  await page.goto("about:blank");
+  const shown = (tag: string) =>
+    worker.evaluate(async (wanted) => {
+      const { registration } = globalThis as any;
+      const found: Notification[] = await registration.getNotifications({ tag: wanted });
+      return found.map(({ title, body }) => `${title}: ${body}`);
+    }, tag);
+  const asked = async (prompt: string) => {
+    const { id } = await ask(agent.send, { prompt });
+    await until(async () => (await shown(id))[0] === `Question from agent: ${prompt}`);
+    // It slides in.
+    await Bun.sleep(1_500);
+    return id;
+  };
+  return { app, person, context, page, shown, asked };
+}
+
+const answerOf = async ({ send }: Person, id: string) =>
+  (await send(`GET /v1/questions/${id}`)).body.answer;
+
+test("a button answers while no page is open", async () => {
+  const { person, shown, asked } = await begin();
+  const id = await asked("Publish version 2.4 now?");
+  await clickAt(SECOND_BUTTON);
+  await until(async () => (await answerOf(person, id)) === "No");
+  await until(async () => (await shown(id))[0]?.endsWith(": Answered: No"));
+});
+
+test("a click elsewhere opens the question, or leads the tab that is open to it", async () => {
+  const { app, context, page, asked } = await begin();
+  const first = await asked("Without a tab?");
+  const opening = context.waitForEvent("page");
+  await clickAt(BODY);
+  const opened = await opening;
+  await opened.waitForURL(`${app.url}/#/questions/${first}`);
+  await opened.close();
+  const tab = await openTab(context, `${app.url}/#/tasks`);
+  await untilLive(tab);
+  await page.bringToFront();
+  await until(() => tab.evaluate(() => !document.hasFocus()));
+  const second = await asked("With a tab?");
+  const count = context.pages().length;
+  await clickAt(BODY);
+  await until(async () => (await tab.evaluate(() => location.hash)) === `#/questions/${second}`);
+  await until(() => tab.evaluate(() => document.visibilityState === "visible"));
+  expect(context.pages().length).toBe(count);
+  await go(tab, "tasks");
+});
