@@ -1,6 +1,6 @@
 /**
- * `bun run bench:push`: 10,000 pushes are due at once, at a round trip of 50 ms to the push service;
- * how fast they go, what memory they take, and what requests notice meanwhile.
+ * `bun run bench:push [--store file|server]`: 10,000 pushes are due at once, at a round trip of 50 ms
+ * to the push service; how fast they go, what memory they take, and what requests notice meanwhile.
  */
 
 import { generateKeyPairSync } from "node:crypto";
@@ -8,8 +8,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openLoad, requestOf } from "./load.ts";
-import { post, startRelay } from "./process.ts";
+import { parseArgs } from "node:util";
+import { type Load, openLoad, requestOf } from "./load.ts";
+import { post, startRelay, startSqld } from "./process.ts";
 
 const DEVICES = 20;
 const TASKS = 500;
@@ -18,8 +19,10 @@ const ROUND_TRIP = 50;
 /** Connections that work meanwhile, half of which create and half of which read. */
 const OTHERS = 8;
 /** Seconds of load. */
-const WINDOW = 4;
+const WINDOW = 2;
+const ROUNDS = 5;
 
+const { values: flags } = parseArgs({ options: { store: { type: "string", default: "file" } } });
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 const children: Bun.Subprocess[] = [];
 
@@ -59,9 +62,13 @@ function memoryOf(pid: number): number {
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const apple = await startApple();
 const ca_file = join(folder, "ca.pem");
+const SQLD_PORT = 18_090;
+const sqld =
+  flags.store === "server" ? await startSqld(join(folder, "sqld"), SQLD_PORT, children) : null;
 await Bun.write(ca_file, apple.ca);
 const envWith = (port: number) => ({
   LOG_LEVEL: "error",
+  ...(sqld && { DATABASE_URL: sqld.url }),
   APNS_TEAM_ID: "BENCH00000",
   APNS_BUNDLE_ID: "com.example.bench",
   APNS_SANDBOX_KEY_ID: "BENCH00000",
@@ -81,6 +88,15 @@ async function create(port: number): Promise<Owner> {
   return { token, secret };
 }
 
+function figuresOf({ ms, count, seconds }: Load) {
+  const sorted = ms.toSorted((a, b) => a - b);
+  const at = (part: number) => sorted[Math.floor(sorted.length * part)]!;
+  return { rate: count / seconds, p50: at(0.5), p99: at(0.99) };
+}
+
+const show = ({ rate, p50, p99 }: ReturnType<typeof figuresOf>) =>
+  `${Math.round(rate)}/s p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms`;
+
 async function openLoads(port: number, others: readonly Owner[]) {
   const body = JSON.stringify({ title: "Release" });
   const half = OTHERS / 2;
@@ -98,14 +114,9 @@ async function openLoads(port: number, others: readonly Owner[]) {
     await openLoad({ port, requests: reads, status: 200 }),
   ] as const;
   return {
-    async run(seconds: number): Promise<string> {
-      const [created, read] = await Promise.all(loads.map((load) => load.run(seconds)));
-      const quantiles = ({ ms, count, seconds }: NonNullable<typeof created>) => {
-        const sorted = ms.toSorted((a, b) => a - b);
-        const at = (part: number) => sorted[Math.floor(sorted.length * part)]!.toFixed(2);
-        return `${Math.round(count / seconds)}/s p50 ${at(0.5)} p99 ${at(0.99)} ms`;
-      };
-      return `create ${quantiles(created!)} | read ${quantiles(read!)}`;
+    async run(seconds: number) {
+      const [create, read] = await Promise.all(loads.map((load) => load.run(seconds)));
+      return { create: figuresOf(create!), read: figuresOf(read!) };
     },
     close: () => loads.forEach((load) => void load.close()),
   };
@@ -132,12 +143,16 @@ try {
     });
   }
   const planned_at = performance.now();
-  for (let i = 0; i < TASKS; i += 10) {
-    const ten = Array.from({ length: 10 }, () =>
-      post(first.port, "/v1/tasks", { title: "Release" }, owner.secret),
-    );
-    await Promise.all(ten);
-  }
+  /** Requests of which each plans a push for each device. */
+  const plan = async (port: number) => {
+    for (let i = 0; i < TASKS; i += 10) {
+      const ten = Array.from({ length: 10 }, () =>
+        post(port, "/v1/tasks", { title: "Release" }, owner.secret),
+      );
+      await Promise.all(ten);
+    }
+  };
+  await plan(first.port);
   const planned = performance.now() - planned_at;
   process.stdout.write(
     `${PUSHES} pushes planned by ${TASKS} requests in ${Math.round(planned)} ms\n`,
@@ -161,23 +176,30 @@ try {
       `${requests - pushes} repeated; memory ${idle} MB at first, ${most} MB at most\n`,
   );
 
-  // Beside requests: the same number becomes due while others work.
+  // Beside requests: the same number falls due, round after round.
   const loads = await openLoads(alone.port, others);
   await loads.run(1);
-  process.stdout.write(`requests without pushes: ${await loads.run(WINDOW)}\n`);
-  const plan = (async () => {
-    for (let i = 0; i < TASKS; i += 10) {
-      const ten = Array.from({ length: 10 }, () =>
-        post(alone.port, "/v1/tasks", { title: "Release" }, owner.secret),
-      );
-      await Promise.all(ten);
+  const ratios = { create: [] as number[], read: [] as number[] };
+  for (let round = 0; round < ROUNDS; round++) {
+    const quiet = await loads.run(WINDOW);
+    const before = (await apple.counts()).pushes;
+    await plan(alone.port);
+    const begun = (await apple.counts()).pushes;
+    const busy = await loads.run(WINDOW);
+    const ended = (await apple.counts()).pushes;
+    while ((await apple.counts()).pushes < before + PUSHES) await Bun.sleep(20);
+    for (const name of ["create", "read"] as const) {
+      ratios[name].push(busy[name].p99 / quiet[name].p99);
+      process.stdout.write(`${name}: quiet ${show(quiet[name])}; busy ${show(busy[name])}\n`);
     }
-  })();
-  const during = await loads.run(WINDOW);
-  await plan;
-  const { pushes: sent } = await apple.counts();
+    process.stdout.write(
+      `  meanwhile ${Math.round((ended - begun) / WINDOW)} pushes/s, ${before + PUSHES - ended} left\n`,
+    );
+  }
+  const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
   process.stdout.write(
-    `requests with pushes:    ${during}; ${sent - pushes} pushes sent meanwhile, memory ${memoryOf(alone.pid)} MB\n`,
+    `p99 of a request with pushes, as a multiple of that without: create ${median(ratios.create).toFixed(2)}, ` +
+      `read ${median(ratios.read).toFixed(2)} (medians of ${ROUNDS} rounds); memory ${memoryOf(alone.pid)} MB\n`,
   );
   loads.close();
 } finally {

@@ -26,7 +26,7 @@ const LOCK_WAIT_MS = 5;
 const POLL_EVERY = 0.01;
 
 /** Seconds of SQL on the event loop after which a group lets other work have its turn. */
-const SLICE = 0.002;
+const SLICE = 0.001;
 
 /**
  * Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL.

@@ -335,11 +335,13 @@ export const PUSH = {
   /** Requests under way at once, over all lanes; Bun itself allows 256. */
   in_flight: 200,
   /** Rows claimed in one batch: few, so that requests get their turn between two. */
-  claim: 50,
+  claim: 25,
   /** Requests made in one turn of the event loop. */
   launch: 4,
   /** What ends within it is written together. */
   beat: 0.01,
+  /** Accepted deliveries that share one batch: few, so that no statement holds up the event loop. */
+  settle: 16,
   poll_every: 1,
   /** Back-off begins with it and doubles: after a lost connection, up to `lost_backoff_most`. */
   lost_backoff: 1,

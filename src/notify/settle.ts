@@ -1,6 +1,7 @@
 /** How one round of a claimed delivery ends, as the statements of one batch. */
 
 import { channelFailed, channelGone, channelSucceeded } from "../../db/channels.ts";
+import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
 import { settleQuestion } from "../../db/notify/question-deliveries.ts";
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { addRecord } from "../../db/notify/records.ts";
@@ -110,15 +111,33 @@ export function drop(ending: Recorded): Statement[] {
   return [...recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
 }
 
-/** It was accepted, for a `reason` in another form; what ended meanwhile is cleared again. */
-export function succeed(
-  sent: Ending,
-  { address, reason }: { readonly address: string; readonly reason: string | null },
-): Statement[] {
+interface Success {
+  readonly address: string;
+  /** In which other form it was sent. */
+  readonly reason: string | null;
+}
+
+/** It was accepted; what ended meanwhile is cleared again. */
+export function succeed(sent: Ending, { address, reason }: Success): Statement[] {
   const { claimed } = sent;
   const ending = { ...sent, outcome: "sent", reason } as const;
   const left = leftBy(claimed.delivery);
   return [...recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
+}
+
+/** The same as a row that is settled together with others; null for one with more to do. */
+export function acceptedOf(sent: Ending, { address, reason }: Success): AcceptedDelivery | null {
+  const { claimed, now, clears, ends = false } = sent;
+  const { delivery } = claimed;
+  if (ends || delivery.kind === "end" || leftBy(delivery).length > 0) return null;
+  const shows = clears && (delivery.kind === "question" || delivery.kind === "task");
+  return {
+    ...delivery,
+    ...describeDelivery(delivery),
+    reason,
+    done_at: now,
+    address: shows ? address : null,
+  };
 }
 
 interface Forgotten {

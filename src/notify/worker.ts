@@ -18,18 +18,13 @@ import type { Ids } from "../ids.ts";
 import { PUSH } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
-import {
-  type Channel,
-  type Connection,
-  type Delay,
-  grown,
-  type TicketOf,
-  type Verdict,
-} from "./channel.ts";
+import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts";
+import { createLaneState } from "./lane-state.ts";
 import { createLeaseWatch } from "./leases.ts";
 import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
-import { drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
+import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
+import { createTogether } from "./together.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
 
 interface WorkerOptions {
@@ -95,11 +90,6 @@ export function createDeliveryWorker(options: WorkerOptions) {
   let under_way = 0;
   let next_beat: PromiseWithResolvers<void> | undefined;
   const counts: Record<string, number> = Object.create(null);
-  let state: LaneHealth["state"] = "open";
-  let reason: string | null = null;
-  let since = clock.now();
-  let pauses = 0;
-  let resume: Cancel | undefined;
   let timer: Cancel | undefined;
   let running: Promise<void> | undefined;
   let again = false;
@@ -109,12 +99,6 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const known = name in counts || Object.keys(counts).length < REASONS;
     const slot = known ? name : "other";
     counts[slot] = (counts[slot] ?? 0) + 1;
-  };
-
-  const become = (next: LaneHealth["state"], why: string | null) => {
-    state = next;
-    reason = why;
-    since = clock.now();
   };
 
   const secondsOf = ({ least, spread }: Delay) => least + ids.jitter() * spread;
@@ -129,23 +113,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   let lapsed: readonly string[] = [];
   let next_look = clock.elapsed();
 
-  const stopLane = (why: string) => {
-    if (state === "stopped") return;
-    resume?.();
-    become("stopped", why);
-    log.error("push lane stopped", { ...named, reason: why });
-  };
-
-  const pauseLane = (why: string, least: number, base: number) => {
-    if (state !== "open") return;
-    const spread = base === 0 ? 0 : grown(base, ++pauses, base * PUSH.pause_growth);
-    become("paused", why);
-    log.warn("push lane paused", { ...named, reason: why });
-    resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {
-      become("open", null);
-      run();
-    });
-  };
+  const state = createLaneState({ clock, log, named, secondsOf, resumed: () => run() });
 
   /** Resolves a moment later, for all that wait: their writes and the next claim share a commit. */
   const beat = (): Promise<void> => {
@@ -174,15 +142,27 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** Ends one round of a claimed row, while its lease lasts: until a moment of `elapsed`. */
   const settle = async (until: number, statements: readonly Statement[]): Promise<void> => {
     await beat();
-    // Then the lease runs out, and the row is sent once more.
-    await patiently(() => store.write(statements), until).catch((error: unknown) =>
-      log.warn("push not settled", describeError(error)),
-    );
+    await patiently(() => store.write(statements), until).catch(notSettled);
   };
+
+  // Then the lease runs out, and the row is sent once more.
+  const notSettled = (error: unknown) => log.warn("push not settled", describeError(error));
+
+  const together = createTogether({
+    beat,
+    write: (statements, until) => patiently(() => store.write(statements), until),
+    failed: notSettled,
+  });
 
   const note = (event: string, { delivery }: ClaimedDelivery, why: string) => {
     const { kind, recipient_id, delivery_id } = delivery;
     log.warn(event, { ...named, kind, recipient_id, delivery_id, reason: why });
+  };
+
+  /** The service works, and takes what goes to the address. */
+  const accept = (address: string, turn: number) => {
+    state.works();
+    tokenBackoff.release(address, turn);
   };
 
   /** What the verdict asks for, as the statements that end this round. */
@@ -196,8 +176,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const ending = { claimed, now, clears, ends };
     switch (verdict.do) {
       case "finish":
-        pauses = 0;
-        tokenBackoff.release(address, turn);
+        accept(address, turn);
         return succeed(ending, { address, reason: quiet ? "quiet_hours" : null });
       case "forget_target":
         return forget(ending, {
@@ -221,13 +200,13 @@ export function createDeliveryWorker(options: WorkerOptions) {
         return putOff({ ...ending, due_at: after(delay), unclear, tried });
       }
       case "resend":
-        pauseLane(reason, 0, PUSH.lost_backoff);
+        state.pause(reason, 0, PUSH.lost_backoff);
         return putOff({ ...ending, due_at: now });
       case "pause_lane":
-        pauseLane(reason, verdict.least, verdict.base);
+        state.pause(reason, verdict.least, verdict.base);
         return putOff({ ...ending, due_at: now });
       case "stop_lane":
-        stopLane(reason);
+        state.stop(reason);
         return putOff({ ...ending, due_at: now });
     }
   };
@@ -255,13 +234,22 @@ export function createDeliveryWorker(options: WorkerOptions) {
     }
     const { address, request, quiet, ends } = prepared;
     const held_for = tokenBackoff.until(address) - clock.elapsed();
-    if (held_for >= 0.001 || state !== "open") {
+    if (held_for >= 0.001 || !state.isOpen()) {
       const due_at = now + Math.max(0, held_for);
       return settle(held_until, putOff({ ...ending, due_at, tried: false }));
     }
     const turn = tokenBackoff.turn();
     under_way++;
     const verdict = await send(request, claimed).finally(() => under_way--);
+    if (verdict.do === "finish") {
+      const success = { address, reason: quiet ? "quiet_hours" : null };
+      const row = acceptedOf({ ...ending, now: clock.now(), ends }, success);
+      if (row) {
+        accept(address, turn);
+        const others = (now: number) => noteOutcome({ claimed, now }, verdict);
+        return together({ row, others, until: held_until });
+      }
+    }
     const statements = applyVerdict(claimed, { address, turn, quiet, ends }, verdict);
     return settle(held_until, [...statements, ...noteOutcome(ending, verdict)]);
   };
@@ -336,7 +324,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
       again = false;
       const room = in_flight - under_way;
       // What is under way calls again when it ends, and a pause when it is over.
-      if (stopping || state !== "open" || room <= 0) return;
+      if (stopping || !state.isOpen() || room <= 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
       const [row] = await store.read(nextDue({ lane }));
       const due_ms = row?.[0] ?? null;
@@ -378,7 +366,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     async stop(): Promise<void> {
       stopping = true;
       timer?.();
-      resume?.();
+      state.close();
       strike();
       const cut = timers.after(PUSH.stop_wait, connection.abort);
       while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
@@ -387,9 +375,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
 
     health: (): LaneHealth => ({
       ...named,
-      state,
-      reason,
-      since,
+      ...state.health(),
       in_flight: under_way,
       counts: { ...counts },
     }),

@@ -78,6 +78,7 @@ const INTERNAL_PUSH = [
   "held_tokens",
   "in_flight",
   "launch",
+  "settle",
   "lease",
   "leases",
   "lost_backoff",

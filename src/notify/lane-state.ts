@@ -1,0 +1,63 @@
+/** Whether a lane sends: it is open, paused for a while, or stopped until a restart (docs/interface.md §14.7). */
+
+import type { Cancel, Clock } from "../clock.ts";
+import { PUSH } from "../limits.ts";
+import type { Log } from "../log.ts";
+import type { LaneHealth } from "../model/notification.ts";
+import { type Delay, grown } from "./channel.ts";
+
+interface LaneStateOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** As log lines name the lane. */
+  readonly named: Pick<LaneHealth, "channel" | "lane">;
+  readonly secondsOf: (delay: Delay) => number;
+  /** A pause is over. */
+  readonly resumed: () => void;
+}
+
+export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneStateOptions) {
+  let health: Pick<LaneHealth, "state" | "reason" | "since"> = {
+    state: "open",
+    reason: null,
+    since: clock.now(),
+  };
+  let pauses = 0;
+  let resume: Cancel | undefined;
+
+  const become = (state: LaneHealth["state"], reason: string | null) => {
+    health = { state, reason, since: clock.now() };
+  };
+
+  return {
+    isOpen: () => health.state === "open",
+    health: () => health,
+
+    stop(reason: string): void {
+      if (health.state === "stopped") return;
+      resume?.();
+      become("stopped", reason);
+      log.error("push lane stopped", { ...named, reason });
+    },
+
+    /** `base`: seconds of a random part that grows with each pause; 0: none. */
+    pause(reason: string, least: number, base: number): void {
+      if (health.state !== "open") return;
+      const spread = base === 0 ? 0 : grown(base, ++pauses, base * PUSH.pause_growth);
+      become("paused", reason);
+      log.warn("push lane paused", { ...named, reason });
+      resume = clock.after(Math.max(0.001, secondsOf({ least, spread })), () => {
+        become("open", null);
+        resumed();
+      });
+    },
+
+    /** The service works: the next pause is a short one again. */
+    works(): void {
+      pauses = 0;
+    },
+
+    /** Waits for nothing any more. */
+    close: (): void => resume?.(),
+  };
+}

@@ -1,0 +1,71 @@
+/** Settles deliveries that were accepted together, as one batch for many of them. */
+
+import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
+import { settleAccepted } from "../../db/notify/accepted.ts";
+import type { Statement } from "../../db/store.ts";
+import { ServiceError } from "../errors.ts";
+import { PUSH } from "../limits.ts";
+
+interface Accepted {
+  readonly row: AcceptedDelivery;
+  /** What else its batch does at a time (epoch seconds); what is equal is done once. */
+  readonly others: (now: number) => readonly Statement[];
+  /** The end of its lease, by {@link Clock.elapsed}. */
+  readonly until: number;
+}
+
+interface TogetherOptions {
+  /** Resolves when what has come so far is to be written. */
+  readonly beat: () => Promise<void>;
+  /** Writes a batch, trying again until a moment of {@link Clock.elapsed}. */
+  readonly write: (statements: readonly Statement[], until: number) => Promise<unknown>;
+  /** Some were not settled: their leases run out, and they are sent once more. */
+  readonly failed: (error: unknown) => void;
+}
+
+interface Gathering {
+  readonly accepted: Accepted[];
+  readonly written: Promise<void>;
+}
+
+export function createTogether({ beat, write, failed }: TogetherOptions) {
+  let gathering: Gathering | undefined;
+
+  const settle = async (accepted: readonly Accepted[]): Promise<void> => {
+    const rows = accepted.map(({ row }) => row);
+    const now = Math.max(...rows.map(({ done_at }) => done_at));
+    const until = Math.min(...accepted.map((one) => one.until));
+    const others = distinct(accepted.flatMap((one) => one.others(now)));
+    await write([...settleAccepted(rows, now), ...others], until).catch(async (error: unknown) => {
+      if (accepted.length === 1 || error instanceof ServiceError) return failed(error);
+      // One that cannot be settled must not hold up the others.
+      const middle = accepted.length >> 1;
+      const halves = [accepted.slice(0, middle), accepted.slice(middle)];
+      await Promise.all(halves.map(settle));
+    });
+  };
+
+  const gather = (): Gathering => {
+    const accepted: Accepted[] = [];
+    const written = beat().then(() => {
+      if (gathering?.accepted === accepted) gathering = undefined;
+      return settle(accepted);
+    });
+    return { accepted, written };
+  };
+
+  /** Resolves when it was tried; never rejects. */
+  return async (one: Accepted): Promise<void> => {
+    gathering ??= gather();
+    const { accepted, written } = gathering;
+    accepted.push(one);
+    if (accepted.length >= PUSH.settle) gathering = undefined;
+    await written;
+  };
+}
+
+/** Most deliveries of one channel ask for the same. */
+function distinct(statements: readonly Statement[]): Statement[] {
+  const seen = new Map(statements.map((one) => [JSON.stringify([one.sql, one.args]), one]));
+  return [...seen.values()];
+}

@@ -1,0 +1,95 @@
+/** Deliveries that were accepted at the same time are settled together, and none at the cost of another. */
+
+import { expect, test } from "bun:test";
+import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
+import { openStore } from "../../db/open.ts";
+import { sql } from "../../db/sql.ts";
+import { statement } from "../../db/statement.ts";
+import type { Statement } from "../../db/store.ts";
+import { systemClock } from "../../src/clock.ts";
+import { PUSH } from "../../src/limits.ts";
+import { createTogether } from "../../src/notify/together.ts";
+import { startTestApp } from "../support/app.ts";
+import { createPerson } from "../support/client.ts";
+import { createTestStore } from "../support/store.ts";
+
+const { url: database_url } = await createTestStore();
+const app = await startTestApp({ database_url });
+const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+const { account } = await createPerson(app.url);
+
+const recorded = async () => {
+  const rows = await store.read(
+    statement(sql`select about from push_records order by seq`, { gives: "rows" })({}),
+  );
+  return rows.map(([about]) => about);
+};
+
+const accepted = (about: string, changes: object = {}): AcceptedDelivery => ({
+  seq: 999_999,
+  lease: "gone",
+  delivery_id: crypto.randomUUID(),
+  account_id: account.id,
+  recipient_id: "dev_1",
+  key_id: null,
+  lane: "sandbox",
+  kind: "task",
+  about,
+  reason: null,
+  attempts: 1,
+  created_at: 1,
+  tried_at: 2,
+  done_at: 3,
+  address: null,
+  ...changes,
+});
+
+function begin() {
+  const batches: (readonly Statement[])[] = [];
+  const failures: unknown[] = [];
+  const beat = Promise.withResolvers<void>();
+  const together = createTogether({
+    beat: () => beat.promise,
+    write: (statements) => {
+      batches.push(statements);
+      return store.write(statements);
+    },
+    failed: (error) => failures.push(error),
+  });
+  const settle = (row: AcceptedDelivery, others: () => readonly Statement[] = () => []) =>
+    together({ row, others, until: Number.POSITIVE_INFINITY });
+  return { settle, strike: beat.resolve, batches, failures };
+}
+
+test("what is accepted within a beat shares batches of a bounded size", async () => {
+  const { settle, strike, batches, failures } = begin();
+  const names = Array.from({ length: PUSH.settle + 3 }, (_, i) => `first-${i}`);
+  const written = names.map((name) => settle(accepted(name)));
+  strike();
+  await Promise.all(written);
+  expect(batches.length).toBe(2);
+  expect((await recorded()).filter((about) => names.includes(about as string))).toEqual(names);
+  expect(failures).toEqual([]);
+});
+
+test("one that cannot be settled does not hold up the others", async () => {
+  const { settle, strike, failures } = begin();
+  const bad = accepted("bad", { attempts: null });
+  const rows = [accepted("a"), accepted("b"), bad, accepted("c"), accepted("d")];
+  const written = rows.map((row) => settle(row));
+  strike();
+  await Promise.all(written);
+  const names = (await recorded()).filter((about) => String(about).length === 1);
+  expect(names.toSorted()).toEqual(["a", "b", "c", "d"]);
+  expect(failures.length).toBe(1);
+});
+
+test("what several ask for beside their rows is done once", async () => {
+  const { settle, strike, batches } = begin();
+  const touch = statement(sql`update accounts set live_activities = live_activities`);
+  const written = ["x1", "x2", "x3"].map((name) => settle(accepted(name), () => [touch({})]));
+  strike();
+  await Promise.all(written);
+  const [batch] = batches;
+  expect(batch!.filter((one) => one.sql === touch({}).sql).length).toBe(1);
+});
