@@ -15,6 +15,7 @@ export const CHECKS = {
     "timestamps",
   ],
   mcp: ["list", "call", "ask", "pending", "cancel", "error"],
+  webhooks: ["verify", "refuse"],
 } as const;
 
 export type Surface = keyof typeof CHECKS;
@@ -29,7 +30,7 @@ export interface Result {
   readonly checks: Readonly<Record<string, Outcome>>;
 }
 
-/** A client. A file of `rest/` or `mcp/` exports its clients as `clients`. */
+/** A client. A file of `rest/`, `mcp/` or `webhooks/` exports its clients as `clients`. */
 export interface Client {
   /** The name that its users know; no other client has it. */
   readonly name: string;

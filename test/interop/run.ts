@@ -9,14 +9,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Glob } from "bun";
-import type { Client, Context, Result } from "./client.ts";
+import { CHECKS, type Client, type Context, type Result, type Surface } from "./client.ts";
 import { startNewer } from "./newer.ts";
 import { type Entry, hasFault, renderTable, writeTables } from "./table.ts";
 
 const HELP = `Usage: bun run interop [--write] [--keep] [<part of a name> …]
 
 Generates clients of the REST interface, installs clients of MCP, and tries each against a Relay of its
-own on a temporary store. Without names it tries all of them.
+own on a temporary store; so do receivers of webhooks. Without names it tries all of them.
 
   --write  puts the tables into docs/clients.md; for a run of all clients
   --keep   leaves the temporary folder
@@ -63,19 +63,22 @@ async function main(): Promise<number> {
     if (values.keep) process.stderr.write(`left: ${root}\n`);
     else await rm(root, { recursive: true, force: true });
   }
-  process.stdout.write(`${renderTable("rest", entries)}\n${renderTable("mcp", entries)}\n`);
+  for (const surface of Object.keys(CHECKS) as Surface[]) {
+    process.stdout.write(`${renderTable(surface, entries)}\n`);
+  }
   if (values.write) await writeTables(entries);
   return entries.some(hasFault) ? 1 : 0;
 }
 
-/** The clients of every file of `rest/` and `mcp/`, by surface and name. */
+/** The clients of every file of `rest/`, `mcp/` and `webhooks/`, by surface and name. */
 async function readClients(): Promise<Client[]> {
   const found: Client[] = [];
-  for await (const file of new Glob("{rest,mcp}/*.ts").scan(import.meta.dir)) {
+  for await (const file of new Glob("{rest,mcp,webhooks}/*.ts").scan(import.meta.dir)) {
     const { clients } = (await import(`./${file}`)) as { clients: readonly Client[] };
     found.push(...clients);
   }
-  const key = ({ surface, name }: Client) => `${surface === "rest" ? 0 : 1} ${name}`;
+  const surfaces = Object.keys(CHECKS);
+  const key = ({ surface, name }: Client) => `${surfaces.indexOf(surface)} ${name}`;
   return found.sort((a, b) => key(a).localeCompare(key(b)));
 }
 
@@ -141,6 +144,8 @@ async function startServer(folder: string) {
       PORT: "0",
       DATABASE_URL: `file:${join(folder, "relay.db")}`,
       RATE_LIMITS: "off",
+      // Receivers of webhooks.
+      OUTBOUND_PRIVATE: "127.0.0.0/8",
     },
     stdin: "ignore",
     stdout: "pipe",
