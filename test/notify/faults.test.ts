@@ -15,7 +15,7 @@ async function crowd(apple_options: AppleOptions = {}) {
   const phones = [];
   for (let i = 0; i < PHONES; i++) phones.push(await world.phone(person, `p${i}`));
   await world.settle();
-  await world.advance(61);
+  await world.skip(61);
   world.apple.forget();
   return { world, apple: world.apple, person, agent, phones };
 }
@@ -83,15 +83,13 @@ const STREAMS: [string, NonNullable<Behaviour>, { doubles: boolean }][] = [
 ];
 
 for (const [name, behaviour, { doubles }] of STREAMS) {
-  test(`${name}: every alert arrives`, async () => {
+  test(`${name}: every alert arrives, and no live activity is started twice`, async () => {
     const made = await crowd({ delay: 5 });
-    made.apple.behave(sometimes(behaviour));
+    const { world, apple, agent } = made;
+    apple.behave(sometimes(behaviour));
     const result = await askThree(made);
     if (doubles) expect(result.doubles).toBeGreaterThan(0);
-  });
 
-  test(`${name}: no live activity is started twice`, async () => {
-    const { world, apple, agent } = await crowd({ delay: 5 });
     const starts = () => apple.delivered.filter(({ payload }) => payload.aps.event === "start");
     let count = 0;
     apple.behave(({ payload }) =>
@@ -158,7 +156,7 @@ test("an untrusted certificate: nothing is sent, nothing is lost", async () => {
   ]);
 });
 
-for (const max_streams of [1, 2, 10, 100, 1_000]) {
+for (const max_streams of [1, 10, 1_000]) {
   test(`a service that allows ${max_streams} streams: all arrive, and none twice`, async () => {
     const made = await crowd({ max_streams, delay: 5 });
     expect(await askThree(made)).toEqual({ doubles: 0 });
