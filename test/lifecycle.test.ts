@@ -38,7 +38,7 @@ test("what keeps it from starting is said in one line that names the variable", 
   expect((await client(running.url)("GET /health")).status).toBe(200);
 });
 
-test("it goes on when whoever read its log goes away", async () => {
+test("it goes on when the reader of its log exits", async () => {
   const { url: DATABASE_URL } = await createTestStore();
   const port = String(freePort());
   const child = Bun.spawn([process.execPath, MAIN], {
@@ -56,7 +56,7 @@ test("it goes on when whoever read its log goes away", async () => {
   await child.exited;
 });
 
-test("a host that is none is no fault of ours", async () => {
+test("an invalid Host header is no server error", async () => {
   const app = await startTestApp();
   const { port } = new URL(app.url);
   for (const path of ["/nope", "/trpc/tasks.list"]) {

@@ -13,7 +13,7 @@ import { exchange, MARK } from "../support/wire.ts";
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
-test("an entry tells when, what, how it ended, how long and from where [§2.8] [§5.4.5] [§15.1.5] [§15.1.3]", async () => {
+test("an entry has the time, action, outcome, duration and host [§2.8] [§5.4.5] [§15.1.5] [§15.1.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const path = `/v1/keys/${agent.key.id}/activity` as const;
   expect((await person.send(`GET ${path}`)).body).toEqual({ items: [], next_cursor: null });
@@ -91,7 +91,7 @@ test("each request has one entry, by the method and path of its route, on REST a
   );
 });
 
-test("HEAD stands as it was sent, and every call of a batch by itself [§15.1.1] [§15.2]", async () => {
+test("HEAD is logged as HEAD, and every call of a batch has its own entry [§15.1.1] [§15.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const credential = agent.secret;
   const task = await createTask(agent.send);
@@ -245,7 +245,7 @@ test("pages hold every entry once, newest first, also while more come [§5.4.5] 
   expect((await stranger.person.send(`GET ${path}`)).status).toBe(404);
 });
 
-test("the log tells no one else of a request [§7.3.5]", async () => {
+test("an entry makes no event [§7.3.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   await agent.send("GET /v1/tasks");
@@ -255,7 +255,7 @@ test("the log tells no one else of a request [§7.3.5]", async () => {
   stream.close();
 });
 
-test("the log of a deleted key is nobody's, and nothing is added to it [§15.1.5] [§5.4.6(1)]", async () => {
+test("nobody can read the log of a deleted key, and nothing is added to it [§15.1.5] [§5.4.6(1)]", async () => {
   const { person, agent } = await createPair(app.url);
   await agent.send("GET /v1/tasks");
   expect((await entriesOf(clock, person, agent)).length).toBe(1);

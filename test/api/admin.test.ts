@@ -129,7 +129,7 @@ test("accounts are paged newest first, each of them once, also while more are ma
   }
 });
 
-test("a large store is counted in steps, between which others go on", async () => {
+test("a large store is counted in steps, between which other requests are answered", async () => {
   const { url } = await createTestStore();
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const insert = statement(insertWhere(accounts_table, sql`true`));
@@ -152,7 +152,7 @@ test("a large store is counted in steps, between which others go on", async () =
   await store.close();
 });
 
-test("the minutes have the requests and errors, and leave waits and the admin out", async () => {
+test("the minutes count requests and errors, without waits and admin requests", async () => {
   const clock = createTestClock();
   await clock.advance(60 - (clock.now() % 60));
   const app = await startTestApp({ clock, env: ADMIN });
@@ -211,7 +211,7 @@ test("the minutes have the requests and errors, and leave waits and the admin ou
   stream.close();
 });
 
-test("the process tells of itself: streams, waits, memory, limits", async () => {
+test("the figures of the process: streams, waits, memory, limits", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN });
   const admin = adminClient(app.url);
@@ -246,7 +246,7 @@ test("the process tells of itself: streams, waits, memory, limits", async () => 
   });
 });
 
-test("the store tells its size and its commits, the outbox its events, the jobs their passes", async () => {
+test("the figures of the store, the outbox and the jobs", async () => {
   const clock = createTestClock();
   const app = await startTestApp({ clock, env: ADMIN });
   const admin = adminClient(app.url);
@@ -304,7 +304,7 @@ test("the store tells its size and its commits, the outbox its events, the jobs 
 });
 
 test.if(STORE_KIND === "server")(
-  "a store that is away is told of, and jobs that fail for it",
+  "the figures show an unavailable store, and jobs that fail because of it",
   async () => {
     const clock = createTestClock();
     const { url: database_url, sqld } = await createTestStore();

@@ -77,7 +77,7 @@ for (const whose of ["of the first", "of the second"] as const) {
   });
 }
 
-test("a libSQL server says what time it is; a file has the time of its machine", async () => {
+test("the time of a libSQL server is its own; the time of a file is the machine's", async () => {
   const { url } = await createTestStore();
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const time = await storeTime(store);

@@ -180,7 +180,7 @@ test("ack marks that item and all older ones read, first; what is not in this in
   expect((await other.send("GET /v1/inbox")).body.items[0].text).toBe("not yours");
 });
 
-test("of many readers at once each item reaches one [§5.9.2]", async () => {
+test("each item reaches one of many concurrent readers [§5.9.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const sent = Array.from({ length: 60 }, (_, i) => `m${i}`);
@@ -266,7 +266,7 @@ test("one item wakes one of several readers without peek; the others sleep on [�
   expect(got.toSorted()).toEqual([["0"], ["1"], ["2"]]);
 });
 
-test("a waiting reader that goes, or whose key does, frees its place and takes nothing [§5.9.2 wait] [§4.1.5]", async () => {
+test("a waiting reader that disconnects, or whose key is deleted, frees its place and takes nothing [§5.9.2 wait] [§4.1.5]", async () => {
   const { person, agent } = await createPair(app.url);
   const key_id = agent.key.id;
   const controller = new AbortController();

@@ -54,7 +54,7 @@ async function close(streams: readonly EventStream[], of = app) {
   await until(() => of.streams.count() === before - streams.length);
 }
 
-test("a question that was written to an open page has one delivery for all pages [§2.11]", async () => {
+test("a question sent to open pages has one delivery for all of them [§2.11]", async () => {
   const { person, agent } = await createPair(app.url);
   const streams = [];
   for (const url of [app.url, app.url, peer.url]) streams.push(await openStream(url, person.token));

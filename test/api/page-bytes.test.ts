@@ -88,7 +88,7 @@ test("a page of tasks ends after 1 MiB of JSON, and its cursor goes on without a
   expect(seen.at(-1).id).toBe(first.id);
 });
 
-test("an inbox read ends after 1 MiB, and the rest stays unread and is not seen", async () => {
+test("an inbox read ends after 1 MiB; the rest stays unread and unseen", async () => {
   const { person, agent } = await createPair(app.url);
   const ids = await fill(person.send, 60, agent.key.id);
   const inbox = await walk(person.token, `/v1/keys/${agent.key.id}/inbox?limit=100`);

@@ -224,7 +224,7 @@ test("a used code is worth nothing once its sign-in has replaced the token [§5.
   expect((await client(app.url, second)("GET /v1/account")).status).toBe(200);
 });
 
-test("of many that race for one code with their own tokens, one gets in [§5.14.2(3)]", async () => {
+test("one of many concurrent claims of a code with different tokens succeeds [§5.14.2(3)]", async () => {
   const person = await createPerson(app.url);
   for (let i = 0; i < 5; i++) {
     const { code } = await newCode(person);
@@ -240,7 +240,7 @@ test("of many that race for one code with their own tokens, one gets in [§5.14.
   }
 });
 
-test("of many that race with one token, all get the same sign-in [§5.14.2(2)]", async () => {
+test("concurrent claims of a code with one token all get the same sign-in [§5.14.2(2)]", async () => {
   const person = await createPerson(app.url);
   const { code } = await newCode(person);
   const token = newToken();
@@ -385,7 +385,7 @@ test("the administrator makes a code for an account, which is logged, and shown 
   expect([mine.status, mine.body.error.data.code_name]).toEqual([401, "unauthorized"]);
 });
 
-test("who guesses at full speed has 10 tries a minute from an address, and 300 in a process [§5.14.4]", async () => {
+test("wrong codes are limited to 10 a minute for an address, and 300 for a process [§5.14.4]", async () => {
   const time = createTestClock();
   const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
   const limited = await startTestApp({ clock: time, env });

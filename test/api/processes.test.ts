@@ -11,7 +11,7 @@ const one = await startProcess({ DATABASE_URL });
 const two = await startProcess({ DATABASE_URL });
 const at = (i: number) => (i % 2 ? one : two).url;
 
-test("of 100 answers at once one wins, and every waiter gets that one [§5.7.4(3)] [§3.1.1]", async () => {
+test("one of 100 concurrent answers wins, and every waiter gets it [§5.7.4(3)] [§3.1.1]", async () => {
   for (let round = 0; round < 5; round++) {
     const { person, agent } = await createPair(one.url);
     const question = await ask(agent.send, { prompt: "p", kind: "text" });

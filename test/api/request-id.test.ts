@@ -137,7 +137,7 @@ test("of many at once, over two processes, one creates the question and all get 
   expect((await person.send("GET /v1/questions")).body.questions.length).toBe(5);
 });
 
-test("of two at once for the 20th place, none is refused [§5.7.2(6)]", async () => {
+test("two concurrent asks with one request_id for the 20th place both succeed [§5.7.2(6)]", async () => {
   const { agent } = await createPair(app.url);
   for (let i = 0; i < 19; i++) await agent.send("POST /v1/questions", { prompt: `${i}` });
   const send = () => agent.send("POST /v1/questions", ASK);

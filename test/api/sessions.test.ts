@@ -152,7 +152,7 @@ test("the last sign-in needs last=true; its account then only waits for the admi
   expect(made.status).toBe("pending");
 });
 
-test("of two sign-ins that end each other at once, one is left", async () => {
+test("one of two sign-ins that end each other at the same time stays", async () => {
   const peer = await startTestApp({ database_url, clock });
   for (let i = 0; i < 10; i++) {
     const one = await createPerson(app.url);

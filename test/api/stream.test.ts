@@ -104,7 +104,7 @@ test("the 17th stream of an account ends the oldest [§10.2 streams]", async () 
   await until(() => app.streams.count() === 0);
 });
 
-test("a reader that is too slow is cut off, and others are not held up [§11.3.3]", async () => {
+test("a reader that is too slow is disconnected, and does not delay others [§11.3.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const quick = await openStream(app.url, person.token);
   const { port } = new URL(app.url);

@@ -85,7 +85,7 @@ test("status and priority take one value or several [§5.5.2 status] [§5.5.2(2)
   }
 });
 
-test("a rare priority gives short pages rather than a long look [§5.5.2(2)]", async () => {
+test("a rare priority gives short pages instead of a long scan [§5.5.2(2)]", async () => {
   const { agent } = await createPair(app.url);
   const rare = await createTask(agent.send, { title: "old", priority: "urgent" });
   for (let i = 0; i < 21; i++) {
@@ -141,7 +141,7 @@ test("a cursor is for the list it was made for [§1.5.2]", async () => {
   }
 });
 
-test("a walk while tasks change skips none that did not change [§1.5.2]", async () => {
+test("paging while tasks change skips no unchanged task [§1.5.2]", async () => {
   const { agent } = await createPair(app.url);
   const all = await fill(agent, 60);
   const still = new Set(all.filter((_, i) => i % 3 > 0).map(({ id }) => id));

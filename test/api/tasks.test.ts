@@ -129,7 +129,7 @@ test("null is for progress and status_note alone [§5.5.5(2)]", async () => {
   }
 });
 
-test("a PATCH that changes nothing leaves the task and says nothing [§5.5.5(4)]", async () => {
+test("a PATCH that changes nothing leaves the task as it is and makes no event [§5.5.5(4)]", async () => {
   const { person, agent } = await createPair(app.url);
   const task = await createTask(agent.send, { title: "t", description: "d" });
   const stream = await openStream(app.url, person.token);
@@ -143,7 +143,7 @@ test("a PATCH that changes nothing leaves the task and says nothing [§5.5.5(4)]
   stream.close();
 });
 
-test("updated_at never stands still", async () => {
+test("updated_at grows with every change", async () => {
   const { agent } = await createPair(app.url);
   const { id, updated_at } = await createTask(agent.send);
   const stamps = [updated_at];

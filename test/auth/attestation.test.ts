@@ -99,7 +99,7 @@ test("each fault alone is refused, for its own reason [§4.2.1]", async () => {
   expect(await whyNot({ x5c: ([, intermediate]) => [strangers[0], intermediate] })).toBe(root);
 });
 
-test("who is no authority cannot issue, and the root's own time counts too [§4.2.1]", async () => {
+test("only an authority can issue, and the validity of the root counts too [§4.2.1]", async () => {
   const weak = await createAuthority(now, { intermediate_is_ca: false });
   const by_weak = createAttestationCheck({ app_id: APP_ID, root: weak.root });
   const root = "the certificates do not lead to the root";

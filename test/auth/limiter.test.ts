@@ -88,7 +88,7 @@ test("the headers say how much is left and when all of it is back", async () => 
   expect(limiter.peek(key("a"))).toEqual(state(120, 0));
 });
 
-test("a wall clock that is set neither locks anybody out nor gives anything back", () => {
+test("setting the wall clock neither locks anybody out nor refills a bucket", () => {
   let now = 2_000_000_000;
   let elapsed = 5;
   const clock = { ...createTestClock(), now: () => now, elapsed: () => elapsed };

@@ -9,7 +9,7 @@ import { createActivityLog } from "../../src/services/activity-log.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 
-test("a busy server writes seldom, and never falls behind its own writing", async () => {
+test("a busy server writes rarely, and keeps up with its entries", async () => {
   const { url } = await createTestStore();
   const store = await openStore({ url, auth_token: undefined }, systemClock);
   const clock = createTestClock();

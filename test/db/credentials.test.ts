@@ -144,7 +144,7 @@ test("what version 0.1.0 writes beside this one works here at once [§17.4]", as
   expect(await rows(store, "select kind from credentials")).toEqual([]);
 });
 
-test("what this version writes is where version 0.1.0 reads it [§17.4]", async () => {
+test("version 0.1.0 finds what this version writes [§17.4]", async () => {
   const { url } = await createTestStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
@@ -192,7 +192,7 @@ test("an account has several sign-ins: each replaces its own token and leaves th
   expect((await third("GET /v1/account")).status).toBe(401);
 });
 
-test("version 0.1.0 knows the oldest sign-in that is left, and one that is added to none [§17.4]", async () => {
+test("version 0.1.0 knows the oldest sign-in left, or the one added when none was left [§17.4]", async () => {
   const { url } = await createTestStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);

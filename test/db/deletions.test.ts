@@ -292,7 +292,7 @@ test("the jobs of two processes leave no row of an account, and no stream ends b
   expect(lines.filter((line) => /job failed|fell behind/.test(line))).toEqual([]);
 });
 
-test("what requests under way add to a deleted account goes with it", async () => {
+test("rows that late requests add to a deleted account are deleted too", async () => {
   const { url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url: url });

@@ -150,7 +150,7 @@ test("of processes that start at once, one applies each migration", async () => 
   for (const { end } of openers) end();
 }, 120_000);
 
-test("a migration that fails leaves nothing behind, stops the start, and applies once mended", async () => {
+test("a migration that fails changes nothing, stops the start, and applies once repaired", async () => {
   const code = copyCode();
   code.addMigration(
     "CREATE TABLE proof (n integer);\n--> statement-breakpoint\nINSERT INTO proof VALUES (1, 2);",

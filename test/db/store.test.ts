@@ -197,7 +197,7 @@ test("an insert gives the number of its row, also among many batches at once, or
   expect(stored).toEqual(given.map((nr) => [nr]));
 });
 
-test("a read of what is not there gives no row", async () => {
+test("a read that finds nothing gives no row", async () => {
   expect(await store.read(get({ id: "nowhere" }))).toEqual([]);
 });
 

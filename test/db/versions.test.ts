@@ -51,7 +51,7 @@ test("a store names the oldest version that may use it, and the line only moves 
   await expect(assertCompatible(store, "0.9.9")).rejects.toBeInstanceOf(OutdatedError);
 });
 
-test("a start leaves a line that is newer than its own build asks for", async () => {
+test("a start leaves a version line that is newer than the one of its own build", async () => {
   const { url } = await createTestStore();
   const store = await open(url);
   await setLine(store, VERSION);
@@ -85,7 +85,7 @@ test("an older version does not start, says why in one line, and writes nothing"
   expect(await lineOf(bare)).toEqual(["99.0.0"]);
 });
 
-test("a process asks for its end once the line has moved past it, and not before", async () => {
+test("a process ends only once the version line has moved past it", async () => {
   const { url: database_url } = await createTestStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
@@ -122,7 +122,7 @@ test("a running process that is too old stops gracefully with exit code 1", asyn
   });
 });
 
-test("migrations since the oldest compatible version only add what it need not know", () => {
+test("migrations since the oldest compatible version are additive", () => {
   // The first migration of each version after 0.1.0. Add yours with the version that brings it.
   const first: Record<string, number> = { "0.2.0": 16 };
   const newer = Object.entries(first).filter(

@@ -125,7 +125,7 @@ test("a queue that is full refuses at once, by batches and by size", async () =>
   expect(other.queue.stats().queued).toBe(4);
 });
 
-test("after a slow commit the next one waits a moment for those who send again", async () => {
+test("after a slow commit the next one waits a moment for the clients just answered", async () => {
   const { clock, commits, queue } = createSlowQueue();
   void queue.write([write("a")]);
   await turn();
@@ -161,7 +161,7 @@ test("a bad batch among many costs a few commits more, and fails alone", async (
   expect(queue.writable()).toBe(true);
 });
 
-test("a store that is away fails a group at once, and is told as a fault", async () => {
+test("an unavailable store fails the whole group at once, and is reported as a fault", async () => {
   const { faults, queue, end } = createSlowQueue();
   const writes = ["a", "b"].map((text) => outcomeOf(queue.write([write(text)])));
   await turn();

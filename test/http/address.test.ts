@@ -36,7 +36,7 @@ test("an IPv6 address counts by its /64, one that stands for IPv4 as that", () =
   }
 });
 
-test("the entry that many hops from the right counts, and nothing that a client can write", () => {
+test("the entry at the configured hop counts, and nothing that a client can forge", () => {
   const of = (hops: number, forwarded?: string) => createReader(hops).of(requestOf(forwarded));
   expect(of(0, "203.0.113.9")).toBe("192.0.2.1");
   expect(of(1)).toBe("192.0.2.1");

@@ -39,7 +39,7 @@ test("without ADMIN_TOKEN there is nothing of it", async () => {
   }
 });
 
-test("no other credential opens any of it, however like it looks", async () => {
+test("no other credential is accepted, however similar", async () => {
   const app = await startTestApp({ env: ADMIN });
   const holders = await createHolders(app.url);
   const headers = [
@@ -154,7 +154,7 @@ test("an address above its limit is refused before its token is compared", async
   expect((await exchange(app.url, "GET", "/v1/nothing", { headers })).status).toBe(404);
 });
 
-test("nothing of it may be stored, called from other origins, or written to", async () => {
+test("responses are not cached, and other origins and writes are refused", async () => {
   const app = await startTestApp({ env: { ...ADMIN, CORS_ORIGINS: "https://app.example" } });
   for (const path of PATHS) {
     const { headers } = await exchange(app.url, "GET", path, {
@@ -214,7 +214,7 @@ test("a typed client gets figures, and codes for what is wrong", async () => {
   expect(status).toBe(422);
 });
 
-test("its answers are compressed for who takes that, and are the same for who does not", async () => {
+test("responses are compressed for clients that accept it, and the same for others", async () => {
   const app = await startTestApp({ clock: createTestClock(), env: ADMIN });
   const get = async (path: string, encoding: string, credential = ADMIN_TOKEN) => {
     const headers = { authorization: `Bearer ${credential}`, "accept-encoding": encoding };
@@ -255,7 +255,7 @@ test("its answers are compressed for who takes that, and are the same for who do
   }
 });
 
-test("an answer that does not fit its schema is a fault of ours, and does not leave", async () => {
+test("a response that does not fit its schema is 500, and is not sent", async () => {
   const jobs = () => ({ jobs: [{ name: "zanzibar" }] });
   const caller = { kind: "admin" } as const;
   const call = adminRouter.createCaller({ caller, admin: { jobs } } as never);
@@ -265,7 +265,7 @@ test("an answer that does not fit its schema is a fault of ours, and does not le
   expect((error as Error).message).not.toContain("zanzibar");
 });
 
-test("no content of anybody is in any of it", async () => {
+test("no response has content of any account", async () => {
   const app = await startTestApp({ env: ADMIN });
   const word = "zanzibar";
   const world = await createWorld(app);

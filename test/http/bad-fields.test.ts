@@ -164,7 +164,7 @@ test("an account names the key of a new task, with an id and nothing else [§5.5
   expect(faults).toEqual([]);
 });
 
-test("a reason says what to do, not what is wrong besides [§9.2.1 422]", async () => {
+test("a reason names the rule alone [§9.2.1 422]", async () => {
   const reasons = async (line: `${string} /${string}`, body: object) =>
     (await (line.endsWith("account") ? world.person : world.agent).send(line, body)).body.fields;
   const ask = "POST /v1/questions";

@@ -156,7 +156,7 @@ test("an unknown field is 422, named if its name looks like a field [§9.2.1 422
   expect(faults).toEqual([]);
 });
 
-test("what stands behind __proto__ is no field of the body [§9.2.1 422]", async () => {
+test("members of __proto__ are no fields of the body [§9.2.1 422]", async () => {
   const task = `/v1/tasks/${world.task.id}`;
   const patch = ROUTES.find((route) => route.procedure === "tasks.update")!;
   const body = `{"__proto__":{"title":"${MARK}","notify":false},"status":"done"}`;
@@ -310,7 +310,7 @@ test("after a refused body, the connection does not take the rest of it for a re
   connection.end();
 });
 
-test("a client that goes in the middle of its body leaves nothing behind [§9.1.3]", async () => {
+test("a client that disconnects in the middle of its body leaves nothing behind [§9.1.3]", async () => {
   const connection = await connect(app.url);
   const headers = {
     authorization: `Bearer ${world.agent.secret}`,

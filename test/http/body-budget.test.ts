@@ -120,7 +120,7 @@ test("above 64 MiB the address that holds the most loses its oldest body, on eve
   expect(await finish(theirs[0]!)).toBe(401);
 });
 
-test("bodies that are declared and not sent hold nothing, and push out nobody", async () => {
+test("bodies that are declared and not sent count for nothing", async () => {
   const ours = await begin(2, { from: "203.0.113.8", headers: { authorization } });
   // They declare 250 MiB together.
   await begin(1_000, { sent: 0 });
@@ -138,7 +138,7 @@ test("one address has 1,024 bodies under way, and one more takes the place of it
   expect(await finish(ours)).toBe(201);
 });
 
-test("a body that ended, however it did, holds nothing any more", async () => {
+test("a body that has ended in any way counts for nothing", async () => {
   const ends: Record<string, () => Promise<unknown>> = {
     read: () => agent.send("POST /v1/tasks", BODY),
     "read late": async () => {
@@ -209,7 +209,7 @@ test("a body that is not there after 30 s is refused, and its connection closed"
   expect(await inFlight()).toBe(0);
 });
 
-test("what still comes of a body that was given up counts for nothing", async () => {
+test("bytes that arrive of an abandoned body count for nothing", async () => {
   const limits = { bytes: 10, uploads: 100, uploads_per_address: 100, seconds: 30 };
   const room = createBodyBudget({ clock: createTestClock(), ...limits });
   const turn = () => new Promise<void>((next) => setImmediate(next));

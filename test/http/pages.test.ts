@@ -32,7 +32,7 @@ test("the document is asked for anew each time, and has nothing inline or from e
   ]);
 });
 
-test("what it loads is kept for ever, and comes compressed where that is taken", async () => {
+test("its files are cached for ever, and compressed for clients that accept it", async () => {
   for (const path of assets) {
     const get = (accepted: string) =>
       fetch(app.url + path, { headers: { "accept-encoding": accepted }, decompress: false });
@@ -70,7 +70,7 @@ test("another name, and another server's path, is no file", async () => {
   for (const path of other) expectProblem(await sendRaw(app.url, "GET", path), "unknown_path");
 });
 
-test("all processes give the same names, and PUBLIC_URL is told as text", async () => {
+test("all processes give the same file names, and PUBLIC_URL is escaped", async () => {
   const url = 'https://relay.example/"><b>&amp;';
   const behind = await startTestApp({ env: { PUBLIC_URL: url } });
   const text = await (await fetch(`${behind.local_url}/`)).text();

@@ -31,7 +31,7 @@ test("the type of an error leads to its page [§9.1.5]", async () => {
   expect((await read(type)).text).toContain(title);
 });
 
-test("another code is 404 unknown_path, and only GET and HEAD are taken [§9.1.5]", async () => {
+test("an unknown code is 404 unknown_path, and only GET and HEAD are allowed [§9.1.5]", async () => {
   for (const path of [
     "nope",
     "Not_found",

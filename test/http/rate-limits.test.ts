@@ -105,7 +105,7 @@ test("an account token has 240 calls at once, streams among them [§10.6.2]", as
   await refused.response.body!.cancel();
 });
 
-test("an address is charged for what it was refused without a valid credential, whatever for [§10.6.2]", async () => {
+test("an address is charged for every request refused without a valid credential [§10.6.2]", async () => {
   const body = "{}";
   const large = "x".repeat(256 * 1024 + 1);
   const refusals: readonly (readonly [number, Sent])[] = [

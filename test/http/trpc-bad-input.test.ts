@@ -267,7 +267,7 @@ test("a name that is no procedure is not repeated, alone, in a batch or beside a
   expect(slash.body.error.data).toMatchObject({ code_name: "unknown_path", path: "unknown" });
 });
 
-test("other methods do nothing, whatever they are answered [§9.1.3]", async () => {
+test("other methods have no effect [§9.1.3]", async () => {
   const body = JSON.stringify({ task_id: task.id });
   const input = `?input=${encodeURIComponent(body)}`;
   const headers = { authorization: `Bearer ${agent.secret}`, "content-type": "application/json" };

@@ -198,7 +198,7 @@ function startSmall(limits: Partial<Limits>) {
 
 const REFUSED = "Too many answers wait to be read";
 
-test("a connection that takes nothing for its time is closed, and holds nothing any more", async () => {
+test("a connection that reads nothing for 20 seconds is closed, and counts for nothing", async () => {
   const { small, admit, stallOne, holdIdle, letIdle, stop } = startSmall({
     unsent_bytes_per_credential: MIB,
     unsent_idle: 1,

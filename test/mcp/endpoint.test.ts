@@ -212,7 +212,7 @@ test("a body that is not JSON is a parse error after the credential, larger ones
   expectProblem(await post(app.url, agent.secret, LIST, { headers }), "unsupported_media_type");
 });
 
-test("half a body does nothing, and the server goes on", async () => {
+test("an incomplete body has no effect, and the server goes on", async () => {
   const connection = await connect(app.url);
   const head = [
     "POST /mcp HTTP/1.1",
@@ -226,7 +226,7 @@ test("half a body does nothing, and the server goes on", async () => {
   expect((await old("ping")).status).toBe(200);
 });
 
-test("what is no single JSON-RPC request or notification is refused, batches too", async () => {
+test("anything but a single JSON-RPC request or notification is refused, batches too", async () => {
   const request = JSON.parse(LIST);
   const bodies: unknown[] = [
     [],
@@ -258,7 +258,7 @@ test("what is no single JSON-RPC request or notification is refused, batches too
   }
 });
 
-test("an initialize that is not one is the client's fault, not ours", async () => {
+test("an invalid initialize is a client error", async () => {
   const clientInfo = { name: "c", version: "1" };
   const whole = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
   expect((await old("initialize", whole)).body.result.protocolVersion).toBe("2025-06-18");
@@ -370,7 +370,7 @@ test("a session is known in every process, and after a restart", async () => {
   expect((await there("ping", {}, { headers: { "mcp-session-id": id } })).status).toBe(200);
 });
 
-test("notifications are taken with 202, whatever they are", async () => {
+test("every notification is 202", async () => {
   const { rpc } = await openSession(app.url, agent.secret);
   for (const method of ["notifications/initialized", "notifications/cancelled", "nope"]) {
     const note = JSON.stringify({ jsonrpc: "2.0", method, params: { requestId: 1 } });

@@ -115,7 +115,7 @@ test("a call that its session cancels counts as left, and is joined again and ag
   expect((await pendingOf(pair)).length).toBe(1);
 });
 
-test("two identical asks at once: one joins, the other asks [§12.4.5]", async () => {
+test("of two concurrent identical asks one joins and the other asks [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { person, agent } = pair;
   const first = await begin(pair, newEra(app.url, agent.secret));

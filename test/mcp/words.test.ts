@@ -76,7 +76,7 @@ test("the inbox marks what it returns as read unless told to peek, as its descri
   expect(await unreadAfter({})).toBe(0);
 });
 
-test("an unknown tool or prompt is called so, and an integer is called integer", async () => {
+test("errors name an unknown tool or prompt, and an integer, as such", async () => {
   const { agent } = await createPair(app.url);
   for (const open of [oldEra, newEra]) {
     const rpc = open(app.url, agent.secret);

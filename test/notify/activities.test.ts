@@ -13,7 +13,7 @@ afterEach(() => {
   expect(apple.faults.splice(0)).toEqual([]);
 });
 
-test("a task that becomes in_progress starts an activity on each device, once in a spell", async () => {
+test("a task that becomes in_progress starts one activity per device and activity period", async () => {
   const { agent, person, a, b } = await people();
   await world.phone(person, "none", { push_to_start_token: null });
   const starts = [
@@ -126,7 +126,7 @@ test("updates tell the state, at priority 5 or 10, with a timestamp that grows",
   expect(await activities()).toEqual([]);
 });
 
-test("the clock that stands still does not stop the timestamps", async () => {
+test("timestamps grow even while the clock stands still", async () => {
   const { agent, show } = await people();
   const task = await createTask(agent.send, working);
   // Before the app shows it, or there would be nothing to start.

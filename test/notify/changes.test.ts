@@ -242,7 +242,7 @@ test("the deletion of the account clears what was shown, when its devices are go
   expect(await world.rows("select kind from pushes")).toEqual([]);
 });
 
-test("another account's devices hear nothing", async () => {
+test("devices of another account get nothing", async () => {
   const { agent } = await people();
   const other = await createPair(app.url);
   const stranger = await world.phone(other.person, "stranger");

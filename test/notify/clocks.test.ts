@@ -23,7 +23,7 @@ async function people() {
 }
 const alerts = () => apple.received.filter(({ type }) => type === "alert").length;
 
-test("a process whose clock is hours ahead leaves alone what another one is sending", async () => {
+test("a process whose clock is hours ahead takes nothing that another one is sending", async () => {
   const { agent } = await people();
   const ahead = createTestClock();
   ahead.shiftWall(2 * HOUR);

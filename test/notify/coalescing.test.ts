@@ -56,7 +56,7 @@ test("silent pushes that only say that something changed: three an hour and devi
   }
 });
 
-test("a clear waits for company, at most 2 s, whatever the hour had; more than 50 ids are split", async () => {
+test("clears are collected for at most 2 s, whatever the hourly count; more than 50 ids are split", async () => {
   const { agent, person, phones } = await people("a");
   const agents = [
     agent,
@@ -139,7 +139,7 @@ test("passive pushes of one task: the first at once, then one in 10 s; alerts ar
   expect(phones.length).toBe(1);
 });
 
-test("what comes while a push is under way goes next, once", async () => {
+test("a change during a push is sent next, once", async () => {
   const { agent, person, phones } = await people("a");
   const task = await createTask(agent.send, { title: "t", status: "in_progress" });
   const token = newToken("shown");

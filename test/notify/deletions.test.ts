@@ -54,7 +54,7 @@ test("a key that showed something: its tasks and pending questions are cleared, 
   expect(clears().map((ids) => ids.toSorted())).toEqual([[question.id, task.id].toSorted()]);
 });
 
-test("an account that showed nothing tells nothing; a clear that waits still goes", async () => {
+test("the deletion of an account that showed nothing sends nothing but a waiting clear", async () => {
   const quiet = await people();
   await createTask(quiet.agent.send, { title: "quiet", notify: false });
   await world.advance(65, 5);

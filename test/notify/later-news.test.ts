@@ -97,7 +97,7 @@ test("a change of status alerts at once though a passive push before it was refu
   expect(bodies()).toEqual(["Done"]);
 });
 
-test("the next spell of a task is started though the start before it was refused for now", async () => {
+test("the next activity period starts though the start before it was refused for now", async () => {
   const { agent } = await people();
   failOnce(({ payload }) => payload.aps.event === "start");
   const task = await createTask(agent.send, { title: "t", status: "in_progress" });

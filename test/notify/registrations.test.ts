@@ -57,7 +57,7 @@ test("a registration that comes late is brought up to date, or ended", async () 
   expect(ends[0]!.payload.aps["content-state"].status).toBe("done");
 });
 
-test("the app's DELETE holds until the next spell", async () => {
+test("the app's DELETE holds until the next activity period", async () => {
   const { agent, hide, show, a, b } = await people();
   const task = await createTask(agent.send, working);
   const token = await show(task.id);

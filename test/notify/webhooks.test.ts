@@ -308,7 +308,7 @@ test("faults of the connection and answers that are too large count as failures 
   expect(taken(path).length).toBe(2);
 });
 
-test("hosts that hang have 4 connections for all accounts, and hold up nobody else [§19.4.6]", async () => {
+test("a host that hangs has 4 connections for all accounts, and delays nobody else [§19.4.6]", async () => {
   const slow = gate();
   receiver.behave(async ({ host }) => {
     if (host !== "127.0.0.1") await slow.opened;
@@ -340,7 +340,7 @@ test("hosts that hang have 4 connections for all accounts, and hold up nobody el
   }
 });
 
-test("accounts have turns: one with much to send does not hold up another [§19.4.6]", () => {
+test("accounts take turns: one with much to send does not delay another [§19.4.6]", () => {
   const due = (account_id: string, n: number, host = `${account_id}.example`) =>
     Array.from({ length: n }, (_, i) => ({
       seq: i,
@@ -435,7 +435,7 @@ test("a stop finishes what is under way and gives the rest back [§19.4.5]", asy
   expect(await rows(`select * from webhook_messages where channel_id = '${id}'`)).toEqual([]);
 });
 
-test("the numbers of the trigger are those of the table of limits", async () => {
+test("the trigger uses the numbers of the table of limits", async () => {
   const [[text]] = (await rows("select sql from sqlite_schema where name = 'events_webhooks'")) as [
     [string],
   ];

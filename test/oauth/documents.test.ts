@@ -166,7 +166,7 @@ test("a document is not loaded from a private address, also of a name that chang
   expect(fetched).toBe(before);
 });
 
-test("an id that is no address of a document is not known [§18.3.4]", async () => {
+test("an id that is not the address of a document is unknown [§18.3.4]", async () => {
   for (const id of [
     "http://client.example/client.json",
     "https://client.example",

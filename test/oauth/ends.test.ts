@@ -117,7 +117,7 @@ test("a secret that is replaced ends at once, with its waits; grants stay [§5.4
   stream.close();
 });
 
-test("pages hear when access begins and ends [§7.2 grants.updated]", async () => {
+test("pages get an event when access begins and ends [§7.2 grants.updated]", async () => {
   const flow = await obtainCode(url, person);
   const stream = await openStream(url, person.token);
   const { body: tokens } = await requestTokens(url, flow.fields);

@@ -239,7 +239,7 @@ test("a refresh by another client or for another resource is refused, and ends n
   expect((await refresh(url, tokens.refresh_token, more)).status).toBe(200);
 });
 
-test("what is no token is refused alike", async () => {
+test("everything that is no token gets the same refusal", async () => {
   const { tokens } = await connectClient(url, person);
   for (const token of [
     "",
@@ -257,7 +257,7 @@ test("what is no token is refused alike", async () => {
   expect(await opens(tokens.refresh_token)).toBe(401);
 });
 
-test("the store has digests alone [§18.5.3]", async () => {
+test("the store keeps only digests [§18.5.3]", async () => {
   const { tokens, code } = await connectClient(url, person);
   const raw = createClient({ url: database_url });
   const { rows: tables } = await raw.execute("select name from sqlite_schema where type = 'table'");

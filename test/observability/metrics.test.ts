@@ -51,7 +51,7 @@ extreme{i="3"} NaN
   expect(sampleOf(readExposition(text), "labelled", { a: odd, b: "" })).toBe(-1.5);
 });
 
-test("what cannot be told now is left out, and the others are there", async () => {
+test("a value that cannot be read is left out, and the others are there", async () => {
   const text = await textOf(
     { name: "nothing", help: "h", type: "gauge", read: () => null },
     { name: "none", help: "h", type: "gauge", read: () => [] },

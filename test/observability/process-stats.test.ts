@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { createProcessStats } from "../../src/observability/process-stats.ts";
 import { createTestClock } from "../support/clock.ts";
 
-test("timers that come late show that the event loop was held up, for a minute", async () => {
+test("late timers show for a minute that the event loop was blocked", async () => {
   const clock = createTestClock();
   const stats = createProcessStats(clock);
   expect(stats.read().lag).toEqual({ p50: 0, p99: 0, max: 0 });

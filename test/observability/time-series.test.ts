@@ -69,7 +69,7 @@ test("a minute has what the totals grew by in it, also when the machine slept af
   series.stop();
 });
 
-test("others are asked once a minute, and a minute without their answer has a gap", async () => {
+test("sources are read once a minute, and a minute without a value is a gap", async () => {
   const { clock, gauges, asked, series } = await begin();
   series.start();
   for (let i = 0; i < 5; i++) series.record(200, 0.001);
@@ -117,7 +117,7 @@ test("three hours are kept, whose oldest minute gives way to the newest", async 
   expect(series.read().map(({ requests }) => requests)).toEqual(Array(180).fill(0));
 });
 
-test("half and 99 of 100 durations are told within a fifth", async () => {
+test("the median and the 99th percentile are accurate within a fifth", async () => {
   const { clock, series } = await begin();
   for (const [p50, p99] of [
     [0.0002, 0.003],

@@ -149,7 +149,7 @@ test("a public procedure gets no caller, whatever credential came", async () => 
   expect([outcome, taken]).toEqual([{ caller: null }, ["within"]]);
 });
 
-test("a call that takes its time has no deadline", async () => {
+test("a call marked as slow has no deadline", async () => {
   const { outcome, steps: taken } = await callBoth("slow", contextOf(null), {});
   expect([outcome, taken]).toEqual([{ caller: null }, []]);
 });

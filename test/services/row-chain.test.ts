@@ -227,7 +227,7 @@ test("changes under way when their key is deleted are refused [§4.1.5]", async 
   expect((await one.eventsOf(task.id)).map(({ name }) => name)).toEqual(["task.created"]);
 });
 
-test("retention leaves a finished task alone that a change under way takes up again", async () => {
+test("retention does not delete a finished task that a concurrent change reopens", async () => {
   const task = await createTask(agent.send, { title: "old", status: "done" });
   const release = one.holdWrites();
   const change = one.tasks.update(key, task.id, { status: "todo" });
