@@ -3,6 +3,7 @@
 import { renderUnicodeCompact } from "uqr";
 import { createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
+import { retry } from "../client/retry.ts";
 import { Fault, type Io } from "./io.ts";
 import {
   type AuthorizationRequest,
@@ -146,11 +147,10 @@ async function approvedElsewhere(
   io.err(`Open Relay on a device that is signed in, and compare the code.\n`);
   io.err(`Code: ${approval.code}\nLink: ${place}\n`);
   if (approval.url && io.err_is_terminal) io.err(`${renderUnicodeCompact(approval.url)}\n`);
+  const options = { within: APPROVE_WITHIN, signal: io.signal };
   for (;;) {
-    const { status, redirect_to } = await client.oauth.awaitApproval(
-      approval.secret,
-      { wait: WAIT },
-      { signal: io.signal },
+    const { status, redirect_to } = await retry(io.timers, options, () =>
+      client.oauth.awaitApproval(approval.secret, { wait: WAIT }, { signal: io.signal }),
     );
     if (redirect_to !== null) {
       const code = codeOf(new URL(redirect_to).searchParams);

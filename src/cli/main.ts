@@ -9,8 +9,8 @@ import { runCommand } from "./program.ts";
 const words = process.argv.slice(2);
 const interrupted = new AbortController();
 
-// The server has its own.
-if (words[0] !== "serve") {
+// The server has its own, and those of a command that is run are passed on to it.
+if (words[0] !== "serve" && words[0] !== "run") {
   const stop = (code: number) => () => {
     // A command that does not end by the first one ends by the second.
     if (interrupted.signal.aborted) process.exit(code);

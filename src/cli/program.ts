@@ -58,6 +58,8 @@ function createProgram(io: Io, exit: (code: number) => void): Command {
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
     .helpCommand(false)
+    // Options after the command of `run` are its own.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
@@ -69,6 +71,7 @@ function createProgram(io: Io, exit: (code: number) => void): Command {
   addAccess(program, io);
   addAsk(program, io, exit);
   addTasks(program, io);
+  addRun(program, io, exit);
   addMessages(program, io);
   tab(program);
   return program;
@@ -238,6 +241,25 @@ function addTasks(program: Command, io: Io): void {
     .action(async (options) => {
       const { listTasks } = await import("./work.ts");
       await listTasks(io, options);
+    });
+}
+
+function addRun(program: Command, io: Io, exit: (code: number) => void): void {
+  program
+    .command("run")
+    .description("run a long command, with a task that shows how far it is and how it ended")
+    .argument("<command...>", "the command with its arguments")
+    .option("--title <text>", "title of the task; the command if absent")
+    .passThroughOptions()
+    .addHelpText(
+      "after",
+      `${examples('relay run --title "Nightly build" -- make -j4 all', "relay run -- ./migrate.sh | tee log.txt")}
+
+The exit code is that of the command; 3 also if it cannot be started.`,
+    )
+    .action(async (command: string[], options) => {
+      const [{ run }, { runChild }] = await Promise.all([import("./run.ts"), import("./child.ts")]);
+      exit(await run(io, command, options, runChild));
     });
 }
 

@@ -17,6 +17,7 @@ const BROWSER = "test/web/browser.ts";
 export const ON_ONE_STORE: readonly string[] = [
   "test/cli/ask.test.ts",
   "test/cli/login.test.ts",
+  "test/cli/run.test.ts",
   "test/cli/work.test.ts",
   "test/client/errors.test.ts",
   "test/client/events.test.ts",
