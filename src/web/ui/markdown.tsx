@@ -162,9 +162,9 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
     case "table_open":
       return (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll it.
-        <section key={key} aria-label="Table" tabIndex={0} className="overflow-x-auto">
+        <div key={key} tabIndex={0} className="overflow-x-auto">
           <table className="border-collapse text-[0.9375rem]">{within}</table>
-        </section>
+        </div>
       );
     case "thead_open":
       return <thead key={key}>{within}</thead>;
