@@ -101,7 +101,7 @@ export function endpointOf(url: string, auth_token: string | undefined): Endpoin
 
 /**
  * Opens a stream, lazily; one request at a time may use it. One that fails or that the server gave
- * up is opened anew by the next request.
+ * up is opened again by the next request.
  */
 export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) {
   const headers = {

@@ -45,7 +45,7 @@ export const endPageProcess = [
 ] as const;
 
 const forget = [
-  // The lease first: a process that was taken for dead then finds that it has none, and writes all anew.
+  // The lease first: a process that was taken for dead then has none, and writes all its pages again.
   statement(
     sql`delete from page_processes where until < ${p("before", pageProcesses.until)}`,
     UNSYNCED,

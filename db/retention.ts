@@ -32,7 +32,7 @@ const prune = [
 ];
 
 /**
- * Goes through the keys, at most `limit` in one call, and begins anew after the last one. Where it
+ * Goes through the keys, at most `limit` in one call, and starts over after the last one. Where it
  * stands is kept in memory alone: after a restart it just begins at the first key.
  */
 export function createQuestionPruner(store: Store) {

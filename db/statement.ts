@@ -92,7 +92,7 @@ export function select(
 
 /**
  * Makes rows of cells; the columns of a group stand together. Drizzle's own mapping takes several
- * times as long, since it asks each value anew for its kind.
+ * times as long, since it checks the kind of every value.
  */
 function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown {
   const asIs = Column.prototype.mapFromDriverValue;

@@ -21,7 +21,7 @@ interface WatchOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly report: ReportFault;
-  /** Ends the process: its store is not where it is looked for any more. */
+  /** Ends the process: the file of its store is gone. */
   readonly endProcess: (reason: string) => void;
 }
 

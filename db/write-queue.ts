@@ -34,7 +34,7 @@ interface Job {
   readonly statements: readonly Statement[];
   /** Bytes that its texts take, about. */
   readonly size: number;
-  /** When its caller is told that the store does not answer, by {@link Clock.elapsed}. */
+  /** When its caller gets `503`, by {@link Clock.elapsed}. */
   due: number;
   /** Whether `due` was moved by a stall of the process. */
   moved: boolean;
@@ -46,7 +46,7 @@ interface Job {
 
 /**
  * Does all of a group or nothing; rejects with a `ServiceError` when the store cannot be used. After
- * `until` (as {@link Clock.elapsed}) it must not begin: the callers are then told that it failed.
+ * `until` (as {@link Clock.elapsed}) it must not begin: its callers have `503` by then.
  */
 type CommitGroup = (statements: readonly Statement[], until: number) => Promise<WriteResult[]>;
 

@@ -15,7 +15,7 @@ const at = p("now", live_activities.updated_at);
 /**
  * Registers, or replaces the token of a registration, unless the task or the device is not the
  * account's, the task is not in progress, or the setting is off: what ends meanwhile leaves no row.
- * A token that was told to end stays ended.
+ * An activity that has ended stays ended while its token is the same.
  */
 export const putActivity = statement(
   sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, stamp)

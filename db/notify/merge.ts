@@ -37,7 +37,7 @@ const moves = sql`pushes.environment <> excluded.environment`;
 const free = sql`(lease is null or (${moves} and due_at <= excluded.created_at))`;
 const news = sql`(${free} and ${isNews(sql`excluded.kind`, sql`excluded.parts`)})`;
 const more = sql`coalesce(pushes.more, '[]')`;
-/** Since when the row waits; one that has expired already begins anew. */
+/** Since when the row waits; one that has expired already starts over. */
 const since = sql`case when pushes.expires_at > excluded.created_at then pushes.created_at else excluded.created_at end`;
 const CLEAR_LIFE = sql.raw(PUSH.clear_life * 1000);
 

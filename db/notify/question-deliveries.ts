@@ -21,7 +21,7 @@ const newId = <P>(ms: Sql<P>) =>
 const COLUMNS = sql`question_id, target_id, id, lane, label, status, queued_at, sent_at, shown_at, opened_at`;
 const PAGE_LABEL = "Open page";
 
-/** The deliveries of a question, the first planned first; the caller has looked for the question. */
+/** The deliveries of a question, the first planned first; the caller has checked that the question exists. */
 export const deliveriesOfQuestion = select(
   qb
     .select({
@@ -54,7 +54,7 @@ export interface DeliveryRow {
 }
 
 const of_question = sql`from question_deliveries where question_id = ${p("question_id")}`;
-/** A row `c` of `channels` works, and is told of questions. */
+/** A row `c` of `channels` works, and gets questions. */
 const ok = sql`c.state = 'ok' and exists (select 1 from json_each(c.sends) where value = 'questions')`;
 const has_target = sql`exists (select 1 from push_targets t left join channels c on c.id = t.recipient_id
   where t.account_id = ${p("account_id")} and t.purpose = 'alert'

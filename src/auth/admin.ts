@@ -1,4 +1,4 @@
-/** The credential of whoever runs the service (docs/interface.md 4.3). */
+/** The credential of the operator (docs/interface.md 4.3). */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { AdminCaller } from "../model/caller.ts";

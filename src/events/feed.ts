@@ -127,7 +127,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
       const resolvers = waiting.splice(0);
       await readWithRetry().catch((error: unknown) => {
         lose(error);
-        // Callers that came during the read hear of it now, not after another long silence.
+        // Callers that came during the read get the result now, not after another long timeout.
         resolvers.push(...waiting.splice(0));
       });
       for (const resolve of resolvers) resolve();

@@ -1,4 +1,4 @@
-/** The official SDK's server, made anew for each request, over tools made ready once. */
+/** The official SDK's server, created for each request, over tools that are prepared once. */
 
 import { createHash } from "node:crypto";
 import {
@@ -205,7 +205,7 @@ interface Round {
 interface Run {
   readonly tool: Tool;
   readonly given: Given;
-  /** True: it asks, or goes on waiting for what was asked, and has not told the question's id yet. */
+  /** True: it asks, or goes on waiting for what was asked, and has not returned the question's id yet. */
   readonly asking: boolean;
 }
 

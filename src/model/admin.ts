@@ -1,5 +1,5 @@
 /**
- * What whoever runs the service is told of it: ids, counts and times. There is no text of a person or
+ * Operator figures: ids, counts and times. There is no text of a person or
  * an agent in it, and a schema drops what it does not name.
  */
 

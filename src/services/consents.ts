@@ -98,7 +98,7 @@ export function createConsents(deps: ConsentDeps) {
     }
   };
 
-  /** Writes the decision for another device, which hears of it at once; false when it is too late. */
+  /** Writes the decision for another device, which gets it at once; false when it is too late. */
   const decide = (
     { account_id }: AccountCaller,
     { id }: WaitingRow,
@@ -186,7 +186,7 @@ export function createConsents(deps: ConsentDeps) {
       return { key: { ...key, counts }, redirect_to: code && redirectTo(request, { code }) };
     },
 
-    /** As {@link approve}; the client is told. */
+    /** As {@link approve}; the client gets the error. */
     async deny(caller: AccountCaller, reference: string): Promise<{ redirect_to: string | null }> {
       const { request, waiting } = await find(caller, reference);
       if (waiting) {

@@ -89,7 +89,7 @@ export function createDeliveries(deps: DeliveriesDeps) {
       return { deliveries: rows.map(deliveryOf), reach };
     },
 
-    /** For a tool's result, which does not wait long for it; null when it cannot be told now. */
+    /** For a tool's result, which does not wait long for it; null when it cannot be read now. */
     reach: (caller: Caller, question: Question): Promise<Reach | null> =>
       readReach(caller, question, LIMITS.reach_answer).catch(() => null),
 

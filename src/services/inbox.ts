@@ -140,7 +140,7 @@ export function createInbox(deps: InboxDeps) {
       const last = peek || rows.length === 0 ? acked : rows.at(-1)!.seq;
       const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
       const first = oldest?.[0] ?? (peek ? undefined : rows[0]?.item.id);
-      // Another reader took it: what is left is looked at anew.
+      // Another reader took it: read again what is left.
       const read_at = clock.now();
       if (first !== undefined && !(await mark(caller, { first, last }, { read_at }))) {
         return undefined;

@@ -71,7 +71,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
       return quietly(Promise.all([used && touch(caller), moved && hosts.set(caller, host)]));
     },
 
-    /** The same for the client that an MCP request told of. */
+    /** The same for the client that an MCP request names. */
     recordClient(usage: Usage, client: ClientInfo): Promise<void> | undefined {
       if (!("last_client" in usage)) return undefined;
       const { caller, last_client } = usage;

@@ -138,7 +138,7 @@ export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOp
         : [endActivitiesSwitchedOff({ account_id })];
     },
 
-    /** Stands before the statement that registers a device; with pushes off, nothing is told. */
+    /** Stands before the statement that registers a device; with pushes off, it plans nothing. */
     beforeDevice(account_id: string, device: Device): Statement[] {
       const lane = laneOfDevice(device);
       return endActivitiesOfMove({ ...of(account_id), device_id: device.id, lane });

@@ -11,7 +11,7 @@
  * - A change is answered from its own write, once that is durable. A change that alters nothing is
  *   answered once the write that it looked at is durable.
  * - If a write fails or misses, nothing after it in the chain finds its revision: all of them miss, have
- *   done nothing, and are decided again on a row that is read anew. If the outcome is unknown (503),
+ *   done nothing, and are decided again on the row as read again. If the outcome is unknown (503),
  *   those after it take effect exactly if it did. A neighbour that a bad statement made the store
  *   repeat one by one meets the same guards in the same order.
  * - A prediction is taken from memory with no wait between it and the call of the write, and the

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 
-/** Accounts that are remembered at most; then all of them start anew. */
+/** Accounts that are remembered at most; then all counts start over. */
 const REMEMBERED = 10_000;
 const MINUTE = 60;
 
