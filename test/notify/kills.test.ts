@@ -13,7 +13,7 @@ import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-const ROUNDS = 6;
+const ROUNDS = 4;
 /** Pushes of a round before the kill, at most: at random, so that it strikes anywhere. */
 const PUSHES = 20;
 const PHONES = 3;
