@@ -107,7 +107,7 @@ test("without a configuration there are the lanes that need none, and their metr
   const app = await startTestApp({ env: ADMIN });
   expect(await adminClient(app.url).pushes.query()).toMatchObject({
     lanes: OTHERS,
-    off: ["apns"],
+    off: ["apns", "web_push"],
     queues: [],
     failures: [],
     outcomes_by_channel: [],
