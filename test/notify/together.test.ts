@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
 import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
+import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Statement } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -69,6 +69,38 @@ test("what is accepted within a beat shares batches of a bounded size", async ()
   await Promise.all(written);
   expect(batches.length).toBe(2);
   expect((await recorded()).filter((about) => names.includes(about as string))).toEqual(names);
+  expect(failures).toEqual([]);
+});
+
+test("one goes, one goes on with what came meanwhile, and one that another sends by now stays", async () => {
+  const insert = statement(
+    sql`insert into pushes (account_id, device_id, kind, subject, task_id, environment, parts, more, lease, urgency, due_at, expires_at, created_at, attempts, apns_id)
+      select ${p("account_id")}, 'dev_1', 'task', value ->> 0, value ->> 0, 'sandbox', '["created"]', value ->> 1, value ->> 2, 1, 9e12, 9e12, 1, 1, value ->> 0
+      from json_each(${p("rows")}) returning seq`,
+    { gives: "rows" },
+  );
+  const planned = [
+    ["tsk_done", null, "mine"],
+    ["tsk_more", '["status"]', "mine"],
+    ["tsk_lost", null, "another"],
+  ];
+  const values = { account_id: account.id, rows: JSON.stringify(planned) };
+  const [inserted] = await store.write([insert(values)]);
+  const { settle, strike, failures } = begin();
+  const written = inserted!.rows.map(([seq], i) =>
+    settle(accepted(planned[i]![0]!, { seq, lease: "mine" })),
+  );
+  strike();
+  await Promise.all(written);
+  const left = await store.read(
+    statement(sql`select subject, parts, more, lease, attempts from pushes order by seq`, {
+      gives: "rows",
+    })({}),
+  );
+  expect(left).toEqual([
+    ["tsk_more", '["status"]', null, null, 0],
+    ["tsk_lost", '["created"]', null, "another", 1],
+  ]);
   expect(failures).toEqual([]);
 });
 
