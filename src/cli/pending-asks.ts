@@ -32,7 +32,9 @@ export async function claimAsk(io: Io, url: string, content: object, life: numbe
     .update(JSON.stringify([url, content]))
     .digest("hex");
   const path = join(configFolder(io), "asks", `${name}.json`);
-  const { data: found } = Pending.safeParse(await readJson(path));
+  // Without a folder that can be written, as in a container, a question is asked all the same.
+  const kept = await readJson(path).catch(() => null);
+  const { data: found } = Pending.safeParse(kept);
   const is_live = found !== undefined && found.expires_at > io.now();
   if (is_live && found.pid !== process.pid && isRunning(found.pid)) {
     return { request_id: createIdempotencyKey(), forget: async () => {} };
@@ -42,6 +44,9 @@ export async function claimAsk(io: Io, url: string, content: object, life: numbe
     pid: process.pid,
     expires_at: is_live ? found.expires_at : io.now() + life,
   };
-  await writePrivate(path, JSON.stringify(pending));
-  return { request_id: pending.request_id, forget: () => rm(path, { force: true }) };
+  await writePrivate(path, JSON.stringify(pending)).catch(() => {});
+  return {
+    request_id: pending.request_id,
+    forget: () => rm(path, { force: true }).catch(() => {}),
+  };
 }

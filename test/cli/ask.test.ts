@@ -54,6 +54,14 @@ test("the answer is printed, and Yes and No are exit codes", async () => {
   expect(asks()).toEqual([]);
 });
 
+test("without a folder for configuration, a question is asked all the same", async () => {
+  const { start, answer, pending } = await createWorker();
+  const asked = start(["ask", "Deploy?"], { home: "/dev/null" });
+  await pending();
+  await answer("No");
+  expect([await asked.code, asked.printed]).toEqual([1, { out: "No\n", err: "" }]);
+});
+
 test("what the person needs is sent, and a note comes back", async () => {
   const { home, person, start, answer, pending } = await createWorker();
   writeFileSync(join(home, "diff.md"), "- old\n+ new\n");
