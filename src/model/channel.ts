@@ -132,7 +132,7 @@ export type ChannelInput = z.infer<typeof ChannelInput>;
 
 /** Which fields each type has and needs (docs/interface.md 19.2.2). */
 export function channelRule(_caller: unknown, raw: unknown): FieldReasons {
-  if (typeof raw !== "object" || raw === null) return {};
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return {};
   const type = "type" in raw ? raw.type : undefined;
   const browser = type === "web_push";
   const topic = !browser && type !== "webhook";

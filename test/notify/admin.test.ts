@@ -3,10 +3,13 @@
 import { expect, test } from "bun:test";
 import { ADMIN, adminClient, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
-import { ask, createPair, WEBHOOK } from "../support/client.ts";
+import { startApple } from "../support/apple.ts";
+import { ask, createPair, DEVICE, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { sampleOf } from "../support/exposition.ts";
-import { createPushWorld } from "../support/push-world.ts";
+import { startNtfy } from "../support/ntfy.ts";
+import { startPushService } from "../support/push-service.ts";
+import { createPushWorld, newToken } from "../support/push-world.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 /** Lanes that need no configuration. */
@@ -131,4 +134,49 @@ test("what waits for webhooks is a queue like others, and their answers are coun
   const { lanes, queues } = await adminClient(app.url).pushes.query();
   expect(lanes.at(-1)).toMatchObject({ channel: "webhook", counts: { ok: 1, status_500: 1 } });
   expect(queues).toMatchObject([{ channel: "webhook", lane: "webhook", rows: 1 }]);
+});
+
+test("each of four channels has its lane, its answers and its outcomes", async () => {
+  const clock = createTestClock();
+  const [apple, service, topics] = await Promise.all([
+    startApple({ now: clock.now }),
+    startPushService({ now: clock.now }),
+    startNtfy(),
+  ]);
+  const receiver = startReceiver();
+  const env = { ...ADMIN, ...apple.env("SANDBOX"), ...service.env };
+  const app = await startTestApp({ clock, env });
+  const { person, agent } = await createPair(app.url);
+  const device = { ...DEVICE, apns_token: newToken() };
+  await person.send(`PUT /v1/devices/dev_${crypto.randomUUID()}`, device);
+  for (const body of [
+    { ...WEBHOOK, url: receiver.url("/hook") },
+    { type: "ntfy", label: "Topic", url: `${topics.url}/topic` },
+    { type: "web_push", label: "Browser", subscription: service.subscribe() },
+  ]) {
+    expect((await person.send("POST /v1/channels", body)).status).toBe(201);
+  }
+  await app.webhooks.settled();
+  const question = await ask(agent.send);
+  await Promise.all([app.sender.settled(), app.webhooks.settled()]);
+  const { body } = await person.send(`GET /v1/questions/${question.id}/deliveries`);
+  const types = body.deliveries.map(({ target, status }: any) => `${target.type} ${status}`);
+  expect(types.toSorted()).toEqual(["apns sent", "ntfy sent", "web_push sent", "webhook sent"]);
+  const told = await adminClient(app.url).pushes.query();
+  const names = ["apns", "ntfy", "web_push", "webhook"];
+  expect(told.lanes.map(({ channel }) => channel)).toEqual(names);
+  expect(told.lanes.every(({ counts }) => (counts.ok ?? 0) > 0)).toBe(true);
+  expect(told.off).toEqual([]);
+  // Webhooks have no outcome records, as their messages are not notifications.
+  const counted = told.outcomes_by_channel!.map(({ channel }) => channel);
+  expect(counted.toSorted()).toEqual(names.slice(0, 3));
+  const { all } = await metricsOf(app.url);
+  for (const name of names) {
+    const lane = told.lanes.find(({ channel }) => channel === name)!.lane;
+    const labels = { channel: name, lane, environment: lane };
+    expect(sampleOf(all, "relay_push_lane_open", labels)).toBe(1);
+    expect(sampleOf(all, "relay_push_answers_total", { ...labels, reason: "ok" })).toBeGreaterThan(
+      0,
+    );
+  }
 });
