@@ -6,7 +6,8 @@
 import { test } from "bun:test";
 import { killChannelSenders } from "../test/support/channel-load.ts";
 
-const ROUNDS = 30;
+/** A webhook takes 60 messages a minute, so that more rounds would wait for it. */
+const ROUNDS = 8;
 
 test("kill -9 in mid-send with four kinds of channels, many rounds", async () => {
   const result = await killChannelSenders({ rounds: ROUNDS, random: Math.random });
