@@ -6,6 +6,7 @@ import { createTask } from "../support/client.ts";
 import { BODY_ROUTES, nameOf, type Route } from "../support/routes.ts";
 import { MARK } from "../support/wire.ts";
 import {
+  bodyBeside,
   bodyOf,
   createCollector,
   createWorld,
@@ -13,7 +14,6 @@ import {
   kindsOf,
   rowOf,
   withField,
-  withoutField,
 } from "../support/world.ts";
 
 const app = await startTestApp();
@@ -25,12 +25,7 @@ async function forEachField(
   for (const route of BODY_ROUTES) {
     for (const kind of kindsOf(route)) {
       for (const name of route.in_body!) {
-        let body = bodyOf(world, route, kind)!;
-        const { beside = {}, without = [] } = rowOf(route.procedure, name);
-        for (const [other, value] of Object.entries(beside)) {
-          body = withField(body, other, JSON.stringify(value));
-        }
-        for (const other of without) body = withoutField(body, other);
+        const body = bodyBeside(bodyOf(world, route, kind)!, route.procedure, name);
         await run({ route, kind, name, body, label: `${nameOf(route)} ${kind} ${name}` });
       }
     }

@@ -8,7 +8,8 @@ import { nameOf, ROUTES, type Route } from "../support/routes.ts";
 import { MARK } from "../support/wire.ts";
 import { bodyOf, createCollector, createWorld, type Kind, kindsOf } from "../support/world.ts";
 
-const app = await startTestApp();
+// With Web Push, so that its key is there to be read.
+const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:relay@example.com" } });
 const world = await createWorld(app);
 
 for (let i = 0; i < 3; i++) await createTask(world.agent.send, { title: `task ${i}` });

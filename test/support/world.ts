@@ -139,6 +139,17 @@ export function withField(body: string, name: string, json: string): string {
   return `{${[...members, `${JSON.stringify(name)}:${json}`].join()}}`;
 }
 
+/** `body` as it must be for the field `name` to stand in it: with what its row asks for beside it. */
+export function bodyBeside(body: string, procedure: string, name: string): string {
+  const { beside = {}, without = [] } = rowOf(procedure, name);
+  let result = body;
+  for (const [other, value] of Object.entries(beside)) {
+    result = withField(result, other, JSON.stringify(value));
+  }
+  for (const other of without) result = withoutField(result, other);
+  return result;
+}
+
 /** The row of a body field of a procedure; a field without one must get one. */
 export function rowOf(procedure: string, name: string) {
   const row = FIELDS[`${procedure} ${name}`] ?? FIELDS[name];

@@ -12,7 +12,7 @@ const app = await startTestApp();
 webTest(
   "signing out during an unconfirmed replacement finishes it first and shows the new token",
   async () => {
-    expectComplaints(/Failed to load resource|ERR_|401/);
+    expectComplaints(/Failed to load resource|ERR_|401|fetching the script/);
     const person = await createPerson(app.url);
     const page = await openPage(app.url, { as: person, at: "#/account" });
     await page.route(
