@@ -6,6 +6,8 @@ interface PipelineRequest {
   readonly baton: string | null;
   /** Statements in its batch, those around a transaction included. */
   readonly steps: number;
+  /** Texts of the statements, in order. */
+  readonly texts: readonly string[];
   readonly authorization: string | null;
 }
 
@@ -33,10 +35,10 @@ export function startPipelineProxy(target: string) {
       if (!pathname.endsWith("/v3/pipeline")) return fetch(`${target}${pathname}${search}`);
       const body = (await incoming.json()) as {
         baton: string | null;
-        requests: { batch: { steps: unknown[] } }[];
+        requests: { batch: { steps: { stmt: { sql: string } }[] } }[];
       };
-      const steps = body.requests.reduce((sum, { batch }) => sum + batch.steps.length, 0);
-      const request = { baton: body.baton, steps, authorization };
+      const texts = body.requests.flatMap(({ batch }) => batch.steps.map(({ stmt }) => stmt.sql));
+      const request = { baton: body.baton, steps: texts.length, texts, authorization };
       requests.push(request);
       most_under_way = Math.max(most_under_way, ++under_way);
       incoming.signal.addEventListener("abort", () => given_up++);

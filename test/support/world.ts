@@ -128,7 +128,7 @@ export function bodyOf(world: World, route: Route, kind: Kind): string | undefin
   return JSON.stringify({ ...Object.fromEntries(fields), ...more });
 }
 
-export function withoutField(body: string, name: string): string {
+function withoutField(body: string, name: string): string {
   return JSON.stringify({ ...JSON.parse(body), [name]: undefined });
 }
 
