@@ -33,7 +33,8 @@ export function useChannels(): Channels {
   // Also when this browser's own is made or deleted.
   useEffect(() => onPushChannel(() => void load()), [load]);
   useEffect(() => {
-    void load();
+    // A lost connection is no reason to load: the token may have ended with it.
+    if (live || asked.current === 0) void load();
     return live ? every(EVERY, () => void load()) : undefined;
   }, [load, live]);
   return { all, fault, load };
