@@ -1,7 +1,9 @@
 /**
  * Runs the suite: the files that use the store on both stores, all others once, and `bun run check`
  * beside them. `bun test/suite/run.ts [embedded | server]` runs the tests on one store, without the
- * check; the exit code is 0 when every run came to its end and every test passed.
+ * check. Files with a failed test run once more, alone: what passes then is reported as unsteady and
+ * fails nothing, but with `RELAY_TEST_STRICT=1`. The exit code is 0 when every run came to its end and
+ * every test passed.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,18 +16,29 @@ const ROOT = resolve(import.meta.dir, "../..");
 const TIMEOUT = 120_000;
 /** Files that run at a time. Tests wait about as much as they compute, hence two for each core. */
 const WORKERS = Math.min(2 * availableParallelism(), 8);
+/** The fault of a run whose only fault is a failed test. */
+const FAILED_TESTS = "failed tests";
 /** Files shown with their times. */
 const SLOWEST = 20;
+/** Files that may run once more: more of them are not bad luck. */
+const MOST_AGAIN = 5;
 
 interface Run {
   readonly store: "embedded" | "server";
   readonly files: readonly string[];
 }
 
+interface Failure {
+  readonly file: string;
+  readonly test: string;
+}
+
 interface Outcome {
   readonly run: Run;
   /** Undefined when nothing is wrong. */
   readonly fault: string | undefined;
+  readonly passed: number;
+  readonly failures: readonly Failure[];
   readonly seconds: number;
   /** Milliseconds of each file, its start and end included. */
   readonly times: Readonly<Record<string, number>>;
@@ -57,10 +70,16 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 const checking = only === undefined ? runCheck() : undefined;
 const outcomes: Outcome[] = [];
+const unsteady: Failure[] = [];
 for (const run of wanted) {
-  if (!interrupted) outcomes.push(await start(run));
+  if (!interrupted) outcomes.push(await start(run, WORKERS));
 }
 const check_passed = (await checking) ?? true;
+if (!process.env.RELAY_TEST_STRICT) {
+  for (const [index, outcome] of outcomes.entries()) {
+    if (!interrupted) outcomes[index] = await again(outcome);
+  }
+}
 rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 report(outcomes, check_passed);
 if (interrupted !== undefined) process.exit(128 + constants.signals[interrupted]);
@@ -81,8 +100,19 @@ async function runCheck(): Promise<boolean> {
   return child.exitCode === 0;
 }
 
+/** Runs the files with failed tests once more, one after the other. */
+async function again(outcome: Outcome): Promise<Outcome> {
+  const { run, failures, fault } = outcome;
+  const files = [...new Set(failures.map(({ file }) => file))];
+  if (fault !== FAILED_TESTS || files.length === 0 || files.length > MOST_AGAIN) return outcome;
+  const second = await start({ store: run.store, files }, 1);
+  if (second.fault !== undefined) return outcome;
+  unsteady.push(...failures);
+  return { ...outcome, fault: undefined, passed: outcome.passed + failures.length, failures: [] };
+}
+
 /** Starts a run and waits for its end. */
-async function start(run: Run): Promise<Outcome> {
+async function start(run: Run, workers: number): Promise<Outcome> {
   const begin = performance.now();
   const timings = join(folder, `${run.store}.json`);
   const color = process.stdout.isTTY && !process.env.NO_COLOR && { FORCE_COLOR: "1" };
@@ -91,7 +121,7 @@ async function start(run: Run): Promise<Outcome> {
       process.execPath,
       "test",
       "--no-orphans",
-      `--parallel=${WORKERS}`,
+      `--parallel=${workers}`,
       // Imports what most files share once for each worker, not for each file.
       "--no-isolate",
       `--timeout=${TIMEOUT}`,
@@ -120,27 +150,44 @@ async function start(run: Run): Promise<Outcome> {
   const output = createOutput(run.store);
   await Promise.all([output.follow(child.stdout), output.follow(child.stderr), child.exited]);
   children.delete(child);
-  const ran = output.end();
+  const counted = output.end();
   const times = await Bun.file(timings)
     .json()
     .then(({ files }) => files)
     .catch(() => ({}));
   const seconds = (performance.now() - begin) / 1000;
-  return { run, fault: faultOf(child, ran, run), seconds, times };
+  const { passed, failures } = counted;
+  return { run, fault: faultOf(child, counted, run), passed, failures, seconds, times };
 }
 
 /** Why a run is no success. One that ended early may have the exit code 0, but not its count of files. */
-function faultOf(child: Bun.Subprocess, ran: number | undefined, { files }: Run) {
+function faultOf(child: Bun.Subprocess, counted: Counted, { files }: Run): string | undefined {
+  const { ran, failed, failures } = counted;
   if (child.signalCode !== null) return `ended by ${child.signalCode}`;
   if (ran === undefined) return `ended before its end, with exit code ${child.exitCode}`;
   if (ran !== files.length) return `ran ${ran} of ${files.length} files`;
-  return child.exitCode === 0 ? undefined : `exit code ${child.exitCode}`;
+  if (child.exitCode === 0) return undefined;
+  // An error outside of a test counts as failed, but has no name.
+  return failed > 0 && failed === failures.length ? FAILED_TESTS : `exit code ${child.exitCode}`;
+}
+
+/** What a run says of itself. */
+interface Counted {
+  /** The number of files; undefined when the run did not come to its end. */
+  readonly ran: number | undefined;
+  readonly passed: number;
+  readonly failed: number;
+  readonly failures: readonly Failure[];
 }
 
 /** Prints what a run says, each piece of a file under the name of the run. */
 function createOutput(name: string) {
   let block = "";
-  let files: number | undefined;
+  let file = "";
+  let ran: number | undefined;
+  let passed = 0;
+  let failed = 0;
+  const failures: Failure[] = [];
   const flush = () => {
     process.stdout.write(block);
     block = "";
@@ -148,8 +195,14 @@ function createOutput(name: string) {
   const take = (line: string) => {
     const plain_line = Bun.stripANSI(line);
     const counts = /^Ran \d+ tests? across (\d+) files?\./.exec(plain_line);
-    if (counts) files = Number(counts[1]);
+    if (counts) ran = Number(counts[1]);
+    const sum = /^ (\d+) (pass|fail)$/.exec(plain_line);
+    if (sum?.[2] === "pass") passed = Number(sum[1]);
+    if (sum?.[2] === "fail") failed = Number(sum[1]);
+    const failure = /^\(fail\) (.+?)(?: \[[\d.]+ms\])?$/.exec(plain_line);
+    if (failure) failures.push({ file, test: failure[1]! });
     if (/^test\/\S+\.test\.ts:$/.test(plain_line)) {
+      file = plain_line.slice(0, -1);
       flush();
       block = `[${name}] ${line}\n`;
     } else {
@@ -169,10 +222,10 @@ function createOutput(name: string) {
       }
       if (rest) take(rest);
     },
-    /** Prints the rest; gives the number of files that the run counted, if it came so far. */
-    end(): number | undefined {
+    /** Prints the rest. */
+    end(): Counted {
       flush();
-      return files;
+      return { ran, passed, failed, failures };
     },
   };
 }
@@ -192,8 +245,16 @@ function report(all: readonly Outcome[], check_passed: boolean): void {
     lines.push(`[${run.store}] ${run.files.length} files in ${seconds.toFixed(0)} s: ${told}`);
   }
   if (!check_passed) lines.push("[check] FAILED");
+  for (const { file, test } of unsteady)
+    lines.push(`UNSTEADY (passed the second time): ${file}: ${test}`);
+  for (const { run, failures } of all) {
+    for (const { file, test } of failures) lines.push(`[${run.store}] FAILED: ${file}: ${test}`);
+  }
   if (all.some(({ fault }) => fault !== undefined)) {
     lines.push(`Random choices were made with RELAY_TEST_SEED=${seed}`);
   }
+  const passed = all.reduce((sum, outcome) => sum + outcome.passed, 0);
+  const failed = all.reduce((sum, outcome) => sum + outcome.failures.length, 0);
+  lines.push(`${passed} tests passed, ${failed} failed`);
   process.stdout.write(`${lines.join("\n")}\n`);
 }
