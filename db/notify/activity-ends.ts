@@ -1,6 +1,6 @@
 /** Ends live activities in the batch of the reason: marked, with an `end` that copies the address. */
 
-import { PUSH } from "../../src/limits.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { laneOf } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";

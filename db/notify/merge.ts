@@ -1,6 +1,6 @@
 /** How a later change joins the delivery that waits for the same recipient, kind and subject (docs/interface.md §14.4). */
 
-import { PUSH } from "../../src/limits.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { type Sql, sql } from "../sql.ts";
 
 const union = <P>(lists: readonly Sql<P>[]) =>

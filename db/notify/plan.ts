@@ -1,7 +1,7 @@
 /** Plans deliveries in the batch of a change: a row for each target that is to get one (docs/interface.md §14.2). */
 
-import { PUSH } from "../../src/limits.ts";
 import { type NotificationKind, PURPOSES } from "../../src/model/notification.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { atRevision, type RowRevision } from "../outbox.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";

@@ -21,7 +21,7 @@
  */
 
 import { and, eq, type SQL } from "drizzle-orm";
-import { PUSH } from "../../src/limits.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
 import { p, type Sql, sql } from "../sql.ts";

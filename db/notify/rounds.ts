@@ -1,6 +1,6 @@
 /** How a worker ends one round of a delivery that it leased (queue.ts has the states of a row). */
 
-import { PUSH } from "../../src/limits.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { statement } from "../statement.ts";
 import type { Cell } from "../store.ts";

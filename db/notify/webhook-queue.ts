@@ -14,7 +14,7 @@
  * its own clock (src/notify/leases.ts).
  */
 
-import { WEBHOOK } from "../../src/limits.ts";
+import { WEBHOOK } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { insertWhere, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import type { Store } from "../store.ts";

@@ -1,6 +1,7 @@
 /** The jobs of the service. */
 
-import { LIMITS, PAGES, PUSH, RATES } from "../limits.ts";
+import { LIMITS, PAGES, RATES } from "../limits.ts";
+import { PUSH } from "../notification-limits.ts";
 import type { Inbox } from "../services/inbox.ts";
 import type { Questions } from "../services/questions.ts";
 import type { Tasks } from "../services/tasks.ts";

@@ -1,9 +1,9 @@
 /** Makes notifications from the state of the moment, pure (docs/interface.md §14.3). */
 
-import { PUSH } from "../limits.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 import { isBlank } from "../model/text.ts";
+import { PUSH } from "../notification-limits.ts";
 import { bytesOf, cut } from "./cut.ts";
 import type { Activity, Alert, Ended, Silent, Test } from "./notification.ts";
 import { isAlerting } from "./plan.ts";

@@ -1,7 +1,7 @@
 /** Hosts that did not answer of late, in the memory of this process: one request at a time tries each. */
 
 import type { Clock } from "../clock.ts";
-import { PUSH } from "../limits.ts";
+import { PUSH } from "../notification-limits.ts";
 import { grown } from "./channel.ts";
 
 interface Fault {

@@ -3,7 +3,7 @@
  * up nobody else (docs/interface.md 19.4.6).
  */
 
-import { WEBHOOK } from "../limits.ts";
+import { WEBHOOK } from "../notification-limits.ts";
 
 /** Ends the use of a connection; harmless when called again. */
 export type Release = () => void;

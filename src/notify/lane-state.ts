@@ -1,9 +1,9 @@
 /** Whether a lane sends: it is open, paused for a while, or stopped until a restart (docs/interface.md §14.7). */
 
 import type { Cancel, Clock } from "../clock.ts";
-import { PUSH } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth } from "../model/notification.ts";
+import { PUSH } from "../notification-limits.ts";
 import { type Delay, grown } from "./channel.ts";
 
 interface LaneStateOptions {

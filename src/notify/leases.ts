@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../clock.ts";
-import { PUSH } from "../limits.ts";
+import { PUSH } from "../notification-limits.ts";
 
 /** `seconds`: how long a lease lasts. */
 export function createLeaseWatch(clock: Clock, seconds: number = PUSH.lease) {

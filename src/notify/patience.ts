@@ -1,8 +1,8 @@
 /** Goes on trying while the store is away. */
 
 import type { Clock } from "../clock.ts";
-import { PUSH } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
+import { PUSH } from "../notification-limits.ts";
 
 interface PatienceOptions {
   readonly clock: Clock;

@@ -1,10 +1,10 @@
 /** What a claimed delivery is now, by the state of the moment: ready to send, or obsolete; pure. */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
-import { PUSH } from "../limits.ts";
 import type { DeliveryRecord } from "../model/notification.ts";
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
+import { PUSH } from "../notification-limits.ts";
 import type { Channel, TicketOf } from "./channel.ts";
 import {
   type ContentOptions,

@@ -4,7 +4,7 @@ import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
 import { settleAccepted } from "../../db/notify/accepted.ts";
 import type { Statement } from "../../db/store.ts";
 import { ServiceError } from "../errors.ts";
-import { PUSH } from "../limits.ts";
+import { PUSH } from "../notification-limits.ts";
 
 interface Accepted {
   readonly row: AcceptedDelivery;

@@ -1,6 +1,6 @@
 /** Addresses that a service told to slow down, in the memory of this process. */
 
-import { PUSH } from "../limits.ts";
+import { PUSH } from "../notification-limits.ts";
 import { type Delay, grown } from "./channel.ts";
 
 interface Hold {

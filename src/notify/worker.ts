@@ -15,9 +15,9 @@ import {
 import type { Statement, Store } from "../../db/store.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
-import { PUSH } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
+import { PUSH } from "../notification-limits.ts";
 import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts";
 import { createLaneState } from "./lane-state.ts";
 import { createLeaseWatch } from "./leases.ts";

@@ -13,7 +13,7 @@ import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { type FieldReasons, failFields } from "../errors.ts";
 import type { Ids } from "../ids.ts";
-import { PUSH, WEBHOOK } from "../limits.ts";
+import { PUSH, WEBHOOK } from "../notification-limits.ts";
 import type { Channel as LaneChannel, NewTarget, TargetInput } from "../notify/channel.ts";
 import { composeTest } from "../notify/compose.ts";
 import type { Sender } from "../notify/sender.ts";

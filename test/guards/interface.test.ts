@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { z } from "zod";
 import { CONFIG } from "../../src/config.ts";
 import { ERRORS } from "../../src/errors.ts";
-import { LIMITS, PUSH, RATES, WEBHOOK } from "../../src/limits.ts";
+import { LIMITS, RATES } from "../../src/limits.ts";
 import { RPC } from "../../src/mcp/result.ts";
 import { Account } from "../../src/model/account.ts";
 import { ActivityEntry } from "../../src/model/activity.ts";
@@ -20,6 +20,7 @@ import { Pairing } from "../../src/model/pairing.ts";
 import { Question } from "../../src/model/question.ts";
 import { Session } from "../../src/model/session.ts";
 import { Task } from "../../src/model/task.ts";
+import { PUSH, WEBHOOK } from "../../src/notification-limits.ts";
 import { hasClause, namesIn, readDocument, rowsWith } from "./document.ts";
 import { jsonOf, PROCEDURES, resourceOf, responseOf, type Schema, typeOf } from "./words.ts";
 

@@ -3,10 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
-import { PUSH } from "../../src/limits.ts";
 import { NOTIFICATION_KINDS } from "../../src/model/notification.ts";
 import { newQuestion } from "../../src/model/question.ts";
 import { newTask } from "../../src/model/task.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import type { Channel, Network, Verdict } from "../../src/notify/channel.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import {

@@ -1,9 +1,9 @@
 /** What a push says, and that it stays within 4,096 bytes (docs/interface.md 14.3). */
 
 import { expect, test } from "bun:test";
-import { PUSH } from "../../src/limits.ts";
 import { newQuestion, type Question } from "../../src/model/question.ts";
 import { newTask, type Task } from "../../src/model/task.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { type ApnsRequest, render } from "../../src/notify/channels/apns/payloads.ts";
 import {
   composeActivity,

@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import { createECDH } from "node:crypto";
 import fc from "fast-check";
-import { WEB_PUSH } from "../../src/limits.ts";
 import type { PushMessage } from "../../src/model/push-message.ts";
 import { newQuestion, type QuestionInput } from "../../src/model/question.ts";
 import { newTask } from "../../src/model/task.ts";
+import { WEB_PUSH } from "../../src/notification-limits.ts";
 import type { Destination } from "../../src/notify/channel.ts";
 import { fit, render } from "../../src/notify/channels/web-push/payload.ts";
 import {

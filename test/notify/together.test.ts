@@ -7,7 +7,7 @@ import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Statement } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { PUSH } from "../../src/limits.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { createTogether } from "../../src/notify/together.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";

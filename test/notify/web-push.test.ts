@@ -1,7 +1,7 @@
 /** Web Push: what browsers get, when, and what an answer of their push service does (docs/interface.md 19.6). */
 
 import { afterAll, expect, test } from "bun:test";
-import { WEB_PUSH } from "../../src/limits.ts";
+import { WEB_PUSH } from "../../src/notification-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

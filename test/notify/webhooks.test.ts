@@ -7,7 +7,7 @@ import { openStore } from "../../db/open.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
-import { WEBHOOK } from "../../src/limits.ts";
+import { WEBHOOK } from "../../src/notification-limits.ts";
 import { chooseMessages } from "../../src/notify/webhooks/choose.ts";
 import { webhookRequest } from "../../src/notify/webhooks/request.ts";
 import { startTestApp } from "../support/app.ts";

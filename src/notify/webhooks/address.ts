@@ -1,7 +1,7 @@
 /** Whether a URL that a client gives can be called (docs/interface.md 11.6, 19.1.6). */
 
 import type { Clock } from "../../clock.ts";
-import { WEBHOOK } from "../../limits.ts";
+import { WEBHOOK } from "../../notification-limits.ts";
 import { type Outbound, OutboundError, type OutboundFault } from "../../outbound/guard.ts";
 
 const REASONS: Partial<Record<OutboundFault, string>> = {

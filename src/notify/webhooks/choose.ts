@@ -1,6 +1,6 @@
 /** Which of the messages that are due go now, pure: each account has its turn (docs/interface.md 19.4.6). */
 
-import { WEBHOOK } from "../../limits.ts";
+import { WEBHOOK } from "../../notification-limits.ts";
 
 /** A message that is due. */
 export interface DueMessage {

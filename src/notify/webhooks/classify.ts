@@ -1,6 +1,6 @@
 /** What the answer of a webhook's receiver means, pure (docs/interface.md 19.4.4). */
 
-import { WEBHOOK } from "../../limits.ts";
+import { WEBHOOK } from "../../notification-limits.ts";
 import type { OutboundAnswer, OutboundFault } from "../../outbound/guard.ts";
 import { grown } from "../channel.ts";
 

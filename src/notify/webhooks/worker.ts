@@ -24,10 +24,10 @@ import {
 import type { Statement, Store } from "../../../db/store.ts";
 import type { Cancel, Clock } from "../../clock.ts";
 import type { Ids } from "../../ids.ts";
-import { WEBHOOK } from "../../limits.ts";
 import { describeError, type Log } from "../../log.ts";
 import type { StoredEvent } from "../../model/event.ts";
 import type { LaneHealth } from "../../model/notification.ts";
+import { WEBHOOK } from "../../notification-limits.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch } from "../leases.ts";

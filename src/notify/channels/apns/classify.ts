@@ -1,6 +1,6 @@
 /** What an answer of Apple's push service means (docs/interface.md §14.7), pure. */
 
-import { PUSH } from "../../../limits.ts";
+import { PUSH } from "../../../notification-limits.ts";
 import { type Attempt, grown, type Verdict } from "../../channel.ts";
 
 export type ApnsAnswer =

@@ -6,7 +6,7 @@
 import { createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { ApnsClient, ApnsError, Notification, type NotificationOptions } from "apns2";
 import type { Clock } from "../../../clock.ts";
-import { PUSH } from "../../../limits.ts";
+import { PUSH } from "../../../notification-limits.ts";
 import { type ApnsAnswer, EXPIRED_PROVIDER_TOKEN } from "./classify.ts";
 import type { ApnsRequest } from "./payloads.ts";
 

@@ -1,6 +1,6 @@
 /** Notifications as Apple's push service takes them, pure (docs/interface.md §14.3). */
 
-import { PUSH } from "../../../limits.ts";
+import { PUSH } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import type { Activity, Alert, Ended, Notification, Silent, Test } from "../../notification.ts";

@@ -1,6 +1,6 @@
 /** What an answer of an ntfy server means, pure (docs/interface.md 19.5.4). */
 
-import { NTFY, PUSH } from "../../../limits.ts";
+import { NTFY, PUSH } from "../../../notification-limits.ts";
 import type { OutboundFault } from "../../../outbound/guard.ts";
 import { type Attempt, grown, type Verdict } from "../../channel.ts";
 

@@ -1,7 +1,7 @@
 /** Publishes to ntfy servers, which accounts name: through the guard, few at a time for each host. */
 
 import type { Cancel, Clock } from "../../../clock.ts";
-import { NTFY, PUSH } from "../../../limits.ts";
+import { NTFY, PUSH } from "../../../notification-limits.ts";
 import { OutboundError } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
 import type { Network } from "../../channel.ts";

@@ -1,6 +1,6 @@
 /** Notifications as ntfy takes them in a JSON publish, pure (docs/interface.md 19.5.2). */
 
-import { NTFY } from "../../../limits.ts";
+import { NTFY } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import type { Alert, Notification } from "../../notification.ts";

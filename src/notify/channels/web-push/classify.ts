@@ -1,6 +1,6 @@
 /** What an answer of a push service of browsers means, pure (docs/interface.md 19.6.5). */
 
-import { PUSH, WEB_PUSH } from "../../../limits.ts";
+import { PUSH, WEB_PUSH } from "../../../notification-limits.ts";
 import { type Attempt, grown, type Verdict } from "../../channel.ts";
 
 export type WebPushAnswer =

@@ -2,7 +2,7 @@
 
 import webPush from "web-push";
 import type { Cancel, Clock } from "../../../clock.ts";
-import { PUSH, WEB_PUSH } from "../../../limits.ts";
+import { PUSH, WEB_PUSH } from "../../../notification-limits.ts";
 import type { Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
 import type { WebPushAnswer } from "./classify.ts";

@@ -1,12 +1,12 @@
 /** Notifications as browsers take them, before they are encrypted; pure (docs/interface.md §19.6.3). */
 
-import { WEB_PUSH } from "../../../limits.ts";
 import {
   DECLARATIVE,
   type PushAction,
   type PushData,
   type PushMessage,
 } from "../../../model/push-message.ts";
+import { WEB_PUSH } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import type { Alert, Ended, Notification, Test } from "../../notification.ts";

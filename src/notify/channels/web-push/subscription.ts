@@ -1,8 +1,8 @@
 /** Subscriptions as browsers give them: what is taken, and where it leads (docs/interface.md §19.6.2). */
 
 import { createPublicKey } from "node:crypto";
-import { WEB_PUSH } from "../../../limits.ts";
 import type { SubscriptionInput } from "../../../model/channel.ts";
+import { WEB_PUSH } from "../../../notification-limits.ts";
 
 /** The address of a target, as JSON. */
 export interface Subscription {

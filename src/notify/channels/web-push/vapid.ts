@@ -2,7 +2,7 @@
 
 import webPush from "web-push";
 import type { Clock } from "../../../clock.ts";
-import { WEB_PUSH } from "../../../limits.ts";
+import { WEB_PUSH } from "../../../notification-limits.ts";
 import type { Shared } from "../../channel.ts";
 
 interface VapidKeys {

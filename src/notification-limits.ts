@@ -1,0 +1,160 @@
+/** The limits of notifications: pushes, webhooks, ntfy and Web Push (docs/interface.md §14, §19). */
+
+/** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */
+export const PUSH = {
+  payload_bytes: 4_096,
+  /** Of the context and the fallback of a question: lines, and bytes as a JSON string. */
+  context_lines: 3,
+  context_bytes: 400,
+  fallback_bytes: 120,
+  /** Characters of a context that are read for a notification. */
+  context_read: 1_000,
+  /** Ids in the `clear` of one push. */
+  clear_ids: 50,
+  /** Ids that wait for one device: while nothing can be sent, the oldest ones go. */
+  clear_most: 500,
+  /** How long a push may still arrive after it was due. */
+  alert_life: 86_400,
+  silent_life: 600,
+  /** A `clear` that the service does not take is tried so long: until then its alert may arrive. */
+  clear_life: 86_400,
+  widget_life: 600,
+  /** Until an activity counts as stale, which is also when its pushes expire. */
+  activity_life: 900,
+  /** An `end` is tried as long as an activity can live. */
+  end_life: 28_800,
+  /** How long a finished activity stays on the screen. */
+  dismissal: 600,
+  /** At least so long between two of the same kind. */
+  update_every: 5,
+  widget_every: 60,
+  passive_every: 10,
+  /** Silent pushes of one device that only say that something changed. */
+  silent_per_hour: 3,
+  /** How long a `clear` waits for company; it may be 2. */
+  clear_wait: 1.5,
+  /** Until another process may send what this one claimed: longer than two time limits. */
+  lease: 15,
+  /** Leases of one lane that are watched at once, each of up to `claim` rows. */
+  leases: 1_000,
+  /** Until a request without an answer is given up. */
+  time_limit: 5,
+  /** Requests under way at once, over all lanes; Bun itself allows 256. */
+  in_flight: 200,
+  /** Rows claimed in one batch: few, so that requests get their turn between two. */
+  claim: 25,
+  /** Requests made in one turn of the event loop. */
+  launch: 4,
+  /** What ends within it is written together. */
+  beat: 0.01,
+  /** Accepted deliveries that share one batch: few, so that no statement holds up the event loop. */
+  settle: 16,
+  poll_every: 1,
+  /** Back-off begins with it and doubles: after a lost connection, up to `lost_backoff_most`. */
+  lost_backoff: 1,
+  lost_backoff_most: 60,
+  /** A pause of a lane grows to so many times its first length. */
+  pause_growth: 60,
+  /** After `TooManyRequests`, for the token, up to `token_backoff_most`. */
+  token_backoff: 30,
+  token_backoff_most: 3_600,
+  /** After an error of the service; a question is tried so many times sooner. */
+  server_backoff: 900,
+  sooner_tries: 2,
+  /** Tokens whose back-off is kept in memory. */
+  held_tokens: 10_000,
+  /** How long a stop waits for what is under way. */
+  stop_wait: 10,
+  record_days: 7,
+  /** The highest number of pending questions that a badge shows. */
+  badge_most: 1_000,
+  /** How long a push service keeps the test of a channel. */
+  test_life: 60,
+  /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
+  provider_token_age: 2_700,
+  provider_token_gap: 1_200,
+} as const;
+
+/** The numbers of webhooks; seconds unless the name says otherwise (docs/interface.md 19.4). */
+export const WEBHOOK = {
+  /** Messages that wait for one channel. A trigger of migration 0023 has the same number. */
+  queued: 1_000,
+  /** How long a message is retried. The same trigger has it. */
+  message_life: 86_400,
+  /** Attempts of one channel in any minute. */
+  per_minute: 60,
+  /** Back-off after a failed attempt begins with it and doubles, up to `backoff_most`. */
+  backoff: 5,
+  backoff_most: 600,
+  /** The longest `Retry-After` that is obeyed. */
+  hold_most: 3_600,
+  /** How long the test of a channel waits for its outcome. */
+  test_wait: 10,
+  /** How long the creation of a channel waits for a name server. */
+  check_wait: 3,
+  /** Connections to one host for all accounts, per process. */
+  per_host: 4,
+  /** Messages of one account that are under way at once, and of all accounts, per process. */
+  per_account: 8,
+  in_flight: 64,
+  /** Of those, messages of channels whose last attempt failed: hosts that hang leave room. */
+  in_flight_failing: 32,
+  /** Messages that one read offers, and those of one channel among them. */
+  candidates: 400,
+  candidates_per_channel: 4,
+  /** Until another process may send what this one claimed: longer than a request and its settling. */
+  lease: 15,
+  /** Leases that are watched at once. */
+  leases: 1_000,
+  poll_every: 1,
+  /** How long a stop waits for what is under way. */
+  stop_wait: 10,
+  /** Accounts whose events wake the worker at once; those of others wait for the next poll. */
+  known_accounts: 10_000,
+} as const;
+
+/** The numbers of ntfy; seconds unless the name says otherwise (docs/interface.md 19.5). */
+export const NTFY = {
+  /** A message of more becomes an attachment; counted as a JSON string. */
+  message_bytes: 4_095,
+  /** The whole publish: ntfy refuses more than twice the size of a message. */
+  publish_bytes: 8_000,
+  /** Options of a question up to which each has a button: ntfy takes no more. */
+  buttons: 3,
+  /** All buttons of a publish together. */
+  buttons_bytes: 4_000,
+  /** Back-off after a failed attempt doubles up to it. */
+  backoff_most: 300,
+  /** What is put back for a host that is busy comes again within so much more than its wait. */
+  busy_spread: 5,
+  /** Requests under way at once, per process. */
+  in_flight: 64,
+} as const;
+
+/** The numbers of web push; seconds unless the name says otherwise (docs/interface.md 19.6). */
+export const WEB_PUSH = {
+  /** An encrypted message of 4,096 bytes, less its header, the tag and the delimiter (RFC 8291). */
+  plaintext_bytes: 3_993,
+  /** What a message is shortened to where the push service says that it is too large. */
+  short_bytes: 1_500,
+  /** Of the endpoint of a subscription. */
+  endpoint_characters: 1_000,
+  /** Options of a question up to which each has a button: what Chromium shows. */
+  buttons: 2,
+  /** The longest time that a push service is asked to keep a message for. */
+  ttl_most: 2_419_200,
+  /** Age at which the signed statement of who sends is made anew; it is good for 12 hours (RFC 8292). */
+  token_age: 21_600,
+  /** Origins of push services whose statements are kept. */
+  kept_tokens: 1_000,
+  /** The longest `Retry-After` that is obeyed. */
+  hold_most: 3_600,
+  /** Back-off after a failed attempt doubles up to it. */
+  backoff_most: 300,
+  /** What is put back for a host that is busy comes again within so much more than its wait. */
+  busy_spread: 5,
+  /** Requests under way at once, per process. */
+  in_flight: 64,
+  /** Bytes that are read of an answer; a longer one is left. */
+  answer_bytes: 65_536,
+} as const;
