@@ -1,7 +1,6 @@
 /** Approval by another device: the code, the wait, and guessing (docs/interface.md §18.6). */
 
 import { expect, test } from "bun:test";
-import { createClient } from "@libsql/client";
 import { startTestApp } from "../support/app.ts";
 import { client, createAgent, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -14,7 +13,7 @@ import {
   requestTokens,
   sealedOf,
 } from "../support/oauth.ts";
-import { createTestStore } from "../support/store.ts";
+import { connectTo, createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const clock = createTestClock();
@@ -269,7 +268,7 @@ test("10 requests of an address wait, and an address with many makes room for ot
   const eleventh = await from("10.0.0.1");
   expect([eleventh.status, eleventh.body.code]).toEqual([429, "rate_limited"]);
 
-  const raw = createClient({ url: database_url });
+  const raw = connectTo(database_url);
   const open = `from approvals where expires_at > ${clock.now() * 1000}`;
   const count = async (where = "") =>
     Number((await raw.execute(`select count(*) ${open} ${where}`)).rows[0]![0]);

@@ -1,7 +1,6 @@
 /** Registration and authorization requests: what is taken, what is refused, and what a refusal does (docs/interface.md §18.3, §18.4). */
 
 import { afterAll, expect, test } from "bun:test";
-import { createClient } from "@libsql/client";
 import { openStore } from "../../db/open.ts";
 import { sharedSecret } from "../../db/secrets.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -19,7 +18,7 @@ import {
   register,
   sealedOf,
 } from "../support/oauth.ts";
-import { createTestStore } from "../support/store.ts";
+import { connectTo, createTestStore } from "../support/store.ts";
 
 const clock = createTestClock();
 const { url: database_url } = await createTestStore();
@@ -123,7 +122,7 @@ test("a registration that cannot be used is refused [§18.3.1] [§18.3.3]", asyn
 });
 
 test("a flood of registrations and requests stores nothing [§18.3.2] [§18.4.3]", async () => {
-  const raw = createClient({ url: database_url });
+  const raw = connectTo(database_url);
   const rows = async () => {
     const { rows: tables } = await raw.execute(
       "select name from sqlite_schema where type = 'table'",

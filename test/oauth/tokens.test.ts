@@ -1,7 +1,6 @@
 /** Codes and tokens: how long they are good, for whom, and what a second use does (docs/interface.md §18.5). */
 
 import { expect, test } from "bun:test";
-import { createClient } from "@libsql/client";
 import { startTestApp } from "../support/app.ts";
 import { client, createAgent, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -15,7 +14,7 @@ import {
   requestTokens,
   startRequest,
 } from "../support/oauth.ts";
-import { createTestStore } from "../support/store.ts";
+import { connectTo, createTestStore } from "../support/store.ts";
 
 const clock = createTestClock();
 const { url: database_url } = await createTestStore();
@@ -259,7 +258,7 @@ test("everything that is no token gets the same refusal", async () => {
 
 test("the store keeps only digests [§18.5.3]", async () => {
   const { tokens, code } = await connectClient(url, person);
-  const raw = createClient({ url: database_url });
+  const raw = connectTo(database_url);
   const { rows: tables } = await raw.execute("select name from sqlite_schema where type = 'table'");
   let dump = "";
   for (const { name } of tables) {

@@ -39,6 +39,8 @@ interface Outcome {
   readonly fault: string | undefined;
   readonly passed: number;
   readonly failures: readonly Failure[];
+  /** Of the tests that passed. */
+  readonly names: ReadonlySet<string>;
   readonly seconds: number;
   /** Milliseconds of each file, its start and end included. */
   readonly times: Readonly<Record<string, number>>;
@@ -107,6 +109,7 @@ async function again(outcome: Outcome): Promise<Outcome> {
   if (fault !== FAILED_TESTS || files.length === 0 || files.length > MOST_AGAIN) return outcome;
   const second = await start({ store: run.store, files }, 1);
   if (second.fault !== undefined) return outcome;
+  if (!failures.every(({ test }) => second.names.has(test))) return outcome;
   unsteady.push(...failures);
   return { ...outcome, fault: undefined, passed: outcome.passed + failures.length, failures: [] };
 }
@@ -156,8 +159,8 @@ async function start(run: Run, workers: number): Promise<Outcome> {
     .then(({ files }) => files)
     .catch(() => ({}));
   const seconds = (performance.now() - begin) / 1000;
-  const { passed, failures } = counted;
-  return { run, fault: faultOf(child, counted, run), passed, failures, seconds, times };
+  const { passed, failures, names } = counted;
+  return { run, fault: faultOf(child, counted, run), passed, failures, names, seconds, times };
 }
 
 /** Why a run is no success. One that ended early may have the exit code 0, but not its count of files. */
@@ -178,6 +181,8 @@ interface Counted {
   readonly passed: number;
   readonly failed: number;
   readonly failures: readonly Failure[];
+  /** Of the tests that passed. */
+  readonly names: ReadonlySet<string>;
 }
 
 /** Prints what a run says, each piece of a file under the name of the run. */
@@ -187,7 +192,9 @@ function createOutput(name: string) {
   let ran: number | undefined;
   let passed = 0;
   let failed = 0;
+  let listed = false;
   const failures: Failure[] = [];
+  const names = new Set<string>();
   const flush = () => {
     process.stdout.write(block);
     block = "";
@@ -199,8 +206,11 @@ function createOutput(name: string) {
     const sum = /^ (\d+) (pass|fail)$/.exec(plain_line);
     if (sum?.[2] === "pass") passed = Number(sum[1]);
     if (sum?.[2] === "fail") failed = Number(sum[1]);
-    const failure = /^\(fail\) (.+?)(?: \[[\d.]+ms\])?$/.exec(plain_line);
-    if (failure) failures.push({ file, test: failure[1]! });
+    // After it, the run lists them once more.
+    if (/^\d+ tests failed:$/.test(plain_line)) listed = true;
+    const result = /^\((pass|fail)\) (.+?)(?: \[[\d.]+ms\])?$/.exec(plain_line);
+    if (result?.[1] === "pass") names.add(result[2]!);
+    if (result?.[1] === "fail" && !listed) failures.push({ file, test: result[2]! });
     if (/^test\/\S+\.test\.ts:$/.test(plain_line)) {
       file = plain_line.slice(0, -1);
       flush();
@@ -225,7 +235,7 @@ function createOutput(name: string) {
     /** Prints the rest. */
     end(): Counted {
       flush();
-      return { ran, passed, failed, failures };
+      return { ran, passed, failed, failures, names };
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createClient } from "@libsql/client";
 import { openStore } from "../../db/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { type Sqld, startSqld } from "./sqld.ts";
@@ -23,6 +24,9 @@ export async function createTestStore(kind = STORE_KIND): Promise<TestStore> {
   const sqld = await startSqld();
   return { url: sqld.url, sqld };
 }
+
+/** A connection of its own to a store that a server uses too: it waits for the write lock. */
+export const connectTo = (url: string) => createClient({ url, timeout: 30_000 });
 
 /** The file of an embedded store whose tables are up to date; made once for the process. */
 let migrated: Promise<Buffer> | undefined;
