@@ -1,6 +1,7 @@
 /** Queries on accounts and their tokens. */
 
-import { accounts, credentials } from "./schema.ts";
+import { credentials } from "./credentials-schema.ts";
+import { accounts } from "./schema.ts";
 import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";

@@ -1,7 +1,8 @@
 /** Accounts made of late by one address: counted in the store, so that a restart forgets nothing. */
 
 import { isNewToken } from "./accounts.ts";
-import { accountCreations, accounts } from "./schema.ts";
+import { accountCreations } from "./credentials-schema.ts";
+import { accounts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
 import type { Store } from "./store.ts";

@@ -1,8 +1,8 @@
 /** Queries on credentials: which account or key a token or secret belongs to. */
 
+import { credentials } from "./credentials-schema.ts";
 import { isTouchDue } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
-import { credentials } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { qb, select, statement, updateSet } from "./statement.ts";
 

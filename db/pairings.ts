@@ -1,8 +1,8 @@
 /** Queries on pairing codes (docs/interface.md 5.14). */
 
 import { LIMITS } from "../src/limits.ts";
+import { pairings } from "./credentials-schema.ts";
 import { atRevision } from "./outbox.ts";
-import { pairings } from "./schema.ts";
 import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";

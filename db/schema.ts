@@ -1,6 +1,6 @@
 /**
- * The tables, but for those of notifications (db/notify/schema.ts). Column names are the names in
- * the JSON, so rows need no mapper.
+ * The tables, except those of notifications (db/notify/schema.ts), of OAuth (db/oauth/schema.ts) and of
+ * credentials (credentials-schema.ts). Column names are the names in the JSON, so rows need no mapper.
  *
  * There are no foreign keys: rows of a deleted key or account are removed in small steps, and until
  * then every query leaves them out by the tombstone `deleted_at` of their key. A
@@ -18,8 +18,6 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { PackedEntry } from "../src/model/activity.ts";
-import type { ClientInfo } from "../src/model/client.ts";
-import type { CredentialKind, CredentialMaker } from "../src/model/credential.ts";
 import type { Device } from "../src/model/device.ts";
 import type { StoredEvent } from "../src/model/event.ts";
 import type { Item } from "../src/model/item.ts";
@@ -55,90 +53,6 @@ export const accounts = sqliteTable(
     uniqueIndex("accounts_token").on(t.token_digest),
     index("accounts_deleted").on(t.deleted_at).where(sql`deleted_at is not null`),
   ],
-);
-
-/**
- * What a caller proves itself with, one row each: the sign-ins of an account and the secrets of a
- * key (docs/interface.md 4.1). The table is WITHOUT ROWID, so that a request finds its row at once.
- *
- * Triggers (migration 0018) keep it true, whichever version writes. The tombstone of a key or an
- * account deletes its credentials. A row that is inserted in `accounts` or `keys` gets a credential
- * with its `token_digest` or `secret_digest`, which version 0.1.0 reads; a digest that is replaced
- * on either side is replaced on the other, and one that ends here ends there.
- */
-export const credentials = sqliteTable(
-  "credentials",
-  {
-    /** Of the token or the secret: see `digest` in src/ids.ts. */
-    digest: text().primaryKey(),
-    /** `ses_…` of an account, `crd_…` of a key; it stays when the digest is replaced. */
-    id: text().notNull(),
-    kind: text().$type<CredentialKind>().notNull(),
-    account_id: text().notNull(),
-    /** Null for a credential of the account itself. */
-    key_id: text(),
-    /** Null unless the client gave one. */
-    label: text(),
-    made_by: text().$type<CredentialMaker>().notNull(),
-    created_at: timestamp().notNull(),
-    /** Written at most once a minute. */
-    last_used_at: timestamp(),
-    /** The key's, so that authenticating a request reads this row alone. */
-    last_host: text(),
-    last_client: text({ mode: "json" }).$type<ClientInfo>(),
-    /** From then on it is refused; null: never. */
-    expires_at: timestamp(),
-    /** The grant that a token of OAuth is of (db/oauth/schema.ts). */
-    grant_id: text(),
-    /** When such a token got a successor. */
-    replaced_at: timestamp(),
-  },
-  (t) => [
-    uniqueIndex("credentials_id").on(t.id),
-    index("credentials_account").on(t.account_id, t.created_at, t.id),
-    index("credentials_key").on(t.key_id).where(sql`key_id is not null`),
-    index("credentials_grant").on(t.grant_id).where(sql`grant_id is not null`),
-  ],
-);
-
-/**
- * Pairing codes (docs/interface.md 5.14), each as keyed digests of its two forms. Triggers (migration
- * 0021) remove the codes of a sign-in that ends or changes its token, and what an ended one claimed,
- * so that an account has no more rows than open codes and sign-ins.
- */
-export const pairings = sqliteTable(
-  "pairings",
-  {
-    /** In the order in which they were made. */
-    seq: integer().primaryKey(),
-    account_id: text().notNull(),
-    /** The sign-in that made it; null: the administrator did. */
-    session_id: text(),
-    /** Of the code that is typed, and of the one in the link. */
-    code_digest: text().notNull(),
-    link_digest: text().notNull(),
-    created_at: timestamp().notNull(),
-    expires_at: timestamp().notNull(),
-    /** The sign-in that it was used for; null while it is open. */
-    claimed_by: text(),
-  },
-  (t) => [
-    uniqueIndex("pairings_code").on(t.code_digest),
-    uniqueIndex("pairings_link").on(t.link_digest),
-    index("pairings_account").on(t.account_id),
-    index("pairings_expiry").on(t.expires_at),
-  ],
-);
-
-/** Accounts made of late, by a keyed digest of the address: their number is limited. */
-export const accountCreations = sqliteTable(
-  "account_creations",
-  {
-    seq: integer().primaryKey(),
-    origin: text().notNull(),
-    created_at: timestamp().notNull(),
-  },
-  (t) => [index("account_creations_origin").on(t.origin, t.created_at)],
 );
 
 export const keys = sqliteTable(

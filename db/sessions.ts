@@ -1,8 +1,9 @@
 /** Queries on the sign-ins of an account: its credentials of the kind `account_token`. */
 
 import { LIMITS } from "../src/limits.ts";
+import { credentials } from "./credentials-schema.ts";
 import { atRevision } from "./outbox.ts";
-import { accounts, credentials } from "./schema.ts";
+import { accounts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 

@@ -2,9 +2,9 @@
 
 import { and, sql as drizzle, eq, isNull } from "drizzle-orm";
 import { LIMITS } from "../../src/limits.ts";
+import { credentials } from "../credentials-schema.ts";
 import { hasRoomForKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
-import { credentials } from "../schema.ts";
 import { p, sql } from "../sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
 import type { Store } from "../store.ts";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { is } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
+import * as credentialsSchema from "../../db/credentials-schema.ts";
 import * as notifySchema from "../../db/notify/schema.ts";
 import * as oauthSchema from "../../db/oauth/schema.ts";
 import { openStore } from "../../db/open.ts";
@@ -14,6 +15,7 @@ import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Cell } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
+import { WEBHOOK } from "../../src/notification-limits.ts";
 import { client, createAgent, createPerson, createTask } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
 import { createTestStore } from "../support/store.ts";
@@ -185,7 +187,7 @@ test("a start on a store that is up to date applies nothing", async () => {
 
 test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
   const { url } = await createTestStore();
-  const expected = [schema, notifySchema, oauthSchema]
+  const expected = [schema, credentialsSchema, notifySchema, oauthSchema]
     .flatMap(Object.values<any>)
     .flatMap((table) => {
       if (!is(table, SQLiteTable)) return [];
@@ -222,4 +224,15 @@ test("a migrated store has exactly the tables, columns and indexes of the schema
   );
   const sorted = (rows: readonly (readonly unknown[])[]) => rows.map(String).sort();
   expect(sorted([...columns, ...indexes])).toEqual(sorted(expected));
+});
+
+test("the trigger that queues webhooks uses the numbers of the table of limits [§19.4.5]", async () => {
+  const { url } = await createTestStore();
+  const [[text] = []] = await readAll(
+    url,
+    "select sql from sqlite_schema where name = 'events_webhooks'",
+  );
+  expect(text).toContain(`>= ${WEBHOOK.queued};`);
+  expect(text).toContain(`< ${WEBHOOK.queued};`);
+  expect(text).toContain(`+ ${WEBHOOK.message_life * 1000},`);
 });
