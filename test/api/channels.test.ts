@@ -97,6 +97,23 @@ test("a URL that cannot be used is refused when the channel is created [§19.1.6
   }
 });
 
+test("what cannot be a topic or a token is refused [§19.5.1]", async () => {
+  const host = "https://ntfy.example";
+  const refused = async (body: object) => {
+    const given = { type: "ntfy", label: "x", url: `${host}/t`, ...body };
+    const { status, body: problem } = await person.send("POST /v1/channels", given);
+    return [status, Object.keys(problem.fields ?? {})];
+  };
+  for (const path of ["", "/", "/a/b", "/a.b", `/${"x".repeat(65)}`, "/a?b=1"]) {
+    expect([path, ...(await refused({ url: host + path }))]).toEqual([path, 422, ["url"]]);
+  }
+  for (const token of ["", "a b", "é", "x".repeat(201)]) {
+    expect(await refused({ token })).toEqual([422, ["token"]]);
+  }
+  expect(await refused({ type: "webhook", token: "tk_x" })).toEqual([422, ["token"]]);
+  expect(await refused({ type: "webhook", buttons: true })).toEqual([422, ["buttons"]]);
+});
+
 test("a test has one attempt, and its outcome is the channel's [§19.2.5] [§19.1.5]", async () => {
   const { body } = await person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url("/t") });
   await app.webhooks.settled();

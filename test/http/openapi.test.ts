@@ -59,68 +59,6 @@ test("it lists every route and no other [§17.1]", () => {
   expect(others).toEqual(Object.keys(OPERATIONS).sort());
 });
 
-for (const [
-  name,
-  { success, existing, access, body, query = [], accepts_idempotency_key, errors = [] },
-] of Object.entries(OPERATIONS)) {
-  test(`${name}: status, credential, body, parameters and errors as they are [§9.1.3]`, () => {
-    const operation = operationOf(name);
-    const statuses = Object.keys(operation.responses).map(Number);
-    expect(statuses.filter((status) => status < 400)).toEqual(
-      existing === undefined ? [success] : [existing, success],
-    );
-
-    const schemes = operation.security.map((one: object) => Object.keys(one).join());
-    expect(schemes).toEqual(
-      access === "none" ? [] : access === "any" ? ["account", "key"] : [access],
-    );
-    for (const scheme of schemes) {
-      const { type, scheme: kind } = document.components.securitySchemes[scheme];
-      expect([type, kind]).toEqual(["http", "bearer"]);
-    }
-
-    expect(operation.requestBody?.required).toBe(body && body === "required");
-    if (body) expect(Object.keys(operation.requestBody.content)).toEqual(["application/json"]);
-
-    const parameters: any[] = operation.parameters ?? [];
-    const named = (place: string) => parameters.filter((p) => p.in === place).map((p) => p.name);
-    expect(named("query").sort()).toEqual([...query].sort());
-    const agents = access === "key" || access === "any";
-    expect(named("header")).toEqual([
-      ...(accepts_idempotency_key ? ["Idempotency-Key"] : []),
-      ...(agents ? ["X-Agent-Host"] : []),
-    ]);
-    expect(named("path")).toEqual([...name.matchAll(/\{(\w+)\}/g)].map(([, one]) => one));
-    for (const parameter of parameters) {
-      expect(parameter.required ?? false).toBe(parameter.in === "path");
-      const list = ["status", "priority"].includes(parameter.name);
-      expect(parameter.schema.type === "array").toBe(list);
-      if (list) expect([parameter.style, parameter.explode]).toEqual(["form", true]);
-    }
-
-    const expected = [429, 500, 503, ...errors];
-    if (access !== "none") expected.push(401);
-    if (access === "account" || access === "key") expected.push(403);
-    if (body) expected.push(400, 413, 415);
-    if (body || query.length > 0) expected.push(422);
-    expect(statuses).toEqual(expect.arrayContaining(expected));
-    for (const status of statuses.filter((one) => one >= 400)) {
-      const { content, headers, description } = operation.responses[status];
-      expect(content).toEqual({
-        "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
-      });
-      expect(description).toMatch(/^`[a-z_]+`: /);
-      const waits = status === 429 || status === 503;
-      expect(headers?.["Retry-After"] !== undefined).toBe(waits);
-    }
-    for (const status of statuses) {
-      const { headers = {} } = operation.responses[status];
-      const told = ["RateLimit", "RateLimit-Policy"].filter((header) => header in headers);
-      expect([status, told.length]).toEqual([status, status < 500 ? 2 : 0]);
-    }
-  });
-}
-
 /** A schema of the document, closed: what it does not name must not be there. */
 const ajv = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false });
 ajv.addSchema(closed(document), "doc");

@@ -2,7 +2,15 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { client, createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import {
+  claim,
+  client,
+  createAgent,
+  createPair,
+  createPerson,
+  createTask,
+  newToken,
+} from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { sendRaw } from "../support/raw.ts";
 import { openStream } from "../support/stream.ts";
@@ -226,6 +234,48 @@ test("every call of a tRPC batch is charged by itself [§10.6.2]", async () => {
   expect(over.body.every((call: any) => call.error.data.httpStatus >= 401)).toBe(true);
   const messages = over.body.map((call: any) => call.error.message);
   expect(messages.filter((text: string) => text === "Too many requests.").length).toBe(12);
+});
+
+test("wrong codes are limited to 10 a minute for an address, and 300 for a process [§5.14.4]", async () => {
+  const time = createTestClock();
+  const limited = await startTestApp({ clock: time, env });
+  const guess = (address: number, path = "/v1/pairings/claim") =>
+    exchange(limited.url, "POST", path, {
+      body: JSON.stringify({ code: "ABCD-2345", token: newToken() }),
+      headers: { "x-forwarded-for": `198.51.${address >> 8}.${address & 255}` },
+    });
+  const tries = async (address: number, count: number) => {
+    const all = await Promise.all(Array.from({ length: count }, () => guess(address)));
+    return all.filter(({ status }) => status !== 429).length;
+  };
+  const first = await guess(1);
+  expectProblem(first, "not_found", ["code"]);
+  expect(first.headers.get("ratelimit-policy")).toBe('"pairings";q=10;w=60');
+  expect(first.headers.get("ratelimit")).toBe('"pairings";r=9;t=6');
+  expect(await tries(1, 30)).toBe(9);
+  const over = await guess(1);
+  expectProblem(over, "rate_limited");
+  expect(over.headers.get("retry-after")).toBe("6");
+  const trpc = await guess(1, "/trpc/pairings.claim");
+  expect([trpc.status, trpc.body.error.data.code_name]).toEqual([429, "rate_limited"]);
+  // To look codes up would be to guess as well.
+  expectProblem(await guess(1, "/v1/pairings/lookup"), "rate_limited");
+  // 290 more from other addresses; after that nobody has any.
+  let admitted = 0;
+  for (let address = 2; address <= 35; address++) admitted += await tries(address, 10);
+  expect(admitted).toBe(290);
+  expectProblem(await guess(1_000), "rate_limited");
+  await time.advance(60);
+  expect(await tries(1, 30)).toBe(10);
+  // A code that is right counts as well, and is not used up by a try above the limit.
+  const person = await createPerson(limited.url);
+  const { code } = (await person.send("POST /v1/pairings", {})).body;
+  const late = await exchange(limited.url, "POST", "/v1/pairings/claim", {
+    body: JSON.stringify({ code, token: newToken() }),
+    headers: { "x-forwarded-for": "198.51.0.1" },
+  });
+  expectProblem(late, "rate_limited");
+  expect((await claim(limited.url, { code })).status).toBe(201);
 });
 
 test("without TRUST_PROXY the socket's address counts, and an X-Forwarded-For is warned of", async () => {

@@ -1,49 +1,13 @@
-/** ntfy: what is published, what replaces it, and what an answer does (docs/interface.md 19.5). */
+/** ntfy: what is published, and what replaces it (docs/interface.md 19.5). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { sql } from "../../db/sql.ts";
-import { statement } from "../../db/statement.ts";
-import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
-import { createTestClock } from "../support/clock.ts";
 import { startNtfy } from "../support/ntfy.ts";
-import { createTestStore } from "../support/store.ts";
+import { NTFY_ENV, startNtfyWorld } from "../support/ntfy-world.ts";
 import { until } from "../support/until.ts";
 
-const clock = createTestClock();
-const { url: database_url } = await createTestStore();
-const env = { PUBLIC_URL: "https://relay.example/" };
-const app = await startTestApp({ clock, database_url, jitter: () => 0.999, env });
-const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
-const ntfy = await startNtfy();
-
-let topics = 0;
-
-async function begin(body: object = {}, server = ntfy.url) {
-  const person = await createPerson(app.local_url);
-  const agent = await createAgent(app.local_url, person, "builder");
-  const topic = `topic-${++topics}`;
-  const given = { type: "ntfy", label: "Phone", url: `${server}/${topic}`, ...body };
-  const { status, body: made } = await person.send("POST /v1/channels", given);
-  expect(status).toBe(201);
-  const { id } = made.channel;
-  const read = async () => (await person.send("GET /v1/channels")).body.channels[0];
-  ntfy.take();
-  return { person, agent, topic, id, made, read };
-}
-
-/** Moves time in steps, each until nothing is under way. */
-async function advance(seconds: number, step = 1) {
-  for (let left = seconds; left > 0; left -= step) {
-    await app.sender.settled();
-    await clock.advance(Math.min(step, left));
-    await app.sender.settled();
-    await app.jobs.settled();
-  }
-}
+const { clock, app, ntfy, rows, settled, begin, advance } = await startNtfyWorld();
 
 /** Type, label, status and reason of the deliveries of a question. */
 const deliveries = async ({ send }: Pick<Person, "send">, id: string) => {
@@ -53,7 +17,6 @@ const deliveries = async ({ send }: Pick<Person, "send">, id: string) => {
   );
 };
 
-const settled = () => app.sender.settled();
 const outcomes = async () =>
   (await app.services.pushStatus.read(1)).records.map(({ outcome, reason }) => [outcome, reason]);
 
@@ -219,8 +182,8 @@ test("a deleted key or account ends what is shown, and leaves nothing behind [§
 });
 
 test("a deleted channel gets nothing more, and neither its target nor its queue stays [§19.2.4]", async () => {
-  const { person, agent, id } = await begin();
-  const beside = { type: "ntfy", label: "Tablet", url: `${ntfy.url}/beside-${topics}` };
+  const { person, agent, id, topic: first } = await begin();
+  const beside = { type: "ntfy", label: "Tablet", url: `${ntfy.url}/beside-${first}` };
   const { channel: other } = (await person.send("POST /v1/channels", beside)).body;
   ntfy.behave(503);
   await ask(agent.send);
@@ -236,7 +199,7 @@ test("a deleted channel gets nothing more, and neither its target nor its queue 
   expect(await left()).toEqual([[[other.id]], [[other.id]]]);
   ntfy.behave("ok");
   await advance(90);
-  expect(ntfy.take().map(({ topic }) => topic)).toEqual([`beside-${topics}`]);
+  expect(ntfy.take().map(({ topic }) => topic)).toEqual([`beside-${first}`]);
 });
 
 test("quiet hours take the sound away, as the clock of the zone says at the attempt [§19.1.3]", async () => {
@@ -272,86 +235,6 @@ test("the settings of the channel are those of the attempt [§19.1.2]", async ()
   await createTask(agent.send, { title: "urgent", priority: "urgent" });
   await settled();
   expect(ntfy.take().map(({ title }) => title)).toEqual(["urgent"]);
-});
-
-test("a token opens a protected topic, and a refusal shows on the channel [§19.5.1] [§19.5.4]", async () => {
-  const guarded = await startNtfy({ token: "tk_secret" });
-  const { agent, person, read } = await begin({ token: "tk_wrong" }, guarded.url);
-  await ask(agent.send);
-  await settled();
-  expect(await read()).toMatchObject({ state: "failing", last_error: { code: "status_403" } });
-  const right = await begin({ token: "tk_secret" }, guarded.url);
-  const sent = await right.person.send(`POST /v1/channels/${right.id}/test`);
-  expect(sent.body).toMatchObject({ status: "sent", target: { type: "ntfy", label: "Phone" } });
-  await ask(right.agent.send);
-  await settled();
-  expect(guarded.take().map(({ title }) => title)).toEqual(["Relay", "Question from builder"]);
-  expect(await right.read()).toMatchObject({ state: "ok", last_sent_at: clock.now() });
-  const told = JSON.stringify((await person.send("GET /v1/channels")).body) + app.lines.join();
-  for (const secret of ["tk_wrong", "tk_secret"]) expect(told).not.toContain(secret);
-});
-
-test("three failures in a row make it failing, and a success ends that [§19.1.5]", async () => {
-  const { agent, read } = await begin();
-  ntfy.behave(500);
-  await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
-  await settled();
-  expect((await read()).state).toBe("ok");
-  await advance(30);
-  expect(await read()).toMatchObject({ state: "failing", last_error: { code: "status_500" } });
-  ntfy.behave("ok");
-  await advance(300, 5);
-  expect(ntfy.take().length).toBe(1);
-  expect((await read()).state).toBe("ok");
-});
-
-test("a topic that is gone is used again once a test has succeeded [§19.5.4] [§19.2.5]", async () => {
-  const { agent, person, id, read } = await begin();
-  ntfy.behave(410);
-  await ask(agent.send);
-  await settled();
-  expect((await read()).state).toBe("gone");
-  ntfy.behave("ok");
-  await ask(agent.send);
-  await advance(5);
-  expect(ntfy.take()).toEqual([]);
-  expect((await person.send(`POST /v1/channels/${id}/test`)).body.status).toBe("sent");
-  await ask(agent.send);
-  await settled();
-  expect(ntfy.take().map(({ title }) => title)).toEqual(["Relay", "Question from builder"]);
-});
-
-test("a host that hangs holds up nobody, and is then tried by one request at a time [§19.5.4]", async () => {
-  const slow = await startNtfy();
-  slow.behave("hang");
-  const stuck = [];
-  for (let i = 0; i < 3; i++) stuck.push(await begin({}, slow.urlAt("127.0.0.9")));
-  for (const { agent } of stuck) {
-    for (let i = 0; i < 4; i++) await ask(agent.send, { prompt: `q${i}`, expires_in: 86_400 });
-  }
-  await until(() => slow.open() === 4);
-  const quick = await begin();
-  await ask(quick.agent.send);
-  await until(() => ntfy.published.length === 1);
-  expect(slow.open()).toBe(4);
-  // All four are given up after 5 seconds; then there is one at a time.
-  await clock.advance(5);
-  await until(() => slow.open() === 0);
-  for (let probe = 0; probe < 3; probe++) {
-    const before = slow.received();
-    await until(async () => {
-      await clock.advance(0.25);
-      return slow.received() > before;
-    });
-    // Others of the same turn would be here by now.
-    for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next));
-    expect(slow.open()).toBeLessThanOrEqual(1);
-    await clock.advance(5);
-    await until(() => slow.open() === 0);
-  }
-  slow.behave("ok");
-  await advance(400, 5);
-  expect(slow.published.length).toBe(12);
 });
 
 test("a question has buttons where the topic is protected, or the person says so [§19.5.5]", async () => {
@@ -406,25 +289,8 @@ test("a question has buttons where the topic is protected, or the person says so
   expect([...ntfy.faults, ...guarded.faults]).toEqual([]);
 });
 
-test("what cannot be a topic or a token is refused [§19.5.1]", async () => {
-  const { person } = await begin();
-  const refused = async (body: object) => {
-    const given = { type: "ntfy", label: "x", url: `${ntfy.url}/t`, ...body };
-    const { status, body: problem } = await person.send("POST /v1/channels", given);
-    return [status, Object.keys(problem.fields ?? {})];
-  };
-  for (const path of ["", "/", "/a/b", "/a.b", `/${"x".repeat(65)}`, "/a?b=1"]) {
-    expect([path, ...(await refused({ url: ntfy.url + path }))]).toEqual([path, 422, ["url"]]);
-  }
-  for (const token of ["", "a b", "é", "x".repeat(201)]) {
-    expect(await refused({ token })).toEqual([422, ["token"]]);
-  }
-  expect(await refused({ type: "webhook", token: "tk_x" })).toEqual([422, ["token"]]);
-  expect(await refused({ type: "webhook", buttons: true })).toEqual([422, ["buttons"]]);
-});
-
 test("with generic content no prompt, option, title or answer is published [§19.5.2]", async () => {
-  const generic = await startTestApp({ clock, env: { ...env, PUSH_CONTENT: "generic" } });
+  const generic = await startTestApp({ clock, env: { ...NTFY_ENV, PUSH_CONTENT: "generic" } });
   const person = await createPerson(generic.local_url);
   const agent = await createAgent(generic.local_url, person, "builder");
   const url = `${ntfy.url}/generic`;

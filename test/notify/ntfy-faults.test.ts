@@ -1,0 +1,89 @@
+/** ntfy: what refusals, failures and a host that hangs do (docs/interface.md 19.5.4). */
+
+import { expect, test } from "bun:test";
+import { ask } from "../support/client.ts";
+import { startNtfy } from "../support/ntfy.ts";
+import { startNtfyWorld } from "../support/ntfy-world.ts";
+import { until } from "../support/until.ts";
+
+const { clock, app, ntfy, settled, begin, advance } = await startNtfyWorld();
+
+test("a token opens a protected topic, and a refusal shows on the channel [§19.5.1] [§19.5.4]", async () => {
+  const guarded = await startNtfy({ token: "tk_secret" });
+  const { agent, person, read } = await begin({ token: "tk_wrong" }, guarded.url);
+  await ask(agent.send);
+  await settled();
+  expect(await read()).toMatchObject({ state: "failing", last_error: { code: "status_403" } });
+  const right = await begin({ token: "tk_secret" }, guarded.url);
+  const sent = await right.person.send(`POST /v1/channels/${right.id}/test`);
+  expect(sent.body).toMatchObject({ status: "sent", target: { type: "ntfy", label: "Phone" } });
+  await ask(right.agent.send);
+  await settled();
+  expect(guarded.take().map(({ title }) => title)).toEqual(["Relay", "Question from builder"]);
+  expect(await right.read()).toMatchObject({ state: "ok", last_sent_at: clock.now() });
+  const told = JSON.stringify((await person.send("GET /v1/channels")).body) + app.lines.join();
+  for (const secret of ["tk_wrong", "tk_secret"]) expect(told).not.toContain(secret);
+});
+
+test("three failures in a row make it failing, and a success ends that [§19.1.5]", async () => {
+  const { agent, read } = await begin();
+  ntfy.behave(500);
+  await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
+  await settled();
+  expect((await read()).state).toBe("ok");
+  await advance(30);
+  expect(await read()).toMatchObject({ state: "failing", last_error: { code: "status_500" } });
+  ntfy.behave("ok");
+  await advance(300, 5);
+  expect(ntfy.take().length).toBe(1);
+  expect((await read()).state).toBe("ok");
+});
+
+test("a topic that is gone is used again once a test has succeeded [§19.5.4] [§19.2.5]", async () => {
+  const { agent, person, id, read } = await begin();
+  ntfy.behave(410);
+  await ask(agent.send);
+  await settled();
+  expect((await read()).state).toBe("gone");
+  ntfy.behave("ok");
+  await ask(agent.send);
+  await advance(5);
+  expect(ntfy.take()).toEqual([]);
+  expect((await person.send(`POST /v1/channels/${id}/test`)).body.status).toBe("sent");
+  await ask(agent.send);
+  await settled();
+  expect(ntfy.take().map(({ title }) => title)).toEqual(["Relay", "Question from builder"]);
+});
+
+test("a host that hangs holds up nobody, and is then tried by one request at a time [§19.5.4]", async () => {
+  const slow = await startNtfy();
+  slow.behave("hang");
+  const stuck = [];
+  for (let i = 0; i < 3; i++) stuck.push(await begin({}, slow.urlAt("127.0.0.9")));
+  for (const { agent } of stuck) {
+    for (let i = 0; i < 4; i++) await ask(agent.send, { prompt: `q${i}`, expires_in: 86_400 });
+  }
+  await until(() => slow.open() === 4);
+  const quick = await begin();
+  await ask(quick.agent.send);
+  await until(() => ntfy.published.length === 1);
+  expect(slow.open()).toBe(4);
+  // All four are given up after 5 seconds; then there is one at a time.
+  await clock.advance(5);
+  await until(() => slow.open() === 0);
+  for (let probe = 0; probe < 3; probe++) {
+    const before = slow.received();
+    await until(async () => {
+      await clock.advance(0.25);
+      return slow.received() > before;
+    });
+    // Others of the same turn would be here by now.
+    for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next));
+    expect(slow.open()).toBeLessThanOrEqual(1);
+    await clock.advance(5);
+    await until(() => slow.open() === 0);
+  }
+  slow.behave("ok");
+  await advance(400, 5);
+  expect(slow.published.length).toBe(12);
+});

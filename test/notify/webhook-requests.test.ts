@@ -1,0 +1,46 @@
+/** Webhooks without a server: how a message is signed, and whose is sent next (docs/interface.md 19.4). */
+
+import { expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { chooseMessages } from "../../src/notify/webhooks/choose.ts";
+import { webhookRequest } from "../../src/notify/webhooks/request.ts";
+
+test("the package of Standard Webhooks verifies a message, and no other text [§19.4.2]", () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+  const message = { id: "msg_1", type: "task.created", created_at: 1, data: '{"é":"…"}' };
+  const target = { url: "https://example.com/", secret };
+  const { body, headers } = webhookRequest(message, target, Date.now() / 1000);
+  const hook = new Webhook(secret);
+  const parsed = { type: "task.created", timestamp: "1970-01-01T00:00:01.000Z", data: { é: "…" } };
+  expect(hook.verify(body as string, { ...headers })).toEqual(parsed);
+  expect(() => hook.verify(`${body} `, { ...headers })).toThrow();
+  const late = webhookRequest(message, target, Date.now() / 1000 - 400);
+  expect(() => hook.verify(late.body as string, { ...late.headers })).toThrow();
+});
+
+test("accounts take turns: one with much to send does not delay another [§19.4.6]", () => {
+  const due = (account_id: string, n: number, host = `${account_id}.example`) =>
+    Array.from({ length: n }, (_, i) => ({
+      seq: i,
+      channel_id: `${account_id}-${i % 3}`,
+      account_id,
+      host: `${i % 5}.${host}`,
+      failing: false,
+      left: 60,
+    }));
+  const room = { total: 6, failing: 32, ofHost: () => 4, underWay: () => 0 };
+  const chosen = chooseMessages([...due("a", 50), ...due("b", 2), ...due("c", 1)], room);
+  expect(chosen.map(({ account_id }) => account_id).join("")).toBe("abcaba");
+  const busy = { ...room, underWay: (account: string) => (account === "a" ? 7 : 0) };
+  const least = chooseMessages([...due("a", 50), ...due("b", 2)], busy);
+  expect(least.map(({ account_id }) => account_id).join("")).toBe("abb");
+  const failing = due("a", 9).map((one) => ({ ...one, failing: true }));
+  expect(chooseMessages(failing, { ...room, failing: 2 }).length).toBe(2);
+  expect(chooseMessages(due("a", 9, "x"), { ...room, ofHost: () => 1 }).length).toBe(5);
+  expect(
+    chooseMessages(
+      due("a", 9).map((one) => ({ ...one, left: 1 })),
+      room,
+    ).length,
+  ).toBe(3);
+});
