@@ -1,4 +1,4 @@
-/** Who may import whom (docs/architecture.md, Layers): scanned from the import lines. */
+/** Who may import whom (docs/architecture.md, Layers), from the import lines; and how long a file may be. */
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
@@ -168,4 +168,19 @@ test("one file alone knows how tRPC builds a procedure", async () => {
     }
   }
   expect(wrong).toEqual([]);
+});
+
+test("no source file has more than 400 lines", async () => {
+  const long: string[] = [];
+  let files = 0;
+  for (const folder of ["src", "routers", "db", "test", "bench", "scripts"]) {
+    for await (const name of new Glob("**/*.{ts,tsx,css,mjs,py,go,kt}").scan(root + folder)) {
+      files++;
+      const text = await Bun.file(`${root}${folder}/${name}`).text();
+      const lines = text.split("\n").length - 1;
+      if (lines > 400) long.push(`${folder}/${name}: ${lines}`);
+    }
+  }
+  expect(files).toBeGreaterThan(700);
+  expect(long).toEqual([]);
 });
