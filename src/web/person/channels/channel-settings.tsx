@@ -10,6 +10,7 @@ import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import { Problem, Skeleton } from "../../ui/parts.tsx";
 import { Secret } from "../../ui/secret.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { TrialNote, useTrialEnd } from "../trial.tsx";
 import { useSession } from "../use-store.ts";
 import { EditChannelForm, NewChannelForm } from "./channel-form.tsx";
 import { ChannelRow } from "./channel-row.tsx";
@@ -20,6 +21,7 @@ import { useChannels } from "./use-channels.ts";
 export function ChannelSettings() {
   const { api, ended } = useSession();
   const { all, fault, load } = useChannels();
+  const in_trial = useTrialEnd() !== null;
   const [adding, setAdding] = useState(false);
   const [editing, setEditing] = useState<Channel | null>(null);
   const [deleting, setDeleting] = useState<Channel | null>(null);
@@ -60,10 +62,14 @@ export function ChannelSettings() {
           ))}
         </ul>
       )}
-      <Button onClick={() => setAdding(true)}>
-        <Plus aria-hidden className="size-4.5" />
-        Add a channel
-      </Button>
+      {in_trial ? (
+        <TrialNote what="add channels" />
+      ) : (
+        <Button onClick={() => setAdding(true)}>
+          <Plus aria-hidden className="size-4.5" />
+          Add a channel
+        </Button>
+      )}
       <Sheet open={adding} onClose={() => setAdding(false)} title="Add a channel">
         <NewChannelForm
           onCreated={({ id, label }, secret) => {
