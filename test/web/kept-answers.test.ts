@@ -144,7 +144,9 @@ webTest(
     const kept = (await stored(page))!;
     await page.getByRole("link", { name: "Account" }).click();
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByText("1 answer still waits to be sent.").waitFor();
+    await dialog.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You're signed out").waitFor();
     expect(await stored(page)).toBeNull();
     await page.context().setOffline(false);

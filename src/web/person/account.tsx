@@ -23,7 +23,7 @@ import { ChannelSettings } from "./channels/channel-settings.tsx";
 import { useSignIns } from "./end-sign-in.tsx";
 import { SignInList } from "./sign-ins.tsx";
 import { useTrialEnd } from "./trial.tsx";
-import { useSession, useStore } from "./use-store.ts";
+import { useKeptAnswers, useSession, useStore } from "./use-store.ts";
 
 export function AccountView() {
   return (
@@ -220,6 +220,7 @@ function End() {
   /** There is no other way in: then the person may keep the token. */
   const last = all?.every(({ current }) => current) ?? true;
   const [keeps, setKeeps] = useState(true);
+  const waiting = useKeptAnswers().filter(({ refused }) => refused === null).length;
   const signOutHere = async () => {
     const done = await signOut(!last ? "sign-in" : keeps ? "nothing" : "last sign-in");
     if (done) return;
@@ -248,6 +249,13 @@ function End() {
         action="Sign out"
         onConfirm={signOutHere}
       >
+        {waiting > 0 && (
+          <p className="mb-3 font-medium text-danger">
+            {waiting === 1
+              ? "1 answer still waits to be sent. It's lost if you sign out now."
+              : `${waiting} answers still wait to be sent. They're lost if you sign out now.`}
+          </p>
+        )}
         {last ? (
           <LastSignIn keeps={keeps} onKeeps={setKeeps} has_new_key={new_secret !== null} />
         ) : (
