@@ -4,7 +4,7 @@
  * single rows and the lists of others.
  */
 
-import type { Clock } from "../src/clock.ts";
+import { type Clock, type Due, forgiveStall } from "../src/clock.ts";
 import { createFairQueue } from "../src/fair-queue.ts";
 import { SERVER_STORE } from "../src/limits.ts";
 import { isBusy, type Statement, unavailable, type WriteResult } from "./store.ts";
@@ -25,10 +25,8 @@ interface ReadQueueOptions {
   readonly clock: Clock;
 }
 
-interface Read {
+interface Read extends Due {
   readonly statement: Statement;
-  /** By `clock.elapsed()`. */
-  readonly due: number;
   readonly resolve: (result: WriteResult) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -143,13 +141,18 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
     setImmediate(pump);
   };
 
-  /** One look at all of them instead of a timer for each. */
+  /**
+   * One look at all of them instead of a timer for each. After a stall of the process the timer is the
+   * first to fire, before the answers that have come are read.
+   */
   const sweep = (): void => {
     if (sweeping || open.size === 0) return;
     sweeping = true;
+    const expected = clock.elapsed() + SERVER_STORE.sweep_every;
     clock.after(SERVER_STORE.sweep_every, () => {
       sweeping = false;
       const now = clock.elapsed();
+      forgiveStall(now - expected, open);
       giveUp((read) => read.due <= now);
       sweep();
     });
@@ -173,7 +176,7 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
   return {
     /**
      * Resolves with the rows; throws `503 store_unavailable` when there is no answer `within`
-     * seconds of the call, or when too many reads wait.
+     * seconds of the call, without one stall of the process, or when too many reads wait.
      */
     read(statement: Statement, within: number): Promise<WriteResult> {
       if (closed) return Promise.reject(unavailable("closed"));
@@ -181,7 +184,8 @@ export function createReadQueue({ batches, toError, mayBeOne, clock }: ReadQueue
         return Promise.reject(unavailable("too many reads wait"));
       }
       return new Promise((resolve, reject) => {
-        const read = { statement, due: clock.elapsed() + within, resolve, reject };
+        const due = clock.elapsed() + within;
+        const read = { statement, due, moved: false, resolve, reject };
         enqueue(read);
         open.add(read);
         schedule();

@@ -1,6 +1,6 @@
 /** The store on a libSQL server, over HTTP: reads share round trips, writes share commits. */
 
-import type { Clock } from "../src/clock.ts";
+import { afterRunning, type Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
 import { LIMITS, SERVER_STORE } from "../src/limits.ts";
 import { createChangeFeed } from "./change-feed.ts";
@@ -54,7 +54,7 @@ export function openServer(
   ): Promise<WriteResult[]> => {
     for (const { sql, args } of statements) checkArgs(sql, args);
     const overdue = new AbortController();
-    const cancel = clock.after(until - clock.elapsed(), () => overdue.abort());
+    const cancel = afterRunning(clock, until - clock.elapsed(), () => overdue.abort());
     const attempt = async () => {
       try {
         return await writer.write(statements, overdue.signal);

@@ -1,6 +1,6 @@
 /** The write queue of a process: waiting batches share one commit, in the order of their calls. */
 
-import { type Cancel, type Clock, STALL } from "../src/clock.ts";
+import { type Cancel, type Clock, type Due, forgiveStall } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { createHistogram } from "../src/observability/metrics.ts";
@@ -30,14 +30,11 @@ const MARGIN = 0.1;
 /** Seconds between two checks for what is overdue, at most: a check that is late shows a stall. */
 const SWEEP_EVERY = 0.5;
 
-interface Job {
+/** `due` is when its caller gets `503`. */
+interface Job extends Due {
   readonly statements: readonly Statement[];
   /** Bytes that its texts take, about. */
   readonly size: number;
-  /** When its caller gets `503`, by {@link Clock.elapsed}. */
-  due: number;
-  /** Whether `due` was moved by a stall of the process. */
-  moved: boolean;
   readonly resolve: (results: WriteResult[]) => void;
   readonly reject: (error: unknown) => void;
   /** True once its caller has an answer. */
@@ -141,12 +138,8 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   const sweep = (expected: number) => {
     cancel_sweep = undefined;
     const now = clock.elapsed();
-    if (now - expected > STALL) {
-      for (const job of [...under_way, ...queue]) {
-        if (!job.moved) job.due += now - expected;
-        job.moved = true;
-      }
-    }
+    forgiveStall(now - expected, under_way);
+    forgiveStall(now - expected, queue);
     const late = queue.findIndex(({ due }) => due > now);
     const overdue = queue.splice(0, late < 0 ? queue.length : late);
     for (const { size } of overdue) queued_bytes -= size;

@@ -38,4 +38,40 @@ export function keepAlive(): void {
  * Seconds by which a timer is late after a stall: the process was stopped, or got no processor. Its
  * work could not go on either, and may be done later in the same turn of the loop.
  */
-export const STALL = 1;
+const STALL = 1;
+
+/** What must be done by a moment of {@link Clock.elapsed}. */
+export interface Due {
+  due: number;
+  /** Whether `due` was moved by a stall of the process. */
+  moved: boolean;
+}
+
+/** Moves the moments by the seconds that a timer was `late`, if those are a stall: one for each of them. */
+export function forgiveStall(late: number, those: Iterable<Due>): void {
+  if (late <= STALL) return;
+  for (const one of those) {
+    if (!one.moved) one.due += late;
+    one.moved = true;
+  }
+}
+
+/** Seconds between two looks of {@link afterRunning}, at most: a look that is late shows a stall. */
+const LOOK_EVERY = 0.5;
+
+/** As {@link Clock.after}, for a process that runs: one stall does not count. */
+export function afterRunning(clock: Clock, seconds: number, run: () => void): Cancel {
+  const end = { due: clock.elapsed() + seconds, moved: false };
+  let cancel: Cancel;
+  const arm = () => {
+    const wait = Math.min(Math.max(end.due - clock.elapsed(), 0.001), LOOK_EVERY);
+    const expected = clock.elapsed() + wait;
+    cancel = clock.after(wait, () => {
+      forgiveStall(clock.elapsed() - expected, [end]);
+      if (clock.elapsed() < end.due) arm();
+      else run();
+    });
+  };
+  arm();
+  return () => cancel();
+}

@@ -1,12 +1,9 @@
 /** The time within which a request that needs the store has its answer (docs/interface.md 11). */
 
-import { type Clock, STALL } from "../clock.ts";
+import { type Clock, type Due, forgiveStall } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 
-interface Entry {
-  due: number;
-  /** Whether `due` was moved by a stall. */
-  moved: boolean;
+interface Entry extends Due {
   readonly reject: (error: ServiceError) => void;
 }
 
@@ -29,12 +26,8 @@ export function createDeadlines(clock: Clock, seconds: number) {
     const expected = clock.elapsed() + SWEEP_EVERY;
     clock.after(SWEEP_EVERY, () => {
       const now = clock.elapsed();
-      const late = now - expected;
+      forgiveStall(now - expected, open);
       for (const entry of open) {
-        if (late > STALL && !entry.moved) {
-          entry.due += late;
-          entry.moved = true;
-        }
         if (entry.due > now) continue;
         open.delete(entry);
         entry.reject(new ServiceError("store_unavailable", { cause: "no answer in time" }));

@@ -273,6 +273,24 @@ server(
   },
 );
 
+server("a stall of the process refuses no read or write of it, once", async () => {
+  const clock = createTestClock();
+  const { sqld, proxy, store } = await setUp(clock);
+  for (const stalls of [1, 2]) {
+    sqld.freeze();
+    proxy.requests.length = 0;
+    const row = put({ id: `${stalls}`, body: 0 });
+    const ends = settle([store.write([row]), store.read(count({}))]);
+    await until(() => proxy.requests.length === 2);
+    // The timers fire before what the server has answered is read.
+    for (let i = 0; i < stalls; i++) await clock.skip(LIMITS.store_answer + 1);
+    sqld.thaw();
+    const refused = [UNAVAILABLE, UNAVAILABLE];
+    expect(await ends).toMatchObject(stalls === 1 ? [[{ changes: 1 }], [[0]]] : refused);
+  }
+  await store.close();
+});
+
 server("more reads than may wait are refused at once", async () => {
   const clock = createTestClock();
   const { sqld, proxy, store } = await setUp(clock);
