@@ -6,7 +6,7 @@ import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
-import { questions, type tasks } from "./schema.ts";
+import { type keys, questions, type tasks } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, rowsOf, select, statement, updateSet } from "./statement.ts";
 import type { Statement } from "./store.ts";
@@ -16,11 +16,16 @@ export interface QuestionRow {
   readonly question: Question;
   readonly account_id: string;
   readonly hidden: boolean | null;
+  /** The text of its action, where the context is too (docs/interface.md §2.5.2). */
+  readonly action_text?: string | null;
 }
 
 // Null is left out of a row, which the types of these columns do not say.
 type Text = typeof questions.prompt;
 type Flag = typeof tasks.notify;
+type Action = typeof keys.last_client & {
+  readonly _: { readonly notNull: true; readonly data: NonNullable<Question["action"]> };
+};
 
 const fields = {
   id: questions.id,
@@ -38,6 +43,7 @@ const fields = {
   url: questions.url as unknown as Text,
   allow_other: questions.allow_other as unknown as Flag,
   fallback: questions.fallback as unknown as Text,
+  action: questions.action as unknown as Action,
 };
 const note = questions.note as unknown as Text;
 
@@ -56,6 +62,7 @@ const whole = qb
   .select({
     question: { ...fields, context: questions.context as unknown as Text, note },
     ...about,
+    action_text: questions.action_text,
   })
   .from(questions);
 
@@ -103,13 +110,17 @@ export const questionByRequest = select(
   { one: true },
 );
 
+/** The key is there and may ask one more. */
+const mayAsk = sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
+      and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)}`;
+
 const insert = statement(
   insertWhere(
     questions,
-    sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
+    sql`${mayAsk}
       and (${p("task_id")} is null or exists (select 1 from tasks where id = ${p("task_id")} and key_id = ${p("key_id")}))
       and (${p("request_id")} is null or not exists (select 1 from questions where ${ofRequest}))
-      and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)} and ${isFirstRequest()}`,
+      and ${isFirstRequest()}`,
   ),
 );
 
@@ -142,6 +153,12 @@ const UNUSED = {
   fallback: null,
   note: null,
   context: null,
+  action: null,
+  action_turn: null,
+  action_digest: null,
+  action_calls: null,
+  action_left: null,
+  action_text: null,
 };
 
 /** Questions that an identical ask may join: the condition of an index (schema.ts). */
@@ -188,6 +205,7 @@ export const showQuestions = statement(
 );
 
 const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
+/** What changes when a question ends. */
 const finish = ["status", "answer", "answered_at", "revision"] as const;
 
 const finishInTime = statement(

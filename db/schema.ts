@@ -21,7 +21,7 @@ import type { PackedEntry } from "../src/model/activity.ts";
 import type { Device } from "../src/model/device.ts";
 import type { StoredEvent } from "../src/model/event.ts";
 import type { Item } from "../src/model/item.ts";
-import type { Question } from "../src/model/question.ts";
+import type { Question, QuestionAction } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
 import { sql } from "./sql.ts";
 
@@ -148,8 +148,19 @@ export const questions = sqliteTable(
     note: text(),
     /** True beside a context: what reads lists does not read that. */
     has_context: integer({ mode: "boolean" }),
-    /** The last column, so that a long one stands in no other's way. */
+    /** Near the end, so that a long one stands in no other's way: nulls behind it are read without it. */
     context: text(),
+    // Null but for a request for permission (docs/interface.md 2.5.5).
+    action: text({ mode: "json" }).$type<Omit<QuestionAction, "text">>(),
+    /** The prompt or turn of the agent's session that it belongs to. */
+    action_turn: text(),
+    /** The same for the same tool and text. */
+    action_digest: text(),
+    /** The calls that asked it, and those that are gone: 1 for a hook, 2 for a permission tool, 3 for both. */
+    action_calls: integer(),
+    action_left: integer(),
+    /** All that the agent wants to do. */
+    action_text: text(),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),
@@ -159,6 +170,7 @@ export const questions = sqliteTable(
     index("questions_request").on(t.key_id, t.request_id).where(sql`request_id is not null`),
     // Those that an identical ask may join.
     index("questions_left").on(t.key_id).where(sql`left_at is not null and status = 'pending'`),
+    index("questions_action").on(t.key_id).where(sql`action is not null and status = 'pending'`),
   ],
 );
 
@@ -171,6 +183,7 @@ export const LEFT_OUT: ReadonlySet<unknown> = new Set([
   questions.note,
   questions.has_context,
   questions.context,
+  questions.action,
 ]);
 
 export const devices = sqliteTable(

@@ -49,6 +49,10 @@ export const LIMITS = {
   context: 20_000,
   question_url: 2_000,
   note: 1_000,
+  /** Of a request for permission: the command, diff or arguments; each other text; what a session is granted. */
+  action_text: 20_000,
+  action_field: 1_000,
+  action_grants: 20,
   message: 4_000,
   inbox_page: 100,
   inbox_page_default: 50,

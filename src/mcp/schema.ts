@@ -37,7 +37,7 @@ export function inputSchema(schema: z.ZodType): ObjectSchema {
  * that names the tool. Throws when it is no object.
  */
 export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema {
-  const { $defs = {}, ...root } = z.toJSONSchema(schema, { io: "output" });
+  const { $defs = {}, ...root } = listed(z.toJSONSchema(schema, { io: "output" }));
   const own_name = schemaName(schema);
   const defs = Object.entries($defs as Schemas).map(([name, named]): [string, JsonSchema] => {
     const tool = name === own_name ? undefined : list.returned_by.get(name);
@@ -47,6 +47,20 @@ export function outputSchema(schema: z.ZodType, list: SchemaList): ObjectSchema 
     return [name, named];
   });
   return objectSchema(root, Object.fromEntries(defs), "output");
+}
+
+/** Named schemas of fields that no list describes: outputs are open, and tools that agents call make none. */
+const UNLISTED = ["QuestionAction"];
+
+/** The same without those fields. */
+function listed(schema: JsonSchema): JsonSchema {
+  const refers = UNLISTED.map((name) => `#/$defs/${name}`);
+  const copy = JSON.stringify(schema, (_, value: unknown) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    const kept = Object.entries(value).filter(([, field]) => !refers.includes(field?.$ref));
+    return Object.fromEntries(kept);
+  });
+  return JSON.parse(copy) as JsonSchema;
 }
 
 type Schemas = Readonly<Record<string, JsonSchema>>;

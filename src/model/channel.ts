@@ -3,9 +3,10 @@
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS, OUTBOUND } from "../limits.ts";
+import { isStorable } from "../plain-text.ts";
 import { Label } from "./key.ts";
 import { TaskPriority } from "./task.ts";
-import { isStorable, Timestamp } from "./text.ts";
+import { Timestamp } from "./text.ts";
 
 const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
 

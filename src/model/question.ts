@@ -3,13 +3,32 @@
 import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import { fits, isBlank, isStorable } from "../plain-text.ts";
 import { integer } from "./integer.ts";
-import { fits, Id, isBlank, isStorable, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
+import { Id, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
 
 export const QuestionStatus = z.enum(QUESTION_STATUSES).meta({ id: "QuestionStatus" });
 const QuestionKind = z.enum(["confirm", "choice", "text"]).meta({ id: "QuestionKind" });
+
+/**
+ * What a coding agent wants to do: the question asks the person to permit it (docs/interface.md §2.5.5).
+ * `text`, the whole of it, is in the read of one question alone.
+ */
+const QuestionAction = z
+  .object({
+    client: z.enum(["claude_code", "codex", "other"]).meta({ id: "ActionClient" }),
+    tool: z.string(),
+    form: z.enum(["command", "diff", "arguments"]).meta({ id: "ActionForm" }),
+    folder: z.string().nullable(),
+    session: z.string().nullable(),
+    host: z.string().nullable(),
+    grants: z.array(z.string()).exactOptional(),
+    text: z.string().exactOptional(),
+  })
+  .meta({ id: "QuestionAction" });
+export type QuestionAction = z.infer<typeof QuestionAction>;
 
 export const Question = z
   .object({
@@ -28,6 +47,7 @@ export const Question = z
     url: z.string().exactOptional(),
     allow_other: z.boolean().exactOptional(),
     fallback: z.string().exactOptional(),
+    action: QuestionAction.exactOptional(),
     context: z.string().exactOptional(),
     has_context: z.boolean().exactOptional(),
     note: z.string().exactOptional(),
@@ -36,12 +56,24 @@ export const Question = z
 /** Fields that were not used are absent; of `context` and `has_context` one at most is there (§2.5.2). */
 export type Question = z.infer<typeof Question>;
 
-/** As lists and events have it: `has_context` in the place of the context (docs/interface.md §2.5.2). */
-export function withoutContext(question: Question): Question {
-  if (question.context === undefined) return question;
-  const { context: _, note, ...rest } = question;
-  return { ...rest, has_context: true, ...(note !== undefined && { note }) };
+/** As lists and events have it: without its long texts (docs/interface.md §2.5.2). */
+export function asListed(question: Question): Question {
+  const { context, note, action, ...rest } = question;
+  if (context === undefined && action?.text === undefined) return question;
+  const { text: _, ...shown } = action ?? {};
+  return {
+    ...rest,
+    ...(action !== undefined && { action: shown as QuestionAction }),
+    ...(context !== undefined && { has_context: true }),
+    ...(note !== undefined && { note }),
+  };
 }
+
+/** The question with the text of its action, which is stored apart from it. */
+export const withActionText = (question: Question, text: string | null | undefined): Question =>
+  question.action === undefined || typeof text !== "string"
+    ? question
+    : { ...question, action: { ...question.action, text } };
 
 function allDiffer(labels: readonly string[]): boolean {
   return new Set(labels.map((label) => label.trim())).size === labels.length;

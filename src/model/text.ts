@@ -1,6 +1,7 @@
 /** Text fields: lengths in code points, no NUL, no lone surrogate (docs/interface.md 1.3). */
 
 import { z } from "zod";
+import { fits, isBlank, isStorable } from "../plain-text.ts";
 
 /** The reason for a text that {@link isBlank}. */
 export const NOT_BLANK = "must hold a visible character";
@@ -49,27 +50,6 @@ function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_
 
 /** Epoch seconds with millisecond resolution. */
 export const Timestamp = z.number().meta({ description: "Unix epoch seconds" });
-
-/** False for text that a store would change: it holds NUL or a lone surrogate. */
-export function isStorable(value: string): boolean {
-  return !value.includes("\0") && value.isWellFormed();
-}
-
-const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
-
-/** Whether nothing of a text can be seen (docs/interface.md §1.3.7). */
-export function isBlank(value: string): boolean {
-  return !VISIBLE.test(value);
-}
-
-/** Whether `value` has at most `max` code points. */
-export function fits(value: string, max: number): boolean {
-  if (value.length <= max) return true;
-  if (value.length > max * 2) return false;
-  let points = 0;
-  for (const _ of value) points++;
-  return points <= max;
-}
 
 /** Kinds of schema whose values have a length that no client chooses. */
 const SHORT = ["number", "boolean", "enum", "literal"];

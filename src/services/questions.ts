@@ -19,6 +19,7 @@ import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import {
+  asListed,
   checkAnswer,
   describeEnd,
   isOverdue,
@@ -26,7 +27,7 @@ import {
   type Question,
   type QuestionInput,
   questionUnits,
-  withoutContext,
+  withActionText,
 } from "../model/question.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
@@ -92,7 +93,9 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
     const [row] = await store.read(questionById(caller, id));
-    if (row) return row;
+    if (row) {
+      return { ...row, question: withActionText(row.question, row.action_text) };
+    }
     await assertLive(caller);
     return failNotFound("question_id");
   };
@@ -138,7 +141,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
             name: "question.updated",
             account_id,
             subject: next.id,
-            data: { question: withoutContext(next) },
+            data: { question: asListed(next) },
           },
         },
       ],
@@ -270,7 +273,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
                   name: "question.created",
                   account_id,
                   subject: question.id,
-                  data: { question: withoutContext(question) },
+                  data: { question: asListed(question) },
                 },
               },
             ],
@@ -360,7 +363,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     ): Promise<Question> =>
       untilDecided(async () => {
         const row = await readNow(caller, id);
-        const question = withoutContext(row.question);
+        const question = asListed(row.question);
         if ((await idempotency.findResult(idempotent_request)) !== undefined) return question;
         if (caller.ticket && question.answer === answer) return question;
         if (question.status !== "pending") {

@@ -40,6 +40,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§2.5 answer", "null until answered"),
   clause("§2.5.1", "Yes and No, 2 to 4 labels, or none"),
   clause("§2.5.2", "the context in reads of one question alone"),
+  clause("§2.5.6", "a prompt for every client: whole or said to be cut, and visible"),
   clause("§2.5.3", "expired with or without a fallback"),
   clause("§2.6", "fields of an inbox item"),
   clause("§2.7", "fields of an agent"),

@@ -14,6 +14,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   model: ["leaf"],
   observability: ["model", "leaf"],
   rpc: ["model", "leaf"],
+  // Also the command line's, so it shares nothing with the server but types.
+  permission: ["model types", "leaf"],
   db: ["model", "observability", "leaf"],
   events: ["model", "leaf"],
   outbound: ["leaf"],
@@ -21,6 +23,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   notify: ["model", "db", "outbound", "observability", "leaf"],
   auth: ["model", "db", "leaf"],
   services: [
+    "permission types",
     "model",
     "db",
     "notify",
@@ -32,7 +35,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   jobs: ["services types", "observability", "leaf"],
   routers: ["rpc", "model", "services types", "leaf"],
-  mcp: ["routers types", "rpc", "model", "leaf"],
+  mcp: ["routers types", "rpc", "permission", "model", "leaf"],
   http: [
     "mcp",
     "routers",
@@ -47,7 +50,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   // Speaks to the server over HTTP alone.
   client: ["model types", "leaf types"],
   // A client of the server; what starts the server is loaded by `import()`.
-  cli: ["client", "model types", "leaf"],
+  cli: ["client", "permission", "model types", "leaf"],
   // Types alone of the server: what runs in the browser shares no code with it.
   web: ["client", "model types", "routers types"],
   root: [

@@ -1,0 +1,43 @@
+/** What a client gets for an answer, in the form that it takes; pure. */
+
+import { ANSWERS, type Unasked } from "./content.ts";
+import { sessionGrants } from "./grants.ts";
+import type { PermissionRequest } from "./request.ts";
+
+/** How a request ended; `answer` is null when nobody answered, and then nothing is permitted. */
+export interface Verdict {
+  readonly answer: string | null;
+  readonly note?: string | undefined;
+}
+
+const WHY: Readonly<Record<Unasked, string>> = {
+  own_tool: "Relay does not ask about this tool: permit it in the settings of the client.",
+  too_long: "The request is too long to be asked.",
+};
+
+/** The text for a request that was answered, or that nobody answered. */
+export function decisionText(request: PermissionRequest, { answer, note }: Verdict): string {
+  const allows = answer === ANSWERS.allow || answer === ANSWERS.session;
+  if (!allows && answer !== ANSWERS.deny) return withoutAnswer(request, "Nobody answered.");
+  const message = note ?? "The person denied this.";
+  if (request.call === "tool") {
+    return JSON.stringify(
+      allows ? { behavior: "allow", updatedInput: request.input } : { behavior: "deny", message },
+    );
+  }
+  if (!allows) return hookText({ behavior: "deny", message });
+  const { updates } = sessionGrants(request);
+  const grants = answer === ANSWERS.session && updates.length > 0;
+  return hookText({ behavior: "allow", ...(grants && { updatedPermissions: updates }) });
+}
+
+/** The text for a request that the person was not asked about. */
+export const unaskedText = (request: PermissionRequest, why: Unasked): string =>
+  withoutAnswer(request, WHY[why]);
+
+/** To a hook an empty text leaves the decision to the client's own prompt. */
+const withoutAnswer = ({ call }: PermissionRequest, message: string): string =>
+  call === "hook" ? "" : JSON.stringify({ behavior: "deny", message });
+
+const hookText = (decision: object): string =>
+  JSON.stringify({ hookSpecificOutput: { hookEventName: "PermissionRequest", decision } });

@@ -1,0 +1,110 @@
+/** Reads what the hook of a coding agent sends, or its permission tool; pure. */
+
+import { nestingOf } from "../json-bounds.ts";
+import { LIMITS } from "../limits.ts";
+import type { QuestionAction } from "../model/question.ts";
+import { fits, isStorable } from "../plain-text.ts";
+import { oneVisibleLine } from "./visible.ts";
+
+type Client = QuestionAction["client"];
+
+/** What a client wants to be permitted. */
+export interface PermissionRequest {
+  readonly client: Client;
+  /** `tool`: called in the place of the client's own prompt (`--permission-prompt-tool`). */
+  readonly call: "hook" | "tool";
+  readonly session: string | null;
+  /** The person's prompt, or the turn, that the session works on; null where the client does not say. */
+  readonly turn: string | null;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly folder: string | null;
+  /** What the client offers to permit beyond this use, in its own form. */
+  readonly suggestions: readonly unknown[];
+}
+
+/** What a call means. */
+export type PermissionCall =
+  | { readonly is: "request"; readonly request: PermissionRequest }
+  /** The tool was used, so the request was permitted elsewhere. */
+  | { readonly is: "used"; readonly request: PermissionRequest }
+  /** The session waits for nothing any more. */
+  | { readonly is: "stopped"; readonly session: string }
+  /** An event that says nothing of permissions, or what cannot be read. */
+  | { readonly is: "nothing" };
+
+type Given = Readonly<Record<string, unknown>>;
+
+const USED = ["PostToolUse", "PostToolUseFailure"];
+const STOPPED = ["Stop", "StopFailure", "SessionEnd"];
+const NOTHING = { is: "nothing" } as const;
+
+/**
+ * Reads the arguments of `approve_action`, or the JSON that a command hook gets on its standard input.
+ * `client_name`: what the MCP client calls itself. An empty text counts as absent.
+ */
+export function readCall(given: Given, client_name: string | null): PermissionCall {
+  const event = textOf(given.event) ?? textOf(given.hook_event_name);
+  const session = lineOf(given.session_id);
+  if (event !== null && STOPPED.includes(event)) {
+    return session === null ? NOTHING : { is: "stopped", session };
+  }
+  const tool = lineOf(given.tool_name);
+  const input = parsedOf(given.tool_input) ?? parsedOf(given.input) ?? {};
+  if (tool === null || input === UNREADABLE) return NOTHING;
+  const request: PermissionRequest = {
+    client: clientOf(given, client_name),
+    call: event === null && textOf(given.tool_use_id) !== null ? "tool" : "hook",
+    session,
+    turn: lineOf(given.prompt_id) ?? lineOf(given.turn_id),
+    tool,
+    input,
+    folder: lineOf(given.cwd),
+    suggestions: listOf(parsedOf(given.permission_suggestions)),
+  };
+  const texts = [tool, session, request.turn, request.folder];
+  if (!texts.every((text) => text === null || isShort(text))) return NOTHING;
+  if (event !== null && USED.includes(event)) return { is: "used", request };
+  return event === null || event === "PermissionRequest" ? { is: "request", request } : NOTHING;
+}
+
+const CLIENTS: readonly string[] = ["claude_code", "codex", "other"] satisfies Client[];
+
+/** What the call says, else the name of the MCP client, else the fields that only one client has. */
+function clientOf(given: Given, name: string | null): Client {
+  if (CLIENTS.includes(given.client as string)) return given.client as Client;
+  if (/^claude[-_ ]?code/i.test(name ?? "")) return "claude_code";
+  if (/^codex/i.test(name ?? "")) return "codex";
+  if (textOf(given.turn_id) !== null) return "codex";
+  const claude = textOf(given.prompt_id) ?? parsedOf(given.permission_suggestions) ?? null;
+  return claude === null ? "other" : "claude_code";
+}
+
+const textOf = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value : null;
+
+/** A short text in one line; whatever it would hide is shown. */
+function lineOf(value: unknown): string | null {
+  const text = textOf(value);
+  return text === null ? null : oneVisibleLine(text);
+}
+
+const isShort = (text: string): boolean => isStorable(text) && fits(text, LIMITS.action_field);
+
+/** Nests too deep. */
+const UNREADABLE = Symbol("unreadable");
+
+/** A value, or the value that a text is the JSON of; undefined when there is none. */
+function parsedOf(given: unknown): unknown {
+  if (given === "" || given === null) return undefined;
+  if (typeof given !== "string" || !/^\s*[[{]/.test(given)) return given;
+  const nesting = nestingOf(given);
+  if (nesting === "deep") return UNREADABLE;
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -1,0 +1,305 @@
+/** From what a coding agent's client sends to the question that a person reads, and back. */
+
+import { expect, test } from "bun:test";
+import { procedures } from "../../routers/index.ts";
+import { createTools } from "../../src/mcp/tools.ts";
+import { ANSWERS, contentOf, type PermissionContent } from "../../src/permission/content.ts";
+import { decisionText, unaskedText } from "../../src/permission/decision.ts";
+import { OWN_TOOLS } from "../../src/permission/own-tools.ts";
+import { type PermissionRequest, readCall } from "../../src/permission/request.ts";
+import { makeVisible } from "../../src/permission/visible.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const HOOK = {
+  event: "PermissionRequest",
+  session_id: "s1",
+  prompt_id: "p1",
+  cwd: "/home/ann/app",
+};
+
+function requestOf(given: Fields, client: string | null = "claude-code"): PermissionRequest {
+  const call = readCall({ ...HOOK, ...given }, client);
+  if (call.is !== "request") throw new Error(`it is ${call.is}`);
+  return call.request;
+}
+
+function asked(given: Fields, client?: string): PermissionContent {
+  const content = contentOf(requestOf(given, client), "build-7");
+  if (typeof content === "string") throw new Error(content);
+  return content;
+}
+
+const shown = (tool_name: string, tool_input: unknown, client?: string) => {
+  const { form, text } = asked({ tool_name, tool_input }, client).action;
+  return [form, text];
+};
+
+test("a command is asked with its whole text, its place, and the agent's words apart from it", () => {
+  const tool_input = { command: "rm -rf build", description: "Clean up", timeout: 5 };
+  const expected = {
+    prompt: "Bash in ~/app: rm -rf build",
+    options: ["Allow", "Deny"],
+    context: "Clean up",
+    action: {
+      client: "claude_code",
+      tool: "Bash",
+      form: "command",
+      folder: "/home/ann/app",
+      session: "s1",
+      host: "build-7",
+      text: "rm -rf build",
+    },
+  } as const;
+  // As a value, and as the JSON text that a placeholder of a hook becomes.
+  expect(asked({ tool_name: "Bash", tool_input })).toEqual(expected);
+  expect(asked({ tool_name: "Bash", tool_input: JSON.stringify(tool_input) })).toEqual(expected);
+});
+
+test("each tool of Claude Code and Codex has its form, and other tools show all arguments", () => {
+  const file_path = "/a/b.ts";
+  const edit = { old_string: "one\ntwo\nfour", new_string: "one\nthree\nfour" };
+  const diff = "@@\n one\n-two\n+three\n four";
+  const cases: readonly (readonly [string, unknown, string, string])[] = [
+    ["Bash", { command: "ls", dangerouslyDisableSandbox: false }, "command", "ls"],
+    ["Edit", { file_path, ...edit }, "diff", `*** ${file_path}\n${diff}`],
+    [
+      "Edit",
+      { file_path, old_string: "a", new_string: "", replace_all: true },
+      "diff",
+      `*** ${file_path}\n@@ every occurrence @@\n-a`,
+    ],
+    [
+      "Write",
+      { file_path, content: "x\ny" },
+      "diff",
+      `*** ${file_path}\n@@ the whole file @@\n+x\n+y`,
+    ],
+    [
+      "MultiEdit",
+      { file_path, edits: [edit, { old_string: "a", new_string: "b" }] },
+      "diff",
+      `*** ${file_path}\n${diff}\n@@\n-a\n+b`,
+    ],
+    ["WebFetch", { url: "https://x.example" }, "arguments", '{\n  "url": "https://x.example"\n}'],
+    ["shell", { command: ["bash", "-lc", "make && echo 'x'"] }, "command", "make && echo 'x'"],
+    ["shell", { command: ["rm", "-r", "a b", "it's"] }, "command", "rm -r 'a b' 'it'\\''s'"],
+    ["exec_command", { cmd: "ls", workdir: "/srv", login: true }, "command", "ls"],
+    ["apply_patch", "*** Begin Patch", "diff", "*** Begin Patch"],
+    ["apply_patch", { command: "*** Begin Patch" }, "diff", "*** Begin Patch"],
+    ["apply_patch", { command: ["apply_patch", "*** P"] }, "diff", "*** P"],
+    ["mcp__db__run", { command: "drop" }, "arguments", '{\n  "command": "drop"\n}'],
+  ];
+  for (const [tool, input, form, text] of cases) {
+    expect([tool, ...shown(tool, input)]).toEqual([tool, form, text]);
+  }
+  expect(asked({ tool_name: "shell", tool_input: { cmd: "ls", workdir: "/srv" } }).prompt).toBe(
+    "shell in /srv: ls",
+  );
+});
+
+test("an input that a template would not show whole is shown as its arguments", () => {
+  for (const [tool, input] of [
+    ["Bash", { command: "ls", dangerouslyDisableSandbox: true }],
+    ["Bash", { command: "ls", cmd: "rm" }],
+    ["Bash", { command: "ls", env: { PATH: "/evil" } }],
+    ["Bash", { command: ["a", 1] }],
+    ["Bash", { command: "ls", description: { a: 1 } }],
+    ["Edit", { file_path: "a", old_string: "b", new_string: "c", mode: "777" }],
+    ["Edit", { file_path: "a", old_string: "b", new_string: "c", replace_all: "no" }],
+    ["Write", { file_path: "a", content: ["b"] }],
+    ["MultiEdit", { file_path: "a", edits: [{ old_string: "b" }] }],
+    ["apply_patch", { command: "x", strip: 1 }],
+  ] as const) {
+    expect([tool, ...shown(tool, input)]).toEqual([
+      tool,
+      "arguments",
+      JSON.stringify(input, null, 2),
+    ]);
+  }
+  // A path cannot begin a line of its own.
+  const path = "a\n+++ b";
+  expect(shown("Write", { file_path: path, content: "x" })[1]).toStartWith('*** "a\\n+++ b"\n@@');
+});
+
+test("a prompt has the whole text, or says that there is more; nothing is cut silently [§2.5.6]", () => {
+  const whole = "x".repeat(1_900);
+  expect(asked({ tool_name: "Bash", tool_input: { command: whole } }).prompt).toEndWith(whole);
+  const long = `${"y".repeat(2_000)} && rm -rf /`;
+  const { prompt, action } = asked({ tool_name: "Bash", tool_input: { command: long } });
+  expect(prompt.length).toBeLessThanOrEqual(2_000);
+  expect(prompt).toContain("longer than shown here (2,012 characters). Read it in Relay");
+  expect(action.text).toBe(long);
+  // Escapes make a text longer than it is.
+  const hidden = "\u200b".repeat(1_500);
+  const escaped = asked({ tool_name: "Bash", tool_input: { command: `a${hidden}` } }).prompt;
+  expect(escaped).toContain("Read it in Relay");
+  expect([...escaped].length).toBeLessThanOrEqual(2_000);
+});
+
+test("what does not fit, or cannot be stored as it is, is not asked", () => {
+  const why = (given: Fields) => contentOf(requestOf(given), null);
+  for (const command of ["z".repeat(20_001), "a\0b", "\ud800", " "]) {
+    expect(why({ tool_name: "Bash", tool_input: { command } })).toBe("too_long");
+  }
+  const words = { command: "ls", description: "w".repeat(20_001) };
+  expect(why({ tool_name: "Bash", tool_input: words })).toBe("too_long");
+  expect(why({ tool_name: "shell", tool_input: { cmd: "ls", workdir: "d".repeat(1_001) } })).toBe(
+    "too_long",
+  );
+  expect(
+    asked({ tool_name: "Bash", tool_input: { command: "z".repeat(20_000) } }).action.text,
+  ).toBe("z".repeat(20_000));
+  for (const given of [
+    { tool_name: "" },
+    { tool_name: "t".repeat(1_001) },
+    { tool_name: "Bash", session_id: "s".repeat(1_001) },
+    { tool_name: "Bash", tool_input: `${'{"a":'.repeat(40)}1${"}".repeat(40)}` },
+    { tool_name: "Bash", event: "PreToolUse" },
+  ]) {
+    expect(readCall({ ...HOOK, ...given }, null).is).toBe("nothing");
+  }
+});
+
+test("characters that hide or turn text are escaped in the prompt and in every name [§2.5.6]", () => {
+  const given = {
+    tool_name: "Ba\u202esh",
+    cwd: "/a\u2066b",
+    session_id: "s\n1",
+    tool_input: { command: "echo \u202e\u200b\u00a0\u2800\r\u{e0041}\n\tend" },
+  };
+  const { prompt, action } = asked(given);
+  expect(prompt).toBe(
+    "Ba\\u{202e}sh in /a\\u{2066}b: echo \\u{202e}\\u{200b}\\u{a0}\\u{2800}\\u{d}\\u{e0041}\n\tend",
+  );
+  expect(action).toMatchObject({
+    tool: "Ba\\u{202e}sh",
+    folder: "/a\\u{2066}b",
+    session: "s\\u{a}1",
+  });
+  expect(action.text).toBe(given.tool_input.command);
+  expect(makeVisible("naïve 日本語 👍 \t\n")).toBe("naïve 日本語 👍 \t\n");
+});
+
+test("Relay's own tools and AskUserQuestion are not asked about", () => {
+  expect([...OWN_TOOLS].sort()).toEqual(
+    [...createTools(procedures).keys(), "approve_action"].sort(),
+  );
+  for (const tool_name of [
+    "mcp__relay__create_task",
+    "mcp__a__b__ask_question",
+    "AskUserQuestion",
+  ]) {
+    expect(contentOf(requestOf({ tool_name }), null)).toBe("own_tool");
+  }
+  for (const tool_name of ["create_task", "mcp__relay__other", "mcp__create_task"]) {
+    expect(contentOf(requestOf({ tool_name }), null)).toBeObject();
+  }
+});
+
+test("the client is what the call says, else by the name of the MCP client, else by its fields", () => {
+  const clientOf = (given: Fields, name: string | null) =>
+    requestOf({ tool_name: "Bash", prompt_id: "", ...given }, name).client;
+  expect(clientOf({ client: "codex" }, "claude-code")).toBe("codex");
+  expect(clientOf({}, "claude-code")).toBe("claude_code");
+  expect(clientOf({}, "codex-mcp-client")).toBe("codex");
+  expect(clientOf({ turn_id: "t" }, null)).toBe("codex");
+  expect(clientOf({ prompt_id: "p" }, null)).toBe("claude_code");
+  expect(clientOf({ permission_suggestions: "[]" }, "x")).toBe("claude_code");
+  expect(clientOf({ client: "other?" }, null)).toBe("other");
+});
+
+test("events of a session are told from requests, under either name of the field", () => {
+  const is = (given: Fields) => readCall({ session_id: "s", tool_name: "Bash", ...given }, null).is;
+  expect(is({ event: "PostToolUse" })).toBe("used");
+  expect(is({ hook_event_name: "PostToolUse", event: "" })).toBe("used");
+  expect(is({ event: "Stop" })).toBe("stopped");
+  expect(is({ event: "Stop", session_id: "" })).toBe("nothing");
+  expect(is({ hook_event_name: "PermissionRequest" })).toBe("request");
+  expect(is({ tool_use_id: "u" })).toBe("request");
+  expect(is({ event: "Notification" })).toBe("nothing");
+});
+
+const SESSION = "session";
+const rule = (destination: string, ruleContent = "npm test:*") => ({
+  type: "addRules",
+  rules: [{ toolName: "Bash", ruleContent }],
+  behavior: "allow",
+  destination,
+});
+const folder = { type: "addDirectories", directories: ["/tmp"], destination: SESSION };
+
+test("a session is granted only what ends with it: rules and folders, never a mode", () => {
+  const suggestions = [
+    rule(SESSION),
+    rule("localSettings"),
+    folder,
+    { type: "setMode", mode: "acceptEdits", destination: SESSION },
+    { ...rule(SESSION), behavior: "deny" },
+    { ...rule(SESSION), type: "replaceRules" },
+    { ...rule(SESSION), rules: [{ toolName: 1 }] },
+    { ...rule(SESSION), rules: [] },
+    null,
+    "x",
+  ];
+  const given = {
+    tool_name: "Bash",
+    tool_input: { command: "npm test" },
+    permission_suggestions: JSON.stringify(suggestions),
+  };
+  const { options, action } = asked(given);
+  expect(options).toEqual(["Allow", "Deny", "Allow for this session"]);
+  expect(action.grants).toEqual(["Bash(npm test:*)", "Folder /tmp"]);
+  const decision = (answer: string) =>
+    JSON.parse(decisionText(requestOf(given), { answer })).hookSpecificOutput.decision;
+  expect(decision(ANSWERS.session)).toEqual({
+    behavior: "allow",
+    updatedPermissions: [rule(SESSION), folder],
+  });
+  expect(decision(ANSWERS.allow)).toEqual({ behavior: "allow" });
+});
+
+test("without suggestions for the session, from another client, or too many, there is no such option", () => {
+  const optionsOf = (permission_suggestions: unknown, client?: string) =>
+    asked({ tool_name: "Bash", tool_input: { command: "ls" }, permission_suggestions }, client)
+      .options;
+  const two = ["Allow", "Deny"];
+  expect(optionsOf("")).toEqual(two);
+  expect(optionsOf([rule("userSettings")])).toEqual(two);
+  expect(optionsOf([rule(SESSION)], "codex-mcp-client")).toEqual(two);
+  expect(optionsOf(Array.from({ length: 21 }, () => rule(SESSION)))).toEqual(two);
+  expect(optionsOf([rule(SESSION, "c".repeat(1_001))])).toEqual(two);
+  expect(optionsOf([rule(SESSION, "rm\u202e")])).toHaveLength(3);
+});
+
+test("a hook and a permission tool get an answer in their own form; no answer permits nothing", () => {
+  const input = { command: "ls" };
+  const hook = requestOf({ tool_name: "Bash", tool_input: input });
+  const call = readCall({ tool_name: "Bash", input, tool_use_id: "toolu_1" }, "claude-code");
+  if (call.is !== "request") throw new Error(call.is);
+  const tool = call.request;
+  const of = (request: PermissionRequest, answer: string | null, note?: string) => {
+    const text = decisionText(request, { answer, note });
+    return text === "" ? "" : JSON.parse(text);
+  };
+  const inHook = (decision: object) => ({
+    hookSpecificOutput: { hookEventName: "PermissionRequest", decision },
+  });
+  expect(of(hook, "Allow", "fine")).toEqual(inHook({ behavior: "allow" }));
+  expect(of(hook, "Deny")).toEqual(
+    inHook({ behavior: "deny", message: "The person denied this." }),
+  );
+  expect(of(hook, "Deny", "Use the other branch")).toEqual(
+    inHook({ behavior: "deny", message: "Use the other branch" }),
+  );
+  expect(of(tool, "Allow")).toEqual({ behavior: "allow", updatedInput: input });
+  expect(of(tool, "Deny", "No")).toEqual({ behavior: "deny", message: "No" });
+  for (const nothing of [null, "", "allow", "Yes"]) {
+    expect(of(hook, nothing)).toBe("");
+    expect(of(tool, nothing)).toEqual({ behavior: "deny", message: "Nobody answered." });
+  }
+  for (const why of ["own_tool", "too_long"] as const) {
+    expect(unaskedText(hook, why)).toBe("");
+    expect(JSON.parse(unaskedText(tool, why)).behavior).toBe("deny");
+  }
+});
