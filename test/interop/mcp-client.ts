@@ -45,7 +45,7 @@ export async function tryClient(
   };
   const person = setInterval(() => void answerAll().catch(() => {}), LOOK);
   try {
-    const env = { RELAY_URL: `${url}/mcp`, RELAY_KEY: secret };
+    const env = { RELAY_URL: `${url}/mcp`, RELAY_KEY: secret, RELAY_ACCOUNT: token };
     const output = await exec(command, { env, seconds: 300 });
     // Some clients write to the same output.
     const line = output.split("\n").findLast((one) => /^\{.*"list":/.test(one));

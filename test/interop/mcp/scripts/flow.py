@@ -9,9 +9,18 @@ import asyncio
 import json
 import os
 import time
+import urllib.request
 
 URL = os.environ["RELAY_URL"]
 HEADERS = {"Authorization": f"Bearer {os.environ['RELAY_KEY']}"}
+
+
+def questions():
+    """What the person sees as pending: a question that the agent has listed would not be joined."""
+    headers = {"Authorization": f"Bearer {os.environ['RELAY_ACCOUNT']}"}
+    request = urllib.request.Request(URL.removesuffix("/mcp") + "/v1/questions", headers=headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)["questions"]
 
 
 async def flow(tools, call):
@@ -27,9 +36,11 @@ async def flow(tools, call):
     async def cancel():
         ask = {"prompt": "Cancel me", "wait_seconds": 30}
         first = asyncio.ensure_future(call("ask_question", ask))
-        await asyncio.sleep(2)
+        while not any(one["prompt"] == ask["prompt"] for one in await asyncio.to_thread(questions)):
+            await asyncio.sleep(0.05)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
+        # The server has yet to hear of it.
         await asyncio.sleep(0.5)
         return {"status": (await data("ask_question", {**ask, "wait_seconds": 1}))["status"]}
 
