@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { createPerson, WEBHOOK } from "../support/client.ts";
+import { createPerson, NEW_CHANNEL, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -22,13 +22,7 @@ test("a channel is created, listed, changed and deleted [§19.2.1] [§19.2.2] [�
     id: expect.stringMatching(/^chn_[0-9a-f]{32}$/),
     type: "webhook",
     label: "Build server",
-    sends: ["questions", "tasks"],
-    min_priority: "low",
-    quiet_hours: null,
-    state: "ok",
-    last_sent_at: null,
-    last_error: null,
-    missed: 0,
+    ...NEW_CHANNEL,
     created_at: clock.now(),
     origin: new URL(url).origin,
     hint: "Ab9~",

@@ -8,6 +8,12 @@ import { newToken } from "../support/push-world.ts";
 const { world, people, activities, eventsOf } = await createActivityWorld();
 const { apple, advance } = world;
 
+/** Pushes to this token are asked to come later. */
+const refuse = (token: string) =>
+  apple.behave((one) =>
+    one.token === token ? { status: 429, reason: "TooManyRequests" } : undefined,
+  );
+
 afterEach(() => {
   apple.behave(() => undefined);
   expect(apple.faults.splice(0)).toEqual([]);
@@ -70,9 +76,7 @@ test("the app's DELETE holds until the next activity period", async () => {
   await world.settle();
   expect(eventsOf(await activities())).not.toContainEqual([token, "end"]);
   // A start that waits is held too.
-  apple.behave(({ token }) =>
-    token === a.push_to_start_token ? { status: 429, reason: "TooManyRequests" } : undefined,
-  );
+  refuse(a.push_to_start_token);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "in_progress" });
   await world.settle();
   await hide(task.id);
@@ -86,9 +90,7 @@ test("an end is final: a task that goes on gets a fresh start", async () => {
   const task = await createTask(agent.send, working);
   const token = await show(task.id);
   await activities();
-  apple.behave((one) =>
-    one.token === token ? { status: 429, reason: "TooManyRequests" } : undefined,
-  );
+  refuse(token);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
   await world.settle();
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "in_progress" });
@@ -141,9 +143,7 @@ test("a device that goes takes along an activity whose end was not sent yet", as
   const task = await createTask(agent.send, working);
   const token = await show(task.id);
   await activities();
-  apple.behave((one) =>
-    one.token === token ? { status: 429, reason: "TooManyRequests" } : undefined,
-  );
+  refuse(token);
   await agent.send(`PATCH /v1/tasks/${task.id}`, { status: "done" });
   await world.settle();
   expect(await shown()).toEqual([[token, 1]]);

@@ -122,6 +122,17 @@ export const WEBHOOK = {
   url: "http://127.0.0.1:9/hook",
 } as const;
 
+/** What a channel has that was just created without settings (docs/interface.md §19.1). */
+export const NEW_CHANNEL = {
+  sends: ["questions", "tasks"],
+  min_priority: "low",
+  quiet_hours: null,
+  state: "ok",
+  last_sent_at: null,
+  last_error: null,
+  missed: 0,
+} as const;
+
 /** A new question of the caller. */
 export async function ask(send: Send, body: object = { prompt: "Go on?" }): Promise<Question> {
   const answer = await send("POST /v1/questions", body);

@@ -1,17 +1,15 @@
 /** One agent: its timeline, inbox, activity, key and setup. */
 
 import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Key } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, ButtonLink, IconButton } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Confirm } from "../ui/dialog.tsx";
-import { TextField } from "../ui/field.tsx";
-import { Empty, Facts, FormProblem, Heading } from "../ui/parts.tsx";
+import { Empty, Facts, Heading } from "../ui/parts.tsx";
+import { RenameForm } from "../ui/rename-form.tsx";
 import { toast } from "../ui/toast.tsx";
-import { useAction } from "../ui/use-action.ts";
-import { useIsMounted } from "../ui/use-is-mounted.ts";
 import { Access } from "./access.tsx";
 import { ActivityLog } from "./activity.tsx";
 import { AgentSetup } from "./agent-setup.tsx";
@@ -49,6 +47,7 @@ export function AgentView({ id }: { id: string }) {
 }
 
 function Agent({ agent }: { agent: Key }) {
+  const { api, store } = useSession();
   const { part } = useRoute();
   const [renaming, setRenaming] = useState(false);
   const shown = part ?? "";
@@ -62,7 +61,14 @@ function Agent({ agent }: { agent: Key }) {
         Agents
       </a>
       {renaming ? (
-        <Rename agent={agent} onDone={() => setRenaming(false)} />
+        <RenameForm
+          name={agent.label}
+          save={async (label) =>
+            store.put("keys", await api.keys.update.mutate({ key_id: agent.id, label }))
+          }
+          onDone={() => setRenaming(false)}
+          className="mb-5"
+        />
       ) : (
         <Heading
           actions={
@@ -101,44 +107,6 @@ function partOf(part: string, agent: Key): ReactNode {
   if (part === "activity") return <ActivityLog id={agent.id} />;
   if (part === "key") return <KeyPart agent={agent} />;
   return part === "setup" ? <AgentSetup agent={agent} /> : <Overview agent={agent} />;
-}
-
-function Rename({ agent, onDone }: { agent: Key; onDone: () => void }) {
-  const { api, store } = useSession();
-  const { busy, fault, run } = useAction();
-  const [label, setLabel] = useState(agent.label);
-  const isMounted = useIsMounted();
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    const done = await run(async () =>
-      store.put("keys", await api.keys.update.mutate({ key_id: agent.id, label })),
-    );
-    if (done && isMounted.current) onDone();
-  };
-  return (
-    <form
-      onSubmit={(event) => void submit(event)}
-      onKeyDown={({ key }) => key === "Escape" && onDone()}
-      className="mb-5 space-y-3"
-    >
-      <TextField
-        label="Name"
-        name="label"
-        required
-        autoFocus
-        value={label}
-        onChange={({ target }) => setLabel(target.value)}
-        error={fault?.fields.label}
-      />
-      <FormProblem fault={fault} />
-      <div className="flex gap-3">
-        <Button type="submit" variant="primary" busy={busy}>
-          Save
-        </Button>
-        <Button onClick={onDone}>Cancel</Button>
-      </div>
-    </form>
-  );
 }
 
 function Overview({ agent: { id } }: { agent: Key }) {

@@ -3,9 +3,9 @@
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion, Search } from "lucide-react";
 import { type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
-import { isUnconfirmed, onPairingCode, pairingCode } from "../state/pairing.ts";
+import { isUnconfirmed, pairingCode } from "../state/pairing.ts";
 import { currentSession, onSession, type Session } from "../state/session.ts";
-import { onStartCode, startCode } from "../state/start-code.ts";
+import { startCode } from "../state/start-code.ts";
 import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { keepFocus } from "../ui/keep-focus.ts";
@@ -50,8 +50,8 @@ const LOAD_VIEWS_AFTER = 1;
 
 export function App() {
   const session = useSyncExternalStore(onSession, currentSession);
-  const start_code = useSyncExternalStore(onStartCode, startCode);
-  const pairing_code = useSyncExternalStore(onPairingCode, pairingCode);
+  const start_code = useSyncExternalStore(startCode.subscribe, startCode.get);
+  const pairing_code = useSyncExternalStore(pairingCode.subscribe, pairingCode.get);
   const route = useRoute();
   useEffect(() => {
     if (!session) clearToasts();

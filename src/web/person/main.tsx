@@ -6,10 +6,10 @@ import { createRoot } from "react-dom/client";
 import { recoverAccount } from "../state/new-account.ts";
 import { watchPairingLinks } from "../state/pairing.ts";
 import { resume } from "../state/session.ts";
-import { watchStartLinks } from "../state/start-code.ts";
+import { startCode } from "../state/start-code.ts";
 import { App } from "./app.tsx";
 
-watchStartLinks();
+startCode.watch();
 watchPairingLinks();
 resume();
 // Without the server there is nothing to recover yet.

@@ -1,15 +1,13 @@
 /** The sign-ins of the account: list, labels, signing out, adding a device. */
 
 import { LogOut, MonitorSmartphone, Pencil, Plus } from "lucide-react";
-import { type FormEvent, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { every } from "../clock.ts";
 import type { SignIn } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
-import { TextField } from "../ui/field.tsx";
-import { Badge, FormProblem, Skeleton } from "../ui/parts.tsx";
-import { useAction } from "../ui/use-action.ts";
-import { useIsMounted } from "../ui/use-is-mounted.ts";
+import { Badge, Skeleton } from "../ui/parts.tsx";
+import { RenameForm } from "../ui/rename-form.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { AddDevice } from "./add-device.tsx";
 import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
@@ -51,7 +49,14 @@ export function SignInList() {
           {shown.map((one) => (
             <li key={one.id} className="py-2">
               {renaming === one.id ? (
-                <Rename signIn={one} onDone={() => setRenaming(null)} />
+                <RenameForm
+                  name={one.label}
+                  save={async (label) =>
+                    signIns.put(await api.sessions.update.mutate({ session_id: one.id, label }))
+                  }
+                  onDone={() => setRenaming(null)}
+                  className="py-1"
+                />
               ) : (
                 <Row
                   signIn={one}
@@ -123,45 +128,5 @@ function Row({ signIn, fixed, onRename, onEnd }: RowProps) {
         </IconButton>
       )}
     </div>
-  );
-}
-
-function Rename({ signIn, onDone }: { signIn: SignIn; onDone: () => void }) {
-  const { api, signIns } = useSession();
-  const { busy, fault, run } = useAction();
-  const [label, setLabel] = useState(signIn.label);
-  const isMounted = useIsMounted();
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    const done = await run(async () =>
-      signIns.put(await api.sessions.update.mutate({ session_id: signIn.id, label })),
-    );
-    if (done && isMounted.current) onDone();
-  };
-  return (
-    <form
-      onSubmit={(event) => void submit(event)}
-      onKeyDown={({ key }) => key === "Escape" && onDone()}
-      className="space-y-3 py-1"
-    >
-      <TextField
-        label="Name"
-        name="label"
-        required
-        autoFocus
-        value={label}
-        onChange={({ target }) => setLabel(target.value)}
-        error={fault?.fields.label}
-      />
-      <FormProblem fault={fault} />
-      <div className="flex gap-3">
-        <Button type="submit" variant="primary" busy={busy}>
-          Save
-        </Button>
-        <Button variant="quiet" onClick={onDone}>
-          Cancel
-        </Button>
-      </div>
-    </form>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { Fault } from "../state/api.ts";
 import { createAccount } from "../state/new-account.ts";
-import { forgetStartCode } from "../state/start-code.ts";
+import { startCode } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
@@ -26,7 +26,7 @@ export function Start({ code }: { code: string }) {
           Create account
         </Button>
         {creation.fault && <Problem>{messageOf(creation.fault)}</Problem>}
-        <Button className="w-full" onClick={forgetStartCode}>
+        <Button className="w-full" onClick={startCode.forget}>
           Sign in instead
         </Button>
       </div>

@@ -4,7 +4,7 @@ import { randomText } from "../../client/idempotency.ts";
 import { createApi, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
 import { currentSession, signIn } from "./session.ts";
-import { forgetStartCode } from "./start-code.ts";
+import { startCode } from "./start-code.ts";
 
 /** The token of an account whose creation the server has not confirmed. */
 const NEW = "relay.new-token";
@@ -13,7 +13,7 @@ function open(token: string, account_id: string): void {
   // Another attempt may have come first.
   if (currentSession() === null) signIn(token, account_id, true);
   localStorage.removeItem(NEW);
-  forgetStartCode();
+  startCode.forget();
 }
 
 /** Signs in to the account that an attempt without a response has made; false if there is none. */

@@ -3,6 +3,7 @@
 import { randomText } from "../../client/idempotency.ts";
 import { createApi, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
+import { createLinkCode } from "./link-code.ts";
 import { signIn } from "./session.ts";
 
 /** The code and token of a claim that the server has not confirmed. */
@@ -14,32 +15,20 @@ interface Claim {
 const CLAIM = "relay.claim";
 /** The token of a claim that the person gave up while it was unconfirmed. */
 const GIVEN_UP = "relay.given-up-token";
-/** In `sessionStorage`, so that a reload does not lose the code. */
-const CODE = "relay.pairing-code";
 
-/** What this tab was asked to do: the code of a link, or an unconfirmed claim from before a reload. */
-let code: string | null = null;
-const listeners = new Set<() => void>();
-
-const set = (next: string | null) => {
-  code = next;
-  if (next === null) sessionStorage.removeItem(CODE);
-  else sessionStorage.setItem(CODE, next);
-  for (const listener of [...listeners]) listener();
-};
-
-/** The code that this tab may sign in with, if the person says so; null if there is none. */
-export const pairingCode = (): string | null => code;
-
-export function onPairingCode(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/**
+ * The code that this tab may sign in with, if the person says so: of a link, or of an unconfirmed claim from
+ * before a reload.
+ */
+export const pairingCode = createLinkCode({
+  name: "relay.pairing-code",
+  address: /^\/pair\/([\w-]+)$/,
+});
 
 /** Drops the code, and a claim of it that is not confirmed. */
 export function forgetPairingCode(): void {
   localStorage.removeItem(CLAIM);
-  set(null);
+  pairingCode.forget();
 }
 
 /** Drops the code. A claim whose response was lost may have made a sign-in: that ends. */
@@ -87,21 +76,11 @@ export const isPairingCode = (text: string): boolean =>
 export const offerOf = (given: string, signal: AbortSignal) =>
   createApi(null, signal).pairings.lookup.mutate({ code: given }, { signal });
 
-/** Takes the code out of the address, where other people and the history would see it. */
-function take(): void {
-  const [, found] = /^#\/pair\/([\w-]+)$/.exec(location.hash) ?? [];
-  if (found === undefined) return;
-  history.replaceState(null, "", "#/");
-  set(found);
-}
-
 /** Looks for a pairing link now and whenever the address changes. Claims nothing. */
 export function watchPairingLinks(): void {
-  set(unconfirmed()?.code ?? sessionStorage.getItem(CODE));
   void endGivenUp();
   window.addEventListener("online", () => void endGivenUp());
-  take();
-  window.addEventListener("hashchange", take);
+  pairingCode.watch(unconfirmed()?.code);
 }
 
 /**
@@ -114,7 +93,7 @@ export async function claimPairing(given: string): Promise<void> {
   localStorage.setItem(CLAIM, JSON.stringify(claim));
   const open = (account_id: string) => {
     // Nobody is told before there is a session.
-    code = null;
+    pairingCode.hide();
     signIn(claim.token, account_id);
     forgetPairingCode();
   };

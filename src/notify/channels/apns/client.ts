@@ -7,6 +7,7 @@ import { createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { ApnsClient, ApnsError, Notification, type NotificationOptions } from "apns2";
 import type { Clock } from "../../../clock.ts";
 import { PUSH } from "../../../notification-limits.ts";
+import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
 import { type ApnsAnswer, EXPIRED_PROVIDER_TOKEN } from "./classify.ts";
 import type { ApnsRequest } from "./payloads.ts";
 
@@ -28,10 +29,6 @@ export const APPLE = {
   sandbox: "https://api.sandbox.push.apple.com",
 };
 
-/** Faults before the request could leave: no connection, or none to be trusted. */
-const UNCONNECTED =
-  /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket)/;
-
 /** The service says that it did not look at the request. */
 const REFUSED = /^HTTP2Refused/;
 
@@ -48,7 +45,7 @@ export function createApnsClient(options: ApnsOptions) {
     host: new URL(url).host,
     keepAlive: false,
   });
-  const under_way = new Set<AbortController>();
+  const requests = createTimedRequests(clock);
   let connection = 1;
   let answered_at = 0;
 
@@ -72,10 +69,7 @@ export function createApnsClient(options: ApnsOptions) {
   };
 
   return {
-    /** Gives up what is under way. */
-    abort(): void {
-      for (const controller of under_way) controller.abort();
-    },
+    abort: requests.abort,
 
     /** One request; never throws. */
     async send(push: ApnsRequest): Promise<ApnsAnswer> {
@@ -92,20 +86,14 @@ export function createApnsClient(options: ApnsOptions) {
       });
       const from = performance.now();
       const on_connection = connection;
-      const controller = new AbortController();
-      under_way.add(controller);
-      let late = false;
-      const cancel = clock.after(PUSH.time_limit, () => {
-        late = true;
-        controller.abort();
-      });
+      const { signal, isLate, end } = requests.begin();
       let retry_after: number | null = null;
       // A view of the client with a transport of its own: apns2 passes on neither id nor headers.
       const one = Object.assign(Object.create(client) as object, {
         _getSigningToken: () => provider_token,
         client: {
           async request(request: Parameters<typeof post>[0]) {
-            const { response, text } = await post(request, apns_id, controller.signal);
+            const { response, text } = await post(request, apns_id, signal);
             retry_after = seconds(response.headers.get("retry-after"));
             return { statusCode: response.status, body: { json: async () => JSON.parse(text) } };
           },
@@ -117,8 +105,8 @@ export function createApnsClient(options: ApnsOptions) {
       } catch (error) {
         if (!(error instanceof ApnsError)) {
           // A connection that has swallowed everything since is dead, and another one is opened.
-          if (late && answered_at < from && on_connection === connection) connection++;
-          const code = late ? "time-out" : codeOf(error);
+          if (isLate() && answered_at < from && on_connection === connection) connection++;
+          const code = isLate() ? "time-out" : codeOf(error);
           const fate = UNCONNECTED.test(code)
             ? "unconnected"
             : REFUSED.test(code)
@@ -143,8 +131,7 @@ export function createApnsClient(options: ApnsOptions) {
           renewable_in: provider.renewableIn(),
         };
       } finally {
-        under_way.delete(controller);
-        cancel();
+        end();
       }
     },
   };
@@ -153,11 +140,6 @@ export function createApnsClient(options: ApnsOptions) {
 /** A count of seconds; a date is not taken, since Apple sends none. */
 function seconds(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null;
-}
-
-function codeOf(error: unknown): string {
-  const { code, name } = error as { code?: unknown; name?: unknown };
-  return typeof code === "string" && code !== "" ? code : String(name ?? "unknown");
 }
 
 function parseKey(pem: string): KeyObject {

@@ -1,11 +1,12 @@
 /** Publishes to ntfy servers, which accounts name: through the guard, few at a time for each host. */
 
-import type { Cancel, Clock } from "../../../clock.ts";
-import { NTFY, PUSH } from "../../../notification-limits.ts";
+import type { Clock } from "../../../clock.ts";
+import { NTFY } from "../../../notification-limits.ts";
 import { OutboundError } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
 import type { Network } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
+import { createTimedRequests } from "../../requests.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
 import type { NtfyRequest } from "./payload.ts";
 
@@ -14,17 +15,11 @@ interface NtfyOptions extends Network {
 }
 
 export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
-  const under_way = new Set<AbortController>();
+  const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);
 
   const publish = async (request: NtfyRequest): Promise<NtfyAnswer> => {
-    const controller = new AbortController();
-    under_way.add(controller);
-    let late = false;
-    const cancel: Cancel = clock.after(PUSH.time_limit, () => {
-      late = true;
-      controller.abort();
-    });
+    const { signal, isLate, end } = requests.begin();
     try {
       const { status, headers, body } = await outbound.request({
         url: `${request.server}/`,
@@ -35,7 +30,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
           ...(request.token !== null && { authorization: `Bearer ${request.token}` }),
         },
         body: JSON.stringify(request.publish),
-        signal: controller.signal,
+        signal,
       });
       const given = sequenceIn(body);
       return {
@@ -46,20 +41,16 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
       };
     } catch (error) {
       const fault = error instanceof OutboundError ? error.fault : "failed";
-      return { kind: "lost", fault: late ? "timed_out" : fault };
+      return { kind: "lost", fault: isLate() ? "timed_out" : fault };
     } finally {
-      under_way.delete(controller);
-      cancel();
+      end();
     }
   };
 
   return {
     in_flight: NTFY.in_flight,
 
-    /** Gives up what is under way. */
-    abort(): void {
-      for (const controller of under_way) controller.abort();
-    },
+    abort: requests.abort,
 
     /** One request; never throws. */
     async send(request: NtfyRequest): Promise<NtfyAnswer> {

@@ -1,10 +1,11 @@
 /** Encrypts messages and sends them to the push services of browsers (RFC 8030, 8291, 8292). */
 
 import webPush from "web-push";
-import type { Cancel, Clock } from "../../../clock.ts";
-import { PUSH, WEB_PUSH } from "../../../notification-limits.ts";
+import type { Clock } from "../../../clock.ts";
+import { WEB_PUSH } from "../../../notification-limits.ts";
 import type { Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
+import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
 import type { WebPushAnswer } from "./classify.ts";
 import { fit, type WebPushRequest } from "./payload.ts";
 import { createStatements, sharedVapidKeys } from "./vapid.ts";
@@ -20,12 +21,9 @@ interface WebPushOptions {
 
 /** Characters of a topic: RFC 8030 permits 32. */
 const TOPIC = 24;
-/** Faults before anything of the request could leave. */
-const UNCONNECTED =
-  /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket)/;
 
 export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOptions) {
-  const under_way = new Set<AbortController>();
+  const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);
   let key = "";
   let authorize: (origin: string) => string;
@@ -78,10 +76,7 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
 
     clientKey: (): string => key,
 
-    /** Gives up what is under way. */
-    abort(): void {
-      for (const controller of under_way) controller.abort();
-    },
+    abort: requests.abort,
 
     /** One message, with less of its text if it is too large; never throws. */
     async send(request: WebPushRequest): Promise<WebPushAnswer> {
@@ -89,25 +84,18 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
       if (host === "") return { kind: "lost", code: "invalid_url", final: true, unclear: false };
       const wait = faults.wait(host);
       if (wait > 0) return { kind: "busy", wait };
-      const controller = new AbortController();
-      under_way.add(controller);
-      let late = false;
-      const cancel: Cancel = clock.after(PUSH.time_limit, () => {
-        late = true;
-        controller.abort();
-      });
+      const { signal, isLate, end } = requests.begin();
       try {
-        const { status, headers } = await exchange(request, controller.signal);
+        const { status, headers } = await exchange(request, signal);
         faults.answered(host);
         return { kind: "answer", status, retry_after: seconds(headers.get("retry-after"), clock) };
       } catch (error) {
         faults.failed(host);
         const code = codeOf(error);
         if (UNCONNECTED.test(code)) return { ...LOST, code: "unreachable", unclear: false };
-        return { ...LOST, code: late ? "timed_out" : "failed", unclear: true };
+        return { ...LOST, code: isLate() ? "timed_out" : "failed", unclear: true };
       } finally {
-        under_way.delete(controller);
-        cancel();
+        end();
       }
     },
   };
@@ -130,9 +118,4 @@ function seconds(header: string | null, clock: Pick<Clock, "now">): number | nul
   if (/^\d{1,9}$/.test(header)) return Number(header);
   const at = Date.parse(header);
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil(at / 1000 - clock.now()));
-}
-
-function codeOf(error: unknown): string {
-  const { code, name } = error as { code?: unknown; name?: unknown };
-  return typeof code === "string" && code !== "" ? code : String(name ?? "unknown");
 }
