@@ -16,6 +16,8 @@ export interface Io {
   readonly err_is_terminal: boolean;
   /** All of the standard input. */
   readonly input: () => Promise<string>;
+  /** Asks the person at the terminal, who says yes or no; null if nobody is there. */
+  readonly confirm: ((question: string) => Promise<boolean>) | null;
   /** Aborts at the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
   /** Epoch seconds. */

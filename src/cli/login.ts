@@ -4,6 +4,7 @@ import { renderUnicodeCompact } from "uqr";
 import { createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
 import { retry } from "../client/retry.ts";
+import { baseOf } from "./base.ts";
 import { Fault, type Io } from "./io.ts";
 import {
   type AuthorizationRequest,
@@ -25,15 +26,6 @@ interface LoginOptions {
   readonly browser: boolean;
   /** Reads a key from the standard input in place of all that. */
   readonly withKey?: boolean;
-}
-
-/** The base address as typed, without its last slash. Throws a {@link Fault} if it is none. */
-function baseOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
-    throw new Fault(`${text} is not the address of a server, such as https://relay.example`);
-  }
-  return url.href.replace(/\/+$/, "");
 }
 
 export async function login(io: Io, typed: string, options: LoginOptions): Promise<void> {

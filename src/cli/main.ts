@@ -22,6 +22,15 @@ if (words[0] !== "serve" && words[0] !== "run") {
   process.stdout.on("error", () => process.exit(0));
 }
 
+/** Whether the line that is typed begins with y. */
+async function confirm(question: string): Promise<boolean> {
+  process.stderr.write(`${question} [y/N] `);
+  // Reading cannot be called off.
+  interrupted.signal.addEventListener("abort", () => process.exit(130));
+  for await (const line of console) return /^\s*y/i.test(line);
+  return false;
+}
+
 process.exitCode = await runCommand(
   {
     env: process.env,
@@ -33,6 +42,7 @@ process.exitCode = await runCommand(
     is_terminal: process.stdout.isTTY === true,
     err_is_terminal: process.stderr.isTTY === true,
     input: () => Bun.stdin.text(),
+    confirm: process.stdin.isTTY && process.stderr.isTTY ? confirm : null,
     signal: interrupted.signal,
     now: systemClock.now,
     timers: systemTimers,

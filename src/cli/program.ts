@@ -6,16 +6,14 @@ import { VERSION } from "../version.ts";
 import { collect, duration, percent } from "./duration.ts";
 import { oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io } from "./io.ts";
+import { examples, json } from "./options.ts";
+import { addSetUp } from "./set-up-commands.ts";
 
 const STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
 const PRIORITIES = ["low", "medium", "high", "urgent"] as const;
 
 /** The seconds that a question may live (docs/interface.md §5.7.2). */
 const [WAIT_MIN, WAIT_MAX] = [60, 86_400];
-
-const json = () => new Option("--json", "print JSON, one value to a line");
-const examples = (...lines: readonly string[]) =>
-  `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
 
 /** Runs a command line, without the name of the program, and gives its exit code. */
 export async function runCommand(io: Io, words: readonly string[]): Promise<number> {
@@ -69,6 +67,7 @@ function createProgram(io: Io, exit: (code: number) => void): Command {
     .exitOverride();
   addServer(program, io, exit);
   addAccess(program, io);
+  addSetUp(program, io, exit);
   addAsk(program, io, exit);
   addTasks(program, io);
   addRun(program, io, exit);

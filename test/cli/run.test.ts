@@ -141,6 +141,7 @@ async function createRun(url?: string) {
     is_terminal: false,
     err_is_terminal: false,
     input: async () => "",
+    confirm: null,
     signal: new AbortController().signal,
     now: systemClock.now,
     timers: { ...clock, jitter: () => 0.5 },

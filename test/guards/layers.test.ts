@@ -84,7 +84,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
   [/^ipaddr\.js/, ["outbound", "leaf"]],
-  [/^(commander$|@bomb\.sh\/)/, ["cli"]],
+  [/^(commander$|@bomb\.sh\/|jsonc-parser$|toml-eslint-parser$)/, ["cli"]],
   [/^trpc-to-openapi/, ["rpc types", "http"]],
 ];
 

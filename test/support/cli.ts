@@ -20,6 +20,7 @@ export function createUser({ clock, ...given }: Options) {
     is_terminal: false,
     err_is_terminal: false,
     input: async () => "",
+    confirm: null,
     now: clock.now,
     timers: { ...clock, jitter: () => 0.5 },
     open: () => false,

@@ -1,0 +1,218 @@
+/** What connecting changes in the text of a file, and disconnecting; nothing else may differ. Pure. */
+
+import { isDeepStrictEqual } from "node:util";
+import { ourHooks, type Piece } from "./clients.ts";
+import { type Format, isObject, type Path, Refusal, type Value, valueAt } from "./format.ts";
+
+export interface Change {
+  /** Null: no file. */
+  readonly text: string | null;
+  readonly kind: "added" | "updated" | "removed" | "none";
+}
+
+/** A piece that is there; a path to what exactly is Relay's, and its value. */
+interface Found {
+  readonly piece: Piece;
+  readonly path: Path;
+  readonly value: Value;
+}
+
+/** Turns an exhausted stack, of a text nested too deep, into a refusal. */
+function careful<Result>(run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof RangeError) throw new Refusal("cannot be parsed");
+    throw error;
+  }
+}
+
+/** Adds what is missing and corrects the address of what is there. Throws {@link Refusal}. */
+export const connectText = (
+  text: string,
+  format: Format,
+  pieces: readonly Piece[],
+): Change & { readonly text: string } =>
+  careful(() => {
+    const is_first = findPieces(format.read(text), pieces).length === 0;
+    let result = text;
+    for (const piece of pieces) {
+      const there = valueAt(format.read(result), piece.path);
+      if (piece.as === "element") {
+        if (Array.isArray(there) && there.some(piece.isOurs)) continue;
+      } else if (there !== undefined) {
+        if (!piece.isOurs(there)) throw new Refusal(`has another entry ${piece.path.join(".")}`);
+        const [name, wanted] = addressIn(there, piece.value);
+        if (name === null) continue;
+        result = format.replace(result, [...piece.path, name], wanted);
+        continue;
+      }
+      result = format.add(result, piece.path, piece.value, piece.as);
+    }
+    const left = findPieces(format.read(result), pieces);
+    if (left.length < pieces.length) throw new Refusal("cannot be changed safely");
+    checkRest(format, text, result, pieces);
+    if (is_first && disconnectText(result, format, text, pieces).text !== text) {
+      throw new Refusal("cannot be changed safely");
+    }
+    return { text: result, kind: result === text ? "none" : is_first ? "added" : "updated" };
+  });
+
+/** Takes out what is Relay's. `before`: the text before it was connected; null if there was no file, or it is not known. */
+export const disconnectText = (
+  text: string,
+  format: Format,
+  before: string | null,
+  pieces: readonly Piece[],
+): Change =>
+  careful(() => {
+    const found = findPieces(format.read(text), pieces);
+    if (found.length === 0) return { text, kind: "none" };
+    if (isUntouched(text, format, before ?? "", found)) return { text: before, kind: "removed" };
+    let result = text;
+    // Elements behind another one move when it is taken out.
+    for (const { path } of found.toReversed()) result = format.remove(result, path);
+    const gone = found.map(({ piece }) => piece);
+    result = withoutEmpty(result, format, before, gone);
+    if (findPieces(format.read(result), pieces).length > 0) {
+      throw new Refusal("cannot be changed safely");
+    }
+    checkRest(format, text, result, pieces);
+    return { text: result, kind: "removed" };
+  });
+
+/** Whether the text is just what connecting made of the text before it. */
+function isUntouched(
+  text: string,
+  format: Format,
+  before: string,
+  found: readonly Found[],
+): boolean {
+  try {
+    if (
+      findPieces(
+        format.read(before),
+        found.map(({ piece }) => piece),
+      ).length > 0
+    )
+      return false;
+    const again = found.reduce(
+      (made, { piece, value }) => format.add(made, piece.path, value, piece.as),
+      before,
+    );
+    return again === text;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+/** The name of the address in an entry, if it has to change, and the address. */
+function addressIn(there: unknown, wanted: Value): readonly [name: string | null, url: string] {
+  const name = isObject(there) && "url" in there ? "url" : "httpUrl";
+  const [before, after] = [valueAt(there, [name]), valueAt(wanted, ["url"])];
+  if (typeof before !== "string" || typeof after !== "string")
+    throw new Refusal("has another form");
+  if (hasKey(wanted) && !hasKey(there)) {
+    throw new Refusal("has the entry without a key");
+  }
+  // Prompts for permission stay where they are until the client is disconnected.
+  return before === after || before === `${after}?tools=approve` ? [null, after] : [name, after];
+}
+
+/** Whether an entry names a key, in whatever way its client has for that. */
+const hasKey = (entry: unknown): boolean =>
+  isObject(entry) &&
+  ("bearer_token_env_var" in entry ||
+    "http_headers" in entry ||
+    valueAt(entry, ["headers", "Authorization"]) !== undefined);
+
+/** What is Relay's, in the order of the file for elements of an array. */
+function findPieces(root: unknown, pieces: readonly Piece[]): Found[] {
+  return pieces.flatMap((piece) => {
+    const value = valueAt(root, piece.path);
+    if (piece.as === "member") {
+      return piece.isOurs(value) ? [{ piece, path: piece.path, value: value as Value }] : [];
+    }
+    const elements: readonly Value[] = Array.isArray(value) ? value : [];
+    return elements.flatMap((element, n) => {
+      if (!piece.isOurs(element)) return [];
+      const path = [...piece.path, n];
+      const among = ourHooks(element);
+      if (among === null) return [{ piece, path, value: element }];
+      return among.map((m) => ({ piece, path: [...path, "hooks", m], value: element }));
+    });
+  });
+}
+
+/** Takes out the objects and arrays that were made for a piece, once they are empty. */
+function withoutEmpty(
+  text: string,
+  format: Format,
+  before: string | null,
+  pieces: readonly Piece[],
+): string {
+  const root = before === null ? {} : safeRead(format, before);
+  let result = text;
+  for (const path of containersOf(pieces)) {
+    if (isEmpty(valueAt(format.read(result), path)) && valueAt(root, path) === undefined) {
+      result = format.prune(result, path);
+    }
+  }
+  return result;
+}
+
+/** The deepest first. */
+const containersOf = (pieces: readonly Piece[]): Path[] =>
+  pieces
+    .flatMap(({ path, as }) =>
+      path.map((_, n) => path.slice(0, n + 1)).slice(0, as === "element" ? undefined : -1),
+    )
+    .sort((a, b) => b.length - a.length);
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;
+
+function safeRead(format: Format, text: string): unknown {
+  try {
+    return format.read(text);
+  } catch (error) {
+    if (error instanceof Refusal) return {};
+    throw error;
+  }
+}
+
+/** Throws unless both texts have the same values beside the pieces. */
+function checkRest(format: Format, before: string, after: string, pieces: readonly Piece[]): void {
+  const same = isDeepStrictEqual(
+    restOf(format.read(before), pieces),
+    restOf(format.read(after), pieces),
+  );
+  // Many clients read plain JSON only.
+  if (!same || (isPlainJson(before) && !isPlainJson(after))) {
+    throw new Refusal("cannot be changed safely");
+  }
+}
+
+function isPlainJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A copy of the value without the pieces, and without what is empty then. */
+function restOf(root: unknown, pieces: readonly Piece[]): unknown {
+  const rest: unknown = structuredClone(root);
+  const take = (path: Path) => {
+    const parent = valueAt(rest, path.slice(0, -1)) as Record<string | number, unknown>;
+    const name = path.at(-1)!;
+    if (Array.isArray(parent)) parent.splice(name as number, 1);
+    else delete parent[name];
+  };
+  for (const { path } of findPieces(rest, pieces).toReversed()) take(path);
+  for (const path of containersOf(pieces)) if (isEmpty(valueAt(rest, path))) take(path);
+  return rest;
+}

@@ -1,0 +1,238 @@
+/** Where each client has its configuration, and what connects it. */
+
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { bareName, isLoopback } from "../../loopback.ts";
+import type { Io } from "../io.ts";
+import { type Format, isObject, type Path, type Value } from "./format.ts";
+import { json } from "./json.ts";
+import { toml } from "./toml.ts";
+
+export const CLIENTS = ["claude", "codex", "gemini", "cursor", "vscode"] as const;
+export type ClientName = (typeof CLIENTS)[number];
+
+/** Something that belongs to Relay in a file. */
+export interface Piece {
+  /** Of the member, or of the array that it is an element of. */
+  readonly path: Path;
+  readonly as: "member" | "element";
+  readonly value: Value;
+  /** Whether a value that is there is Relay's. */
+  readonly isOurs: (value: unknown) => boolean;
+}
+
+export interface Place {
+  readonly file: string;
+  readonly format: Format;
+  readonly pieces: readonly Piece[];
+}
+
+export interface SetUp {
+  readonly places: readonly Place[];
+  /** What the person does after that. */
+  readonly next: readonly string[];
+}
+
+interface Wanted {
+  /** Address of the MCP server. */
+  readonly mcp: string;
+  /** Whether the client's prompts for permission go to the person. */
+  readonly approve: boolean;
+}
+
+type Machine = Pick<Io, "env" | "platform" | "home" | "host">;
+
+/** Whether clients can be approved at this base address (docs/interface.md §18.1.4). */
+export function offersSignIn(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  if (isLoopback(hostname)) return true;
+  return protocol === "https:" && isIP(bareName(hostname)) === 0 && !hostname.startsWith("[");
+}
+
+/** An HTTP server at `/mcp`, whatever else a person has set for it. */
+function isServer(value: unknown): boolean {
+  if (!isObject(value) || "command" in value) return false;
+  const { url = value.httpUrl } = value;
+  return (
+    typeof url === "string" && URL.canParse(url) && /^https?:.*\/mcp\/?$/.test(url.split("?")[0]!)
+  );
+}
+
+const isOurHook = (hook: unknown): boolean =>
+  isObject(hook) &&
+  hook.type === "mcp_tool" &&
+  hook.server === "relay" &&
+  hook.tool === "approve_action";
+
+/** A group of hooks that has one of Relay's. */
+const hasOurHook = (group: unknown): boolean =>
+  isObject(group) && Array.isArray(group.hooks) && group.hooks.some(isOurHook);
+
+/** Numbers of Relay's hooks in a group; null if it has no others. */
+export function ourHooks(group: unknown): number[] | null {
+  const hooks = isObject(group) && Array.isArray(group.hooks) ? group.hooks : [];
+  const ours = [...hooks.keys()].filter((n) => isOurHook(hooks[n]));
+  return ours.length === 0 || ours.length === hooks.length ? null : ours;
+}
+
+const place = (file: string, format: Format, pieces: readonly Piece[]): Place => ({
+  file,
+  format,
+  pieces,
+});
+
+const server = (section: string, value: Value): Piece => ({
+  path: [section, "relay"],
+  as: "member",
+  value,
+  isOurs: isServer,
+});
+
+/** Seconds that a hook may take: the person's answer, and word of what happened. */
+const [ANSWER_WITHIN, REPORT_WITHIN] = [600, 10];
+
+/** A hook that hands the named fields of its event to Relay, by the connection that the client has. */
+function hook(event: string, fields: readonly string[], timeout: number): Piece {
+  const input = Object.fromEntries(fields.map((name) => [name, `\${${name}}`]));
+  return {
+    path: ["hooks", event],
+    as: "element",
+    value: {
+      ...(event !== "Stop" && { matcher: "*" }),
+      hooks: [
+        {
+          type: "mcp_tool",
+          server: "relay",
+          tool: "approve_action",
+          timeout,
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
+          input: { event: "${hook_event_name}", ...input },
+        },
+      ],
+    },
+    isOurs: hasOurHook,
+  };
+}
+
+const CLAUDE_HOOKS = [
+  hook(
+    "PermissionRequest",
+    ["session_id", "prompt_id", "cwd", "tool_name", "tool_input", "permission_suggestions"],
+    ANSWER_WITHIN,
+  ),
+  // Both withdraw a question that was answered in the terminal.
+  hook("PostToolUse", ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"], REPORT_WITHIN),
+  hook("Stop", ["session_id"], REPORT_WITHIN),
+];
+const CODEX_HOOKS = [
+  hook(
+    "PermissionRequest",
+    ["session_id", "turn_id", "cwd", "tool_name", "tool_input"],
+    ANSWER_WITHIN,
+  ),
+];
+
+/** By a variable of the environment, so that no file has a key. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
+const BY_VARIABLE = { Authorization: "Bearer ${RELAY_KEY}" };
+const SET_KEY =
+  "Make a key on the page of the server, and set RELAY_KEY to it where the client starts";
+
+type MakeSetUp = (machine: Machine, wanted: Wanted & { readonly has_sign_in: boolean }) => SetUp;
+
+const claude: MakeSetUp = ({ env, home, host }, { mcp, approve, has_sign_in }) => {
+  const { CLAUDE_CONFIG_DIR: folder } = env;
+  const headers = { ...(!has_sign_in && BY_VARIABLE), "X-Agent-Host": host };
+  const entry = { type: "http", url: mcp, headers };
+  const hooks = join(folder || join(home, ".claude"), "settings.json");
+  return {
+    places: [
+      place(join(folder || home, ".claude.json"), json, [server("mcpServers", entry)]),
+      ...(approve ? [place(hooks, json, CLAUDE_HOOKS)] : []),
+    ],
+    next: [
+      has_sign_in ? "Run: claude mcp login relay" : SET_KEY,
+      "Start Claude Code. A session that is already open needs a restart",
+    ],
+  };
+};
+
+const codex: MakeSetUp = ({ env, home }, { mcp, approve, has_sign_in }) => {
+  const entry = { url: mcp, ...(!has_sign_in && { bearer_token_env_var: "RELAY_KEY" }) };
+  const pieces = [server("mcp_servers", entry), ...(approve ? CODEX_HOOKS : [])];
+  const trust = approve ? ". It asks whether to trust the new hook" : "";
+  return {
+    places: [place(join(env.CODEX_HOME || join(home, ".codex"), "config.toml"), toml, pieces)],
+    next: [has_sign_in ? "Run: codex mcp login relay" : SET_KEY, `Start Codex${trust}`],
+  };
+};
+
+const gemini: MakeSetUp = ({ env, home, host }, { mcp, has_sign_in }) => {
+  const headers = { ...(!has_sign_in && BY_VARIABLE), "X-Agent-Host": host };
+  const pieces = [server("mcpServers", { url: mcp, type: "http", headers })];
+  return {
+    places: [place(join(env.GEMINI_CLI_HOME || home, ".gemini", "settings.json"), json, pieces)],
+    next: [
+      ...(has_sign_in ? [] : [SET_KEY]),
+      `Start Gemini CLI in a folder that you trust${has_sign_in ? ", and run: /mcp auth relay" : ""}`,
+    ],
+  };
+};
+
+/** Cursor signs in through an address of its own scheme, which Relay refuses (docs/interface.md §18.3.3). */
+const cursor: MakeSetUp = ({ home }, { mcp }) => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor fills it in.
+  const headers = { Authorization: "Bearer ${env:RELAY_KEY}" };
+  const pieces = [server("mcpServers", { url: mcp, headers })];
+  return {
+    places: [place(join(home, ".cursor", "mcp.json"), json, pieces)],
+    next: [SET_KEY, "In Cursor's settings, under MCP, turn on relay"],
+  };
+};
+
+/** VS Code asks for the key and keeps it. */
+const vscode: MakeSetUp = (machine, { mcp, has_sign_in }) => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code fills it in.
+  const headers = { Authorization: "Bearer ${input:relay-key}" };
+  const input: Piece = {
+    path: ["inputs"],
+    as: "element",
+    value: { type: "promptString", id: "relay-key", description: "Relay key", password: true },
+    isOurs: (value) => isObject(value) && value.id === "relay-key",
+  };
+  const entry = { type: "http", url: mcp, ...(!has_sign_in && { headers }) };
+  const pieces = [server("servers", entry), ...(has_sign_in ? [] : [input])];
+  const key = has_sign_in ? "" : ". It asks for a key, which you make on the page of the server";
+  return {
+    places: [place(join(codeFolder(machine), "User", "mcp.json"), json, pieces)],
+    next: [`In VS Code, run MCP: List Servers, and start relay${key}`],
+  };
+};
+
+/** The folder of VS Code for a user. */
+function codeFolder({ env, platform, home }: Machine): string {
+  if (env.VSCODE_PORTABLE) return join(env.VSCODE_PORTABLE, "user-data");
+  if (platform === "win32") return join(env.APPDATA || join(home, "AppData", "Roaming"), "Code");
+  if (platform === "darwin") return join(home, "Library", "Application Support", "Code");
+  return join(env.XDG_CONFIG_HOME || join(home, ".config"), "Code");
+}
+
+const MAKE: Readonly<Record<ClientName, MakeSetUp>> = { claude, codex, gemini, cursor, vscode };
+
+/** Clients that can put their prompts for permission to the person by Relay. */
+export const APPROVING: readonly ClientName[] = ["claude", "codex"];
+
+/** What connects a client to the server at a base address. */
+export function setUpOf(
+  client: ClientName,
+  machine: Machine,
+  url: string,
+  approve: boolean,
+): SetUp {
+  const mcp = `${url}/mcp${approve ? "?tools=approve" : ""}`;
+  return MAKE[client](machine, { mcp, approve, has_sign_in: offersSignIn(url) });
+}
+
+/** All that may have been added for a client; the values do not matter. */
+export const placesOf = (client: ClientName, machine: Machine): readonly Place[] =>
+  setUpOf(client, machine, "http://192.0.2.1", true).places;

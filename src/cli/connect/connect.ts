@@ -1,0 +1,187 @@
+/** `relay connect` and `relay disconnect`: one entry in the configuration of an MCP client. */
+
+import { baseOf } from "../base.ts";
+import { jsonLine, oneLine } from "../escape.ts";
+import { EXIT, Fault, type Io } from "../io.ts";
+import { readAccess } from "../settings.ts";
+import { type Change, connectText, disconnectText } from "./change.ts";
+import { APPROVING, type ClientName, type Place, placesOf, setUpOf } from "./clients.ts";
+import { diffOf } from "./diff.ts";
+import {
+  copyOf,
+  dropCopy,
+  keepCopy,
+  readCopy,
+  readSnapshot,
+  replaceFile,
+  type Snapshot,
+} from "./files.ts";
+import { Refusal } from "./format.ts";
+
+interface Options {
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+interface ConnectOptions extends Options {
+  readonly url?: string;
+  readonly approve?: boolean;
+  readonly print?: boolean;
+}
+
+/** A file with what is to become of it. */
+interface Step {
+  readonly place: Place;
+  readonly snapshot: Snapshot;
+  readonly change: Change;
+}
+
+/** Adds the entry. Gives the exit code: 0 done, 1 the person said no, 3 left alone. */
+export async function connect(
+  io: Io,
+  client: ClientName,
+  options: ConnectOptions,
+): Promise<number> {
+  const approve = options.approve === true;
+  if (approve && !APPROVING.includes(client)) {
+    throw new Fault(`--approve is for ${APPROVING.join(" and ")}`);
+  }
+  const { places, next } = setUpOf(client, io, await addressOf(io, options.url), approve);
+  const advice = next.map((line) => `${line}.\n`).join("");
+  if (options.print) {
+    io.out(places.map(pasteText).join("\n"));
+    io.err(advice);
+    return EXIT.done;
+  }
+  const plan = (place: Place, { text }: Snapshot) => connectText(text, place.format, place.pieces);
+  const write = async ({ snapshot, change }: Step): Promise<string | null> => {
+    // One from before the first change is worth more than a later one.
+    const keeps = change.kind === "added" || (await readCopy(snapshot.path)) === null;
+    const copy = keeps ? await keepCopy(snapshot) : null;
+    await replaceFile(snapshot, change.text);
+    return copy;
+  };
+  const code = await carryOut(io, { client, places, options, plan, write, paste: true });
+  if (code === EXIT.done && !options.json) io.err(advice);
+  return code;
+}
+
+/** Takes out what `connect` added, and nothing else. Exit codes as for {@link connect}. */
+export async function disconnect(io: Io, client: ClientName, options: Options): Promise<number> {
+  const plan = async (place: Place, { text, path }: Snapshot) =>
+    disconnectText(text, place.format, await readCopy(path), place.pieces);
+  const write = async ({ snapshot, change }: Step): Promise<string | null> => {
+    const copy = await readCopy(snapshot.path);
+    await replaceFile(snapshot, change.text);
+    if (copy === null) return null;
+    if (copy !== change.text) return copyOf(snapshot.path);
+    await dropCopy(snapshot.path);
+    return null;
+  };
+  const places = placesOf(client, io);
+  return await carryOut(io, { client, places, options, plan, write, paste: false });
+}
+
+interface Work {
+  readonly client: ClientName;
+  readonly places: readonly Place[];
+  readonly options: Options;
+  readonly plan: (place: Place, snapshot: Snapshot) => Change | Promise<Change>;
+  /** Gives the path of the copy that is there afterwards. */
+  readonly write: (step: Step) => Promise<string | null>;
+  /** Whether lines to add by hand help where a file is left alone. */
+  readonly paste: boolean;
+}
+
+/** Plans all files before one is written, shows what changes, asks, and writes. */
+async function carryOut(io: Io, work: Work): Promise<number> {
+  const { client, places, options, plan, write } = work;
+  const steps: Step[] = [];
+  for (const place of places) {
+    const refusal = await attempt(async () => {
+      const snapshot = await readSnapshot(place.file);
+      steps.push({ place, snapshot, change: await plan(place, snapshot) });
+    });
+    if (refusal) return leave(io, work, place, refusal, []);
+  }
+  const due = steps.filter(({ change }) => change.kind !== "none");
+  if (due.length > 0) {
+    if (!options.json) for (const step of due) io.out(diffText(step));
+    if (!options.yes) {
+      if (!io.confirm)
+        throw new Fault("nothing was changed: give --yes to do so without a terminal");
+      if (!(await io.confirm("Change it?"))) {
+        io.err("Nothing was changed.\n");
+        return EXIT.no;
+      }
+    }
+  }
+  const files = [];
+  for (const step of due) {
+    let copy: string | null = null;
+    const refusal = await attempt(async () => {
+      copy = await write(step);
+    });
+    if (refusal) return leave(io, work, step.place, refusal, files);
+    files.push({ path: step.place.file, change: step.change.kind, copy });
+  }
+  if (options.json) {
+    io.out(jsonLine({ client, files }));
+  } else if (due.length === 0) {
+    io.err(work.paste ? "It is connected already.\n" : "Nothing of Relay is there.\n");
+  }
+  for (const { copy } of options.json ? [] : files) {
+    if (copy !== null) io.err(`The file as it was: ${oneLine(copy)}\n`);
+  }
+  return EXIT.done;
+}
+
+async function attempt(run: () => Promise<void>): Promise<Refusal | null> {
+  try {
+    await run();
+    return null;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+/** Says why a file is left alone, and what the person can do. */
+function leave(
+  io: Io,
+  { client, places, options, paste }: Work,
+  { file }: Place,
+  { message: reason }: Refusal,
+  files: readonly object[],
+): number {
+  const lines = paste ? places.map(pasteText).join("\n") : "";
+  if (options.json) {
+    const left = { path: file, change: "left_alone", reason, ...(paste && { lines }) };
+    io.out(jsonLine({ client, files: [...files, left] }));
+    return EXIT.fault;
+  }
+  const advice = paste
+    ? "add these lines yourself, and look through them for what is there already"
+    : "take the entry relay out yourself";
+  io.err(`relay: ${oneLine(file)} ${oneLine(reason)} and was left alone: ${advice}\n`);
+  io.out(lines);
+  return EXIT.fault;
+}
+
+/** What belongs in a file, with its path above. */
+function pasteText({ file, format, pieces }: Place): string {
+  const text = pieces.reduce((made, { path, value, as }) => format.add(made, path, value, as), "");
+  return `${oneLine(file)}:\n\n${text}`;
+}
+
+function diffText({ place: { file }, snapshot, change }: Step): string {
+  const what = change.text === null ? " (deleted)" : snapshot.bytes ? "" : " (new)";
+  const lines = diffOf(snapshot.text, change.text ?? "");
+  return `${oneLine(file)}${what}\n${lines.map((line) => `${line}\n`).join("")}`;
+}
+
+/** The base address: as given, or that of `RELAY_URL`, or where this user is signed in. */
+async function addressOf(io: Io, given: string | undefined): Promise<string> {
+  const url = given ?? io.env.RELAY_URL ?? (await readAccess(io))?.url;
+  if (!url) throw new Fault("give the address of the server with --url, or run relay login <url>");
+  return baseOf(url);
+}

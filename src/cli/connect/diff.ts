@@ -1,0 +1,87 @@
+/** Which lines of a file change, for the person to see before. */
+
+import { oneLine } from "../escape.ts";
+
+/** Lines of both texts in a comparison; beyond, all lines between are shown. */
+const MAX_CELLS = 1_000_000;
+/** Lines that are shown. */
+const MAX_LINES = 100;
+/** Characters of a line around what changes. */
+const MAX_WIDTH = 160;
+
+const linesOf = (text: string): string[] => (text === "" ? [] : text.split(/(?<=\n)/));
+
+/**
+ * Lines that go, with `-`, and that come, with `+`, after their number. Lines that stay are not shown: they
+ * may have secrets of others.
+ */
+export function diffOf(before: string, after: string): string[] {
+  const [old_lines, new_lines] = [linesOf(before), linesOf(after)];
+  const most = Math.min(old_lines.length, new_lines.length);
+  let head = 0;
+  while (head < most && old_lines[head] === new_lines[head]) head++;
+  let tail = 0;
+  while (tail < most - head && old_lines.at(-1 - tail) === new_lines.at(-1 - tail)) tail++;
+  const gone = old_lines.slice(head, old_lines.length - tail);
+  const come = new_lines.slice(head, new_lines.length - tail);
+  const bare = (line: string) => line.trimEnd().replace(/,$/, "");
+  const kept = new Set(gone.map(bare)).intersection(new Set(come.map(bare)));
+  // What only gets or loses a comma may be a secret of others.
+  const show = (line: string) => (kept.has(bare(line)) ? hidden(line) : shortened(line));
+  const shown: string[] = [];
+  let [i, j] = [0, 0];
+  let in_hunk = false;
+  for (const step of stepsOf(gone, come)) {
+    if (step === "=") {
+      [i, j, in_hunk] = [i + 1, j + 1, false];
+      continue;
+    }
+    if (!in_hunk) shown.push(`@@ line ${head + j + 1} @@`);
+    in_hunk = true;
+    shown.push(step === "-" ? `-${show(gone[i++]!)}` : `+${show(come[j++]!)}`);
+  }
+  const rest = shown.length - MAX_LINES;
+  return rest > 0 ? [...shown.slice(0, MAX_LINES), `… and ${rest} more lines`] : shown;
+}
+
+/** Keeps, removes and adds lines by a longest common subsequence. */
+function stepsOf(gone: readonly string[], come: readonly string[]): ("=" | "-" | "+")[] {
+  const [n, m] = [gone.length, come.length];
+  if (n * m > MAX_CELLS) return [...gone.map(() => "-" as const), ...come.map(() => "+" as const)];
+  const width = m + 1;
+  const common = new Uint16Array((n + 1) * width);
+  for (let i = n - 1; i >= 0; i--) {
+    for (let j = m - 1; j >= 0; j--) {
+      common[i * width + j] =
+        gone[i] === come[j]
+          ? common[(i + 1) * width + j + 1]! + 1
+          : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!);
+    }
+  }
+  const steps: ("=" | "-" | "+")[] = [];
+  for (let i = 0, j = 0; i < n || j < m; ) {
+    const keeps = i < n && j < m && gone[i] === come[j];
+    const removes =
+      i < n && (j === m || common[(i + 1) * width + j]! >= common[i * width + j + 1]!);
+    steps.push(keeps ? "=" : removes ? "-" : "+");
+    if (keeps || removes) i++;
+    if (keeps || !removes) j++;
+  }
+  return steps;
+}
+
+/** The name of a member without its value. */
+function hidden(line: string): string {
+  const [, name = ""] = /^(\s*"[^"]*":)/.exec(line) ?? [];
+  const text = line.trimEnd();
+  return text.length <= 3 ? text : oneLine(`${name} …${text.endsWith(",") ? "," : ""}`);
+}
+
+/** Of a long line, as in a file without line breaks, what is around the entry. */
+function shortened(line: string): string {
+  const text = line.replace(/\r?\n$/, "");
+  if (text.length <= MAX_WIDTH) return oneLine(text);
+  const at = Math.max(0, text.indexOf("relay") - MAX_WIDTH / 4);
+  const part = oneLine(text.slice(at, at + MAX_WIDTH));
+  return `${at > 0 ? "…" : ""}${part}${at + MAX_WIDTH < text.length ? "…" : ""}`;
+}

@@ -1,0 +1,57 @@
+/** What the formats of configuration files have in common. */
+
+/** Why a file is left alone, in words that follow its path: "cannot be parsed". */
+export class Refusal extends Error {}
+
+/** Names of members and numbers of elements, from the root. */
+export type Path = readonly (string | number)[];
+
+export type Value =
+  | string
+  | number
+  | boolean
+  | { readonly [name: string]: Value }
+  | readonly Value[];
+
+/** Changes a text in one place and keeps every other byte. Throws {@link Refusal} where it cannot. */
+export interface Format {
+  /** The value of the whole text; an empty object if it is blank. */
+  readonly read: (text: string) => unknown;
+  /** Adds a member at a path that has none, with the objects that lead there; or the next element of an array. */
+  readonly add: (text: string, path: Path, value: Value, as: "member" | "element") => string;
+  /** Replaces a text at a path. */
+  readonly replace: (text: string, path: Path, value: string) => string;
+  /** Takes out the member or element at a path. */
+  readonly remove: (text: string, path: Path) => string;
+  /** Takes out an object or array in which nothing is, not even a comment. */
+  readonly prune: (text: string, path: Path) => string;
+}
+
+const MARK = "\ufeff";
+
+/** The same for texts that may begin with a byte order mark, which stays. */
+export function behindMark({ read, add, replace, remove, prune }: Format): Format {
+  const mark = (text: string) => (text.startsWith(MARK) ? MARK : "");
+  const rest = (text: string) => text.slice(mark(text).length);
+  return {
+    read: (text) => read(rest(text)),
+    add: (text, ...given) => mark(text) + add(rest(text), ...given),
+    replace: (text, ...given) => mark(text) + replace(rest(text), ...given),
+    remove: (text, ...given) => mark(text) + remove(rest(text), ...given),
+    prune: (text, ...given) => mark(text) + prune(rest(text), ...given),
+  };
+}
+
+/** The value at a path; undefined if there is none. */
+export function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const name of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
+      return undefined;
+    value = (value as Record<string | number, unknown>)[name];
+  }
+  return value;
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

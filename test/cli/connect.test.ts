@@ -1,0 +1,289 @@
+/** `relay connect` and `relay disconnect`: one entry comes and goes, and every other byte stays. */
+
+import { expect, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { connectText, disconnectText } from "../../src/cli/connect/change.ts";
+import { CLIENTS, offersSignIn, setUpOf } from "../../src/cli/connect/clients.ts";
+import { createUser } from "../support/cli.ts";
+import { createTestClock } from "../support/clock.ts";
+import { jsonSamples, TOML_SAMPLES } from "./config-files.ts";
+
+const LOCAL = "http://127.0.0.1:3000";
+/** Without OAuth. */
+const LAN = "http://192.168.1.5:3000";
+const MACHINE = { env: {}, platform: "linux", home: "/home/me", host: "workbench" } as const;
+const clock = createTestClock();
+
+/** A change of the person's between connecting and disconnecting, where the sample has a place for one. */
+const edit = (text: string) =>
+  text
+    .replace(/"([az])": 1(?!\d)/, '"$1": [7, {}]')
+    .replace(/^(a|b|c) ?= ?1$/m, '$1 = { x = "y" }');
+
+for (const client of CLIENTS) {
+  test(`connecting ${client} and disconnecting it leaves every byte of a file as it was`, () => {
+    for (const url of [LOCAL, LAN]) {
+      const { places } = setUpOf(client, MACHINE, url, client === "claude" || client === "codex");
+      for (const { format, pieces } of places) {
+        const section = String(pieces[0]!.path[0]);
+        const samples = client === "codex" ? TOML_SAMPLES : jsonSamples(section);
+        expect(Object.keys(samples).length).toBeGreaterThan(30);
+        for (const [name, [text, refusal]] of Object.entries(samples)) {
+          const run = () => connectText(text, format, pieces);
+          if (refusal !== undefined) {
+            expect(run, name).toThrow(refusal);
+            continue;
+          }
+          const { text: after, kind } = run();
+          const disconnected = (now: string) => disconnectText(now, format, text, pieces).text;
+          expect([name, kind, disconnected(after)]).toEqual([name, "added", text]);
+          expect([name, disconnected(edit(after))]).toEqual([name, edit(text)]);
+          expect(connectText(after, format, pieces)).toEqual({ text: after, kind: "none" });
+          const moved = setUpOf(client, MACHINE, `${url}1`, true).places;
+          const again = moved.find((place) => place.pieces[0]!.path[0] === section)!;
+          const { text: second } = connectText(after, format, again.pieces);
+          expect([name, disconnected(second)]).toEqual([name, text]);
+        }
+      }
+    }
+  });
+}
+
+/** A user with one file at a path below the home folder. */
+function withFile(path: string, text: string, given: Parameters<typeof createUser>[0] = { clock }) {
+  const user = createUser(given);
+  const file = join(user.home, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text, { mode: 0o640 });
+  return { ...user, file, read: () => readFileSync(file, "utf8") };
+}
+
+const CURSOR = '{\n  "mcpServers": {\n    "a": {} // mine\n  }\n}\n';
+const CONNECT = ["connect", "cursor", "--url", LOCAL];
+
+test("the change is shown and asked for, and a copy is kept until it is taken back", async () => {
+  const { home, file, read, run } = withFile(".cursor/mcp.json", CURSOR);
+  const questions: string[] = [];
+  const answer = (yes: boolean) => ({
+    confirm: async (question: string) => {
+      questions.push(question);
+      expect(read()).toBe(questions.length < 4 ? CURSOR : after);
+      return yes;
+    },
+  });
+  const after = CURSOR.replace(
+    "{} // mine",
+    `{}, // mine
+    "relay": {
+      "url": "${LOCAL}/mcp",
+      "headers": {
+        "Authorization": "Bearer \${env:RELAY_KEY}"
+      }
+    }`,
+  );
+  expect(await run(CONNECT)).toMatchObject({
+    code: 3,
+    err: "relay: nothing was changed: give --yes to do so without a terminal\n",
+  });
+  expect(await run(CONNECT, answer(false))).toMatchObject({
+    code: 1,
+    err: "Nothing was changed.\n",
+  });
+  expect(read()).toBe(CURSOR);
+  const { code, out, err } = await run(CONNECT, answer(true));
+  expect([code, read()]).toEqual([0, after]);
+  expect(out).toStartWith(`${file}\n@@ line 3 @@\n`);
+  expect(out).toContain(`+      "url": "${LOCAL}/mcp",\n`);
+  expect(err).toStartWith(`The file as it was: ${file}.before-relay\nMake a key`);
+  expect(readFileSync(`${file}.before-relay`, "utf8")).toBe(CURSOR);
+  expect([file, `${file}.before-relay`].map((path) => statSync(path).mode & 0o777)).toEqual([
+    0o640, 0o640,
+  ]);
+  expect(await run(CONNECT)).toMatchObject({ code: 0, out: "" });
+  questions.push("");
+  expect(await run(["disconnect", "cursor"], answer(true))).toMatchObject({ code: 0 });
+  expect([read(), readdirSync(join(home, ".cursor"))]).toEqual([CURSOR, ["mcp.json"]]);
+  expect(await run(["disconnect", "cursor"])).toMatchObject({
+    code: 0,
+    err: "Nothing of Relay is there.\n",
+  });
+});
+
+test("a file that was not there is deleted again, in JSON too", async () => {
+  const { home, run } = createUser({ clock, env: { RELAY_URL: "https://relay.example/" } });
+  const file = join(home, ".config/Code/User/mcp.json");
+  const connected = await run(["connect", "vscode", "--yes", "--json"]);
+  expect(JSON.parse(connected.out)).toEqual({
+    client: "vscode",
+    files: [{ path: file, change: "added", copy: null }],
+  });
+  expect([JSON.parse(readFileSync(file, "utf8")), statSync(file).mode & 0o777]).toEqual([
+    { servers: { relay: { type: "http", url: "https://relay.example/mcp" } } },
+    0o600,
+  ]);
+  expect((await run(["disconnect", "vscode", "--yes"])).code).toBe(0);
+  expect(existsSync(file)).toBeFalse();
+});
+
+test("a new address replaces the old one, and what the person set stays", async () => {
+  const entry = `{"url": "${LOCAL}/mcp", "headers": {"Authorization": "Bearer x"}, "disabled": true}`;
+  const text = `{"mcpServers": {"relay": ${entry}}}`;
+  const { read, run } = withFile(".cursor/mcp.json", text);
+  expect((await run([...CONNECT.slice(0, 3), LAN, "--yes"])).code).toBe(0);
+  expect(read()).toBe(text.replace(LOCAL, LAN));
+});
+
+test("--approve adds hooks beside those of others, in the files that the client reads", async () => {
+  const settings = '{\n  "hooks": {\n    "Stop": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
+  const { home, file, read, run } = withFile(".claude/settings.json", settings);
+  const toml = join(home, "codex/config.toml");
+  const env = { env: { CODEX_HOME: dirname(toml) } };
+  expect((await run(["connect", "claude", "--approve", "--url", LOCAL, "--yes"])).code).toBe(0);
+  const entry = () => JSON.parse(readFileSync(join(home, ".claude.json"), "utf8")).mcpServers.relay;
+  expect(entry()).toEqual({
+    type: "http",
+    url: `${LOCAL}/mcp?tools=approve`,
+    headers: { "X-Agent-Host": "workbench" },
+  });
+  const { hooks } = JSON.parse(read());
+  expect(Object.keys(hooks)).toEqual(["Stop", "PermissionRequest", "PostToolUse"]);
+  expect(hooks.Stop).toHaveLength(2);
+  expect(hooks.PermissionRequest[0]).toMatchObject({
+    matcher: "*",
+    hooks: [{ type: "mcp_tool", server: "relay", tool: "approve_action", timeout: 600 }],
+  });
+  // Without the option, prompts stay where they are.
+  expect((await run(["connect", "claude", "--url", LOCAL, "--yes"])).out).toBe("");
+  expect((await run(["disconnect", "claude", "--yes"])).code).toBe(0);
+  expect([
+    read(),
+    existsSync(join(home, ".claude.json")),
+    existsSync(`${file}.before-relay`),
+  ]).toEqual([settings, false, false]);
+  expect((await run(["connect", "codex", "--approve", "--url", LOCAL, "--yes"], env)).code).toBe(0);
+  expect(readFileSync(toml, "utf8")).toContain('[[hooks.PermissionRequest]]\nmatcher = "*"\n');
+  expect(await run(["connect", "cursor", "--approve", "--url", LOCAL])).toMatchObject({
+    code: 3,
+    err: "relay: --approve is for claude and codex\n",
+  });
+});
+
+test("a hook of others in a group with Relay's stays", () => {
+  const { format, pieces } = setUpOf("claude", MACHINE, LOCAL, true).places[1]!;
+  const { text } = connectText("{}", format, pieces);
+  const joined = text.replace(
+    '"hooks": [\n          {\n',
+    '"hooks": [\n          {"type": "x"},\n          {\n',
+  );
+  expect(joined).not.toBe(text);
+  const { text: left } = disconnectText(joined, format, "{}", pieces);
+  expect(JSON.parse(left!)).toEqual({
+    hooks: { PermissionRequest: [{ matcher: "*", hooks: [{ type: "x" }] }] },
+  });
+});
+
+test("a link is followed, and stays a link", async () => {
+  const { home, run } = createUser({ clock });
+  const real = join(home, "dotfiles/cursor.json");
+  mkdirSync(dirname(real));
+  mkdirSync(join(home, ".cursor"));
+  writeFileSync(real, CURSOR);
+  const file = join(home, ".cursor/mcp.json");
+  symlinkSync("../dotfiles/cursor.json", file);
+  expect((await run([...CONNECT, "--yes"])).code).toBe(0);
+  expect([readlinkSync(file), readdirSync(dirname(real))]).toEqual([
+    "../dotfiles/cursor.json",
+    ["cursor.json"],
+  ]);
+  expect(readFileSync(real, "utf8")).toContain('"relay"');
+  expect((await run(["disconnect", "cursor", "--yes"])).code).toBe(0);
+  expect([readFileSync(real, "utf8"), readlinkSync(file)]).toEqual([
+    CURSOR,
+    "../dotfiles/cursor.json",
+  ]);
+});
+
+test("what cannot be changed is left alone, and the lines are shown", async () => {
+  const foreign = '{"mcpServers": {"relay": {"command": "x"}}}';
+  const keyless = `{"mcpServers": {"relay": {"url": "${LOCAL}/mcp"}}}`;
+  const cases: Record<string, [text: string, reason: string, prepare?: (file: string) => void]> = {
+    unreadable: ["{", "cannot be parsed"],
+    foreign: [foreign, "has another entry mcpServers.relay"],
+    keyless: [keyless, "has the entry without a key"],
+    binary: ["\u0000", "cannot be parsed"],
+    large: [" ".repeat(8 * 1024 * 1024 + 1), "is larger than 8 MiB"],
+    read_only: [CURSOR, "is read-only", (file) => chmodSync(file, 0o440)],
+    linked: [CURSOR, "has other names (hard links)", (file) => linkSync(file, `${file}.2`)],
+  };
+  for (const [text, reason, prepare] of Object.values(cases)) {
+    const { file, read, run } = withFile(".cursor/mcp.json", text);
+    prepare?.(file);
+    const { code, out, err } = await run([...CONNECT, "--yes"]);
+    expect([code, read() === text, existsSync(`${file}.before-relay`)]).toEqual([3, true, false]);
+    expect(err).toStartWith(`relay: ${file} ${reason} and was left alone: add these lines`);
+    expect(err.split("\n")).toHaveLength(2);
+    expect(out).toBe((await run([...CONNECT, "--print"])).out);
+    const { out: answer } = await run([...CONNECT, "--yes", "--json"]);
+    expect(JSON.parse(answer).files).toMatchObject([{ path: file, change: "left_alone", reason }]);
+  }
+  for (const prepare of [
+    (file: string) => mkdirSync(file),
+    (file: string) => symlinkSync("nowhere", file),
+    (file: string) => writeFileSync(file, new Uint8Array([0x7b, 0xff, 0x7d])),
+  ]) {
+    const { home, run } = createUser({ clock });
+    mkdirSync(join(home, ".cursor"));
+    prepare(join(home, ".cursor/mcp.json"));
+    const { code, err } = await run([...CONNECT, "--yes"]);
+    expect(code).toBe(3);
+    expect(err).toMatch(/is not a regular file|leads nowhere|is not UTF-8/);
+  }
+});
+
+test("a file that changes while the person decides is left alone", async () => {
+  const { file, read, run } = withFile(".cursor/mcp.json", CURSOR);
+  const other = CURSOR.replace('"a"', '"b"');
+  const confirm = async () => {
+    writeFileSync(file, other);
+    return true;
+  };
+  const { code, err } = await run(CONNECT, { confirm });
+  expect([code, read()]).toEqual([3, other]);
+  expect(err).toContain("was changed meanwhile");
+  expect(readdirSync(dirname(file)).filter((name) => !name.startsWith("mcp.json"))).toEqual([]);
+});
+
+test("of two files, none is written if one cannot be", async () => {
+  const { home, run } = withFile(".claude/settings.json", "[]");
+  expect((await run(["connect", "claude", "--approve", "--url", LOCAL, "--yes"])).code).toBe(3);
+  expect(existsSync(join(home, ".claude.json"))).toBeFalse();
+});
+
+test("lines that stay are not shown, nor a value that only gets a comma", async () => {
+  const text = '{\n  "one": "secret1",\n  "two": "secret2"\n}\n';
+  const { run } = withFile(".gemini/settings.json", text);
+  const { out } = await run(["connect", "gemini", "--url", LAN, "--yes"]);
+  expect(out).toContain('+  "two": …,\n');
+  expect(out).not.toContain("secret");
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
+  expect(out).toContain('"Authorization": "Bearer ${RELAY_KEY}"');
+});
+
+test("sign-in is offered at loopback addresses and at https with a name", () => {
+  const offered = [LOCAL, "http://localhost:1", "http://[::1]:1", "https://relay.example"];
+  const refused = [LAN, "http://relay.example", "https://192.168.1.5", "https://[fd00::1]"];
+  expect(offered.filter((url) => !offersSignIn(url))).toEqual([]);
+  expect(refused.filter(offersSignIn)).toEqual([]);
+});
