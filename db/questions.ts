@@ -111,7 +111,7 @@ export const questionByRequest = select(
 );
 
 /** The key is there and may ask one more. */
-const mayAsk = sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
+export const mayAsk = sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
       and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)}`;
 
 const insert = statement(
@@ -146,7 +146,7 @@ export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
   });
 
 /** What a question has that used none of these. */
-const UNUSED = {
+export const UNUSED = {
   request_id: null,
   url: null,
   allow_other: null,
@@ -204,9 +204,9 @@ export const showQuestions = statement(
     where id in (select value from json_each(${p("ids")})) and hidden = 1`,
 );
 
-const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
+export const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
 /** What changes when a question ends. */
-const finish = ["status", "answer", "answered_at", "revision"] as const;
+export const finish = ["status", "answer", "answered_at", "revision"] as const;
 
 const finishInTime = statement(
   updateSet(

@@ -14,6 +14,7 @@ import type { Inbox } from "../src/services/inbox.ts";
 import type { Keys } from "../src/services/keys.ts";
 import type { LiveActivities } from "../src/services/live-activities.ts";
 import type { Pairings } from "../src/services/pairings.ts";
+import type { Permissions } from "../src/services/permissions.ts";
 import type { Questions } from "../src/services/questions.ts";
 import type { Sessions } from "../src/services/sessions.ts";
 import type { Tasks } from "../src/services/tasks.ts";
@@ -30,6 +31,7 @@ export interface Services {
   readonly consents: Consents;
   readonly tasks: Tasks;
   readonly questions: Questions;
+  readonly permissions: Permissions;
   readonly deliveries: Deliveries;
   readonly inbox: Inbox;
   readonly liveActivities: LiveActivities;

@@ -60,6 +60,7 @@ import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
 import { createOpenPages } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
+import { createPermissions } from "./services/permissions.ts";
 import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
@@ -190,6 +191,7 @@ export async function createCore(deps: AppDeps) {
     }),
     tasks,
     questions: createQuestions({ ...service_deps, keys }),
+    permissions: createPermissions(service_deps),
     deliveries: createDeliveries({
       ...service_deps,
       storeClock: store_clock,

@@ -53,6 +53,17 @@ export const LIMITS = {
   action_text: 20_000,
   action_field: 1_000,
   action_grants: 20,
+  /** Seconds that a request for permission waits: by default, at least and at most where `wait` says it. */
+  approve_wait: 590,
+  approve_wait_codex: 120,
+  approve_wait_min: 10,
+  approve_wait_max: 600,
+  /** The same for a client that takes no stream, whatever else says. */
+  approve_wait_json: 45,
+  /** Between two comments of its stream. */
+  approve_ping: 15,
+  /** In which a hook and a permission tool ask the same. */
+  approve_join: 2,
   message: 4_000,
   inbox_page: 100,
   inbox_page_default: 50,

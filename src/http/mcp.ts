@@ -9,6 +9,7 @@ import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { actionOf, REFUSED } from "../mcp/activity.ts";
+import type { ApproveOptions } from "../mcp/approve.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
 import { type Message, readMessage, refuseMessage, refuseNesting } from "../mcp/message.ts";
 import { RPC, refusal, rpcError } from "../mcp/result.ts";
@@ -19,6 +20,7 @@ import type { ClientInfo } from "../model/client.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { createSignedTokens } from "../signed-token.ts";
 import type { Signer } from "../signer.ts";
+import { answerStream, approveOptions, STREAM_HEADERS, takesStream } from "./approve.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";
 import type { RequestScope } from "./request-scope.ts";
@@ -58,10 +60,12 @@ export function createMcp(options: McpOptions): Handler {
   /** Calls of old-era sessions under way here, so that a client can cancel one. */
   const running = new Map<string, () => void>();
 
-  const exchange = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
-    const streams =
-      call.modern || request.headers.get("accept")?.includes("text/event-stream") === true;
-    const transport = new Exchange({ modern: call.modern, streams });
+  const exchange = async (
+    call: McpCall,
+    body: JSONRPCRequest,
+    request: Request,
+    transport = new Exchange({ modern: call.modern, streams: call.modern || takesStream(request) }),
+  ) => {
     const id = call.modern ? null : cancelId(request, body.id);
     if (id === null) return transport.serve(servers.create(call), body, request);
     const stop = () => void transport.close();
@@ -103,6 +107,27 @@ export function createMcp(options: McpOptions): Handler {
     // To a client of the old era a 404 means that its session is gone.
     const status = !call.modern ? 200 : code === RPC.method_not_found ? 404 : 400;
     return refused(status, answer.id, rpcError(code, call.error, error.data), scope);
+  };
+
+  /** The call's own stream, so that its client knows at once that it is at work (docs/interface.md §12.6.4). */
+  const serveStream = (call: McpCall, body: JSONRPCRequest, scope: RequestScope) => {
+    scope.waits();
+    const transport = new Exchange({ modern: call.modern, streams: false });
+    const messageOf = (given: RpcAnswer | Response | null) => {
+      if (given === null || given instanceof Response) return null;
+      const { error, id } = given;
+      if (!error || call.work !== undefined) return given;
+      call.error = refusal(RPC.invalid_params);
+      return { jsonrpc: "2.0", id, error: rpcError(RPC.invalid_params, call.error, error.data) };
+    };
+    const answer = exchange(call, body, scope.request, transport).then(messageOf, (thrown) => {
+      call.error = toServiceError(thrown);
+      logInternal(call.error, log, "POST /mcp approve_action");
+      return null;
+    });
+    const stream = answerStream({ answer, clock, onCancel: () => void transport.close() });
+    const headers = { ...STREAM_HEADERS, ...headersOf(scope) };
+    return { response: new Response(stream, { headers }), ended: answer };
   };
 
   const serve = async (
@@ -165,14 +190,16 @@ export function createMcp(options: McpOptions): Handler {
     const enter = (action: string, error: ServiceError | null) =>
       scope.ended({ action, host: ctx.host, error }, { client });
     const recorded = recordAll(ctx, client);
+    let approve: ApproveOptions | null = null;
     try {
       scope.charge();
-    } catch (limited) {
+      if (kind === "request") approve = approveOptions(request, message);
+    } catch (refusing) {
       await recorded;
       // A notification has no entry even then (docs/interface.md 15.1.2).
       if (kind !== "notification")
-        enter(actionOf(message, servers, tools), toServiceError(limited));
-      throw limited;
+        enter(actionOf(message, servers, tools), toServiceError(refusing));
+      throw refusing;
     }
 
     if (kind === "refused") {
@@ -193,21 +220,27 @@ export function createMcp(options: McpOptions): Handler {
     const part = { ...scope, charge() {}, ended() {} };
     const call: McpCall = {
       ...message,
+      approve,
       ctx: { ...ctx, scope: part },
       key_id,
       error: null,
       only_waited: false,
     };
-    const response = await serve(call, message, body as JSONRPCRequest, scope).finally(
-      () => recorded,
-    );
+    const request_body = body as JSONRPCRequest;
+    const { response, ended } = call.approve?.streams
+      ? serveStream(call, request_body, scope)
+      : {
+          response: await serve(call, message, request_body, scope).finally(() => recorded),
+          ended: undefined,
+        };
     const settled = () => {
       if (call.only_waited) return;
       // At 400 the SDK checked no more than the message's form.
       enter(response.status === 400 ? REFUSED : actionOf(call, servers, tools), call.error);
     };
     // A streamed answer ends after this.
-    void (call.work ?? Promise.resolve()).then(settled, settled);
+    const over = ended ?? call.work ?? Promise.resolve();
+    void over.finally(() => recorded).then(settled, settled);
     return response;
   };
 

@@ -1,5 +1,6 @@
 /** What the activity log calls an MCP request (docs/interface.md 15). */
 
+import { APPROVE } from "./approve.ts";
 import type { Message, Refused } from "./message.ts";
 import type { McpServers } from "./server.ts";
 import type { Tools } from "./tools.ts";
@@ -16,7 +17,6 @@ export function actionOf(
   if (!("method" in message)) return REFUSED;
   if (!servers.has(message)) return "unknown method";
   const { method, params } = message;
-  return method === "tools/call" && tools.has(params.name as string)
-    ? (params.name as string)
-    : method;
+  const name = params.name as string;
+  return method === "tools/call" && (tools.has(name) || name === APPROVE) ? name : method;
 }

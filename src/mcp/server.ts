@@ -16,6 +16,7 @@ import { LIMITS } from "../limits.ts";
 import type { ClientInfo } from "../model/client.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
 import type { SignedTokens } from "../signed-token.ts";
+import { APPROVE, APPROVE_DEFINITION, type ApproveOptions, approve } from "./approve.ts";
 import { instructionsFor } from "./instructions.ts";
 import {
   checkResources,
@@ -39,6 +40,8 @@ export interface McpCall {
   readonly client: ClientInfo | null;
   /** True: the client goes on with `requestState` by itself (docs/interface.md 12.4.4). */
   readonly rounds: boolean;
+  /** At the address with `approve_action`; null at any other. */
+  readonly approve: ApproveOptions | null;
   /** Settles with the handler; undefined when the SDK answered by itself. */
   work?: Promise<unknown>;
   error: ServiceError | null;
@@ -70,7 +73,9 @@ export type McpServers = ReturnType<typeof createMcpServers>;
 export function createMcpServers(options: McpServersOptions) {
   const { tools, version, clock, report } = options;
   checkResources(tools);
-  const tool_list = { tools: [...tools.values()].map(({ definition }) => definition) };
+  const definitions = [...tools.values()].map(({ definition }) => definition);
+  const tool_list = { tools: definitions };
+  const approving_list = { tools: [...definitions, APPROVE_DEFINITION] };
   const instructions = instructionsFor(tools);
   const keep = { ttlMs: LIST_TTL * 1000, cacheScope: "public" as const };
   const server_options = {
@@ -107,6 +112,9 @@ export function createMcpServers(options: McpServersOptions) {
 
   const callTool: Handle = async (call, extra) => {
     const { key_id, modern, params } = call;
+    if (call.approve && params.name === APPROVE) {
+      return approve(call, call.approve, extra.mcpReq.signal);
+    }
     const named = tools.get(params.name as string) ?? unknownName("tool");
     const asked = argumentsIn(params);
     const begun = readRound(options.rounds, { key_id, params, asked, modern, tool: named });
@@ -142,7 +150,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
 
   const handlers: Readonly<Record<string, Handle>> = {
-    "tools/list": list(tool_list),
+    "tools/list": (call, extra) => list(call.approve ? approving_list : tool_list)(call, extra),
     "tools/call": callTool,
     "resources/list": list(RESOURCE_LIST),
     "resources/templates/list": list(TEMPLATE_LIST),

@@ -190,6 +190,17 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
 const lifeOf = ({ created_at, expires_at }: Question): number =>
   Math.round(expires_at * 1000) - Math.round(created_at * 1000);
 
+/**
+ * Whether an answer is for the inbox too. That to a request for permission goes to the client, which acts on
+ * it; only what the person adds when they permit it would be lost there (docs/interface.md §12.6.5).
+ */
+export function goesToInbox({ status, action, answer, note }: Question): boolean {
+  if (status !== "answered") return false;
+  return action === undefined || (answer !== DENY && note !== undefined);
+}
+
+const DENY = "Deny";
+
 /** Whether two questions were asked with the same fields, defaults filled in (§5.7.2(6)). */
 export function isSameAsk(one: Question, other: Question): boolean {
   return (

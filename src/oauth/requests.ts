@@ -58,11 +58,12 @@ export function redirectTo(
 
 /**
  * Whether a `resource` parameter means this server: its base address or the address of `/mcp`
- * (RFC 8707 2).
+ * with any query (RFC 8707 2).
  */
 export function isResourceOf(base: string, resource: string): boolean {
   const url = URL.parse(resource);
-  return url !== null && !resource.includes("#") && [`${base}/`, `${base}/mcp`].includes(url.href);
+  if (url === null || resource.includes("#")) return false;
+  return url.href === `${base}/` || url.href.replace(/\?.*$/, "") === `${base}/mcp`;
 }
 
 /** What a `code_challenge` by S256 looks like: a SHA-256 digest in base64url (RFC 7636 4.2). */

@@ -1,4 +1,4 @@
-/** What a client gets for an answer, in the form that it takes; pure. */
+/** What a client gets for an answer, in the form that it takes (docs/interface.md §12.6.5); pure. */
 
 import { ANSWERS, type Unasked } from "./content.ts";
 import { sessionGrants } from "./grants.ts";

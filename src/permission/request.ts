@@ -1,4 +1,4 @@
-/** Reads what the hook of a coding agent sends, or its permission tool; pure. */
+/** Reads what the hook of a coding agent sends, or its permission tool (docs/interface.md §12.6.2); pure. */
 
 import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
@@ -30,8 +30,10 @@ export type PermissionCall =
   | { readonly is: "used"; readonly request: PermissionRequest }
   /** The session waits for nothing any more. */
   | { readonly is: "stopped"; readonly session: string }
-  /** An event that says nothing of permissions, or what cannot be read. */
-  | { readonly is: "nothing" };
+  /** An event that says nothing of permissions. */
+  | { readonly is: "nothing" }
+  /** The field is missing, too long, nests too deep, or holds what cannot be stored. */
+  | { readonly is: "unreadable"; readonly field: string };
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -49,24 +51,32 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
   if (event !== null && STOPPED.includes(event)) {
     return session === null ? NOTHING : { is: "stopped", session };
   }
+  const used = event !== null && USED.includes(event);
+  if (!used && event !== null && event !== "PermissionRequest") return NOTHING;
   const tool = lineOf(given.tool_name);
   const input = parsedOf(given.tool_input) ?? parsedOf(given.input) ?? {};
-  if (tool === null || input === UNREADABLE) return NOTHING;
+  const turn = lineOf(given.prompt_id) ?? lineOf(given.turn_id);
+  const folder = lineOf(given.cwd);
+  if (tool === null || !isShort(tool)) return unreadable("tool_name");
+  if (input === UNREADABLE) return unreadable("tool_input");
+  if (!isShort(session)) return unreadable("session_id");
+  if (!isShort(turn)) return unreadable("prompt_id");
+  if (!isShort(folder)) return unreadable("cwd");
+  const suggestions = parsedOf(given.permission_suggestions);
   const request: PermissionRequest = {
     client: clientOf(given, client_name),
     call: event === null && textOf(given.tool_use_id) !== null ? "tool" : "hook",
     session,
-    turn: lineOf(given.prompt_id) ?? lineOf(given.turn_id),
+    turn,
     tool,
     input,
-    folder: lineOf(given.cwd),
-    suggestions: listOf(parsedOf(given.permission_suggestions)),
+    folder,
+    suggestions: Array.isArray(suggestions) ? suggestions : [],
   };
-  const texts = [tool, session, request.turn, request.folder];
-  if (!texts.every((text) => text === null || isShort(text))) return NOTHING;
-  if (event !== null && USED.includes(event)) return { is: "used", request };
-  return event === null || event === "PermissionRequest" ? { is: "request", request } : NOTHING;
+  return { is: used ? "used" : "request", request };
 }
+
+const unreadable = (field: string) => ({ is: "unreadable", field }) as const;
 
 const CLIENTS: readonly string[] = ["claude_code", "codex", "other"] satisfies Client[];
 
@@ -89,7 +99,8 @@ function lineOf(value: unknown): string | null {
   return text === null ? null : oneVisibleLine(text);
 }
 
-const isShort = (text: string): boolean => isStorable(text) && fits(text, LIMITS.action_field);
+const isShort = (text: string | null): boolean =>
+  text === null || (isStorable(text) && fits(text, LIMITS.action_field));
 
 /** Nests too deep. */
 const UNREADABLE = Symbol("unreadable");
@@ -106,5 +117,3 @@ function parsedOf(given: unknown): unknown {
     return given;
   }
 }
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

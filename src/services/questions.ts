@@ -1,20 +1,15 @@
 /** Questions: ask, read, wait, list, answer, cancel, expire (docs/interface.md 5.7). */
 
-import type { RowRevision } from "../../db/outbox.ts";
 import {
   countPending,
   expireQuestion,
   finishQuestion,
   insertQuestion,
   overdueQuestions,
-  type QuestionRow,
-  questionById,
   questionList,
 } from "../../db/questions.ts";
-import type { Statement } from "../../db/store.ts";
 import { taskById } from "../../db/tasks.ts";
 import { fail, failNotFound } from "../errors.ts";
-import type { WaitSlot } from "../events/waiters.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -22,21 +17,19 @@ import {
   asListed,
   checkAnswer,
   describeEnd,
-  isOverdue,
   newQuestion,
   type Question,
   type QuestionInput,
   questionUnits,
-  withActionText,
 } from "../model/question.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createEarlierAsks } from "./earlier-asks.ts";
 import { createIdempotency } from "./idempotency.ts";
-import { createInboxWriter } from "./inbox-writer.ts";
 import type { Keys } from "./keys.ts";
 import { endPage } from "./page.ts";
+import { createQuestionRows, type QuestionRevision } from "./question-rows.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
 
@@ -53,8 +46,6 @@ interface WaitOptions {
    */
   readonly asking: boolean;
 }
-
-type QuestionRevision = RowRevision & { readonly table: "questions" };
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
   readonly idempotent_request: IdempotentRequest | null;
@@ -86,19 +77,10 @@ interface ListOptions extends Pick<WaitOptions, "effects"> {
 }
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, commit, waits, clock, ids, assertLive, keys, pushPlans } = deps;
-  const inboxWriter = createInboxWriter(deps);
+  const { store, waits, clock, ids, assertLive, keys } = deps;
+  const { create, finish, readNow, hold } = createQuestionRows(deps);
   const idempotency = createIdempotency(deps);
   const earlier = createEarlierAsks(deps);
-
-  const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
-    const [row] = await store.read(questionById(caller, id));
-    if (row) {
-      return { ...row, question: withActionText(row.question, row.action_text) };
-    }
-    await assertLive(caller);
-    return failNotFound("question_id");
-  };
 
   const assertOwnTask = async (caller: Caller, id: string): Promise<void> => {
     const [task] = await store.read(taskById(caller, id));
@@ -106,83 +88,6 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     await assertLive(caller);
     failNotFound("task_id");
   };
-
-  /** Moves a pending question on; gives whether this call did it. An answer goes to the inbox. */
-  const finish = (
-    { account_id }: QuestionRow,
-    next: Question,
-    update: typeof finishQuestion,
-    also: (changed: QuestionRevision) => Statement[] = () => [],
-    answered_by: string | null = null,
-  ): Promise<boolean> => {
-    const { id: question_id, key_id, task_id } = next;
-    const revision = ids.unique();
-    const changed = { table: "questions", id: question_id, revision } as const;
-    const item = {
-      type: "question.answered",
-      key_id,
-      account_id,
-      task_id,
-      question_id,
-    } as const;
-    const inbox_write = inboxWriter.write(changed, next.status === "answered" ? item : null);
-    return commit({
-      statements: [
-        update({ ...next, revision, now: clock.now() }),
-        ...inbox_write.statements,
-        ...also(changed),
-      ],
-      inbox: inbox_write.inbox,
-      pushes: pushPlans.ofQuestion(account_id, next, changed, answered_by),
-      events: [
-        {
-          changed,
-          event: {
-            name: "question.updated",
-            account_id,
-            subject: next.id,
-            data: { question: asListed(next) },
-          },
-        },
-      ],
-    });
-  };
-
-  /** The question as it is for every reader now: an overdue one expires by being read (§3.1.3). */
-  const readNow = (caller: Caller, id: string, effects = true): Promise<QuestionRow> =>
-    untilDecided(async () => {
-      const row = await find(caller, id);
-      if (!isOverdue(row.question, clock.now())) return row;
-      const expired = { ...row, question: { ...row.question, status: "expired" as const } };
-      if (!effects) return expired;
-      return (await finish(row, expired.question, expireQuestion)) ? expired : undefined;
-    });
-
-  const hold = (
-    caller: Caller,
-    { id, key_id }: Pick<Question, "id" | "key_id">,
-    seconds: number,
-    signal: AbortSignal,
-    slot?: WaitSlot,
-  ): Promise<Question> =>
-    waits.wait({
-      owner: callerId(caller),
-      // The key and the account too: their deletion ends the wait at once.
-      subjects: [id, key_id, caller.account_id],
-      seconds,
-      signal,
-      slot,
-      async read() {
-        // A sleeper reads again after a deletion: its credential may have ended.
-        await assertLive(caller);
-        const { question } = await readNow(caller, id);
-        return {
-          value: question,
-          done: question.status !== "pending",
-          again_in: question.expires_at - clock.now(),
-        };
-      },
-    });
 
   const read = async (caller: Caller, id: string, options: WaitOptions) => {
     const { wait, signal, effects, asking } = options;
@@ -252,32 +157,16 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           return { question: await settled({ id: joined, key_id }), existing: true };
         }
         const ask = async (): Promise<{ id: string; existing: boolean } | undefined> => {
-          const revision = ids.unique();
-          const changed = { table: "questions", id: question.id, revision } as const;
-          const happened = await commit({
-            statements: [
-              insertQuestion({
-                ...question,
-                account_id,
-                revision,
-                idempotency_id: idempotent_request?.id ?? null,
-                hidden: joins && wait > 0,
-              }),
-              ...idempotency.record(idempotent_request, caller, changed),
-            ],
-            pushes: pushPlans.ofQuestion(account_id, question, changed),
-            events: [
-              {
-                changed,
-                event: {
-                  name: "question.created",
-                  account_id,
-                  subject: question.id,
-                  data: { question: asListed(question) },
-                },
-              },
-            ],
-          });
+          const happened = await create(account_id, question, (changed) => [
+            insertQuestion({
+              ...question,
+              account_id,
+              revision: changed.revision,
+              idempotency_id: idempotent_request?.id ?? null,
+              hidden: joins && wait > 0,
+            }),
+            ...idempotency.record(idempotent_request, caller, changed),
+          ]);
           if (happened) return { id: question.id, existing: false };
           const repeated = await idempotency.findResult(idempotent_request);
           if (repeated !== undefined) return { id: repeated, existing: false };

@@ -40,6 +40,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§2.5 answer", "null until answered"),
   clause("§2.5.1", "Yes and No, 2 to 4 labels, or none"),
   clause("§2.5.2", "the context in reads of one question alone"),
+  clause("§2.5.5", "a request for permission: action, and its text in single reads"),
   clause("§2.5.6", "a prompt for every client: whole or said to be cut, and visible"),
   clause("§2.5.3", "expired with or without a fallback"),
   clause("§2.6", "fields of an inbox item"),
@@ -241,6 +242,11 @@ export const CLAUSES: readonly Clause[] = [
   clause("§12.4.1", "pending comes back after wait_seconds"),
   clause("§12.4.4", "rounds only for clients that declare them"),
   clause("§12.4.5", "an identical ask joins one that was left"),
+  clause("§12.6.1", "approve_action, at its own address alone"),
+  clause("§12.6.3", "a hook and a permission tool that ask the same are one question"),
+  clause("§12.6.4", "a stream that begins at once; how long a request lasts"),
+  clause("§12.6.5", "the answer in the client's form; only the person permits"),
+  clause("§12.6.6", "what ends a request that nobody waits for"),
 
   clause("§14.3.7", "the fallback and the first lines of the context"),
 

@@ -150,14 +150,15 @@ test("what does not fit, or cannot be stored as it is, is not asked", () => {
   expect(
     asked({ tool_name: "Bash", tool_input: { command: "z".repeat(20_000) } }).action.text,
   ).toBe("z".repeat(20_000));
-  for (const given of [
-    { tool_name: "" },
-    { tool_name: "t".repeat(1_001) },
-    { tool_name: "Bash", session_id: "s".repeat(1_001) },
-    { tool_name: "Bash", tool_input: `${'{"a":'.repeat(40)}1${"}".repeat(40)}` },
-    { tool_name: "Bash", event: "PreToolUse" },
-  ]) {
-    expect(readCall({ ...HOOK, ...given }, null).is).toBe("nothing");
+  const deep = `${'{"a":'.repeat(40)}1${"}".repeat(40)}`;
+  for (const [field, given] of [
+    ["tool_name", { tool_name: "" }],
+    ["tool_name", { tool_name: "t".repeat(1_001) }],
+    ["session_id", { tool_name: "Bash", session_id: "\ud800" }],
+    ["cwd", { tool_name: "Bash", cwd: "c".repeat(1_001) }],
+    ["tool_input", { tool_name: "Bash", tool_input: deep }],
+  ] as const) {
+    expect(readCall({ ...HOOK, ...given }, null)).toEqual({ is: "unreadable", field });
   }
 });
 

@@ -20,6 +20,8 @@ interface McpOptions {
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
   readonly id?: string | number;
+  /** Of the address, with its question mark. */
+  readonly query?: string;
 }
 
 interface Pair {
@@ -42,9 +44,9 @@ export async function post(
   url: string,
   credential: string | null,
   body: string | Uint8Array<ArrayBuffer>,
-  { headers, signal }: McpOptions = {},
+  { headers, signal, query = "" }: McpOptions = {},
 ): Promise<McpAnswer> {
-  const response = await fetch(`${url}/mcp`, {
+  const response = await fetch(`${url}/mcp${query}`, {
     method: "POST",
     headers: {
       ...(credential !== null && { authorization: `Bearer ${credential}` }),

@@ -1,0 +1,97 @@
+/** Requests for permission among the questions of a key (docs/interface.md §12.6). */
+
+import type { Question } from "../src/model/question.ts";
+import { ofLiveKey } from "./keys.ts";
+import {
+  finish,
+  mayAsk,
+  type QuestionRow,
+  questionColumns,
+  stillPending,
+  UNUSED,
+} from "./questions.ts";
+import { questions } from "./schema.ts";
+import { p, sql } from "./sql.ts";
+import { insertWhere, type Query, qb, rowsOf, select, statement, updateSet } from "./statement.ts";
+
+/** Who may call for one question: the hook of a client, its permission tool, or each of them once. */
+export const CALLS = { hook: 1, tool: 2 } as const;
+const BOTH = sql.raw(CALLS.hook + CALLS.tool);
+
+/** Of this key, pending, and of the index `questions_action`. */
+const ofKey = sql`key_id = ${p("key_id")} and action is not null and status = 'pending'`;
+
+/** The same tool and text, asked since then by the other call alone, which is still there. */
+const joinable = sql`select id from questions where ${ofKey} and action_digest = ${p("action_digest")}
+  and action_calls = ${p("other_call")} and action_left = 0
+  and created_at > ${p("since", questions.created_at)} and expires_at > ${p("now", questions.expires_at)}
+  order by created_at limit 1`;
+
+/** Lets a second call wait for the question of the first; gives its id. */
+export const joinAction = statement(
+  sql`update questions set action_calls = ${BOTH} where id = (${joinable}) and ${ofLiveKey("questions")} returning id`,
+  { gives: rowsOf<[id: string]>() },
+);
+
+const insert = statement(insertWhere(questions, sql`${mayAsk} and not exists (${joinable})`));
+
+interface NewAction extends Question {
+  readonly action: NonNullable<Question["action"]>;
+  readonly account_id: string;
+  readonly revision: string;
+  readonly action_turn: string | null;
+  readonly action_digest: string;
+  readonly action_calls: number;
+  /** What {@link joinAction} takes: there must be no question for it. */
+  readonly other_call: number;
+  readonly since: number;
+  readonly now: number;
+}
+
+/** Inserts unless the key is deleted or has its full number of pending questions, or there is one to join. */
+export const insertAction = ({ action: { text, ...action }, ...question }: NewAction) =>
+  insert({
+    ...UNUSED,
+    ...question,
+    action,
+    action_text: text ?? null,
+    action_left: 0,
+    has_context: question.context === undefined ? null : true,
+    hidden: null,
+    left_at: null,
+  });
+
+/** A call is gone that waited for the question. */
+export const leaveAction = statement(
+  sql`update questions set action_left = action_left | ${p("call")}
+    where id = ${p("id")} and ${ofKey}`,
+);
+
+/** Ends a question that no call waits for any more. */
+export const endLeftAction = statement(
+  updateSet(questions, finish, sql`${stillPending} and action_left = action_calls`),
+);
+
+/** Ends a question that is pending. */
+export const endAction = statement(updateSet(questions, finish, stillPending));
+
+const waiting = qb
+  .select({
+    question: questionColumns,
+    account_id: questions.account_id,
+    hidden: questions.hidden,
+    turn: questions.action_turn,
+    digest: questions.action_digest,
+  })
+  .from(questions);
+
+interface ActionRow extends QuestionRow {
+  readonly turn: string | null;
+  readonly digest: string;
+}
+
+/** The pending requests of a key, the oldest first. */
+export const pendingActions = select(
+  waiting as unknown as Query<ActionRow>,
+  sql`where ${ofKey} and ${ofLiveKey("questions")} order by created_at`,
+);

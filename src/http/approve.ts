@@ -1,0 +1,79 @@
+/** What `/mcp?tools=approve` adds to the endpoint: its parameters, and an answer that takes minutes (docs/interface.md §12.6). */
+
+import type { Cancel, Clock } from "../clock.ts";
+import { failFields } from "../errors.ts";
+import { LIMITS } from "../limits.ts";
+import { APPROVE, type ApproveOptions } from "../mcp/approve.ts";
+import type { Message } from "../mcp/message.ts";
+
+/**
+ * How the tool is called; null at any other address. `422 fields.wait` for a `wait` that is no number of seconds
+ * within its bounds.
+ */
+export function approveOptions(
+  request: Request,
+  { method, params, checked }: Message,
+): ApproveOptions | null {
+  const at = request.url.indexOf("?");
+  if (at < 0) return null;
+  const query = new URLSearchParams(request.url.slice(at));
+  if (query.get("tools") !== "approve") return null;
+  const calls = checked && method === "tools/call" && params.name === APPROVE;
+  return { wait: waitIn(query), streams: calls && takesStream(request) };
+}
+
+function waitIn(query: URLSearchParams): number | null {
+  const [text, ...more] = query.getAll("wait");
+  if (text === undefined) return null;
+  const { approve_wait_min: least, approve_wait_max: most } = LIMITS;
+  const wait = /^\d{1,3}$/.test(text) && more.length === 0 ? Number(text) : NaN;
+  if (wait >= least && wait <= most) return wait;
+  return failFields({ wait: `must be one integer from ${least} to ${most}` });
+}
+
+/** Whether a client says that it takes an event stream. */
+export const takesStream = ({ headers }: Request): boolean =>
+  headers.get("accept")?.includes("text/event-stream") === true;
+
+export const STREAM_HEADERS = {
+  "content-type": "text/event-stream",
+  // Without it, a buffering proxy holds the headers back.
+  "x-accel-buffering": "no",
+};
+
+interface AnswerStream {
+  /** The message to send; null ends the stream without one. Never rejects. */
+  readonly answer: Promise<object | null>;
+  readonly clock: Clock;
+  /** The client went. */
+  readonly onCancel: () => void;
+}
+
+/** A stream with one message. It begins at once and pings meanwhile: a client gives up silence after 60 s. */
+export function answerStream({ answer, clock, onCancel }: AnswerStream) {
+  const encoder = new TextEncoder();
+  let cancel_ping: Cancel = () => {};
+  let open = true;
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const send = (text: string) => controller.enqueue(encoder.encode(text));
+      const ping = () => {
+        send(": ping\n\n");
+        cancel_ping = clock.after(LIMITS.approve_ping, ping);
+      };
+      ping();
+      void answer.then((message) => {
+        cancel_ping();
+        if (!open) return;
+        open = false;
+        if (message) send(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+        controller.close();
+      });
+    },
+    cancel() {
+      open = false;
+      cancel_ping();
+      onCancel();
+    },
+  });
+}

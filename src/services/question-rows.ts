@@ -1,0 +1,140 @@
+/** What all changes and reads of a question share: finding, ending and waiting for it. */
+
+import type { RowRevision } from "../../db/outbox.ts";
+import { expireQuestion, type QuestionRow, questionById } from "../../db/questions.ts";
+import type { Statement } from "../../db/store.ts";
+import { failNotFound } from "../errors.ts";
+import type { WaitSlot } from "../events/waiters.ts";
+import { type Caller, callerId } from "../model/caller.ts";
+import {
+  asListed,
+  goesToInbox,
+  isOverdue,
+  type Question,
+  withActionText,
+} from "../model/question.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { createInboxWriter } from "./inbox-writer.ts";
+
+export type QuestionRevision = RowRevision & { readonly table: "questions" };
+
+/** A question as it is to be, and when; its end is guarded by what the row is. */
+type Ended = Question & { readonly revision: string; readonly now: number };
+
+export function createQuestionRows(deps: ServiceDeps) {
+  const { store, commit, waits, clock, ids, assertLive, pushPlans } = deps;
+  const inboxWriter = createInboxWriter(deps);
+
+  const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
+    const [row] = await store.read(questionById(caller, id));
+    if (row) {
+      return { ...row, question: withActionText(row.question, row.action_text) };
+    }
+    await assertLive(caller);
+    return failNotFound("question_id");
+  };
+
+  /** Moves a pending question on; gives whether this call did it. An answer goes to the inbox of its agent. */
+  const finish = (
+    { account_id }: QuestionRow,
+    next: Question,
+    update: (ended: Ended) => Statement,
+    also: (changed: QuestionRevision) => Statement[] = () => [],
+    answered_by: string | null = null,
+  ): Promise<boolean> => {
+    const { id: question_id, key_id, task_id } = next;
+    const revision = ids.unique();
+    const changed = { table: "questions", id: question_id, revision } as const;
+    const item = {
+      type: "question.answered",
+      key_id,
+      account_id,
+      task_id,
+      question_id,
+    } as const;
+    const inbox_write = inboxWriter.write(changed, goesToInbox(next) ? item : null);
+    return commit({
+      statements: [
+        update({ ...next, revision, now: clock.now() }),
+        ...inbox_write.statements,
+        ...also(changed),
+      ],
+      inbox: inbox_write.inbox,
+      pushes: pushPlans.ofQuestion(account_id, next, changed, answered_by),
+      events: [
+        {
+          changed,
+          event: {
+            name: "question.updated",
+            account_id,
+            subject: next.id,
+            data: { question: asListed(next) },
+          },
+        },
+      ],
+    });
+  };
+
+  /** The question as it is for every reader now: an overdue one expires by being read (§3.1.3). */
+  const readNow = (caller: Caller, id: string, effects = true): Promise<QuestionRow> =>
+    untilDecided(async () => {
+      const row = await find(caller, id);
+      if (!isOverdue(row.question, clock.now())) return row;
+      const expired = { ...row, question: { ...row.question, status: "expired" as const } };
+      if (!effects) return expired;
+      return (await finish(row, expired.question, expireQuestion)) ? expired : undefined;
+    });
+
+  const hold = (
+    caller: Caller,
+    { id, key_id }: Pick<Question, "id" | "key_id">,
+    seconds: number,
+    signal: AbortSignal,
+    slot?: WaitSlot,
+  ): Promise<Question> =>
+    waits.wait({
+      owner: callerId(caller),
+      // The key and the account too: their deletion ends the wait at once.
+      subjects: [id, key_id, caller.account_id],
+      seconds,
+      signal,
+      slot,
+      async read() {
+        // A sleeper reads again after a deletion: its credential may have ended.
+        await assertLive(caller);
+        const { question } = await readNow(caller, id);
+        return {
+          value: question,
+          done: question.status !== "pending",
+          again_in: question.expires_at - clock.now(),
+        };
+      },
+    });
+
+  /** A batch that makes a question, with its event and its notifications; gives whether it was made. */
+  const create = (
+    account_id: string,
+    question: Question,
+    statementsOf: (changed: QuestionRevision) => readonly [Statement, ...Statement[]],
+  ): Promise<boolean> => {
+    const changed = { table: "questions", id: question.id, revision: ids.unique() } as const;
+    return commit({
+      statements: statementsOf(changed),
+      pushes: pushPlans.ofQuestion(account_id, question, changed),
+      events: [
+        {
+          changed,
+          event: {
+            name: "question.created",
+            account_id,
+            subject: question.id,
+            data: { question: asListed(question) },
+          },
+        },
+      ],
+    });
+  };
+
+  return { create, finish, readNow, hold };
+}

@@ -1,0 +1,72 @@
+/** A permission hook: a call of `approve_action` over a real socket, whose answer is read as it comes. */
+
+import { CLIENT, envelope, NEW_ERA } from "./mcp.ts";
+
+interface HookOptions {
+  readonly era?: "old" | "new";
+  /** Of the address, after `?tools=approve`. */
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly id?: number;
+}
+
+/** What a client sends for a command, as Claude Code's hook fills it in. */
+export const commandOf = (command: string, more: object = {}) => ({
+  event: "PermissionRequest",
+  session_id: "session-1",
+  prompt_id: "prompt-1",
+  cwd: "/home/ann/app",
+  tool_name: "Bash",
+  tool_input: JSON.stringify({ command }),
+  permission_suggestions: "",
+  ...more,
+});
+
+/** Begins a call; resolves once the headers of its answer are there. */
+export async function callHook(
+  url: string,
+  secret: string,
+  args: object,
+  { era = "old", query = "", headers = {}, id = 1 }: HookOptions = {},
+) {
+  const gone = new AbortController();
+  const params = { name: "approve_action", arguments: args };
+  const modern = era === "new";
+  const response = await fetch(`${url}/mcp?tools=approve${query}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${secret}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": modern ? NEW_ERA : "2025-11-25",
+      ...(modern && { "mcp-method": "tools/call", "mcp-name": params.name }),
+      ...headers,
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: modern ? { ...params, _meta: envelope(CLIENT) } : params,
+    }),
+    signal: gone.signal,
+  });
+  let received = "";
+  const decoder = new TextDecoder();
+  const read = async () => {
+    for await (const chunk of response.body ?? []) received += decoder.decode(chunk);
+    const streamed = response.headers.get("content-type") === "text/event-stream";
+    const data = streamed ? /^data: (.+)$/m.exec(received)?.[1] : received;
+    return data ? JSON.parse(data) : null;
+  };
+  const message: Promise<any> = read().catch(() => null);
+  return {
+    response,
+    /** Bytes of the answer so far. */
+    received: () => received,
+    /** The JSON-RPC message; null when there is none. */
+    message,
+    /** The text of the result. */
+    text: message.then((given): string => given?.result?.content[0].text ?? `none: ${received}`),
+    leave: () => gone.abort(),
+  };
+}
