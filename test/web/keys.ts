@@ -6,8 +6,7 @@ import { until } from "../support/until.ts";
 
 /** Focuses a control and presses Enter. */
 export async function act(page: Page, role: "button" | "link", name: string): Promise<void> {
-  await page.getByRole(role, { name, exact: true }).focus();
-  await page.keyboard.press("Enter");
+  await page.getByRole(role, { name, exact: true }).press("Enter");
 }
 
 /** The focused element: its tag, and its label or text. */
