@@ -164,7 +164,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     version: VERSION,
   });
 
-  /** Made at its first request: the start need not wait for it. */
+  /** Made at its first request, so that the start does not wait for it. */
   let document: string | undefined;
   const openapi = (): string =>
     (document ??= JSON.stringify(

@@ -73,13 +73,12 @@ import { createSigner } from "./signer.ts";
 /** What the process gives, and a test replaces. */
 export interface AppDeps {
   readonly config: Config;
-  /** Every notification channel there is, configured or not. */
+  /** All notification channels, configured or not. */
   readonly channels: readonly Channel[];
   /** The time of the interface: of records, limits, waits and jobs. A test moves it. */
   readonly clock: Clock;
   /**
-   * Real time, also in tests: for deadlines of the store and of sockets, which are real there too, and
-   * for figures of the process.
+   * Real time, also in tests: for deadlines of the store and of sockets, and for figures of the process.
    */
   readonly timers: Clock;
   readonly ids: Ids;
@@ -89,8 +88,7 @@ export interface AppDeps {
   /** The time at the store in epoch seconds; null where that is this machine's own. */
   readonly storeTime: (store: Store) => Promise<number | null>;
   /**
-   * Asks for the end of the process, for a reason that no request can mend: stop gracefully, exit
-   * with 1. Returns at once, may be called more than once and while the start is under way. The
+   * Asks the process to stop gracefully and exit with 1, for a fault that it cannot recover from. Returns at once, may be called more than once and while the start is under way. The
    * reason is logged, so it holds no content.
    */
   readonly endProcess: (reason: string) => void;

@@ -5,10 +5,10 @@ import { ServiceError } from "./errors.ts";
 import { createFairQueue } from "./fair-queue.ts";
 import { HEAVY_WORK } from "./limits.ts";
 
-/** Promises that a piece of work goes through until its result is made, about. */
+/** About the number of promises that a piece of work goes through until its result is there. */
 const HOPS = 16;
 
-/** The error of a piece that finds too many before it. */
+/** The error when too many pieces are queued. */
 export const tooMuchWork = (): ServiceError =>
   new ServiceError("store_unavailable", { cause: "too much work waits" });
 
@@ -29,7 +29,7 @@ export function createHeavyWork(clock: Pick<Clock, "elapsed">) {
   let pumping = false;
   let armed = false;
 
-  /** A slice that is not used up ends with its turn of the loop. */
+  /** Ends a slice that is not used up with its turn of the loop. */
   const arm = (): void => {
     if (armed) return;
     armed = true;

@@ -18,11 +18,11 @@ export interface Ids {
   webhookSecret(): string;
   /** 256 random bits, base64url. */
   challenge(): string;
-  /** So many random bytes. */
+  /** Random bytes, this many. */
   random(bytes: number): Uint8Array;
   /** A value that no other call gives, in any process: the revision of a row, a lease. */
   unique(): string;
-  /** At least 0 and below 1: what back-off is spread by. */
+  /** At least 0 and below 1; spreads back-off. */
   jitter(): number;
 }
 
@@ -56,7 +56,7 @@ export function createIds(clock: Clock): Ids {
   };
 }
 
-/** What the store keeps of a secret: its SHA-256 digest, base64url (docs/interface.md 4.1.2). */
+/** The form in which the store keeps a secret: its SHA-256 digest, base64url (docs/interface.md 4.1.2). */
 export function digest(secret: string): string {
   return Bun.SHA256.hash(secret, "base64url");
 }

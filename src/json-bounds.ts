@@ -1,4 +1,4 @@
-/** Bounds on the form of JSON that was sent, looked at before any schema: its depth and its width. */
+/** Bounds on the depth and width of JSON that was sent, checked before any schema. */
 
 import { LIMITS } from "./limits.ts";
 
@@ -8,7 +8,7 @@ export const TOO_DEEP_REASON = `must nest at most ${LIMITS.json_depth} levels de
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** What the text of a body is, as far as its brackets tell. */
+/** What the brackets of a body tell of it. */
 export type Nesting = "shallow" | "deep" | "broken";
 
 /**

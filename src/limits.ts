@@ -6,7 +6,7 @@ export const LIMITS = {
   body_bytes: 256 * 1024,
   /** Levels of a JSON body, envelopes of tRPC and MCP included; no schema has more than a few. */
   json_depth: 32,
-  /** Members of an object that are looked at: every schema has far fewer, so the others are wrong. */
+  /** Members of an object that are validated. Every schema has far fewer, so such an object is refused anyway. */
   members: 128,
   /** Fields that a refusal names; it then stays below 8 KiB. */
   named_fields: 20,
@@ -32,8 +32,8 @@ export const LIMITS = {
   /** Seconds until a body must be there in full. */
   body_seconds: 30,
   /**
-   * Bytes up to which a body is read whole, which is quicker than in chunks. Bun does not tell what
-   * has come of it, so it counts with its declared length.
+   * Bytes up to which a body is read whole, which is quicker than in chunks. Bun does not say how much of
+   * it has arrived, so its declared length counts.
    */
   body_whole_bytes: 16 * 1024,
   title: 200,
@@ -69,7 +69,7 @@ export const LIMITS = {
   inbox_page_default: 50,
   /** Unread messages from one key to another. */
   unread_messages: 100,
-  /** Unread items of a key from which on changes of one task are merged. */
+  /** Unread items of a key from which on changes of one task are merged into one item. */
   unread_merge: 200,
   /** Days that items are kept after they were read, and unread ones after they were made. */
   read_item_days: 7,
@@ -96,10 +96,10 @@ export const LIMITS = {
   question_list: 100,
   /** Deliveries of one question: what a page, devices and channels can have, and some that are gone. */
   deliveries_per_question: 100,
-  /** Answers that tell how long a key's questions usually take; with fewer than the least, none do. */
+  /** Latest answers from which the usual time to an answer is computed; below the minimum, none is given. */
   typical_answers: 50,
   typical_answers_min: 5,
-  /** Seconds that a tool's result waits for how far its question got. */
+  /** Seconds that a tool's result waits for the deliveries of its question. */
   reach_answer: 1,
   task_page: 500,
   task_page_default: 100,
@@ -131,7 +131,7 @@ export const LIMITS = {
   client_text: 100,
   /** UTF-16 code units of the `id` of a JSON-RPC message, and of other data that its error repeats. */
   rpc_text: 255,
-  /** Requests in which one MCP call waits on, each for its `wait_seconds`; clients stop at 10. */
+  /** Requests over which one MCP call goes on waiting, each for its `wait_seconds`; clients stop at 10. */
   mcp_rounds: 8,
   /** Seconds between two progress notifications of a waiting MCP call. */
   mcp_progress_every: 10,
@@ -141,14 +141,14 @@ export const LIMITS = {
   store_silence: 4,
   /** How long events stay in the store for processes that fell behind. */
   event_retention: 300,
-  /** Seconds between two looks at how far the events are, by which a process tells their age. */
+  /** Seconds between two reads of the newest event's number, from which a process tells the age of events. */
   event_look_every: 10,
   /**
    * Seconds from the end of all else of a deleted account to the removal of its events: longer than
    * the 6 within which every process has delivered them or has ended its streams.
    */
   deleted_events_kept: 10,
-  /** Numbers of events that one step looks through for those of deleted accounts: under 1 ms. */
+  /** Events that one step searches for those of deleted accounts: under 1 ms. */
   deleted_events_step: 2_000,
   /** Deleted accounts whose end is under way in one process; others wait for their turn. */
   deleted_accounts: 10_000,
@@ -157,10 +157,10 @@ export const LIMITS = {
   /** Characters of an `Idempotency-Key`, and how long it is kept. */
   idempotency_key: 255,
   idempotency_retention: 86_400,
-  /** `request_id` of a question, and how long it means that question. */
+  /** Characters of a `request_id`, and seconds for which it identifies its question. */
   request_id: 100,
   request_id_retention: 86_400,
-  /** After an asking tool call was left: how long an identical one joins its question. */
+  /** Seconds for which an identical tool call joins the question of one that its client left. */
   left_ask: 120,
   /** Seconds in which a challenge of app attestation can be used. */
   challenge_life: 300,
@@ -229,7 +229,7 @@ export const LIMITS = {
   unsent_bytes_per_credential: 8 * 1024 * 1024,
   unsent_bytes_per_account: 64 * 1024 * 1024,
   unsent_bytes: 256 * 1024 * 1024,
-  /** Seconds in which the reader of a large answer has to take something of it; of one given up. */
+  /** Seconds in which the reader of a large answer must read some of it; the same once it is given up. */
   unsent_idle: 20,
   unsent_idle_given_up: 1,
   /** Characters of a `client_id` of OAuth, of a redirect URI, of a `state` and of a client's name. */
@@ -250,7 +250,7 @@ export const LIMITS = {
   /** Seconds in which an authorization code can be used. */
   authorization_code_life: 60,
   access_token_life: 86_400,
-  /** Since its client got it. */
+  /** From the time its client got it. */
   refresh_token_life: 60 * 86_400,
   /** Seconds in which a refresh token that was used gives the same successor. */
   refresh_again: 600,
@@ -260,7 +260,7 @@ export const LIMITS = {
   approvals: 1_000,
   approvals_per_address: 10,
   approval_life: 600,
-  /** Characters of what a browser that waits for an approval proves itself with. */
+  /** Characters of the secret of a browser that waits for an approval. */
   approval_secret: 64,
   /** Wrong approval codes that an account may send in a minute, to one process. */
   wrong_approval_codes: 10,
@@ -271,11 +271,11 @@ export const LIMITS = {
   remembered_credentials: 10_000,
   /** Seconds for which a ticket is good after the end of its question. */
   ticket_life: 86_400,
-  /** Buckets of one rate limit that are remembered at least, before the longest unused are not. */
+  /** Buckets of one rate limit that are kept; above it, those unused for longest are dropped. */
   rate_buckets: 50_000,
 } as const;
 
-/** So many calls at once, which come back evenly within `window` seconds; a quota of 0 is off. */
+/** A bucket of `quota` calls that refills evenly within `window` seconds; a quota of 0 turns the limit off. */
 export interface Rate {
   readonly quota: number;
   readonly window: number;
@@ -314,7 +314,7 @@ export const PAGES = {
   lease: 30,
   /** Between two renewals, and between two looks at the store's clock. */
   renew_every: 10,
-  /** What happens within it is written together. */
+  /** Changes within it are written together. */
   beat: 0.05,
   /** How long a page that closes counts as open: most of them are loading again. */
   linger: 5,
@@ -328,7 +328,7 @@ export const PAGES = {
 
 /** Running out of file descriptors; seconds (docs/interface.md 11.2.3). */
 export const DESCRIPTORS = {
-  /** Between two probes: the longest time that the event loop may spin before it is slowed down. */
+  /** Between two probes, so the longest time that the event loop can spin before it is slowed down. */
   check_every: 0.25,
   /** Pause after each turn of the loop meanwhile: some 3 % of a core, 2 ms more for each answer. */
   pause: 0.002,

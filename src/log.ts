@@ -1,6 +1,6 @@
 /** JSON lines on standard error: what happened, never content or credentials. */
 
-/** From the most to the least talkative; a logger writes its own level and those after it. */
+/** From the most to the least verbose; a logger writes its own level and those after it. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -9,7 +9,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 type Write = (event: string, fields?: LogFields) => void;
 
-/** Of each request there is a line at `debug`: while nobody wants those, not even its fields are made. */
+/** Each request has a line at `debug`; above that level, not even its fields are made. */
 export type Log = Readonly<Record<Exclude<LogLevel, "debug">, Write>> & {
   readonly debug: Write | undefined;
 };

@@ -10,7 +10,7 @@ import { CHANNELS } from "./notify/channels/registry.ts";
 import { startMessage } from "./start-message.ts";
 import { VERSION } from "./version.ts";
 
-/** Seconds that a stop may take once the process has to end; then it is cut off. */
+/** Seconds that a stop may take when the process has to end; then the process exits anyway. */
 const END_WITHIN = 15;
 
 /** Through `npx` one Ctrl-C arrives twice: a repeat within this many seconds is the same one. */

@@ -3,7 +3,7 @@
 /** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */
 export const PUSH = {
   payload_bytes: 4_096,
-  /** Of the context and the fallback of a question: lines, and bytes as a JSON string. */
+  /** Context and fallback of a question: lines, and bytes as a JSON string. */
   context_lines: 3,
   context_bytes: 400,
   fallback_bytes: 120,
@@ -11,12 +11,12 @@ export const PUSH = {
   context_read: 1_000,
   /** Ids in the `clear` of one push. */
   clear_ids: 50,
-  /** Ids that wait for one device: while nothing can be sent, the oldest ones go. */
+  /** Ids that wait for one device; above it, the oldest are dropped. */
   clear_most: 500,
   /** How long a push may still arrive after it was due. */
   alert_life: 86_400,
   silent_life: 600,
-  /** A `clear` that the service does not take is tried so long: until then its alert may arrive. */
+  /** How long a `clear` is retried: until then, its alert may still arrive. */
   clear_life: 86_400,
   widget_life: 600,
   /** Until an activity counts as stale, which is also when its pushes expire. */
@@ -25,13 +25,13 @@ export const PUSH = {
   end_life: 28_800,
   /** How long a finished activity stays on the screen. */
   dismissal: 600,
-  /** At least so long between two of the same kind. */
+  /** Minimum time between two pushes of the same kind. */
   update_every: 5,
   widget_every: 60,
   passive_every: 10,
   /** Silent pushes of one device that only say that something changed. */
   silent_per_hour: 3,
-  /** How long a `clear` waits for company; it may be 2. */
+  /** How long a `clear` waits for others to share a push with; 2 at most (docs/interface.md §14.4). */
   clear_wait: 1.5,
   /** Until another process may send what this one claimed: longer than two time limits. */
   lease: 15,
@@ -45,20 +45,20 @@ export const PUSH = {
   claim: 25,
   /** Requests made in one turn of the event loop. */
   launch: 4,
-  /** What ends within it is written together. */
+  /** Outcomes within it are written together. */
   beat: 0.01,
   /** Accepted deliveries that share one batch: few, so that no statement holds up the event loop. */
   settle: 16,
   poll_every: 1,
-  /** Back-off begins with it and doubles: after a lost connection, up to `lost_backoff_most`. */
+  /** First back-off of a delivery. After a lost connection it doubles up to `lost_backoff_most`. */
   lost_backoff: 1,
   lost_backoff_most: 60,
-  /** A pause of a lane grows to so many times its first length. */
+  /** The pause of a lane grows up to this multiple of its first length. */
   pause_growth: 60,
-  /** After `TooManyRequests`, for the token, up to `token_backoff_most`. */
+  /** First back-off of a token after `TooManyRequests`; it doubles up to `token_backoff_most`. */
   token_backoff: 30,
   token_backoff_most: 3_600,
-  /** After an error of the service; a question is tried so many times sooner. */
+  /** Back-off after an error of the push service, and attempts for which a question waits less. */
   server_backoff: 900,
   sooner_tries: 2,
   /** Tokens whose back-off is kept in memory. */
@@ -83,7 +83,7 @@ export const WEBHOOK = {
   message_life: 86_400,
   /** Attempts of one channel in any minute. */
   per_minute: 60,
-  /** Back-off after a failed attempt begins with it and doubles, up to `backoff_most`. */
+  /** First back-off after a failed attempt; it doubles up to `backoff_most`. */
   backoff: 5,
   backoff_most: 600,
   /** The longest `Retry-After` that is obeyed. */
@@ -99,7 +99,7 @@ export const WEBHOOK = {
   in_flight: 64,
   /** Of those, messages of channels whose last attempt failed: hosts that hang leave room. */
   in_flight_failing: 32,
-  /** Messages that one read offers, and those of one channel among them. */
+  /** Messages that one read considers, and those of one channel among them. */
   candidates: 400,
   candidates_per_channel: 4,
   /** Until another process may send what this one claimed: longer than a request and its settling. */
@@ -115,7 +115,7 @@ export const WEBHOOK = {
 
 /** The numbers of ntfy; seconds unless the name says otherwise (docs/interface.md 19.5). */
 export const NTFY = {
-  /** A message of more becomes an attachment; counted as a JSON string. */
+  /** Bytes of a message as a JSON string; a longer one becomes an attachment. */
   message_bytes: 4_095,
   /** The whole publish: ntfy refuses more than twice the size of a message. */
   publish_bytes: 8_000,
@@ -123,9 +123,9 @@ export const NTFY = {
   buttons: 3,
   /** All buttons of a publish together. */
   buttons_bytes: 4_000,
-  /** Back-off after a failed attempt doubles up to it. */
+  /** The longest back-off after a failed attempt. */
   backoff_most: 300,
-  /** What is put back for a host that is busy comes again within so much more than its wait. */
+  /** Random extra wait, at most, of a delivery that is put back because its host is busy. */
   busy_spread: 5,
   /** Requests under way at once, per process. */
   in_flight: 64,
@@ -135,26 +135,26 @@ export const NTFY = {
 export const WEB_PUSH = {
   /** An encrypted message of 4,096 bytes, less its header, the tag and the delimiter (RFC 8291). */
   plaintext_bytes: 3_993,
-  /** What a message is shortened to where the push service says that it is too large. */
+  /** Bytes that a message is shortened to when the push service says that it is too large. */
   short_bytes: 1_500,
-  /** Of the endpoint of a subscription. */
+  /** Characters of the endpoint of a subscription. */
   endpoint_characters: 1_000,
   /** Options of a question up to which each has a button: what Chromium shows. */
   buttons: 2,
-  /** The longest time that a push service is asked to keep a message for. */
+  /** The longest `TTL` of a message. */
   ttl_most: 2_419_200,
-  /** Age at which the signed statement of who sends is made anew; it is good for 12 hours (RFC 8292). */
+  /** Age at which the signed VAPID token is renewed; it is valid for 12 hours (RFC 8292). */
   token_age: 21_600,
-  /** Origins of push services whose statements are kept. */
+  /** Origins of push services whose VAPID tokens are kept. */
   kept_tokens: 1_000,
   /** The longest `Retry-After` that is obeyed. */
   hold_most: 3_600,
-  /** Back-off after a failed attempt doubles up to it. */
+  /** The longest back-off after a failed attempt. */
   backoff_most: 300,
-  /** What is put back for a host that is busy comes again within so much more than its wait. */
+  /** Random extra wait, at most, of a delivery that is put back because its host is busy. */
   busy_spread: 5,
   /** Requests under way at once, per process. */
   in_flight: 64,
-  /** Bytes that are read of an answer; a longer one is left. */
+  /** Bytes of an answer that are read; a longer one is not read to its end. */
   answer_bytes: 65_536,
 } as const;

@@ -1,4 +1,4 @@
-/** What a text is, before any schema (docs/interface.md §1.3). */
+/** Properties of text that every schema relies on (docs/interface.md §1.3). */
 
 /** False for text that a store would change: it holds NUL or a lone surrogate. */
 export function isStorable(value: string): boolean {

@@ -1,4 +1,4 @@
-/** Values that travel through a client: signed, and good for the one they were made for alone. */
+/** Values that a client keeps for the service: signed, and valid only for the owner they were made for. */
 
 import type { Signer } from "./signer.ts";
 
@@ -9,7 +9,7 @@ export interface SignedTokens {
   read(owner: string, text: string): unknown;
 }
 
-/** Seals of one purpose; one made for another is none (docs/interface.md 12.4.4). */
+/** Tokens of one purpose; a token of another purpose is not valid (docs/interface.md 12.4.4). */
 export function createSignedTokens(signer: Signer, purpose: string): SignedTokens {
   const mark = (owner: string, payload: string) => signer.sign(purpose, `${owner}.${payload}`);
   return {

@@ -1,11 +1,11 @@
-/** Keyed digests: what only this service can have made, the same in all its processes. */
+/** Keyed digests, which only this service can make; the same in all its processes. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 export interface Signer {
-  /** HMAC-SHA256 of `text`, base64url; one made for another `purpose` never equals it. */
+  /** HMAC-SHA256 of `text`, base64url; digests of different purposes never match. */
   sign(purpose: string, text: string): string;
-  /** Whether `mark` is the digest of the text, in a time that tells nothing of it. */
+  /** Whether `mark` is the digest of the text, compared in constant time. */
   verify(purpose: string, text: string, mark: string): boolean;
 }
 

@@ -19,7 +19,7 @@ interface StartMessage {
   readonly columns: number | null;
 }
 
-/** Light modules with a dark ground, whatever the colors of the terminal. */
+/** Light modules on a dark ground, whatever the colors of the terminal. */
 const [LIGHT_ON_DARK, RESET] = ["\u001b[38;5;231;48;5;16m", "\u001b[0m"];
 
 /**

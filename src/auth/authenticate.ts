@@ -13,7 +13,7 @@ import { isTicket, type Tickets } from "./tickets.ts";
 /** A caller, and what the store held of the credential's use before this request. */
 export interface Authenticated {
   readonly caller: CredentialHolder;
-  /** Null of a ticket, whose use is not recorded. */
+  /** Null for a ticket, whose use is not recorded. */
   readonly usage: Usage | null;
 }
 
@@ -50,7 +50,7 @@ interface AuthOptions {
 }
 
 export function createAuth({ store, clock, tickets }: AuthOptions) {
-  /** By digest, what the last look-up of each credential gave, while the store is a round trip away. */
+  /** By digest, the last look-up of each credential; only where the store is a round trip away. */
   const remembered = store.kind === "server" ? new Map<string, Authenticated>() : null;
 
   const find = async (credential: string): Promise<Authenticated | null> => {

@@ -5,7 +5,7 @@ import { fail } from "../errors.ts";
 import { LIMITS, RATES, type Rate } from "../limits.ts";
 import { type CredentialHolder, callerId } from "../model/caller.ts";
 
-/** What an answer tells of the limit it counts to; the same object for the same state. */
+/** The state of a limit as an answer shows it; the same object for the same state. */
 export interface Quota {
   /** Values of the headers of draft-ietf-httpapi-ratelimit-headers-10. */
   readonly headers: { readonly "ratelimit-policy": string; readonly ratelimit: string };
@@ -163,7 +163,7 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
   let recent = new Map<string, number>();
   let older = new Map<string, number>();
   let turned_at = 0;
-  /** Until when a bucket may be empty at all, in milliseconds. */
+  /** No bucket is empty after this moment, in milliseconds. */
   let empty_until = 0;
 
   const nowMs = () => Math.round(clock.elapsed() * 1000);

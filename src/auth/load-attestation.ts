@@ -3,7 +3,7 @@
 import { type Config, cannotUse } from "../config.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./apple-root.ts";
 
-/** Null while none is required: its parsers are then not even loaded. */
+/** Null when none is required; its parsers are not loaded then. */
 export async function loadAttestationCheck(config: Config) {
   const { ATTEST, ATTEST_APP_ID: app_id, ATTEST_ROOT_CA_FILE: file } = config;
   if (ATTEST === "off" || app_id === undefined) return null;

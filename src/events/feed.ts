@@ -11,7 +11,7 @@ import type { StoredEvent } from "../model/event.ts";
 
 /** What the feed reads of the store. */
 interface EventSource {
-  /** The newest sequence number given. Fails when it takes longer than `within` seconds. */
+  /** The newest sequence number. Fails when it takes longer than `within` seconds. */
   latest(within: number): Promise<number>;
   /** Up to `limit` events with a higher number than `seq`, in order; `within` as before. */
   after(seq: number, limit: number, within: number): Promise<StoredEvent[]>;

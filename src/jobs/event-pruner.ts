@@ -1,6 +1,6 @@
 /**
- * Removes events that every process has had time to read. Their age is what this process saw of it,
- * by a clock that is never set: with one that is days ahead nothing goes that others have not read
+ * Removes events that every process has had time to read. Their age is counted from when this process first
+ * saw them, by its monotonic clock: a wall clock that is days ahead removes nothing that others have not read
  * (docs/interface.md 11.5).
  */
 
@@ -9,7 +9,7 @@ import { LIMITS } from "../limits.ts";
 
 interface EventPrunerOptions {
   readonly outbox: {
-    /** The newest number given. */
+    /** The newest sequence number. */
     latest(): Promise<number>;
     /** Deletes up to `limit` events up to a number; gives how many. */
     prune(upto: number, limit: number): Promise<number>;

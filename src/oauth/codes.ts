@@ -1,4 +1,4 @@
-/** Authorization codes: good for a time that the code itself says (docs/interface.md §18.5.1). */
+/** Authorization codes, which contain the time of their expiry (docs/interface.md §18.5.1). */
 
 /**
  * A code of this secret that is good until then (epoch seconds, in milliseconds). What is stored is the
@@ -8,7 +8,7 @@ export function newCode(secret: string, until: number): string {
   return `${secret}.${Math.round(until * 1000).toString(36)}`;
 }
 
-/** Whether a code that was found by its digest is not too old. */
+/** Whether a code that was found by its digest has not expired. */
 export function isInTime(code: string, now: number): boolean {
   const [, until = ""] = code.split(".");
   return Number.parseInt(until, 36) > now * 1000;

@@ -16,7 +16,7 @@ const isLoopback = (hostname: string): boolean =>
 /** An absolute `http(s)` URI of the characters that RFC 3986 2 permits, without a fragment. */
 const URI = /^https?:\/\/[\w\-.~:[\]%]+(?:[/?][\w\-.~:/?[\]@!$&'()*+,;=%]*)?$/;
 
-/** What an answer adds to a redirect URI: with one of them twice, a client may read the wrong one. */
+/** Parameters that an answer adds to a redirect URI. One that is there twice could be misread by the client. */
 const ANSWER = ["code", "state", "iss", "error", "error_description", "error_uri"];
 
 /** The URL, if it may be a redirect URI: `https`, or `http` to loopback (RFC 8252 7.3). */

@@ -1,4 +1,4 @@
-/** Bounds the CPU time of a process that has run out of file descriptors, and logs that it has. */
+/** Bounds the CPU time of a process that has run out of file descriptors, and logs the shortage. */
 
 import { closeSync, openSync } from "node:fs";
 import type { Cancel, Clock } from "../clock.ts";

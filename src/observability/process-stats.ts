@@ -44,7 +44,7 @@ export function createProcessStats(clock: Clock) {
 
   const readNow = (): ProcessStats => {
     const { user, system } = process.cpuUsage();
-    // Some of this is read from files, which fails while no descriptor is left: then what was read
+    // Some of this is read from files, which fails while no descriptor is left: then the values read
     // last has to do.
     memory = orNull(() => process.memoryUsage()) ?? memory;
     max_fds = readMaxFds() ?? max_fds;

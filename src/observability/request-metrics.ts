@@ -90,7 +90,7 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
     metrics,
     inFlight: (): number => in_flight,
 
-    /** The request asked to wait: how long it takes says nothing of the server. */
+    /** Marks a request that asked to wait: its duration says nothing about the server. */
     waits(request: Request): void {
       waiting.add(request);
     },
@@ -125,6 +125,6 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
   };
 }
 
-/** No sample of an empty histogram: most routes never wait. */
+/** An empty histogram has no sample: most routes never wait. */
 const ofAny = (histogram: Histogram): readonly Sample<Histogram>[] =>
   histogram.counts.some((count) => count > 0) ? [[{}, histogram]] : [];

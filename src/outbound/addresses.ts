@@ -5,7 +5,7 @@ import ipaddr from "ipaddr.js";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
 
-/** All of the global unicast addresses of IPv6 that are assigned so far. */
+/** All global unicast addresses of IPv6 that are assigned so far. */
 const GLOBAL_IPV6: Network = ipaddr.parseCIDR("2000::/3");
 
 /**

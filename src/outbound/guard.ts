@@ -167,7 +167,7 @@ interface Deadline {
   readonly outer?: AbortSignal | undefined;
 }
 
-/** Runs the work until it ends, the deadline, or the caller's abort; the work may go on unseen. */
+/** Resolves with the work, or throws at the deadline or the caller's abort; the work itself may go on. */
 async function within<T>(
   { timers, seconds = OUTBOUND.seconds, outer }: Deadline,
   work: (signal: AbortSignal) => Promise<T>,

@@ -97,7 +97,7 @@ function openTunnel({ proxy, address, port, ca, signal }: Omit<Tunnel, "host">):
       }),
     });
     request.once("connect", ({ statusCode = 0 }, socket, rest) => {
-      // What the target has to say comes after TLS: a byte now is none of its.
+      // The target sends nothing before TLS, so a byte now does not come from it.
       if (statusCode >= 200 && statusCode < 300 && rest.length === 0) return resolve(socket);
       socket.destroy();
       refuse(new Error(`the proxy answered with ${statusCode}`));

@@ -1,4 +1,4 @@
-/** What the call pipeline needs to know of a call: its caller, its request, its limits. */
+/** The context of a call for the call pipeline: its caller, request and limits. */
 
 import type { FieldReasons, ServiceError } from "../errors.ts";
 import type { CredentialHolder } from "../model/caller.ts";
@@ -35,7 +35,7 @@ export interface CallScope {
    * came (docs/interface.md 13.4). Not for a call that waits for something.
    */
   within<T>(work: Promise<T>): Promise<T>;
-  /** Marks the request as one that asked to wait: how long it takes says nothing of the server. */
+  /** Marks the request as one that asked to wait: its duration says nothing about the server. */
   waits(): void;
   /** Enters a call of the caller's into the activity log. */
   ended(call: EndedCall): void;

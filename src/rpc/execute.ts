@@ -157,7 +157,7 @@ function isEmpty(reasons: FieldReasons | undefined): boolean {
   return true;
 }
 
-/** Null for an input that cannot be read. */
+/** The input; null when it cannot be read. */
 async function orNull(readInput: ReadInput): Promise<unknown> {
   try {
     return await readInput();

@@ -1,4 +1,4 @@
-/** What a procedure declares beside its schemas; every surface is made of it. */
+/** What a procedure declares beside its schemas; every surface is derived from it. */
 
 import type { OpenApiMeta } from "trpc-to-openapi";
 import type { ErrorCode, FieldReasons } from "../errors.ts";
@@ -43,7 +43,7 @@ export interface RelayMeta extends Record<string, unknown> {
    * wait (docs/interface.md 19.7).
    */
   readonly takes_ticket?: boolean;
-  /** True: a query that takes what it gives, so that its answer must not be refused any more. */
+  /** True: a query that removes what it returns, so its answer must not be refused afterwards. */
   readonly takes?: boolean;
   /** True: an answer may be a page of up to `LIMITS.page_bytes`, for which calls take turns. */
   readonly pages?: boolean;
