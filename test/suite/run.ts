@@ -1,7 +1,7 @@
 /**
- * Runs the suite: the files that use the store on both stores, all others once, and `bun run check`
- * beside them. `bun test/suite/run.ts [embedded | server]` runs the tests on one store, without the
- * check. Files with a failed test run once more, alone: what passes then is reported as unsteady and
+ * Runs the suite: the files that use the store on both stores at the same time, all others once, and
+ * `bun run check` beside them. `bun test/suite/run.ts [embedded | server]` runs the tests on one store,
+ * without the check. Files with a failed test run once more, alone: what passes then is reported as unsteady and
  * fails nothing, but with `RELAY_TEST_STRICT=1`. The exit code is 0 when every run came to its end and
  * every test passed.
  */
@@ -71,11 +71,12 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const checking = only === undefined ? runCheck() : undefined;
-const outcomes: Outcome[] = [];
 const unsteady: Failure[] = [];
-for (const run of wanted) {
-  if (!interrupted) outcomes.push(await start(run, WORKERS));
-}
+// A run on a server waits for it half of the time, and the longer run is left alone with its end: hence
+// fewer workers for the shorter one.
+const outcomes = await Promise.all(
+  wanted.map((run) => start(run, run === wanted[0] ? WORKERS : Math.ceil(WORKERS / 2))),
+);
 const check_passed = (await checking) ?? true;
 if (!process.env.RELAY_TEST_STRICT) {
   for (const [index, outcome] of outcomes.entries()) {
