@@ -13,12 +13,12 @@ interface AddressOptions {
 
 export type Addresses = ReturnType<typeof createAddresses>;
 
-/** Shared by all clients that are gone, so that leaving early does not evade a limit. */
+/** All clients that are gone share one, so that leaving early does not evade a limit. */
 const GONE = "gone";
 
 export function createAddresses({ trusted_hops, socketOf, log }: AddressOptions) {
   let watching = true;
-  /** The entry that the outermost of our proxies wrote, without the port that some add. */
+  /** The entry that our outermost proxy wrote, without the port that some proxies add. */
   const hopOf = ({ headers }: Request): string => {
     const hop = headers.get("x-forwarded-for")?.split(",").at(-trusted_hops)?.trim() ?? "";
     const [, address = hop] = /^\[(.*)\](?::\d+)?$/.exec(hop) ?? /^([\d.]+):\d+$/.exec(hop) ?? [];

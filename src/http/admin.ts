@@ -46,7 +46,7 @@ export function createAdminSurface(options: AdminOptions) {
     async createContext(scope) {
       scope.refuseAnyExhausted();
       const caller = authenticate(scope.request.headers.get("authorization"));
-      // Another valid credential: then the refusal is not charged to the address.
+      // With another valid credential, the refusal is not charged to the address.
       if (!caller) await scope.authenticate().catch(() => null);
       return { caller, admin, pairings, linkBase: scope.linkBase };
     },

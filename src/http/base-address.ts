@@ -57,7 +57,7 @@ export function createBaseAddresses(options: BaseAddressOptions) {
   const schemeOf = (headers: Headers): string => {
     if (tls) return "https:";
     if (trusted_hops === 0) return "http:";
-    // One that our outermost proxy wrote; what stands before it came from the client.
+    // The value that our outermost proxy wrote; what stands before it came from the client.
     const sent = headers.get("x-forwarded-proto")?.split(",") ?? [];
     const scheme = sent.at(-Math.min(trusted_hops, sent.length))?.trim().toLowerCase();
     return scheme === "https" ? "https:" : "http:";

@@ -7,7 +7,7 @@ import type { BatchBudget } from "../rpc/context.ts";
 /**
  * The budget of one batch. A query reserves a part of it while it runs, and the others wait until
  * enough is free: a batch of large lists never has more than its budget under way, and small lists
- * still run several at once. The memory and the work of a batch are thereby those of one page.
+ * still run several at once. So a batch takes no more memory and work than one page.
  */
 export function createBatchBudget(): BatchBudget {
   let used = 0;

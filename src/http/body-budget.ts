@@ -133,14 +133,14 @@ export function createBodyBudget(options: BodyBudgetOptions) {
   };
 
   return {
-    /** Begins an upload; `held` are the bytes that it may hold unseen. */
+    /** Begins an upload; `held`: bytes that it may hold before any is counted. */
     enter(addressOf: Upload["addressOf"], held: number, giveUp: Upload["giveUp"]): Upload {
       const upload = { bytes: held, ended: false, addressOf, giveUp, peers: null, until: 0 };
       if (fresh.push(upload) === 1) setImmediate(count);
       return upload;
     },
 
-    /** Counts so many bytes more for it, unless it has ended. */
+    /** Counts more bytes for it, unless it has ended. */
     hold(upload: Upload, more: number): void {
       if (upload.ended) return;
       upload.bytes += more;

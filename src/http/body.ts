@@ -9,7 +9,7 @@ import { refusePipelined } from "./pipelining.ts";
 import { parseLength } from "./request-form.ts";
 import type { RequestScope } from "./request-scope.ts";
 
-/** Stands for a body that nests deeper than `LIMITS.json_depth`: it is refused without a parse. */
+/** Stands for a body that nests deeper than `LIMITS.json_depth`, which is refused without being parsed. */
 export const TOO_DEEP = Symbol("too deep");
 
 const JSON_BODY = /^application\/json *(;|$)/i;
@@ -33,7 +33,7 @@ export function checkDeclaredSize(request: Request): number | null {
   return declared;
 }
 
-/** Whether a body may have more than `bytes`, by its head alone: one of no declared length may. */
+/** Whether a body may have more than `bytes`, by the headers alone: one without a declared length may. */
 export function mayExceed(request: Request, bytes: number): boolean {
   const declared = declaredLength(request);
   return declared === null ? request.body !== null : declared > bytes;

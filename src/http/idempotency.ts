@@ -52,7 +52,7 @@ export function idempotentRequestOf(
 }
 
 interface TrpcIdempotency {
-  /** By the name of a procedure; undefined for a name that is none. */
+  /** By the name of a procedure; undefined for an unknown name. */
   readonly metaOf: (name: string) => RelayMeta | undefined;
   readonly signer: Signer;
 }
@@ -76,7 +76,7 @@ export async function takeIdempotencyKey(
   try {
     input = await call.getRawInput();
   } catch {
-    // A body that is not JSON is refused for that first (docs/interface.md 9.4.1).
+    // A body that is not JSON is refused first (docs/interface.md 9.4.1).
     return;
   }
   const batched = { idempotency_key: "is for one call, not for a batch" };

@@ -169,7 +169,7 @@ export function createMcp(options: McpOptions): Handler {
     const refused_early = scope.refuseExhausted();
     if (refused_early) await refused_early;
     const charged = scope.chargeLargeBody();
-    // Without a credential, or above the key's limit, it is not read: the message is refused for that.
+    // Without a credential, or above the key's limit, the body is not read: the message is refused.
     const unread = charged !== undefined && (await charged);
     // A body that is not UTF-8 is refused only after the credential (docs/interface.md 9.4.2).
     const text = unread

@@ -1,4 +1,4 @@
-/** One request from its arrival to its answer: its caller, its limits, its entry in the log. */
+/** One request from its arrival to its answer: caller, limits, entry in the activity log. */
 
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
 import {
@@ -149,7 +149,7 @@ export function createRequestScopes({
     let unspent: Quota | null = null;
     /** The refusal for its address, which is then not charged again. */
     let exhausted: ServiceError | undefined;
-    /** What {@link RequestScope.chargeLargeBody} found: whether the caller is charged already, or refused. */
+    /** The result of {@link RequestScope.chargeLargeBody}: whether the caller is charged already, or refused. */
     let charged_ahead = false;
     let refused_ahead: ServiceError | undefined;
     addresses.watch(request);
@@ -243,7 +243,7 @@ export function createRequestScopes({
       refusalNow,
 
       confirm(work) {
-        // The usual case has no promise more.
+        // The usual case needs no further promise.
         if (!looked_up) return work;
         const confirmed = async () => ((await looked_up) ? work : fail("unauthorized"));
         return work.then(confirmed, confirmed);
@@ -317,7 +317,7 @@ export function createRequestScopes({
           unsent.admit(caller);
           return leave;
         } catch (error) {
-          // It may come yet, and nobody waits for it any more.
+          // It may still arrive, but nobody waits for it any more.
           void turn.then((leave) => leave(), nothing);
           throw error;
         }

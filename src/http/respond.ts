@@ -31,7 +31,7 @@ function headersOf(quota: Quota | null) {
   return found;
 }
 
-/** A text of at most this many UTF-16 units is no large answer, whatever its characters. */
+/** A text of at most this many UTF-16 units is never a large answer. */
 const SMALL_UNITS = Math.floor(LIMITS.answer_free_bytes / 3);
 
 interface AnswerOptions {

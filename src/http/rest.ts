@@ -35,7 +35,7 @@ interface RestOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly signer: Signer;
-  /** Routes that are no procedures: path, then method, then handler. */
+  /** Routes that are not procedures: path, then method, then handler. */
   readonly extra: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
 }
 
@@ -93,7 +93,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         const refused = access === "none" ? undefined : scope.refuseExhausted();
         if (refused) await refused;
         const charged = access === "none" ? undefined : scope.chargeLargeBody();
-        // Of nobody, or of a caller above its limit, it is not read: the call is refused for that.
+        // Without a caller, or above the caller's limit, the body is not read: the call is refused.
         const unread = charged !== undefined && (await charged);
         body = unread ? {} : await bodies.readJson(scope, { optional: body_optional === true });
         if (body === TOO_DEEP) {

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import type { Tls } from "../tls.ts";
 
-/** For every answer but pages, assets included: on its own it shows and runs nothing. */
+/** For every answer except pages: opened by itself, it shows and runs nothing. */
 export const API_SECURITY = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   // Compatible with CORS_ORIGINS: it forbids embedding without CORS only.

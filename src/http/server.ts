@@ -78,7 +78,7 @@ export function startServer(options: ServerOptions) {
   const calls = new Map(
     options.procedures.map((name) => [name, meter.wrap(`/trpc/${name}`, call)]),
   );
-  // Batches, and names of no procedure.
+  // Batches, and names that no procedure has.
   const other_calls = meter.wrap("/trpc", call);
   const unknown = async () => fail("unknown_path");
   const elsewhere = meter.wrap(NO_ROUTE, answer("/", [], unknown));

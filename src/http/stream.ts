@@ -10,7 +10,7 @@ import type { StoredEvent, StreamData, StreamEvent } from "../model/event.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { API_SECURITY } from "./security.ts";
 
-/** What is kept of open streams, in all processes together. */
+/** The record of open streams, in all processes together. */
 interface OpenPages {
   /** A stream of the account opened. */
   opened(account_id: string): void;
@@ -83,7 +83,7 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       try {
         controller.close();
       } catch {
-        // The client had closed it first.
+        // The client has closed it already.
       }
     };
 
@@ -131,7 +131,7 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
         return;
       }
       if (name === "approval.decided") return;
-      // No event from process to process goes to a client: one that is added does not compile here.
+      // Events between processes do not go to clients; a new event does not compile here until it is handled.
       name satisfies StreamEvent["name"];
       send(frameOf(event));
       if (name === "question.created" && !ended) pages.wrote(event.subject);

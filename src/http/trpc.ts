@@ -59,7 +59,7 @@ export function createTrpcHandler(options: TrpcOptions) {
       for (const name of names) scope.refuseLargeBody(metaOf(name)?.limit);
     } else {
       await scope.refuseExhausted();
-      // Of nobody, or of a caller above its limit, it is not read: the calls are refused for that.
+      // Without a caller, or above the caller's limit, the body is not read: the calls are refused.
       if (await scope.chargeLargeBody()) return "{}";
     }
     return bodies.readText(scope);
@@ -106,7 +106,7 @@ export function createTrpcHandler(options: TrpcOptions) {
       responseMeta({ errors, info }) {
         const headers: Record<string, string> = { "cache-control": "no-store", ...API_SECURITY };
         for (const error of errors) Object.assign(headers, errorHeaders(toServiceError(error)));
-        // Without `info` the request itself was refused, and no call has a status.
+        // Without `info` the request itself was refused, and its calls have no status.
         const [refusal] = info ? [] : errors;
         if (refusal) headers["content-type"] = "application/json";
         return { headers, ...(refusal && { status: toServiceError(refusal).status }) };
@@ -165,7 +165,7 @@ function namesOf(path: string, endpoint: string): string[] {
   return names.split(",");
 }
 
-/** Replaces a name of no procedure; no procedure has this name. */
+/** Stands for a name that no procedure has. */
 const UNKNOWN = "unknown";
 
 /** The path with unknown names replaced: tRPC repeats names in its errors, however long. */

@@ -17,7 +17,7 @@ export function createTurnLimit() {
   };
 
   return {
-    /** Undefined when the request may be handled now; otherwise wait for it, and see who is left. */
+    /** Undefined when the request may be handled now; otherwise a promise, after which the client may be gone. */
     wait(): Promise<void> | undefined {
       if (handled++ === 0) setImmediate(begin);
       if (handled <= LIMITS.requests_per_turn) return undefined;

@@ -106,7 +106,7 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
     while (kept > limits.unsent_bytes && giveUpOne()) {}
   };
 
-  /** An answer to `caller`, of which nothing is on its way yet; those to nobody count together. */
+  /** An answer to `caller` that is not sent yet; answers without a caller count together. */
   const begin = (request: Request, caller: CredentialHolder | null): Answer => ({
     request,
     credential: caller ? callerId(caller) : "",
@@ -160,7 +160,7 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
       let unsent: Uint8Array<ArrayBuffer> | null = bytes;
       return new ReadableStream<Uint8Array>(
         {
-          // Called again once the socket took what the first call gave.
+          // Called again once the socket has taken the result of the first call.
           pull(controller) {
             if (!unsent) {
               count(answer, 0);
@@ -178,7 +178,7 @@ export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOption
     },
 
     /**
-     * The same for a body that comes bit by bit: each is counted while it is being sent. `onChunk` gets
+     * The same for a body that comes in chunks: each is counted while it is being sent. `onChunk` gets
      * its bytes.
      */
     relay(

@@ -1,4 +1,4 @@
-/** What the activity log calls an MCP request (docs/interface.md 15). */
+/** The `action` of an MCP request in the activity log (docs/interface.md 15). */
 
 import { APPROVE } from "./approve.ts";
 import type { Message, Refused } from "./message.ts";
@@ -8,7 +8,7 @@ import type { Tools } from "./tools.ts";
 /** The `action` of a request that was refused before its method was read. */
 export const REFUSED = "POST /mcp";
 
-/** The `action` of a request: nothing that was sent, but a name that is ours. */
+/** The `action` of a request: one of our own names, never text that was sent. */
 export function actionOf(
   message: Pick<Message, "method" | "modern" | "params"> | Refused,
   servers: McpServers,

@@ -29,7 +29,7 @@ export interface Message {
   readonly method: string;
   readonly params: Params;
   readonly client: ClientInfo | null;
-  /** True: the client repeats a call that is not done by itself (docs/interface.md 12.4.4). */
+  /** True: the client repeats an unfinished call by itself (docs/interface.md 12.4.4). */
   readonly rounds: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Refused {
   readonly rpc_code: number;
   readonly status: number;
   readonly data: object;
-  /** What is wrong, where the number alone does not say it. */
+  /** What is wrong, where the number does not say it. */
   readonly error?: ServiceError;
 }
 
@@ -102,7 +102,7 @@ export function readMessage(
     ...(name !== null && { mcpNameHeader: name }),
   });
   if (found.kind === "reject") {
-    // What sorts after the new version it takes for a newer one, whose parameters it misses.
+    // The SDK takes an unknown version that sorts after the new one for a newer one without its parameters.
     if (found.code === RPC.invalid_params && version !== null && !VERSIONS.includes(version)) {
       return refuseMessage(RPC.unsupported_version, 400, { supported: VERSIONS });
     }
@@ -170,7 +170,7 @@ function agrees({ method, params = {} }: Posted, name: string | null): boolean {
   const meta = params._meta as Params | undefined;
   if (meta?.[PROTOCOL_VERSION_META_KEY] !== NEW_ERA) return false;
   if (!isObject(meta[CLIENT_CAPABILITIES_META_KEY])) return false;
-  // Streams of changes are the SDK's handler's.
+  // The SDK's handler serves streams of changes.
   if (method === "subscriptions/listen") return false;
   const named = method === "resources/read" ? params.uri : params.name;
   return named === undefined || (typeof named === "string" && named === name);
@@ -188,7 +188,7 @@ function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions
     client,
     rounds: false,
   });
-  // It begins a session, whatever was before.
+  // It begins a new session in any case.
   if (method === "initialize") return read(clientOf(params.clientInfo));
   const session = headers.get("mcp-session-id");
   if (session === null) return read(null);

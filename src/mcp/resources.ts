@@ -76,7 +76,7 @@ export async function readResource(tools: Tools, ctx: Context, uri: string): Pro
         const { code, fields } = toServiceError(error);
         const reason = fields?.[field];
         if (reason === undefined) throw error;
-        // The client named a URI, and no such parameter.
+        // The client sent a URI, not this parameter.
         if (code === "not_found") failNotFound("uri");
         throw invalidFields({ uri: reason });
       });
@@ -85,7 +85,7 @@ export async function readResource(tools: Tools, ctx: Context, uri: string): Pro
   return fail("not_found");
 }
 
-/** Throws unless every tool that a resource is read by is there. */
+/** Throws if a tool that reads a resource is missing. */
 export function checkResources(tools: Tools): void {
   for (const { tool, shown } of [...RESOURCES, ...TEMPLATES]) {
     if (!tools.has(tool)) throw new Error(`the resource ${shown.name} needs the tool ${tool}`);

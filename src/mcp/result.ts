@@ -4,7 +4,7 @@ import { type ErrorCode, invalidFields, ServiceError, toProblem } from "../error
 import { LIMITS } from "../limits.ts";
 import type { NextCall } from "../rpc/meta.ts";
 
-/** JSON-RPC's and MCP's own numbers of errors. */
+/** Error numbers of JSON-RPC and MCP. */
 export const RPC = {
   parse_error: -32700,
   invalid_request: -32600,
@@ -74,7 +74,7 @@ export function unknownName(kind: "tool" | "prompt"): never {
   throw new UnknownName(kind);
 }
 
-/** The number of an error that is no tool's. */
+/** The number of an error outside of a tool. */
 export function rpcCodeOf({ code }: ServiceError): number {
   if (code === "invalid_fields") return RPC.invalid_params;
   return code === "not_found" ? RPC.resource_not_found : RPC.internal;

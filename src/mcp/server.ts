@@ -53,7 +53,7 @@ interface McpServersOptions {
   readonly tools: Tools;
   readonly version: string;
   readonly clock: Clock;
-  /** Seals what a client sends back to go on waiting. */
+  /** Signs the state that a client sends back to go on waiting. */
   readonly rounds: SignedTokens;
   /** Called with an unexpected error. */
   readonly report: (error: ServiceError, tool: string) => void;
@@ -86,7 +86,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
   const info = { name: "relay", title: "Relay", version };
 
-  /** Lists have one page, so no cursor is ours. */
+  /** Lists have one page, so no cursor is valid. */
   const list =
     (whole: object): Handle =>
     async ({ params, modern }) => {
@@ -165,7 +165,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
 
   return {
-    /** Whether a method is one that Relay has, in the era of the call. */
+    /** Whether Relay has a method in the era of the call. */
     has: ({ method, modern }: Pick<McpCall, "method" | "modern">): boolean =>
       Object.hasOwn(handlers, method) || (modern ? MODERN : LEGACY).has(method),
 
@@ -199,7 +199,7 @@ const LEGACY: ReadonlySet<string> = new Set(["initialize", "ping"]);
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** How a client's repeated call goes on, in a seal. */
+/** The signed state with which a client repeats a call to go on waiting. */
 interface Round {
   /** The number of this round; the first call was 1. */
   readonly round: number;
@@ -263,7 +263,7 @@ function tellProgress(clock: Clock, { mcpReq }: ServerContext, wait: unknown): C
     cancel = clock.after(LIMITS.mcp_progress_every, () => {
       waited += LIMITS.mcp_progress_every;
       const params = { progressToken, progress: waited, total: wait, message: "Waiting" };
-      // A client that is gone ends the call by its signal.
+      // If the client is gone, its signal ends the call.
       mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
       next();
     });

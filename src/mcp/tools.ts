@@ -31,7 +31,7 @@ export interface Tool {
   };
   /** True: it takes `wait_seconds`. */
   readonly waits: boolean;
-  /** True: it may go on waiting over several rounds. */
+  /** True: a wait may take several rounds. */
   readonly rounds: boolean;
   /** Runs it; throws a ServiceError that names fields as the tool does. */
   call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object>;
@@ -51,7 +51,7 @@ export interface Tool {
 /** The tool's name for the field `wait`: an agent reads no manual to learn the unit. */
 const WAIT = "wait_seconds";
 
-/** A name that no field has, for a `wait` that an agent sent. */
+/** Stands for a `wait` that an agent sent; no field has this name. */
 const OTHER_WAIT = "wait_";
 const TOOL_NAMES: Readonly<Record<string, string>> = { wait: WAIT, [OTHER_WAIT]: "wait" };
 

@@ -29,7 +29,7 @@ interface AuthorizeOptions {
   readonly clock: { now(): number };
 }
 
-/** Who asks and where the answer goes: what has to be right before anything is sent there. */
+/** The client and the address of the answer, which must be valid before anything is sent there. */
 interface Asking {
   readonly client: KnownClient;
   readonly redirect_uri: string;
@@ -107,7 +107,7 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
       failOAuth("invalid_request", "response_mode must be query.");
     }
     const challenge = parameters.required("code_challenge");
-    // Without a method it would be plain (RFC 7636 4.3).
+    // A missing method means `plain` (RFC 7636 4.3).
     if (parameters.optional("code_challenge_method") !== "S256") {
       failOAuth("invalid_request", "code_challenge_method must be S256.");
     }

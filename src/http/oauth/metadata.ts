@@ -50,7 +50,7 @@ export function createMetadata({ addresses, client_documents }: MetadataOptions)
       resourceServerUrl: new URL(path, issuer),
       scopesSupported: ["agent"],
       resourceName: "Relay",
-      // Whether OAuth is offered at an address has been decided by then.
+      // Whether OAuth is offered at an address is decided before.
       dangerouslyAllowInsecureIssuerUrl: true,
     });
 
@@ -75,7 +75,7 @@ export function createMetadata({ addresses, client_documents }: MetadataOptions)
 
 /**
  * A handler whose `401` says where a client gets a token (RFC 9728 5.1, RFC 6750 3), where OAuth is
- * offered; elsewhere it is as it was.
+ * offered; elsewhere the answer is unchanged.
  */
 export function withChallenge(handle: Handler, addresses: Addresses): Handler {
   const challengeOf = (request: Request): string | null => {

@@ -75,7 +75,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
     return oauthJson({});
   };
 
-  /** The route where OAuth is offered; elsewhere it is not there. */
+  /** The route, where OAuth is offered; elsewhere it is `404 unknown_path`. */
   const post = (path: string, handle: Handler): { POST: Handler } => {
     const answer = withOAuthErrors(`POST ${path}`, log, handle);
     return {

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document: trpc-to-openapi's, put right in one pass for what it cannot know. */
+/** The OpenAPI 3.1 document: that of trpc-to-openapi, corrected in one pass where it cannot know better. */
 
 import type { AnyTRPCRouter } from "@trpc/server";
 import { generateOpenApiDocument, type OpenApiRouter } from "trpc-to-openapi";
@@ -26,7 +26,7 @@ interface DocumentOptions {
   readonly base_url: string;
 }
 
-/** Codes that any route can give; a body and a credential add theirs. */
+/** Codes that any route can give; a body and a credential add more. */
 const EVERYWHERE: readonly ErrorCode[] = [
   "body_too_large",
   "invalid_fields",

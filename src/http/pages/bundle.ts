@@ -107,7 +107,7 @@ const tailwind: BunPlugin = {
   },
 };
 
-/** Every word of the sources that may be a class; a word that is none makes no style. */
+/** Every word of the sources that may be a class; other words make no style. */
 async function candidates(): Promise<string[]> {
   const found = new Set<string>();
   for await (const name of new Bun.Glob("**/*.{ts,tsx}").scan(WEB)) {

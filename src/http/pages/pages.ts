@@ -10,7 +10,7 @@ import type { Bundle } from "./bundle.ts";
 import { readAdmin, readSources, type Sources } from "./sources.ts";
 
 interface PagesOptions {
-  /** What agents reach this server by, when it is known; else the page goes by its own address. */
+  /** The address at which agents reach this server, when it is known; else the page uses its own address. */
   readonly public_url: string | undefined;
   /** Who can create an account (docs/interface.md §5.2.1). */
   readonly account_creation: "open" | "first" | "off";
@@ -117,7 +117,7 @@ function build(
 ): Built {
   const [icon, maskable, touch] = icons as [Asset, Asset, Asset];
   const all = [...person.assets, ...icons];
-  // What must be there for the page to open without the server; other fonts and chunks come as used.
+  // Files that the page needs to open without the server; other fonts and chunks are kept once they are used.
   const shell = all.filter(({ name }) => !name.endsWith(".woff2") || name === person.font);
   const list = JSON.stringify(["./", ...shell.map(({ name }) => `./assets/${name}`)]);
   const url = public_url?.replace(/[&"<]/g, (sign) => `&#${sign.charCodeAt(0)};`);
@@ -130,7 +130,7 @@ function build(
     // The home screen of iOS takes no SVG.
     `<link rel="apple-touch-icon" href="assets/${touch.name}">`,
   ]);
-  // The worker is another whenever anything that it keeps is.
+  // The worker changes whenever a file that it keeps does.
   const stamp = createHash("sha256").update(document).digest("hex").slice(0, 12);
   return {
     document: serveCompressed(document, PAGE_HEADERS),
