@@ -38,7 +38,7 @@ export async function ask(io: Io, prompt: string, options: AskOptions): Promise<
   const asked = await retry(io.timers, { within, signal: io.signal }, () =>
     client.questions.ask({ ...input, request_id }),
   ).catch(async (error: unknown) => {
-    // The server has said that there is no question.
+    // The server has answered that there is no question.
     if (error instanceof RelayError && !error.is_transient) await forget();
     throw error;
   });
@@ -88,7 +88,7 @@ async function settled(io: Io, client: Client, asked: Question, within: number):
       return { ...asked, status: "cancelled" };
     } catch (fault) {
       if (!(fault instanceof RelayError) || fault.code !== "question_not_pending") throw fault;
-      // The person was faster.
+      // The person answered first.
       return await client.questions.get(asked.id);
     }
   }

@@ -2,7 +2,7 @@
 
 import type { Io } from "./io.ts";
 
-/** False where the person does not sit at this machine, or nothing can open an address. */
+/** False when the person is not at this machine (SSH), or no program can open an address. */
 export function openBrowser(platform: Io["platform"], env: Io["env"], url: string): boolean {
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
   const has_screen =

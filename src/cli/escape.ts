@@ -1,4 +1,4 @@
-/** Makes text of others harmless for a terminal. */
+/** Escapes text of others, so that a terminal shows it and does not obey it. */
 
 /** C0, DEL and C1 controls, line separators, and the controls of writing direction. */
 const CONTROLS =
@@ -16,6 +16,6 @@ export const manyLines = (text: string): string =>
     .replaceAll("\r\n", "\n")
     .replace(CONTROLS, (sign) => (sign === "\n" || sign === "\t" ? sign : escaped(sign)));
 
-/** JSON in one line whose text is harmless and reads back as the same value. */
+/** JSON in one line with controls escaped; it parses to the same value. */
 export const jsonLine = (value: unknown): string =>
   `${JSON.stringify(value).replace(CONTROLS, escaped)}\n`;

@@ -1,4 +1,4 @@
-/** What a command uses of its process, so that a test can run it in its own. */
+/** What a command uses of its process; tests replace it. */
 
 import type { Timers } from "../client/timers.ts";
 
@@ -11,7 +11,7 @@ export interface Io {
   readonly host: string;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether a person reads the standard output, or the standard error. */
+  /** Whether standard output, and standard error, are terminals. */
   readonly is_terminal: boolean;
   readonly err_is_terminal: boolean;
   /** All of the standard input. */

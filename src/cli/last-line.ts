@@ -15,7 +15,7 @@ export interface LastLine {
   readonly percent: number | null;
 }
 
-/** Takes the output in pieces; a piece costs the same, however long it is. */
+/** Takes the output in pieces; the cost of a piece does not grow with its length. */
 export function createLastLine() {
   let kept: Uint8Array = new Uint8Array(0);
   return {
@@ -30,7 +30,7 @@ export function createLastLine() {
 
     read(): LastLine {
       const text = stripVTControlCharacters(new TextDecoder().decode(kept));
-      // A carriage return begins the line again, as progress bars do.
+      // A carriage return begins the line anew, as in progress bars.
       const lines = text.split(/[\r\n]+/).map((line) => line.replace(/\p{C}/gu, " ").trim());
       const line = lines.findLast((its) => /\S/.test(its));
       if (line === undefined) return { text: null, percent: null };

@@ -81,7 +81,7 @@ async function within<Result>(io: Io, work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** A server for the redirect, on this machine alone; what does not answer the request is refused. */
+/** A server for the redirect, on loopback only; refuses what is not the answer to the request. */
 function listen() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   promise.catch(() => {});
@@ -153,14 +153,14 @@ async function approvedElsewhere(
   }
 }
 
-/** Ends the access at the server, and forgets it here. */
+/** Ends the access at the server, and deletes it here. */
 export async function logout(io: Io): Promise<void> {
   const access = await readAccess(io);
   if (!access) {
     io.err("Not signed in\n");
     return;
   }
-  // A server that is gone must not keep the file.
+  // The file is deleted even if the server is gone.
   const revoked =
     access.kind === "key" ||
     (await revokeAccess(access).then(

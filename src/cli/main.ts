@@ -9,10 +9,10 @@ import { runCommand } from "./program.ts";
 const words = process.argv.slice(2);
 const interrupted = new AbortController();
 
-// The server has its own, and those of a command that is run are passed on to it.
+// The server handles signals itself, and `run` passes them on to its command.
 if (words[0] !== "serve" && words[0] !== "run") {
   const stop = (code: number) => () => {
-    // A command that does not end by the first one ends by the second.
+    // If the first signal does not end the command, the second does.
     if (interrupted.signal.aborted) process.exit(code);
     interrupted.abort(new Error("interrupted"));
   };
@@ -25,7 +25,7 @@ if (words[0] !== "serve" && words[0] !== "run") {
 /** Whether the line that is typed begins with y. */
 async function confirm(question: string): Promise<boolean> {
   process.stderr.write(`${question} [y/N] `);
-  // Reading cannot be called off.
+  // Reading cannot be cancelled.
   interrupted.signal.addEventListener("abort", () => process.exit(130));
   for await (const line of console) return /^\s*y/i.test(line);
   return false;

@@ -86,7 +86,7 @@ export async function registerClient(
   return z.object({ client_id: z.string() }).parse(answer).client_id;
 }
 
-/** An authorization request: where it leads, and what its answer is checked with. */
+/** An authorization request: its address, and what its answer is checked against. */
 export function authorizationRequest(
   { issuer, authorization_endpoint }: Metadata,
   client_id: string,

@@ -1,5 +1,5 @@
 /**
- * Which question a command waits for, on disk before it is asked: one that was killed and is started again
+ * Which question a command waits for, on disk before it is asked: a command that was killed and is started again
  * then gets that question instead of a second (docs/interface.md §5.7.2(6)).
  */
 

@@ -11,7 +11,7 @@ import { openSession } from "./session.ts";
 
 /** Seconds between two reports. */
 const REPORT_EVERY = 2;
-/** Seconds in which the end is reported, and for which the terminal is not given back. */
+/** Seconds within which the end is reported; until then the command line does not exit. */
 const END_WITHIN = 15;
 /** Characters of a title and of a note (docs/interface.md §10.1). */
 const [TITLE, NOTE] = [200, 200];
@@ -60,7 +60,7 @@ export async function run(
   }
 }
 
-/** Creates the task and keeps it true, one request at a time. */
+/** Creates the task and keeps it up to date, one request at a time. */
 function createReporter(io: Io, client: Client, title: string, state: () => TaskPatch) {
   const ended = new AbortController();
   let sent = "";
@@ -87,7 +87,7 @@ function createReporter(io: Io, client: Client, title: string, state: () => Task
       const patch = state();
       const text = JSON.stringify(patch);
       if (ended.signal.aborted || text === sent || id === undefined) continue;
-      // One that is lost is made up for by the next.
+      // The next report makes up for a lost one.
       await client.tasks.update(id, patch, { signal: ended.signal }).then(
         () => {
           sent = text;

@@ -1,4 +1,4 @@
-/** A client with the credential of this user, which keeps itself valid. */
+/** A client with the credential of this user, which it renews by itself. */
 
 import { type Client, createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
@@ -55,7 +55,7 @@ function refreshing(io: Io, first: OAuthAccess): Send {
       access = await refreshAccess(io, access);
     } catch (error) {
       if (!(error instanceof Refused) || error.error !== "invalid_grant") throw error;
-      // A fault of the connection would be tried again.
+      // Otherwise it would be retried like a fault of the connection.
       throw new RelayError("unauthorized", "The access has ended");
     }
     await keepAccess(io, access);

@@ -1,4 +1,4 @@
-/** Repeats a call that may succeed later. */
+/** Repeats a call that failed but may succeed later. */
 
 import { RelayError } from "./error.ts";
 import { backoff, pause, type Timers } from "./timers.ts";

@@ -14,7 +14,7 @@ export const Account = z
   .meta({ id: "Account" });
 export type Account = z.infer<typeof Account>;
 
-/** A token as the server makes them, too: `mca_` and 256 random bits in base64url. */
+/** A token in the form that the server makes: `mca_` and 256 random bits in base64url. */
 export const AccountToken = z
   .string()
   .refine(

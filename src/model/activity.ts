@@ -27,7 +27,7 @@ export type ActivityEntry = z.infer<typeof ActivityEntry>;
 
 /**
  * An entry as it is stored, in a block of entries of its key: without an id, and without the nulls
- * at its end. What is written of every request is short.
+ * at its end, since one is written for every request.
  */
 export type PackedEntry = readonly [
   at_ms: number,

@@ -62,7 +62,7 @@ export const AccountList = z.object({
 });
 export type AccountList = z.infer<typeof AccountList>;
 
-/** The process that answers; each other one tells of itself. */
+/** The process that answers; other processes report themselves. */
 export const ProcessFigures = z.object({
   version: z.string(),
   bun: z.string(),
@@ -96,7 +96,7 @@ const Minute = z.object({
   /** Seconds, of the requests that did not ask to wait; null when there was none. */
   p50: seconds.nullable(),
   p99: seconds.nullable(),
-  /** As they were when the minute began; of the last one, as they are. */
+  /** Values at the beginning of the minute; for the last minute, current values. */
   streams: count,
   waits: count,
   resident_bytes: bytes,
@@ -151,7 +151,7 @@ export const OutboxFigures = z.object({
 });
 export type OutboxFigures = z.infer<typeof OutboxFigures>;
 
-/** Which part of which channel. */
+/** The lane of a channel. */
 const LaneName = {
   /** Null for a lane of another version. */
   channel: z.string().nullable(),
@@ -178,15 +178,15 @@ export const PushFigures = z.object({
   ),
   /** Channels that are off, as they are not configured. */
   off: z.array(z.string()),
-  /** What waits, of all processes: at most 10,000 are counted. Null while the store is away. */
+  /** Queued deliveries of all processes, counted up to 10,000. Null while the store is away. */
   queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
-  /** What became of the last pushes of all processes, at most 500. */
+  /** Outcomes of the last pushes of all processes, at most 500. */
   outcomes: z.record(Outcome, count).nullable(),
   /** The same by channel; webhooks have the counts of their lane. */
   outcomes_by_channel: z
     .array(z.object({ channel: z.string(), outcomes: z.record(Outcome, count) }))
     .nullable(),
-  /** The newest of them that reached nobody though they should have, at most 20. */
+  /** The newest of them that should have reached somebody and did not, at most 20. */
   failures: z
     .array(
       z.object({

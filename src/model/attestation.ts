@@ -1,4 +1,4 @@
-/** What an app sends to show that it is the genuine one (docs/interface.md 4.2). */
+/** What an app sends to prove that it is genuine (docs/interface.md 4.2). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";

@@ -2,7 +2,7 @@
 
 interface AnyCaller {
   readonly account_id: string;
-  /** The digest of the secret that was sent: what a waiting request is checked by again. */
+  /** The digest of the secret that was sent; a waiting request is checked again by it. */
   readonly credential: string;
 }
 
@@ -28,10 +28,10 @@ export interface TicketCaller extends AnyCaller {
   readonly channel_id: string;
 }
 
-/** Whoever has a valid credential. What it may do is for the route to say. */
+/** A caller with a valid credential. The route decides what it may do. */
 export type CredentialHolder = Caller | TicketCaller;
 
-/** Whoever runs the service (`ADMIN_TOKEN`): has no account, and sees nothing that is in one. */
+/** The operator (`ADMIN_TOKEN`): has no account, and sees the content of none. */
 export interface AdminCaller {
   readonly kind: "admin";
 }

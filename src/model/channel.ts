@@ -79,14 +79,14 @@ export const Channel = z
   .meta({ id: "Channel" });
 export type Channel = z.infer<typeof Channel>;
 
-/** Whether it can be called is for `src/outbound` to say. */
+/** `src/outbound` decides whether it can be called. */
 const ChannelUrl = z
   .string()
   .refine(isStorable, "must hold no NUL character and no lone surrogate")
   .refine((value) => URL.canParse(value), "must be a URL such as https://example.com/hook")
   .meta({ maxLength: OUTBOUND.url_characters });
 
-/** What is wrong with its endpoint and keys is for the channel to say. */
+/** The channel checks its endpoint and keys. */
 const SubscriptionInput = z
   .strictObject({
     endpoint: z.string().refine(isStorable, "must hold no NUL character and no lone surrogate"),

@@ -13,7 +13,7 @@ export interface ClientInfo {
   readonly version: string;
 }
 
-/** From what a client sent as its `clientInfo`; null when that names none. */
+/** The client named in a `clientInfo`; null when it names none. */
 export function clientOf(sent: unknown): ClientInfo | null {
   if (typeof sent !== "object" || sent === null) return null;
   const { name, version } = sent as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Credentials: what an account or a key proves itself with (docs/interface.md 4.1). */
+/** The credentials of accounts and keys (docs/interface.md 4.1). */
 
 /**
  * `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. `oauth_access`:

@@ -40,7 +40,7 @@ export type StreamData = { [Name in keyof typeof EVENTS]: z.infer<(typeof EVENTS
 
 /** Events from process to process that no stream sends: name -> data. */
 interface InternalData {
-  /** A token was replaced or its sign-in ended: each process looks again at what it opened. */
+  /** A token was replaced or its sign-in ended: each process checks its streams and waits again. */
   "token.replaced": Record<string, never>;
   /** A request of OAuth was approved or denied by another device. */
   "approval.decided": Record<string, never>;
@@ -64,7 +64,7 @@ export type ServiceEvent = {
   [Name in keyof ServiceData]: {
     readonly name: Name;
     readonly account_id: string;
-    /** Id of the resource that changed: what a sleeping request is woken by. */
+    /** Id of the resource that changed; wakes the requests that wait for it. */
     readonly subject: string;
     readonly data: ServiceData[Name];
   };

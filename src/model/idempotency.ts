@@ -1,10 +1,10 @@
-/** A request that may be sent again (docs/interface.md 8). */
+/** A request that may be repeated (docs/interface.md 8). */
 
 export interface IdempotentRequest {
   /** Keyed digest of credential, method, path and `Idempotency-Key`. */
   readonly id: string;
   /** Keyed digest of the body. */
   readonly body: string;
-  /** Set when the request was one sent again, and changed nothing. */
+  /** Set when the request was a repetition, which changed nothing. */
   replayed: boolean;
 }

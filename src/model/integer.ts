@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 
-/** An integer from `min` to `max`, both included; a value of another type is told so by that name. */
+/** An integer from `min` to `max`, inclusive; the reason for a value of another type names the type. */
 export function integer(min: number, max: number) {
   return z
     .int({

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { PushToken } from "./device.ts";
 import { Id } from "./text.ts";
 
-/** Names the registration; what is not the account's is `404`. */
+/** Identifies the registration; `404` for what is not the account's. */
 export const LiveActivityName = z
   .strictObject({ task_id: Id, device_id: Id })
   .meta({ id: "LiveActivityRemoval" });

@@ -1,6 +1,6 @@
 /**
- * Kinds of notifications, what a target is for, and what becomes of a delivery: what every channel
- * shares (docs/interface.md §14).
+ * What all channels share: kinds of notifications, purposes of targets, and outcomes of deliveries
+ * (docs/interface.md §14).
  */
 
 /**
@@ -31,7 +31,7 @@ export const PURPOSES: Readonly<Record<NotificationKind, Purpose>> = {
   end: "activity",
 };
 
-/** What became of a delivery; `kind` is `clear` for a silent one that carried ids. */
+/** The outcome of a delivery; `kind` is `clear` for a silent one that carried ids. */
 export interface DeliveryRecord {
   /** The same in all attempts, and known to the service. */
   readonly delivery_id: string;

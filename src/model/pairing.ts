@@ -43,7 +43,7 @@ export type PairingOffer = z.infer<typeof PairingOffer>;
 /** A base address for another device, without a slash at the end, or why there is none. */
 export type LinkBase = { readonly url: string } | { readonly url: null; readonly reason: string };
 
-/** Either form of a code, as a person types it; one that means nothing is just not found. */
+/** Either form of a code, as a person types it; a text in neither form is not found. */
 export const PairingCode = text({ max: LIMITS.pairing_code }).meta({
   description:
     "The code that was typed, in either case and with or without its dash, or the last part of the link",

@@ -9,7 +9,7 @@ export const DECLARATIVE = 8030;
 
 export interface PushMessage {
   readonly web_push: typeof DECLARATIVE;
-  /** Pending questions of the account; not there where it is not known. */
+  /** Pending questions of the account; absent when unknown. */
   readonly app_badge?: number;
   readonly notification: PushNotification;
 }
@@ -19,7 +19,7 @@ interface PushNotification {
   readonly body: string;
   /** Where a tap leads: `<base>/#/questions/<id>` or `<base>/#/tasks/<id>`; for a test `<base>/`. */
   readonly navigate: string;
-  /** Id of the question or task; of the channel for a test. A later one with it takes its place. */
+  /** Id of the question or task, or of the channel for a test. A later one with the same tag replaces it. */
   readonly tag: string;
   readonly lang: string;
   readonly dir: "auto";
@@ -29,7 +29,7 @@ interface PushNotification {
   /** The service worker may change it; without it, Safari does not ask the worker. */
   readonly mutable: true;
   readonly app_badge?: number;
-  /** One for each answer that the person can give by a tap; 2 at most, often none. */
+  /** One for each answer that a tap can give; 2 at most, often none. */
   readonly actions: readonly PushAction[];
   readonly data: PushData;
 }

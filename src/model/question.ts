@@ -149,7 +149,7 @@ export function askRule(_caller: unknown, raw: unknown): FieldReasons {
     reasons.allow_other = "is permitted for confirm and choice only";
   }
   const accepted = kind === "confirm" ? CONFIRM_OPTIONS : kind === "choice" ? options : null;
-  // Without valid options there is nothing to compare it with.
+  // Without valid options it cannot be checked.
   if (allow_other !== true && typeof fallback === "string" && Array.isArray(accepted)) {
     if (!accepted.includes(fallback)) reasons.fallback = NO_OPTION;
   }
@@ -186,7 +186,7 @@ export function newQuestion(input: QuestionInput, { id, key_id, now }: NewQuesti
   };
 }
 
-/** Milliseconds from the ask to the expiry, which timestamps in seconds would give inexactly. */
+/** In milliseconds, as a difference of timestamps in seconds would be inexact. */
 const lifeOf = ({ created_at, expires_at }: Question): number =>
   Math.round(expires_at * 1000) - Math.round(created_at * 1000);
 

@@ -51,7 +51,7 @@ function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_
 /** Epoch seconds with millisecond resolution. */
 export const Timestamp = z.number().meta({ description: "Unix epoch seconds" });
 
-/** Kinds of schema whose values have a length that no client chooses. */
+/** Kinds of schema whose values have a bounded length. */
 const SHORT = ["number", "boolean", "enum", "literal"];
 
 /**

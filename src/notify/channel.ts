@@ -15,7 +15,7 @@ import type { Signer } from "../signer.ts";
 import type { HostSlots } from "./host-slots.ts";
 import type { Notification } from "./notification.ts";
 
-/** `Request` and `Answer` are the channel's own: nobody else looks into them. */
+/** `Request` and `Answer` are opaque outside of the channel. */
 export interface Channel<Request = unknown, Answer = unknown> {
   readonly name: string;
   /**
@@ -36,7 +36,7 @@ export interface Channel<Request = unknown, Answer = unknown> {
   register?(input: TargetInput, config: Config): NewTarget | { readonly fields: FieldReasons };
   /** Why the configuration leaves it off, for the operator; null when it does not. */
   whyOff?(config: Config): string | null;
-  /** Null: this address is not to get it. Pure. The size of what it gives is bounded. */
+  /** The request; null if this address does not get it. Pure; its size is bounded. */
   render(notification: Notification, destination: Destination): Request | null;
   /** Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
@@ -74,9 +74,9 @@ export type TicketOf = (of: {
   readonly channel_id: string;
 }) => string;
 
-/** What all processes on a store have the same of. */
+/** Values that all processes on a store share. */
 export interface Shared {
-  /** The secret of this name: `fresh` if there was none. */
+  /** The secret of this name; stores `fresh` if there is none. */
   secretOf(name: string, fresh: string): Promise<string>;
   readonly signer: Signer;
 }
@@ -108,7 +108,7 @@ export interface Destination {
   readonly delivery_id: string;
   /** Address of the web page, without a slash at the end; null where it is not known. */
   readonly base_url: string | null;
-  /** A credential for the question alone (docs/interface.md 19); null where there is none. */
+  /** A credential for this question alone (docs/interface.md 19.7); null if there is none. */
   readonly ticket: string | null;
   /** Whether the person has seen an alert of its question there, as far as is known; null for other subjects. */
   readonly shown: boolean | null;
@@ -124,7 +124,7 @@ export interface Attempt {
   readonly resent: boolean;
 }
 
-/** Seconds to wait: the least, and how much of chance comes on top. */
+/** Seconds to wait: at least `least`, plus a random part of `spread`. */
 export interface Delay {
   readonly least: number;
   readonly spread: number;
@@ -144,13 +144,13 @@ export type Verdict = {
   | { readonly do: "drop"; readonly fault: boolean }
   /** It may have arrived, and must not arrive twice. */
   | { readonly do: "give_up" }
-  /** Once more at once, in the same attempt; asked for again, the lane pauses. */
+  /** Repeat at once, in the same attempt; if the repetition asks for it too, the lane pauses. */
   | { readonly do: "resend" }
   /** Until a restart. */
   | { readonly do: "stop_lane" }
   /** `base`: seconds of back-off that grow with each pause; 0: exactly `least`. */
   | { readonly do: "pause_lane"; readonly least: number; readonly base: number }
-  /** The address is to get less. */
+  /** The address gets fewer pushes. */
   | { readonly do: "hold_target"; readonly least: number }
   /** `unclear`: it may have arrived. `tried`: false when no request was made. */
   | {

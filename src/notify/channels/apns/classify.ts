@@ -13,7 +13,7 @@ export type ApnsAnswer =
       readonly timestamp: number | null;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** There is another provider token by now than the one that was used. */
+      /** The provider token has been replaced since. */
       readonly renewed: boolean;
       /** Seconds until another provider token may be made. */
       readonly renewable_in: number;

@@ -29,7 +29,7 @@ export const APPLE = {
   sandbox: "https://api.sandbox.push.apple.com",
 };
 
-/** The service says that it did not look at the request. */
+/** The service says that it did not process the request. */
 const REFUSED = /^HTTP2Refused/;
 
 /** Of one environment. Throws when the key is none. */
@@ -184,8 +184,8 @@ function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptio
       return token;
     },
     /**
-     * Gives whether there is another token than `expired`, which was refused as expired: made now,
-     * or for another request already. At most one is made in 20 minutes for this reason.
+     * Whether there is a newer token than `expired`, which was refused as expired: made now, or already for
+     * another request. At most one is made in 20 minutes for this reason.
      */
     renew(expired: string): boolean {
       if (token !== expired) return true;
