@@ -30,7 +30,10 @@ type Pair = Awaited<ReturnType<typeof createPair>>;
 
 const ASK = { prompt: "Deploy?", wait_seconds: 50 };
 
-/** What a promise gives while time moves on, by which one process hears of another. */
+/**
+ * What a promise gives while time moves on, by which one process hears of another: slowly, or a wait would
+ * end before a busy store has said what changed.
+ */
 async function moving<T>(work: Promise<T>): Promise<T> {
   let done = false;
   const end = () => {
@@ -38,7 +41,7 @@ async function moving<T>(work: Promise<T>): Promise<T> {
   };
   void work.then(end, end);
   await until(async () => {
-    await clock.advance(0.1);
+    await clock.advance(0.02);
     return done;
   });
   return work;
