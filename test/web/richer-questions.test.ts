@@ -32,7 +32,7 @@ webTest("context and link are below the prompt, in a frame that names the agent"
   await page.getByText("All caught up").waitFor();
   // Its event has no context, so the page reads the question.
   await ask(agent.send, RICH);
-  const frame = card(page, RICH.prompt).getByRole("region", { name: "From the agent" });
+  const frame = card(page, RICH.prompt).getByRole("figure", { name: "From the agent" });
   await frame.getByText("new line").waitFor();
   const text = await frame.textContent();
   expect(text).toContain(`In the words of ${agent.key.label}`);

@@ -8,7 +8,12 @@ import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { AreaField } from "../ui/field.tsx";
 import { AnswerForm, draftName } from "./answer-form.tsx";
+import { DENY } from "./permission-words.ts";
 import { useDraft } from "./use-draft.ts";
+
+/** Signs of the two answers that stand side by side, such as Yes and No. */
+const PAIR = [Check, X] as const;
+const KEYS = ["Y", "N"] as const;
 
 /** Characters of a note: `note` of 10.1. */
 const NOTE = 1_000;
@@ -30,46 +35,49 @@ interface AnswerOptionsProps {
   readonly expired: boolean;
   /** The answer that is being sent. */
   readonly sending: string | null;
+  /** True: of a permission prompt, only the answer that grants nothing can be given yet. */
+  readonly locked: boolean;
   /** Resolves to true once the question is closed. */
   readonly onPick: (answer: string) => Promise<boolean>;
   readonly onDraft: (typed: boolean) => void;
 }
 
-export function AnswerOptions({ question, expired, sending, onPick, onDraft }: AnswerOptionsProps) {
-  const { id, kind, options, allow_other = false } = question;
-  const confirm = kind === "confirm";
+export function AnswerOptions(props: AnswerOptionsProps) {
+  const { question, expired, sending, locked, onPick, onDraft } = props;
+  const { id, kind, options, action, allow_other = false } = question;
+  const paired = kind === "confirm" || action !== undefined;
   const [other, setOther] = useState(() => draftOf(draftName(id)) !== null);
   const own = useRef<HTMLDivElement>(null);
   return (
     <>
-      <div className={confirm ? "grid grid-cols-2 gap-3" : "space-y-2"}>
-        {options.map((option, at) => (
-          <Button
-            key={option}
-            data-answer
-            data-careful
-            variant={confirm && at === 0 ? "primary" : "plain"}
-            disabled={expired || (sending !== null && sending !== option)}
-            busy={sending === option}
-            className={classes(
-              "relative w-full md:pr-11",
-              confirm && "md:pl-11",
-              !confirm && "justify-start text-left",
-            )}
-            onClick={() => void onPick(option)}
-          >
-            {confirm &&
-              (at === 0 ? (
-                <Check aria-hidden className="size-4.5" />
-              ) : (
-                <X aria-hidden className="size-4.5" />
-              ))}
-            <bdi dir="auto" className="said min-w-0">
-              {option}
-            </bdi>
-            <Key>{confirm ? option.charAt(0) : String(at + 1)}</Key>
-          </Button>
-        ))}
+      <div className={paired ? "grid grid-cols-2 gap-3" : "space-y-2"}>
+        {options.map((option, at) => {
+          const pair = paired && at < PAIR.length;
+          const Icon = PAIR[at];
+          const barred = locked && option !== DENY;
+          return (
+            <Button
+              key={option}
+              data-answer
+              data-careful
+              variant={pair && at === 0 ? "primary" : "plain"}
+              disabled={expired || barred || (sending !== null && sending !== option)}
+              busy={sending === option}
+              aria-describedby={barred ? `${id}-read` : undefined}
+              className={classes(
+                "relative w-full md:pr-11",
+                pair ? "md:pl-11" : paired ? "col-span-2 md:pl-11" : "justify-start text-left",
+              )}
+              onClick={() => void onPick(option)}
+            >
+              {pair && Icon && <Icon aria-hidden className="size-4.5" />}
+              <bdi dir="auto" className="said min-w-0">
+                {option}
+              </bdi>
+              {(pair || !paired) && <Key>{pair ? KEYS[at]! : String(at + 1)}</Key>}
+            </Button>
+          );
+        })}
       </div>
       {allow_other && other && (
         <div ref={own} className="mt-3">

@@ -1,13 +1,14 @@
 /** A pending question: who asks, the prompt, the time left, and the ways to answer. */
 
 import { Clock, ListTodo } from "lucide-react";
-import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type FocusEvent, type KeyboardEvent, Suspense, useEffect, useRef, useState } from "react";
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { after, elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question } from "../state/api.ts";
 import { draftOf, forgetDraft, keepDraft } from "../state/drafts.ts";
 import type { Given } from "../state/outbox.ts";
 import { Ago } from "../ui/ago.tsx";
+import { Boundary } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { Cut } from "../ui/cut.tsx";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
@@ -20,10 +21,13 @@ import { AnswerForm, draftName } from "./answer-form.tsx";
 import { AnswerOptions, noteName } from "./answer-options.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
+import { DENY, FORMS } from "./permission-words.ts";
 import { Otherwise, QuestionContext } from "./question-context.tsx";
 import { useRoute } from "./route.ts";
+import { useDetails } from "./use-details.ts";
 import { useInView } from "./use-in-view.ts";
 import { labelOf, useKeptAnswers, useKey, useSession, useStore, useTask } from "./use-store.ts";
+import { Permission } from "./views.ts";
 
 /** Seconds left at which the time is shown as urgent. */
 const URGENT = 60;
@@ -40,6 +44,13 @@ export interface SentAnswer {
   readonly lost: boolean;
 }
 
+/** An answer to a permission prompt is given now, or not at all. */
+const OFFLINE: Fault = {
+  code: "offline",
+  message: "You're offline. A permission can only be answered while connected: nothing was sent.",
+  fields: {},
+};
+
 interface CardProps {
   readonly question: Question;
   /** Moves the focus by `by` cards. */
@@ -54,7 +65,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const { api, store, receipts, outbox } = useSession();
   const card = useRef<HTMLElement>(null);
   const in_view = useInView(card);
-  const { id } = question;
+  const { id, action } = question;
   useEffect(
     () => (in_view ? after(SHOWN_AFTER, () => receipts.add(id, "shown")) : undefined),
     [in_view, id, receipts],
@@ -67,8 +78,12 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const entered = useRef(0);
   /** The last attempt: the same answer again is sent under the same key. */
   const attempt = useRef<Given & { readonly key: string }>({ answer: "", key: "" });
-  /** What was in view once has its context. */
+  /** What was in view once has its context, and its command. */
   const [seen, setSeen] = useState(false);
+  const details = useDetails(question, seen);
+  /** Nothing is allowed before the end of it was in view. */
+  const [read, setRead] = useState(false);
+  const locked = action !== undefined && !read;
   useEffect(() => {
     if (in_view) setSeen(true);
   }, [in_view]);
@@ -92,12 +107,20 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const answer = async (text: string): Promise<boolean> => {
     if (sending !== null || expired || waiting) return false;
     setFault(null);
+    if (locked && text !== DENY) {
+      toast(`Read the ${FORMS[action.form]} to its end first`);
+      return false;
+    }
     const { current: last } = attempt;
     const note = question.kind === "text" ? "" : (draftOf<string>(noteName(id))?.value ?? "");
     const given = { answer: text, ...(note.trim() !== "" && { note }) };
     const is_same = last.answer === text && last.note === given.note;
     attempt.current = { ...given, key: is_same ? last.key : createIdempotencyKey() };
     if (store.link() === "offline") {
+      if (action) {
+        setFault(OFFLINE);
+        return false;
+      }
       onAnswer({ answer: text, lost: true });
       if (keep()) return true;
     }
@@ -124,7 +147,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       toast(why.message, { bad: true });
       const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
       // It can still go as a message.
-      if (found?.status === "expired") outbox.add(question, attempt.current, "expired");
+      if (found?.status === "expired" && !action) outbox.add(question, attempt.current, "expired");
       if (found) store.put("questions", found);
       return true;
     } finally {
@@ -174,18 +197,26 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       className="card relative overflow-hidden p-4 pb-7 outline-offset-0 sm:p-5 sm:pb-7"
     >
       <CardHeader question={question} expired={expired} />
-      <div className="mt-2 text-lg leading-snug">
-        <Cut
-          lines={others && !linked ? LINES : Number.POSITIVE_INFINITY}
-          open={open}
-          onOpen={setOpen}
-          notice="The end isn't shown."
-        >
-          <Prose id={`${question.id}-prompt`} text={question.prompt} />
-        </Cut>
-      </div>
+      {action ? (
+        <Boundary>
+          <Suspense fallback={<p id={`${id}-prompt`}>Loading…</p>}>
+            <Permission question={question} action={action} details={details} onRead={setRead} />
+          </Suspense>
+        </Boundary>
+      ) : (
+        <div className="mt-2 text-lg leading-snug">
+          <Cut
+            lines={others && !linked ? LINES : Number.POSITIVE_INFINITY}
+            open={open}
+            onOpen={setOpen}
+            notice="The end isn't shown."
+          >
+            <Prose id={`${id}-prompt`} text={question.prompt} />
+          </Cut>
+        </div>
+      )}
       {question.task_id !== null && <TaskLink id={question.task_id} />}
-      <QuestionContext question={question} wanted={seen} />
+      {!action && <QuestionContext question={question} details={details} />}
       <Otherwise question={question} />
       <div className="mt-4">
         {waiting ? (
@@ -203,6 +234,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
             question={question}
             expired={expired}
             sending={sending}
+            locked={locked}
             onPick={answer}
             onDraft={onDraft}
           />
@@ -220,8 +252,11 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
 }
 
 /** The answer that a key stands for; undefined if none. */
-function optionOf({ kind, options }: Question, pressed: string): string | undefined {
+function optionOf({ kind, options, action }: Question, pressed: string): string | undefined {
   const key = pressed.toLowerCase();
+  // No number allows anything: coding agents have orders of their own.
+  if (action && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];
+  if (action) return;
   if (kind === "confirm" && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];
   return kind === "choice" ? options[Number.parseInt(key, 10) - 1] : undefined;
 }

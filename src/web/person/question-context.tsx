@@ -1,31 +1,47 @@
 /** What an agent gives beside the prompt: context, a link, and what it does if nobody answers. */
 
 import { ExternalLink, Quote } from "lucide-react";
-import { useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { Prose } from "../ui/prose.tsx";
 import { left } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
-import { labelOf, useKey, useSession } from "./use-store.ts";
+import type { Details } from "./use-details.ts";
+import { labelOf, useKey } from "./use-store.ts";
 
 /** Lines of a context that are shown until the person wants all of it. */
 const LINES = 16;
 
 interface ContextProps {
   readonly question: Question;
-  /** False: a context that lists leave out is not loaded yet. */
-  readonly wanted: boolean;
+  readonly details: Details;
 }
 
-/** Context and link, in a frame that says whose words they are (docs/interface.md 2.5.4). */
-export function QuestionContext({ question, wanted }: ContextProps) {
+/** Context and link, in the frame of the agent's words. */
+export function QuestionContext({ question, details }: ContextProps) {
   const { url, has_context = question.context !== undefined } = question;
-  const key = useKey(question.key_id);
   if (url === undefined && !has_context) return null;
   return (
-    <section
+    <AgentWords key_id={question.key_id}>
+      {has_context && <Context {...details} />}
+      {url !== undefined && <QuestionLink url={url} />}
+    </AgentWords>
+  );
+}
+
+interface AgentWordsProps {
+  readonly key_id: string;
+  readonly children: ReactNode;
+}
+
+/** A frame that says whose words are in it (docs/interface.md 2.5.4). */
+export function AgentWords({ key_id, children }: AgentWordsProps) {
+  const key = useKey(key_id);
+  return (
+    // No section: there may be several, and landmarks need names of their own.
+    <figure
       aria-label="From the agent"
       className="isolate mt-3 overflow-clip rounded-xl border border-edge border-dashed bg-sunken"
     >
@@ -35,14 +51,12 @@ export function QuestionContext({ question, wanted }: ContextProps) {
           In the words of <bdi>{labelOf(key)}</bdi>
         </span>
       </p>
-      {has_context && <Context question={question} wanted={wanted} />}
-      {url !== undefined && <QuestionLink url={url} />}
-    </section>
+      {children}
+    </figure>
   );
 }
 
-function Context({ question, wanted }: ContextProps) {
-  const { text, failed, retry } = useContextOf(question, wanted);
+function Context({ context: text, failed, retry }: Details) {
   const [open, setOpen] = useState(false);
   return (
     <div className="px-3.5 py-2.5">
@@ -62,27 +76,6 @@ function Context({ question, wanted }: ContextProps) {
       )}
     </div>
   );
-}
-
-/** The context, which the read of one question has, and lists have not (docs/interface.md 2.5.2). */
-function useContextOf({ id, context }: Question, wanted: boolean) {
-  const { api } = useSession();
-  // An event that comes later has the question without it.
-  const [text, setText] = useState<string | null>(context ?? null);
-  const [failed, setFailed] = useState(false);
-  const missing = wanted && !failed && text === null && context === undefined;
-  useEffect(() => {
-    if (!missing) return;
-    let ended = false;
-    api.questions.get.query({ question_id: id }).then(
-      (found) => ended || setText(found.context ?? ""),
-      () => ended || setFailed(true),
-    );
-    return () => {
-      ended = true;
-    };
-  }, [api, id, missing]);
-  return { text: text ?? context ?? null, failed, retry: () => setFailed(false) };
 }
 
 /** Leads elsewhere: to the host that it shows. */

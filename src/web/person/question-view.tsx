@@ -1,7 +1,7 @@
 /** One question, pending or ended: where links and notifications lead. */
 
 import { ChevronLeft, CloudOff, MessageCircleQuestion } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { faultOf, type Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
@@ -13,7 +13,9 @@ import { LateAnswer, RefusedAnswers } from "./kept-answers.tsx";
 import { TaskLink } from "./question-card.tsx";
 import { Otherwise, QuestionContext } from "./question-context.tsx";
 import { OutcomeLine, Pending } from "./questions.tsx";
+import { useDetails } from "./use-details.ts";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
+import { Permission } from "./views.ts";
 
 export function QuestionView({ id }: { id: string }) {
   const { question, fault } = useQuestion(id);
@@ -99,8 +101,9 @@ function Found({ question }: { question: Question }) {
 }
 
 function Ended({ question }: { question: Question }) {
-  const { key_id, task_id, prompt } = question;
+  const { key_id, task_id, prompt, action } = question;
   const key = useKey(key_id);
+  const details = useDetails(question, true);
   const task_exists = useStore(({ all }) => task_id !== null && all.tasks.has(task_id));
   return (
     <article aria-label={prompt} className="card p-4 sm:p-5">
@@ -114,9 +117,15 @@ function Ended({ question }: { question: Question }) {
         {", "}
         <Ago at={question.created_at} />
       </p>
-      <Prose text={prompt} className="mt-2 text-lg leading-snug" />
+      {action ? (
+        <Suspense fallback={<p>Loading…</p>}>
+          <Permission question={question} action={action} details={details} />
+        </Suspense>
+      ) : (
+        <Prose text={prompt} className="mt-2 text-lg leading-snug" />
+      )}
       {task_id !== null && <TaskLink id={task_id} />}
-      <QuestionContext question={question} wanted />
+      {!action && <QuestionContext question={question} details={details} />}
       {question.status === "expired" && <Otherwise question={question} />}
       <div className="mt-4 border-line border-t pt-3">
         <OutcomeLine question={question} />
@@ -130,7 +139,7 @@ function Ended({ question }: { question: Question }) {
             </>
           )}
         </p>
-        {question.status === "expired" && <AnswerLate question={question} />}
+        {question.status === "expired" && !action && <AnswerLate question={question} />}
       </div>
     </article>
   );
@@ -174,10 +183,12 @@ function AnswerLate({ question }: { question: Question }) {
 }
 
 /** How a question ended and, where that is known, by whom. */
-function howItEnded({ status, task_id }: Question, task_exists: boolean): string {
+function howItEnded({ status, task_id, action }: Question, task_exists: boolean): string {
   // Only the account can answer.
   if (status === "answered") return "You answered it";
-  if (status === "expired") return "It expired without an answer";
+  if (status === "expired")
+    return `It expired without an answer${action ? ": nothing was allowed" : ""}`;
+  if (action) return "It was decided in the agent's own terminal, or no longer needed";
   return task_id === null || task_exists
     ? "Its agent cancelled it"
     : "It was cancelled, by its agent or with its task";

@@ -1,11 +1,12 @@
 /** Questions: pending ones first, then the history. */
 
 import { CheckCheck, CloudOff } from "lucide-react";
-import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
 import { Cut } from "../ui/cut.tsx";
 import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
@@ -13,6 +14,7 @@ import { Prose } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { FirstAgent } from "./first-agent.tsx";
 import { RefusedAnswers } from "./kept-answers.tsx";
+import { bySession, FORMS, shortSession } from "./permission-words.ts";
 import { QuestionCard, type SentAnswer } from "./question-card.tsx";
 import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
 
@@ -54,6 +56,9 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
   const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
   const guardClick = useMisclickGuard(list, "to answer");
+  const ranks = useRef(new Map<string, number>());
+  const groups = useMemo(() => bySession(questions, ranks.current), [questions]);
+  /** In the order of the cards. */
   const shown = useRef(questions);
   /** The card that has the focus, or had it last. */
   const focused = useRef<string | null>(null);
@@ -89,7 +94,7 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
     },
     [store],
   );
-  useEffect(() => handleClosed(questions), [questions, handleClosed]);
+  useEffect(() => handleClosed(groups.flat()), [groups, handleClosed]);
   // When the last question leaves, the list is removed with it.
   useEffect(() => () => handleClosed(store.pending()), [handleClosed, store]);
 
@@ -103,28 +108,46 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
 
   return (
     <ul ref={list} aria-label="Pending" className="space-y-4" onClickCapture={guardClick}>
-      {questions.map((question) => (
-        <li
-          key={question.id}
-          onFocus={() => {
-            focused.current = question.id;
-          }}
-        >
-          <QuestionCard
-            question={question}
-            step={step}
-            onAnswer={(given) => {
-              if (given) answered.current.set(question.id, given);
-              else answered.current.delete(question.id);
+      {groups.flatMap((group) =>
+        group.map((question, at) => (
+          <li
+            key={question.id}
+            className={classes(
+              group.length > 1 && "border-accent/40 border-l-2 pl-3 sm:pl-4",
+              at > 0 && "-mt-4 pt-4",
+            )}
+            onFocus={() => {
+              focused.current = question.id;
             }}
-            onDraft={(typed) => {
-              if (typed) drafts.current.add(question.id);
-              else drafts.current.delete(question.id);
-            }}
-          />
-        </li>
-      ))}
+          >
+            {group.length > 1 && at === 0 && <SessionHeading group={group} />}
+            <QuestionCard
+              question={question}
+              step={step}
+              onAnswer={(given) => {
+                if (given) answered.current.set(question.id, given);
+                else answered.current.delete(question.id);
+              }}
+              onDraft={(typed) => {
+                if (typed) drafts.current.add(question.id);
+                else drafts.current.delete(question.id);
+              }}
+            />
+          </li>
+        )),
+      )}
     </ul>
+  );
+}
+
+/** Above the prompts of one session, each of which is answered by itself. */
+function SessionHeading({ group: [first, ...others] }: { group: readonly Question[] }) {
+  const session = first?.action?.session ?? "";
+  return (
+    <p className="said mb-2 font-semibold text-soft text-sm">
+      {`${others.length + 1} prompts of session `}
+      <bdi className="font-mono">{shortSession(session)}</bdi>
+    </p>
   );
 }
 
@@ -214,8 +237,22 @@ export function Outcome({ question }: { question: Question }) {
         </span>
       </p>
       <Cut lines={3} open={open} onOpen={setOpen}>
-        <Prose text={question.prompt} className="mt-0.5" />
+        {question.action ? (
+          <p dir="ltr" className="said mt-0.5 whitespace-pre-wrap font-mono text-[0.8125rem]">
+            {question.prompt}
+          </p>
+        ) : (
+          <Prose text={question.prompt} className="mt-0.5" />
+        )}
       </Cut>
+      {question.action && (
+        <a
+          href={`#/questions/${question.id}`}
+          className="inline-flex min-h-6 items-center font-medium text-accent text-sm hover:underline"
+        >
+          {`The whole ${FORMS[question.action.form]}`}
+        </a>
+      )}
       <OutcomeLine question={question} />
     </div>
   );

@@ -18,8 +18,8 @@ const KEYS = [
     [
       [["J", "↓"], "Next question"],
       [["K", "↑"], "Previous question"],
-      [["Y"], "Answer Yes"],
-      [["N"], "Answer No"],
+      [["Y"], "Answer Yes, or allow"],
+      [["N"], "Answer No, or deny"],
       [["1", "2", "…"], "Choose an option"],
       [["E"], "Show all of a long question"],
     ],

@@ -27,6 +27,7 @@ export const Pair = later(async () => (await import("./pair.tsx")).Pair);
 export const AlreadySignedIn = later(async () => (await import("./pair.tsx")).AlreadySignedIn);
 export const Start = later(async () => (await import("./start.tsx")).Start);
 export const SearchView = later(async () => (await import("./search.tsx")).SearchView);
+export const Permission = later(async () => (await import("./permission.tsx")).Permission);
 export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**

@@ -187,14 +187,15 @@ export function createOutbox(first: OutboxOptions) {
 
     /**
      * Keeps an answer and sends it when it can, or shows why it was `refused`; false if it cannot be kept.
+     * None to a permission prompt is: what it allows may have changed by the time it is sent.
      */
     add(
-      { id, key_id, prompt }: Question,
+      { id, key_id, prompt, action }: Question,
       given: Given & Pick<KeptAnswer, "key">,
       refused: Refusal | null = null,
     ): boolean {
       const others = kept.filter(({ question_id }) => question_id !== id);
-      if (others.length >= MOST) return false;
+      if (action || others.length >= MOST) return false;
       const one = { ...given, question_id: id, key_id, prompt: prompt.slice(0, PROMPT), refused };
       const added = change((answers) => [
         ...answers.filter(({ question_id }) => question_id !== id),

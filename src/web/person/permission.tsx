@@ -1,0 +1,289 @@
+/**
+ * What a permission prompt is about: the whole command, diff or arguments, and where it would run. Texts of
+ * the agent are in a fixed-width face, in places of their own (docs/interface.md §2.5.5).
+ */
+
+import { Folder, Server, SquareTerminal } from "lucide-react";
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import { after } from "../clock.ts";
+import type { Question } from "../state/api.ts";
+import { Button } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
+import { Cut } from "../ui/cut.tsx";
+import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
+import { linesOf, type Part, partsOf, Visible } from "../ui/visible.tsx";
+import { type Action, FORMS, headlineOf, shortSession } from "./permission-words.ts";
+import { AgentWords } from "./question-context.tsx";
+import type { Details } from "./use-details.ts";
+
+interface PermissionProps {
+  readonly question: Question;
+  readonly action: Action;
+  readonly details: Details;
+  /** Called once the end of the text was in view. */
+  readonly onRead?: ((read: true) => void) | undefined;
+}
+
+export function Permission({ question, action, details, onRead }: PermissionProps) {
+  const { id, key_id } = question;
+  const { tool, host, folder, session, grants = [] } = action;
+  return (
+    <>
+      <h2 id={`${id}-prompt`} className="mt-2 text-lg leading-snug">
+        {headlineOf(action)}
+      </h2>
+      <div className="isolate mt-2 overflow-clip rounded-xl border border-edge bg-sunken">
+        <div className="border-line border-b px-3.5 py-1.5 text-soft text-sm">
+          <Name text={tool} />
+        </div>
+        {details.text !== null ? (
+          <ActionText id={id} form={action.form} text={details.text} onRead={onRead} />
+        ) : (
+          <div
+            id={`${id}-read`}
+            className="flex flex-wrap items-center gap-x-3 px-3.5 py-2 text-soft text-sm"
+          >
+            {details.failed ? (
+              <>
+                {`The ${FORMS[action.form]} didn't load.`}
+                <Button variant="quiet" onClick={details.retry}>
+                  Try again
+                </Button>
+              </>
+            ) : (
+              `Loading ${FORMS[action.form]}…`
+            )}
+          </div>
+        )}
+      </div>
+      <dl className="mt-3 space-y-1 text-sm">
+        <Place icon={Server} name="Host" text={host} />
+        <Place icon={Folder} name="Folder" text={folder} />
+        <Place icon={SquareTerminal} name="Session" text={session && shortSession(session)} />
+      </dl>
+      {details.context && (
+        <AgentWords key_id={key_id}>
+          <Description text={details.context} />
+        </AgentWords>
+      )}
+      {grants.length > 0 && <Grants grants={grants} />}
+    </>
+  );
+}
+
+/** What the third answer permits beyond this once, above the answers. */
+function Grants({ grants }: { grants: readonly string[] }) {
+  return (
+    <div className="mt-3 text-sm">
+      <p className="text-soft">“Allow for this session” also allows, until the session ends:</p>
+      <ul className="mt-1 list-disc space-y-0.5 pl-5 marker:text-faint">
+        {grants.map((grant) => (
+          <li key={grant}>
+            <FixedWidth text={grant} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function FixedWidth({ text }: { text: string }) {
+  const parts = useMemo(() => partsOf(text), [text]);
+  return (
+    <span dir="ltr" className="said whitespace-pre-wrap font-mono text-[0.8125rem]">
+      <Visible parts={parts} />
+    </span>
+  );
+}
+
+/** Lines of a description that are shown until the person wants all of it. */
+const LINES = 6;
+
+/** What the agent says about it: as it was written, since Markdown would give it links and headings. */
+function Description({ text }: { text: string }) {
+  const parts = useMemo(() => partsOf(text), [text]);
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="px-3.5 py-2.5">
+      <Cut lines={LINES} open={open} onOpen={setOpen} notice="The end isn't shown.">
+        <p dir="auto" className="said whitespace-pre-wrap">
+          <Visible parts={parts} />
+        </p>
+      </Cut>
+    </div>
+  );
+}
+
+/** A name that the agent's machine gives, whole. */
+function Name({ text }: { text: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Cut lines={2} open={open} onOpen={setOpen} notice="The end isn't shown.">
+      <FixedWidth text={text} />
+    </Cut>
+  );
+}
+
+interface PlaceProps {
+  readonly icon: typeof Server;
+  readonly name: string;
+  readonly text: string | null;
+}
+
+function Place({ icon: Icon, name, text }: PlaceProps): ReactNode {
+  if (text === null) return null;
+  return (
+    <div className="flex items-start gap-2">
+      <dt className="flex w-24 shrink-0 items-center gap-2 text-faint">
+        <Icon aria-hidden className="size-4 shrink-0" />
+        {name}
+      </dt>
+      <dd className="min-w-0 flex-1">
+        <Name text={text} />
+      </dd>
+    </div>
+  );
+}
+
+interface ActionTextProps extends Pick<PermissionProps, "onRead"> {
+  /** Id of the question. */
+  readonly id: string;
+  readonly form: Action["form"];
+  readonly text: string;
+}
+
+/**
+ * The text, in a frame that scrolls until the person wants it whole. It counts as read once its end was in view
+ * for as long as input must wait elsewhere.
+ */
+function ActionText({ id, form, text, onRead }: ActionTextProps) {
+  const frame = useRef<HTMLElement>(null);
+  const end = useRef<HTMLSpanElement>(null);
+  const [open, setOpen] = useState(false);
+  const [read, setRead] = useState(false);
+  const at_end = useEndInView(end);
+  const is_long = useOverflow(frame) || open;
+  const lines = useMemo(() => linesOf(partsOf(text)), [text]);
+  useEffect(() => {
+    if (!at_end || read) return;
+    return after(MISCLICK_DELAY, () => {
+      setRead(true);
+      onRead?.(true);
+    });
+  }, [at_end, read, onRead]);
+  const what = FORMS[form];
+  return (
+    <>
+      <figure
+        ref={frame}
+        aria-label={`The ${what}`}
+        dir="ltr"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll it.
+        tabIndex={0}
+        // They move between cards elsewhere.
+        onKeyDown={(event) => event.key.startsWith("Arrow") && event.stopPropagation()}
+        className={classes(
+          "overflow-y-auto overflow-x-clip py-2 font-mono text-[0.8125rem] leading-5 -outline-offset-2",
+          !open && "max-h-[45dvh]",
+        )}
+      >
+        {lines.map((line, at) => (
+          <Line
+            // biome-ignore lint/suspicious/noArrayIndexKey: a text has no other names for its lines.
+            key={at}
+            line={line}
+            color={form === "diff" ? colorOf(line) : ""}
+          />
+        ))}
+        <span ref={end} className="block h-px" />
+      </figure>
+      {is_long && (
+        <p className="flex flex-wrap items-center gap-x-2 border-line border-t px-3.5 py-1.5 text-sm">
+          <span id={`${id}-read`} className={read || !onRead ? "text-soft" : "text-warn"}>
+            {read || !onRead
+              ? `The whole ${what}: ${sizeOf(text)}.`
+              : `Scroll to the end of the ${what} to allow it: ${sizeOf(text)}.`}
+          </span>
+          <button
+            type="button"
+            data-cut
+            aria-expanded={open}
+            onClick={() => setOpen(!open)}
+            className="min-h-6 font-medium text-accent hover:underline"
+          >
+            {open ? "Show less" : "Show all"}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** A line as it was written: characters from left to right, and continued further in where it wraps. */
+function Line({ line, color }: { line: readonly Part[]; color: string }) {
+  return (
+    <div
+      className={classes(
+        "min-h-5 whitespace-pre-wrap pr-3.5 pl-8 -indent-4.5 wrap-anywhere [tab-size:4] [unicode-bidi:bidi-override]",
+        color,
+      )}
+    >
+      <Visible parts={line} />
+    </div>
+  );
+}
+
+/** The sign at the begin of a line says the same as its colour. */
+function colorOf([first]: readonly Part[]): string {
+  if (!first || !("text" in first)) return "";
+  if (first.text.startsWith("+")) return "bg-ok-soft text-ok";
+  if (first.text.startsWith("-")) return "bg-danger-soft text-danger";
+  return first.text.startsWith("@@") ? "text-accent" : "";
+}
+
+function sizeOf(text: string): string {
+  const lines = text.replace(/\n$/, "").split("\n").length;
+  const characters = [...text].length.toLocaleString("en-US");
+  return `${lines === 1 ? "1 line" : `${lines.toLocaleString("en-US")} lines`}, ${characters} characters`;
+}
+
+/** Whether the end can be seen: in its frame, in the window, in a visible document. */
+function useEndInView(end: RefObject<HTMLElement | null>): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const { current: target } = end;
+    if (!target) return;
+    let near = false;
+    const update = () => setSeen(near && document.visibilityState === "visible");
+    const observer = new IntersectionObserver(
+      (entries) => {
+        near = entries.at(-1)!.isIntersecting;
+        update();
+      },
+      // On phones the navigation covers the lower edge.
+      { rootMargin: "0px 0px -96px 0px" },
+    );
+    observer.observe(target);
+    document.addEventListener("visibilitychange", update);
+    return () => {
+      observer.disconnect();
+      document.removeEventListener("visibilitychange", update);
+    };
+  }, [end]);
+  return seen;
+}
+
+/** Whether there is more than its height shows. */
+function useOverflow(frame: RefObject<HTMLElement | null>): boolean {
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    const { current: measured } = frame;
+    if (!measured) return;
+    const measure = () => setOver(measured.scrollHeight > measured.clientHeight + 1);
+    measure();
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(measured);
+    return () => sizes.disconnect();
+  }, [frame]);
+  return over;
+}

@@ -1,0 +1,49 @@
+/** What the read of one question has, and lists and events leave out (docs/interface.md §2.5.2). */
+
+import { useEffect, useState } from "react";
+import type { Question } from "../state/api.ts";
+import { useSession } from "./use-store.ts";
+
+export interface Details {
+  /** Null until they are loaded, and if they do not load. */
+  readonly context: string | null;
+  /** The command, diff or arguments of a permission prompt. */
+  readonly text: string | null;
+  readonly failed: boolean;
+  readonly retry: () => void;
+}
+
+const isWhole = ({ has_context = false, action }: Question): boolean =>
+  !has_context && (action === undefined || action.text !== undefined);
+
+/** False for `wanted`: not loaded yet. */
+export function useDetails(question: Question, wanted: boolean): Details {
+  const { id } = question;
+  const { api } = useSession();
+  // An event that comes later has the question without them.
+  const [found, setFound] = useState<Question | null>(isWhole(question) ? question : null);
+  const [failed, setFailed] = useState(false);
+  const whole = found ?? (isWhole(question) ? question : null);
+  const missing = wanted && !failed && whole === null;
+  useEffect(() => {
+    if (!missing) return;
+    let ended = false;
+    api.questions.get.query({ question_id: id }).then(
+      (read) => {
+        if (ended) return;
+        if (isWhole(read)) setFound(read);
+        else setFailed(true);
+      },
+      () => ended || setFailed(true),
+    );
+    return () => {
+      ended = true;
+    };
+  }, [api, id, missing]);
+  return {
+    context: whole && (whole.context ?? ""),
+    text: whole?.action?.text ?? null,
+    failed,
+    retry: () => setFailed(false),
+  };
+}

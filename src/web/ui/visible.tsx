@@ -1,0 +1,103 @@
+/** Text for a person who decides by it: whatever cannot be seen, or pushes the rest out of view, is marked. */
+
+import { Fragment } from "react";
+
+/** A part of a text: as it was written, or what a mark in its place says. */
+export type Part = { readonly text: string } | { readonly mark: string };
+
+/** White space that is shown as it is: line breaks in a row, and characters in all. */
+const NEWLINES = 3;
+const SPACES = 64;
+
+/**
+ * White space; a character that has no form of its own, or that marks use, and its repetitions; and combining
+ * marks in a number that draws over other lines.
+ */
+const SPECIAL =
+  /[ \t\n]+|([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u27e8\u27e9])\1*|\p{M}{4,}/gu;
+
+const NAMES: Readonly<Record<string, string>> = {
+  "\0": "NUL",
+  "\b": "BS",
+  "\r": "CR",
+  "\u001b": "ESC",
+  "\u00a0": "no-break space",
+};
+
+/** The parts of a text, in its order. Marks are between `⟨` and `⟩`, which are marked themselves. */
+export function partsOf(text: string): readonly Part[] {
+  const parts: Part[] = [];
+  let at = 0;
+  for (const found of text.matchAll(SPECIAL)) {
+    const [run, character] = found;
+    const length = character === undefined ? lengthOfHidden(run) : run.length;
+    if (length === 0) continue;
+    if (found.index > at) parts.push({ text: text.slice(at, found.index) });
+    const hidden = run.slice(0, length);
+    parts.push({
+      mark: character === undefined ? describe(hidden) : nameOf(run, character),
+    });
+    at = found.index + length;
+  }
+  if (at < text.length) parts.push({ text: text.slice(at) });
+  return parts;
+}
+
+/** How much of white space, or of combining marks, a mark stands for; 0: it is shown as it is. */
+function lengthOfHidden(run: string): number {
+  if (!/^\s/.test(run)) return run.length;
+  const lines = run.split("\n");
+  if (lines.length - 1 <= NEWLINES && run.length <= SPACES) return 0;
+  // What follows begins a line of its own, where it did.
+  const last = lines.at(-1)!.length;
+  return lines.length > 1 && last <= SPACES ? run.length - last - 1 : run.length;
+}
+
+const count = (number: number, what: string): string =>
+  `${number.toLocaleString("en-US")} ${what}${number === 1 ? "" : "s"}`;
+
+function describe(run: string): string {
+  if (!/^\s/.test(run)) return count([...run].length, "combining mark");
+  const numbers = { newline: "\n", space: " ", tab: "\t" };
+  return Object.entries(numbers)
+    .map(([what, one]) => [what, run.split(one).length - 1] as const)
+    .filter(([, number]) => number > 0)
+    .map(([what, number]) => count(number, what))
+    .join(" and ");
+}
+
+function nameOf(run: string, character: string): string {
+  const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+  const name = NAMES[character] ?? `U+${code}`;
+  const times = run.length / character.length;
+  return times === 1 ? name : `${times.toLocaleString("en-US")} × ${name}`;
+}
+
+export function Visible({ parts }: { parts: readonly Part[] }) {
+  return parts.map((part, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other names.
+    <Fragment key={at}>
+      {"text" in part ? (
+        part.text
+      ) : (
+        <span className="rounded-sm bg-warn-soft font-sans text-warn">{`⟨${part.mark}⟩`}</span>
+      )}
+    </Fragment>
+  ));
+}
+
+/** The parts of each line. */
+export function linesOf(parts: readonly Part[]): readonly (readonly Part[])[] {
+  const lines: Part[][] = [[]];
+  for (const part of parts) {
+    if ("mark" in part) {
+      lines.at(-1)!.push(part);
+      continue;
+    }
+    for (const [at, text] of part.text.split("\n").entries()) {
+      if (at > 0) lines.push([]);
+      if (text !== "") lines.at(-1)!.push({ text });
+    }
+  }
+  return lines;
+}
