@@ -3,6 +3,9 @@
 /** The numbers of pushes; seconds unless the name says otherwise (docs/interface.md 14). */
 export const PUSH = {
   payload_bytes: 4_096,
+  /** Lines and characters of the prompt of a request for permission that a notification can permit. */
+  action_lines: 4,
+  action_characters: 200,
   /** Context and fallback of a question: lines, and bytes as a JSON string. */
   context_lines: 3,
   context_bytes: 400,

@@ -29,15 +29,15 @@ interface PushNotification {
   /** The service worker may change it; without it, Safari does not ask the worker. */
   readonly mutable: true;
   readonly app_badge?: number;
-  /** One for each answer that a tap can give; 2 at most, often none. */
+  /** One for each answer that a tap can give, and one that opens the page; 2 at most, often none. */
   readonly actions: readonly PushAction[];
   readonly data: PushData;
 }
 
 export interface PushAction {
-  /** `answer-0` and so on: the answer is `data.answers` at that place. */
-  readonly action: `answer-${number}`;
-  /** Label of the option. */
+  /** `answer-0` and so on: the answer is `data.answers` at that place. `open` leads to the page. */
+  readonly action: `answer-${number}` | "open";
+  /** Label of the option, or what the button does. */
   readonly title: string;
   /** As of the notification. */
   readonly navigate: string;

@@ -26,7 +26,7 @@ const HAPPENED = {
 };
 
 export function composeQuestion(question: Question, key: Agent, { full }: ContentOptions): Alert {
-  const { id, key_id, task_id, kind, options, expires_at } = question;
+  const { id, key_id, task_id, kind, expires_at } = question;
   return {
     kind: "question",
     event: "question.created",
@@ -38,13 +38,32 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
     body: full ? askedIn(question) : "A question is waiting",
     urgency: "urgent",
     priority: "urgent",
-    actions: { kind, options: full ? options : [], expires_at },
+    actions: full
+      ? { kind, ...answersTo(question), expires_at }
+      : { kind, options: [], expires_at },
     expires_at,
   };
 }
 
-/** The prompt, the fallback, which a cut of a long text leaves, and the first lines of the context. */
-function askedIn({ prompt, fallback, context }: Question): string {
+/** The answers that a notification offers: a request for permission is permitted only by who sees all of it. */
+function answersTo({
+  action,
+  options,
+  prompt,
+}: Question): Pick<NonNullable<Alert["actions"]>, "options" | "shows"> {
+  if (action === undefined) return { options };
+  const [allow = "", deny = ""] = options;
+  const fits = [...prompt].length <= PUSH.action_characters;
+  const shows = fits && prompt.split("\n").length <= PUSH.action_lines ? "whole" : "part";
+  return { options: shows === "whole" ? [allow, deny] : [deny], shows };
+}
+
+/**
+ * The prompt, the fallback, which a cut of a long text leaves, and the first lines of the context. Of a request for
+ * permission the prompt alone: the agent's own words below it could pass for a part of it.
+ */
+function askedIn({ prompt, fallback, context, action }: Question): string {
+  if (action !== undefined) return prompt;
   const otherwise =
     fallback === undefined ? [] : [`Otherwise: ${shorten(fallback, PUSH.fallback_bytes)}`];
   return [prompt, ...otherwise, ...firstLines(context ?? "")].join("\n");

@@ -32,6 +32,11 @@ interface Actions {
   readonly options: readonly string[];
   /** Epoch seconds. */
   readonly expires_at: number;
+  /**
+   * Of a request for permission: whether the body shows it whole. A part leads to the page, and options
+   * that permit it are left out (docs/interface.md §14.3.8).
+   */
+  readonly shows?: "whole" | "part";
 }
 
 /** Not shown: something changed, or alerts are to be removed. */

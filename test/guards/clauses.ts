@@ -248,6 +248,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§12.6.5", "the answer in the client's form; only the person permits"),
   clause("§12.6.6", "what ends a request that nobody waits for"),
 
+  clause("§14.3.8", "a permission only by who sees all that it permits"),
   clause("§14.3.7", "the fallback and the first lines of the context"),
 
   clause("§15.1.1", "each request one entry"),

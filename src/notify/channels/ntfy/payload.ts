@@ -36,8 +36,12 @@ interface Publish {
   readonly sequence_id: string;
 }
 
-/** A button that makes a request: https://docs.ntfy.sh/publish/#send-http-request */
-interface Action {
+/** A button: https://docs.ntfy.sh/publish/#action-buttons */
+type Action =
+  | HttpAction
+  | { readonly action: "view"; readonly label: string; readonly url: string };
+
+interface HttpAction {
   readonly action: "http";
   readonly label: string;
   readonly url: string;
@@ -97,7 +101,7 @@ function parse(address: string): NtfyAddress {
   }
 }
 
-/** One for each option, or none. */
+/** One for each option, and one that opens what is not shown whole; or none. */
 function actionsOf(
   { subject, actions }: Alert,
   base_url: string | null,
@@ -105,8 +109,8 @@ function actionsOf(
 ): readonly Action[] {
   const options = actions?.kind === "text" ? [] : (actions?.options ?? []);
   if (base_url === null || ticket === null || options.length > NTFY.buttons) return [];
-  const made = options.map(
-    (answer): Action => ({
+  const made: Action[] = options.map(
+    (answer): HttpAction => ({
       action: "http",
       label: answer,
       url: `${base_url}/v1/questions/${subject}/answer`,
@@ -116,20 +120,27 @@ function actionsOf(
       clear: true,
     }),
   );
+  if (actions?.shows === "part") {
+    made.push({ action: "view", label: "Open", url: pageOf("question", subject, base_url) });
+  }
   return bytesOf(made) <= NTFY.buttons_bytes ? made : [];
 }
 
 /** What happened, and of a choice its options, where they are no buttons; of a task, whose it is. */
 function textOf({ kind, body, subtitle, actions }: Alert, buttons: boolean): string {
   if (kind === "task") return `${body}\n${subtitle}`;
-  const options = actions?.kind === "choice" && !buttons ? actions.options : [];
+  const lists = actions?.kind === "choice" && !buttons && actions.shows === undefined;
+  const options = lists ? actions.options : [];
   return [body, ...options.map((option) => `– ${option}`)].join("\n");
 }
 
 function clickOf(kind: Alert["kind"], subject: string, base_url: string | null) {
   if (base_url === null) return {};
-  return { click: `${base_url}/#/${kind === "question" ? "questions" : "tasks"}/${subject}` };
+  return { click: pageOf(kind, subject, base_url) };
 }
+
+const pageOf = (kind: Alert["kind"], subject: string, base_url: string): string =>
+  `${base_url}/#/${kind === "question" ? "questions" : "tasks"}/${subject}`;
 
 /** A longer message would become an attachment, and a longer publish is refused. */
 function fit(publish: Publish): Publish {

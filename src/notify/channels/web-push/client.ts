@@ -60,7 +60,7 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
   const exchange = async (request: WebPushRequest, signal: AbortSignal): Promise<Response> => {
     const response = await post(request, signal);
     if (response.status !== 413) return response;
-    const message = fit(request.message, WEB_PUSH.short_bytes);
+    const message = fit(request.message, WEB_PUSH.short_bytes, request.shows);
     return message === null ? response : post({ ...request, message }, signal);
   };
 

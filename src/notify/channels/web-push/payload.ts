@@ -21,6 +21,8 @@ export interface WebPushRequest {
   readonly urgency: Urgency;
   /** A later message with the same one takes the place of one that the push service still has. */
   readonly subject: string;
+  /** As of {@link Alert}. */
+  readonly shows?: "whole" | "part" | undefined;
   /** Epoch seconds until which the push service keeps it; null: it goes to who is connected now. */
   readonly keep_until: number | null;
 }
@@ -43,6 +45,7 @@ export function render(
         message,
         urgency: urgencyOf(notification),
         subject: notification.subject,
+        shows: notification.kind === "question" ? notification.actions?.shows : undefined,
         keep_until: keptUntil(notification, destination),
       };
     }
@@ -71,6 +74,7 @@ function messageOf(
   const alert = kind === "question" || kind === "task" ? notification : null;
   const app_badge = badge === null ? {} : { app_badge: badge };
   const labels = kind === "question" ? labelsOf(notification) : [];
+  const shows = alert?.actions?.shows;
   const compose = (answers: readonly string[]): PushMessage => ({
     web_push: DECLARATIVE,
     ...app_badge,
@@ -85,15 +89,17 @@ function messageOf(
       requireInteraction: kind === "question",
       mutable: true,
       ...app_badge,
-      actions: answers.map(
-        (label, i): PushAction => ({ action: `answer-${i}`, title: label, navigate }),
-      ),
+      actions: [
+        ...answers.map(
+          (label, i): PushAction => ({ action: `answer-${i}`, title: label, navigate }),
+        ),
+        ...(shows === "part" ? [{ action: "open", title: "Open", navigate } as const] : []),
+      ],
       data: { ...dataOf(notification, ticket), ...(answers.length > 0 && { answers }) },
     },
   });
-  return (
-    fit(compose(labels), WEB_PUSH.plaintext_bytes) ?? fit(compose([]), WEB_PUSH.plaintext_bytes)
-  );
+  const bytes = WEB_PUSH.plaintext_bytes;
+  return fit(compose(labels), bytes, shows) ?? fit(compose([]), bytes);
 }
 
 /** Relative to where the page is, when it is not known where that is. */
@@ -114,7 +120,10 @@ function labelsOf({ actions }: Alert): readonly string[] {
 function bodyOf(notification: Shown, buttons: boolean): string {
   if (notification.kind === "task") return `${notification.body}\n${notification.subtitle}`;
   const options =
-    notification.kind === "question" && !buttons && notification.actions?.kind === "choice"
+    notification.kind === "question" &&
+    !buttons &&
+    notification.actions?.kind === "choice" &&
+    notification.actions.shows === undefined
       ? notification.actions.options
       : [];
   return [notification.body, ...options.map((option) => `– ${option}`)].join("\n");
@@ -132,9 +141,21 @@ function dataOf(notification: Shown, ticket: string | null): PushData {
 
 /**
  * The message in at most so many bytes of JSON, with less of its body and then of its title; null when
- * the rest is too large already.
+ * the rest is too large already. A request for permission that no longer `shows` all of itself has no buttons.
  */
-export function fit(message: PushMessage, bytes: number): PushMessage | null {
+export function fit(
+  message: PushMessage,
+  bytes: number,
+  shows?: "whole" | "part",
+): PushMessage | null {
+  const fitted = fitTexts(message, bytes);
+  if (fitted === null || shows !== "whole") return fitted;
+  if (fitted.notification.body === message.notification.body) return fitted;
+  const { answers: _, ...data } = fitted.notification.data;
+  return { ...fitted, notification: { ...fitted.notification, actions: [], data } };
+}
+
+function fitTexts(message: PushMessage, bytes: number): PushMessage | null {
   let fitted = message;
   for (const name of ["body", "title"] as const) {
     const over = bytesOf(fitted) - bytes;

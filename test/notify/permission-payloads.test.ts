@@ -1,0 +1,132 @@
+/** What notifications show of a request for permission, and which answers they offer (docs/interface.md §14.3.8). */
+
+import { expect, test } from "bun:test";
+import { newQuestion, type Question } from "../../src/model/question.ts";
+import { render as renderApns } from "../../src/notify/channels/apns/payloads.ts";
+import { render as renderNtfy } from "../../src/notify/channels/ntfy/payload.ts";
+import { fit, render as renderWebPush } from "../../src/notify/channels/web-push/payload.ts";
+import { composeQuestion } from "../../src/notify/compose.ts";
+import { contentOf } from "../../src/permission/content.ts";
+import { readCall } from "../../src/permission/request.ts";
+import { callHook, commandOf } from "../support/approve.ts";
+import { createPushWorld } from "../support/push-world.ts";
+import { until } from "../support/until.ts";
+
+const now = 1_800_000_000;
+const key = { label: "builder", last_host: null };
+const base_url = "https://relay.example";
+const GRANT = [
+  {
+    type: "addRules",
+    rules: [{ toolName: "Bash" }],
+    behavior: "allow",
+    destination: "session",
+  },
+];
+
+function questionOf(command: string): Question {
+  const tool_input = { command, description: "Harmless" };
+  const args = commandOf("", { tool_input, permission_suggestions: GRANT });
+  const call = readCall(args, null);
+  if (call.is !== "request") throw new Error(call.is);
+  const content = contentOf(call.request, "build-7");
+  if (typeof content === "string") throw new Error(content);
+  const { prompt, action, context } = content;
+  const options = [...content.options];
+  const { text: _, ...listed } = action;
+  const asked = newQuestion({ prompt, kind: "choice", options }, { id: "qst_1", key_id: "k", now });
+  return { ...asked, action: listed, context: context! };
+}
+
+function renderAll(question: Question, full = true) {
+  const alert = composeQuestion(question, key, { full });
+  const destination = (address: object) => ({
+    address: JSON.stringify(address),
+    delivery_id: "x",
+    base_url,
+    ticket: "mcq_x",
+    shown: null,
+    badge: 1,
+  });
+  const subscription = { endpoint: "https://fcm.googleapis.com/x", keys: { p256dh: "", auth: "" } };
+  const apns = renderApns(alert, destination({}))!.payload as any;
+  const ntfy = renderNtfy(
+    alert,
+    destination({ server: "s", topic: "t", token: null, buttons: true }),
+  )!;
+  const web_push = renderWebPush(alert, destination(subscription))!;
+  const { body, actions, data } = web_push.message.notification;
+  return {
+    bodies: [apns.aps.alert.body, ntfy.publish.message, body],
+    apns: apns.relay.options,
+    ntfy: ntfy.publish.actions?.map(({ action, label }) => `${action} ${label}`),
+    web_push: actions.map(({ action, title }) => `${action} ${title}`),
+    answers: data.answers,
+    request: web_push,
+  };
+}
+
+test("a short request is shown whole and can be permitted, not for longer than this use [§14.3.8]", () => {
+  for (const command of [
+    "rm -rf build",
+    "a\nb\nc\nd",
+    "x".repeat(200 - "Bash in ~/app: ".length),
+  ]) {
+    const { bodies, request: _, ...offered } = renderAll(questionOf(command));
+    for (const body of bodies) expect(body).toBe(`Bash in ~/app: ${command}`);
+    expect(offered).toEqual({
+      apns: ["Allow", "Deny"],
+      ntfy: ["http Allow", "http Deny"],
+      web_push: ["answer-0 Allow", "answer-1 Deny"],
+      answers: ["Allow", "Deny"],
+    });
+  }
+});
+
+test("a longer request can only be denied or opened [§14.3.8]", () => {
+  for (const command of [
+    "x".repeat(201 - "Bash in ~/app: ".length),
+    `ls${"\n".repeat(4)}rm -rf /`,
+    `ls ${"\u200b".repeat(30)}`,
+    "語".repeat(1_900),
+    `${"y".repeat(5_000)} && rm -rf /`,
+  ]) {
+    const { bodies, request: _, ...offered } = renderAll(questionOf(command));
+    for (const body of bodies) expect(body).toStartWith("Bash in ~/app: ");
+    expect(offered).toEqual({
+      apns: ["Deny"],
+      ntfy: ["http Deny", "view Open"],
+      web_push: ["answer-0 Deny", "open Open"],
+      answers: ["Deny"],
+    });
+  }
+});
+
+test("generic content names neither the command nor the folder, and offers no answer [§14.3.8]", () => {
+  const shown = renderAll(questionOf("secret-command"), false);
+  expect(JSON.stringify(shown)).not.toMatch(/secret|~\/app|Bash|Allow|Harmless/);
+});
+
+test("a request that is cut for the push service loses its buttons [§14.3.8]", () => {
+  const { request } = renderAll(questionOf("x".repeat(150)));
+  const { message, shows } = request;
+  const bytes = Buffer.byteLength(JSON.stringify(message)) - 50;
+  const cut = fit(message, bytes, shows)!.notification;
+  expect([cut.actions, cut.data.answers]).toEqual([[], undefined]);
+  expect(fit(message, bytes + 50, shows)).toEqual(message);
+});
+
+test("a request that a hook makes is delivered as such [§14.3.8]", async () => {
+  const world = await createPushWorld();
+  const { person, agent } = await world.people("phone");
+  const hook = await callHook(world.app.url, agent.secret, commandOf("make\u202e"));
+  await until(async () => (await person.send("GET /v1/questions")).body.questions.length === 1);
+  const alerts = (await world.take()).filter(({ type }) => type === "alert");
+  expect(alerts.map(({ payload }) => payload)).toMatchObject([
+    {
+      aps: { alert: { body: "Bash in ~/app: make\\u{202e}" } },
+      relay: { kind: "choice", options: ["Allow", "Deny"] },
+    },
+  ]);
+  hook.leave();
+});
