@@ -1,9 +1,11 @@
 /** Queries on channels (docs/interface.md 19). */
 
 import { LIMITS, RATES } from "../src/limits.ts";
+import type { Channel } from "../src/model/channel.ts";
 import { channels, pushTargets } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
+import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
+import { usesOf } from "./uses.ts";
 
 const columns = {
   channel: {
@@ -28,21 +30,26 @@ const columns = {
   },
 };
 
+const selected = qb.select(columns).from(channels);
+type Selected = Awaited<ReturnType<typeof selected.execute>>[number];
+/** {@link of_person} leaves out what has a type of its own. */
+const all = selected as unknown as Query<
+  Selected & { readonly channel: { readonly type: Channel["type"] } }
+>;
+
 const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
-const own = sql`id = ${p("id")} and account_id = ${p("account_id")}`;
+/** A webhook of a key is none of the person's channels. */
+const of_person = sql`key_id is null`;
+const own = sql`id = ${p("id")} and account_id = ${p("account_id")} and ${of_person}`;
 
 /** Newest first; none once the account is deleted. */
 export const channelsOfAccount = select(
-  qb.select(columns).from(channels),
-  sql`where account_id = ${p("account_id")} and ${liveAccount} order by created_at desc, id desc`,
+  all,
+  sql`where account_id = ${p("account_id")} and ${of_person} and ${liveAccount} order by created_at desc, id desc`,
 );
 
 /** The channel, if it is the account's. */
-export const channelById = select(
-  qb.select(columns).from(channels),
-  sql`where ${own} and ${liveAccount}`,
-  { one: true },
-);
+export const channelById = select(all, sql`where ${own} and ${liveAccount}`, { one: true });
 
 /** The sign-in that the channel is to belong to, if it is to belong to one. */
 const liveSession = sql`(${p("session_id")} is null or exists (select 1 from credentials
@@ -54,7 +61,7 @@ export const insertChannel = statement(
   insertWhere(
     channels,
     sql`${liveAccount} and ${liveSession}
-      and (select count(*) from channels where account_id = ${p("account_id")}) < ${full}`,
+      and (select count(*) from channels where account_id = ${p("account_id")} and ${of_person}) < ${full}`,
   ),
 );
 
@@ -68,7 +75,7 @@ const replaced = sql`(c.endpoint_digest = ${p("endpoint_digest")}
 /** Deletes the channels that a new one takes the place of, if {@link insertChannel} is then to succeed. */
 export const leaveEndpoint = statement(
   sql`delete from channels as c where ${replaced} and ${liveAccount} and ${liveSession}
-    and (select count(*) from channels as c where c.account_id = ${p("account_id")} and not coalesce(${replaced}, 0)) < ${full}`,
+    and (select count(*) from channels as c where c.account_id = ${p("account_id")} and c.key_id is null and not coalesce(${replaced}, 0)) < ${full}`,
 );
 
 /** Makes a channel a target again, if it is there. Placeholders `id`, `account_id`, `lane`, `address`, `now`. */
@@ -96,20 +103,12 @@ export const updateChannel = statement(
 /** A trigger takes its target along, and what waits for it. */
 export const deleteChannel = statement(sql`delete from channels where ${own} and ${liveAccount}`);
 
-const lately = sql`value > ${p("now_ms")} - ${sql.raw(RATES.channel_tests.window * 1000)} and value <= ${p("now_ms")} + 60000`;
-
-/** Counts one more test, if there were fewer than the limit within the hour; clocks may differ. */
-export const countTest = statement(
-  sql`update channels set tests = (select json_group_array(value) from (
-      select value from json_each(channels.tests) where ${lately} union all select ${p("now_ms")}))
-    where ${own} and ${liveAccount}
-      and (select count(*) from json_each(channels.tests) where ${lately}) < ${p("limit")}`,
-);
-
-/** When the oldest test of the last hour was, in milliseconds; null when there was none. */
-export const firstTest = statement(
-  sql`select (select min(value) from json_each(channels.tests) where ${lately}) from channels where ${own}`,
-  { gives: rowOf<[at_ms: number | null]>() },
+/** Tests of the channel that a client asked for. */
+export const channelTests = usesOf(
+  "channels",
+  "tests",
+  RATES.channel_tests,
+  sql`${own} and ${liveAccount}`,
 );
 
 const outcome = sql`id = ${p("id")}`;
@@ -136,7 +135,7 @@ const FAILING_AFTER = sql.raw("3");
 export const channelFailed = statement(
   sql`update channels set failures = failures + 1, error_code = ${p("code")}, error_at = ${p("now", channels.error_at)},
       state = case when state <> 'ok' then state
-        when type = 'webhook' then case when confirmed_at is null then 'failing' else 'ok' end
+        when type in ('webhook', 'key_webhook') then case when confirmed_at is null then 'failing' else 'ok' end
         when ${p("refused")} = 1 or failures + 1 >= ${FAILING_AFTER} then 'failing' else 'ok' end,
       held_until = case when ${p("hold")} > 0 then ${p("now", channels.held_until)} + ${p("hold")} else held_until end
     where ${outcome}`,

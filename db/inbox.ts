@@ -124,6 +124,15 @@ export const markRead = statement(
   ),
 );
 
+/** Marks one item as read, whatever is unread before it. */
+export const markOneRead = statement(
+  updateSet(
+    items,
+    ["read_at", "revision"],
+    sql`id = ${p("id")} and read_at is null and ${ofLiveKey("items")}`,
+  ),
+);
+
 /** The row of a new item: unread, and what is not given is null. */
 type NewItem = Pick<Item, "id" | "key_id" | "type" | "created_at"> & {
   readonly account_id: string;

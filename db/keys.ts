@@ -1,10 +1,14 @@
 /** Queries on API keys and their secrets. */
 
+import { eq } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
+import type { Key } from "../src/model/key.ts";
+import type { KeyWebhook } from "../src/model/key-webhook.ts";
+import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
+import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
 
 /** True in SQL while the key of the row of `table` is not deleted. */
 export function ofLiveKey(table: "tasks" | "questions" | "items") {
@@ -29,19 +33,52 @@ const columns = {
     cancelled: keys.tasks_cancelled,
   },
   revision: keys.revision,
+  /** Its fields are null when there is none. */
+  webhook: {
+    id: channels.id,
+    state: channels.state,
+    origin: channels.origin,
+    hint: channels.hint,
+    last_sent_at: channels.last_sent_at,
+    error_code: channels.error_code,
+    error_at: channels.error_at,
+    missed: channels.missed,
+    created_at: channels.created_at,
+    set_by: channels.set_by,
+  },
 };
+
+/** A key beside its webhook. */
+export interface KeyRow {
+  readonly key: Omit<Key, "counts" | "webhook">;
+  readonly counts: Key["counts"];
+  readonly revision: string;
+  readonly webhook: WebhookColumns | { readonly id: null };
+}
+
+interface WebhookColumns extends Omit<KeyWebhook, "last_error"> {
+  readonly id: string;
+  readonly error_code: string | null;
+  readonly error_at: number | null;
+  readonly set_by: string | null;
+}
+
+const all = qb
+  .select(columns)
+  .from(keys)
+  .leftJoin(channels, eq(channels.key_id, keys.id)) as unknown as Query<KeyRow>;
 
 /** The key, if it is the account's. */
 export const keyById = select(
-  qb.select(columns).from(keys),
-  sql`where id = ${p("id")} and account_id = ${p("account_id")} and deleted_at is null`,
+  all,
+  sql`where ${keys.id} = ${p("id")} and ${keys.account_id} = ${p("account_id")} and ${keys.deleted_at} is null`,
   { one: true },
 );
 
 /** Newest first. */
 export const keysOfAccount = select(
-  qb.select(columns).from(keys),
-  sql`where account_id = ${p("account_id")} and deleted_at is null order by created_at desc, id desc`,
+  all,
+  sql`where ${keys.account_id} = ${p("account_id")} and ${keys.deleted_at} is null order by ${keys.created_at} desc, ${keys.id} desc`,
 );
 
 /** Inserts unless the account is deleted or has its full number of keys. */

@@ -75,6 +75,8 @@ export const keys = sqliteTable(
     tasks_cancelled: integer().notNull(),
     /** Unread items of the inbox, kept by triggers on `items`. */
     unread: integer().notNull().default(0),
+    /** When its webhook was set within the last hour: milliseconds, as JSON. */
+    webhook_sets: text().notNull().default("[]"),
     revision: text("change_id").notNull(),
     /** Set by the deletion of the key, and of its account. */
     deleted_at: timestamp(),

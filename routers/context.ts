@@ -11,6 +11,7 @@ import type { Deliveries } from "../src/services/deliveries.ts";
 import type { Devices } from "../src/services/devices.ts";
 import type { Grants } from "../src/services/grants.ts";
 import type { Inbox } from "../src/services/inbox.ts";
+import type { KeyWebhooks } from "../src/services/key-webhooks.ts";
 import type { Keys } from "../src/services/keys.ts";
 import type { LiveActivities } from "../src/services/live-activities.ts";
 import type { Pairings } from "../src/services/pairings.ts";
@@ -27,6 +28,7 @@ export interface Services {
   readonly devices: Devices;
   readonly channels: Channels;
   readonly keys: Keys;
+  readonly keyWebhooks: KeyWebhooks;
   readonly grants: Grants;
   readonly consents: Consents;
   readonly tasks: Tasks;

@@ -3,12 +3,14 @@
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
 import { ActivityEntry } from "../src/model/activity.ts";
+import { ChannelUrl } from "../src/model/channel-parts.ts";
 import { Grant } from "../src/model/grant.ts";
 import { integer } from "../src/model/integer.ts";
 import { Key, Label } from "../src/model/key.ts";
+import { KeyWebhook } from "../src/model/key-webhook.ts";
 import { Id } from "../src/model/text.ts";
 import { PAGES } from "./page.ts";
-import { account, router } from "./trpc.ts";
+import { account, anyone, router } from "./trpc.ts";
 
 const tags = ["Keys"];
 
@@ -116,6 +118,65 @@ export const keys = router({
     .mutation(({ ctx, input }) =>
       ctx.services.grants.remove(ctx.caller, input.key_id, input.grant_id),
     ),
+
+  setWebhook: anyone
+    .meta({
+      openapi: {
+        method: "PUT",
+        path: "/v1/keys/{key_id}/webhook",
+        operationId: "registerKeyWebhook",
+        tags,
+        summary: "Have the inbox items of a key posted to a URL",
+        description:
+          "Each item is posted with a signature, and becomes read by a 2xx status. A test comes first. The secret is returned here and never again; another PUT replaces URL and secret.",
+      },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id, url: ChannelUrl }).meta({ id: "KeyWebhookSetting" }))
+    .output(
+      z
+        .object({
+          url: z.string(),
+          secret: z.string().meta({ description: "`whsec_` + base64" }),
+        })
+        .meta({ id: "KeyWebhookSecret" }),
+    )
+    .mutation(({ ctx, input }) =>
+      ctx.services.keyWebhooks.set(ctx.caller, input.key_id, input.url),
+    ),
+
+  webhook: anyone
+    .meta({
+      openapi: {
+        method: "GET",
+        path: "/v1/keys/{key_id}/webhook",
+        operationId: "getKeyWebhook",
+        tags,
+        summary: "Read the state of the webhook of a key",
+        description: "Neither the URL nor the secret is part of it.",
+      },
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id }))
+    .output(KeyWebhook)
+    .query(({ ctx, input }) => ctx.services.keyWebhooks.read(ctx.caller, input.key_id)),
+
+  removeWebhook: anyone
+    .meta({
+      openapi: {
+        method: "DELETE",
+        path: "/v1/keys/{key_id}/webhook",
+        operationId: "removeKeyWebhook",
+        tags,
+        summary: "Remove the webhook of a key",
+        description: "What it was not sent stays in the inbox, unread.",
+      },
+      status: 204,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ key_id: Id }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.keyWebhooks.remove(ctx.caller, input.key_id)),
 
   activity: account
     .meta({

@@ -55,7 +55,9 @@ import type { ServiceDeps } from "./services/deps.ts";
 import { createDevices } from "./services/devices.ts";
 import { createGrants } from "./services/grants.ts";
 import { createInbox } from "./services/inbox.ts";
+import { createInboxPosts } from "./services/inbox-posts.ts";
 import { createKeyActivity } from "./services/key-activity.ts";
+import { createKeyWebhooks } from "./services/key-webhooks.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
 import { createOpenPages } from "./services/open-pages.ts";
@@ -136,11 +138,6 @@ export async function createCore(deps: AppDeps) {
     log,
     ticketOf: (of) => createTicket(signer, of),
   });
-  const webhooks = createWebhookWorker({ store, outbound, slots, clock, timers, ids, log });
-
-  /** Of every lane of this process. */
-  const laneHealth = () => [...sender.health(), webhooks.health()];
-
   const service_deps: ServiceDeps = {
     store,
     commit: createCommit({
@@ -148,7 +145,7 @@ export async function createCore(deps: AppDeps) {
       feed,
       clock,
       wakeSender: sender.wake,
-      wakeWebhooks: webhooks.committed,
+      wakeWebhooks: (events) => webhooks.committed(events),
     }),
     pushPlans: createPushPlans({ ...sender, clock }),
     wakeSender: sender.wake,
@@ -167,6 +164,11 @@ export async function createCore(deps: AppDeps) {
   const grants = createGrants({ ...service_deps, keys });
   const requests = createSealedRequests(signer);
   const tasks = createTasks({ ...service_deps, keys });
+  const items = createInboxPosts({ ...service_deps, tasks });
+  const webhooks = createWebhookWorker({ store, items, outbound, slots, clock, timers, ids, log });
+  /** Of every lane of this process. */
+  const laneHealth = () => [...sender.health(), webhooks.health()];
+  const checkAddress = createAddressCheck({ outbound, timers });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
   const services = {
@@ -180,12 +182,19 @@ export async function createCore(deps: AppDeps) {
     devices: createDevices(service_deps),
     channels: createChannels({
       ...service_deps,
-      checkAddress: createAddressCheck({ outbound, timers }),
+      checkAddress,
       webhooks,
       channels,
       sender,
       config,
       tests_per_hour: config.RATE_LIMITS === "on" ? RATES.channel_tests.quota : 0,
+    }),
+    keyWebhooks: createKeyWebhooks({
+      ...service_deps,
+      keys,
+      checkAddress,
+      webhooks,
+      sets_per_hour: config.RATE_LIMITS === "on" ? RATES.webhook_sets.quota : 0,
     }),
     tasks,
     questions: createQuestions({ ...service_deps, keys }),

@@ -300,6 +300,8 @@ export const RATES = {
   pairings_process: { quota: 300, window: 60 },
   /** Tests of one channel: at most so many in any hour. */
   channel_tests: { quota: 6, window: 3_600 },
+  /** Webhooks that are set for one key, each of which is sent a test: at most so many in any hour. */
+  webhook_sets: { quota: 20, window: 3_600 },
   /** Requests of one address to have an authorization approved by another device. */
   approvals: { quota: 10, window: 600 },
   /** Waits of one address for such an approval: a page makes six a minute. */

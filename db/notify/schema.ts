@@ -11,7 +11,8 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { Channel, ChannelError, QuietHours, Sends } from "../../src/model/channel.ts";
+import type { Channel, QuietHours, Sends } from "../../src/model/channel.ts";
+import type { ChannelError } from "../../src/model/channel-parts.ts";
 import type { DeliveryStatus } from "../../src/model/delivery.ts";
 import type { DeliveryRecord, NotificationKind, Purpose } from "../../src/model/notification.ts";
 import type { Task } from "../../src/model/task.ts";
@@ -187,10 +188,15 @@ export interface ChannelSecret {
   readonly address?: string;
 }
 
+/** What is no channel of the person's has a type of its own, so that no query takes it for one. */
+type StoredChannelType = Channel["type"] | "key_webhook";
+
 /**
- * Ways to reach a person besides devices (docs/interface.md 19). Triggers of migration 0023 count the
- * messages of a webhook; {@link webhookMessages} has the rest of what they do. By triggers of migration
- * 0026 a channel takes its target and its queue along, and goes with its sign-in or the token of that.
+ * Ways to reach a person besides devices (docs/interface.md 19), and the webhooks of keys (§5.9.5), which
+ * are rows of the type `key_webhook` with a `key_id`. Triggers of migration 0023 count the messages of a
+ * webhook; {@link webhookMessages} has the rest of what they do. By triggers of migration 0026 a channel
+ * takes its target and its queue along, and goes with its sign-in or the token of that; by those of
+ * migration 0028 the webhook of a key goes with the row of its key, and with the grant that set it.
  */
 export const channels = sqliteTable(
   "channels",
@@ -199,7 +205,7 @@ export const channels = sqliteTable(
     account_id: text().notNull(),
     /** The sign-in that the channel belongs to and goes with; null for one of the account itself. */
     session_id: text(),
-    type: text().$type<Channel["type"]>().notNull(),
+    type: text().$type<StoredChannelType>().notNull(),
     label: text().notNull(),
     sends: text({ mode: "json" }).$type<Sends>().notNull(),
     min_priority: text().$type<Task["priority"]>().notNull(),
@@ -235,6 +241,12 @@ export const channels = sqliteTable(
     held_until: timestamp(),
     /** When messages of it were last claimed: the channel that waits longest is next. */
     claimed_at: timestamp(),
+    /** The key whose inbox it is for; null for a channel of the person. */
+    key_id: text(),
+    /** Id of the grant, or {@link SECRET}: what a key set its webhook with. Null: an account did. */
+    set_by: text(),
+    /** When the next of its messages may be sent; null when none waits. Triggers of migration 0028 keep it. */
+    due_at: timestamp(),
   },
   (t) => [
     index("channels_account").on(t.account_id, t.created_at, t.id),
@@ -243,12 +255,18 @@ export const channels = sqliteTable(
     index("channels_busy").on(t.claimed_at).where(sql`queued > 0`),
     // What the trigger on events looks for.
     index("channels_webhooks").on(t.account_id).where(sql`type = 'webhook' and state <> 'gone'`),
+    uniqueIndex("channels_key").on(t.key_id).where(sql`key_id is not null`),
+    index("channels_due").on(t.due_at).where(sql`due_at is not null`),
   ],
 );
 
+/** `set_by` of a webhook that a key set with its secret. */
+export const SECRET = "secret";
+
 /**
  * Events that wait for webhooks, one row for each channel: a trigger on `events` writes them with the
- * event itself, whichever version does. Of the messages about one subject only the oldest, the head,
+ * event itself, whichever version does. Inbox items that wait for the webhook of their key are rows too,
+ * by triggers on `items` (migration 0028): their subject is the key, and their `id` that of the item. Of the messages about one subject only the oldest, the head,
  * may be sent; when it goes, a trigger makes the next one the head.
  * db/notify/webhook-queue.ts has the states of a row.
  */
@@ -262,9 +280,9 @@ export const webhookMessages = sqliteTable(
     channel_id: text().notNull(),
     /** Id of the resource that changed. */
     subject: text().notNull(),
-    /** Name of the event, or `channel.test`. */
+    /** Name of the event, type of the item, `channel.test` or `webhook.test`. */
     type: text().notNull(),
-    /** JSON text of the event's data. */
+    /** JSON text of the event's data; `{}` for an item, which is read when it is sent. */
     data: text().notNull(),
     created_at: timestamp().notNull(),
     /** When it may be sent; while it is leased, an estimate of when the lease ends. */
@@ -274,6 +292,8 @@ export const webhookMessages = sqliteTable(
     attempts: integer().notNull().default(0),
     /** Who sends it now. */
     lease: text(),
+    /** Position of the item; null for anything else. */
+    item_seq: integer(),
   },
   (t) => [
     index("webhook_messages_subject").on(t.channel_id, t.subject, t.seq),
@@ -281,5 +301,6 @@ export const webhookMessages = sqliteTable(
     index("webhook_messages_expiry").on(t.expires_at),
     index("webhook_messages_leased").on(t.lease).where(sql`lease is not null`),
     index("webhook_messages_account").on(t.account_id),
+    index("webhook_messages_item").on(t.item_seq).where(sql`item_seq is not null`),
   ],
 );

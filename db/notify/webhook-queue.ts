@@ -1,14 +1,17 @@
 /**
- * The queue of webhooks: one row of `webhook_messages` for each event and channel. The states of a
- * row, and who moves it:
+ * The queue of webhooks: one row of `webhook_messages` for each event and channel, and for each inbox item of
+ * a key that has a webhook. The states of a row, and who moves it:
  *
- *   queued    by a trigger, with the event (migration 0023), or by the creation of the channel, for its
- *             test. Only the head of a subject is sent: the oldest message about it.
+ *   queued    by a trigger, with the event (migration 0023) or the item (0028); or by the creation of the
+ *             channel, for its test; or as the webhook of a key is set, for what is unread. Only the head of a subject is sent: the oldest message about it.
  *   leased    by a worker (`claimMessages`): `lease` is set, `attempts` grows. Only the holder moves it.
  *   put back  by the holder (`putBack`), due later; or by a worker that finds a lease which ran out
  *             (`releaseLapsed`): it may have been sent, and its id lets the receiver know it again.
- *   gone      by the holder (`dropMessage`), by a job once it has expired, or with its channel. The next
- *             message about the subject becomes the head, by a trigger.
+ *   gone      by the holder (`dropMessage`), by a job once it has expired, with its channel, or, unless
+ *             it is leased, once its item was read or removed. The next message about the subject becomes the head, by a trigger.
+ *
+ * `due_at` of a channel says when the next of its messages may be sent; triggers of migration 0028 keep it, so
+ * that a look costs by what is due.
  *
  * A lease is a random name, and is over once one process has seen it for `WEBHOOK.lease` seconds by
  * its own clock (src/notify/leases.ts).
@@ -26,6 +29,13 @@ const now = p("now", webhookMessages.due_at);
 const counted = sql`value > ${p("now_ms")} - 60000 and value <= ${p("now_ms")} + 60000`;
 const attemptsOf = (c: Sql) =>
   sql`(select count(*) from json_each(${c}.attempts) where ${counted})`;
+
+/** Tests of a channel and of the webhook of a key: all that is sent before one has succeeded. */
+export const TESTS: readonly string[] = ["channel.test", "webhook.test"];
+const isTest = sql`type in (${sql.join(
+  TESTS.map((type) => sql.raw(`'${type}'`)),
+  sql`, `,
+)})`;
 
 /** Queues the test of a channel that the same batch has made. */
 export const insertTestMessage = statement(
@@ -61,12 +71,13 @@ export const dueMessages = statement(
   sql`select m.seq, c.id, c.account_id, c.host, c.failures > 0 or c.confirmed_at is null, ${number(WEBHOOK.per_minute)} - ${attemptsOf(sql`c`)}
     from channels c join webhook_messages m on m.seq in (
       select seq from webhook_messages where channel_id = c.id and head = 1 and lease is null and due_at <= ${now}
-        and expires_at > ${now} and (c.confirmed_at is not null or type = 'channel.test') ${LAST})
-    where c.queued > 0 and c.state <> 'gone' and (c.held_until is null or c.held_until <= ${now})
+        and expires_at > ${now} and (c.confirmed_at is not null or ${isTest}) ${LAST})
+    where c.due_at <= ${now} and c.state <> 'gone' and (c.held_until is null or c.held_until <= ${now})
       and c.host not in (select value from json_each(${p("hosts")}))
       and c.account_id not in (select value from json_each(${p("accounts")}))
       and (${p("failing")} = 1 or (c.failures = 0 and c.confirmed_at is not null))
       and exists (select 1 from accounts where id = c.account_id and deleted_at is null)
+      and (c.key_id is null or exists (select 1 from keys where id = c.key_id and deleted_at is null))
       and ${attemptsOf(sql`c`)} < ${number(WEBHOOK.per_minute)}
     order by c.claimed_at limit ${number(WEBHOOK.candidates)}`,
   {
@@ -116,6 +127,7 @@ const claimed = qb
       data: webhookMessages.data,
       created_at: webhookMessages.created_at,
       attempts: webhookMessages.attempts,
+      item_seq: webhookMessages.item_seq,
     },
     channel: {
       id: channels.id,
@@ -153,7 +165,7 @@ const expire = [
   // Without the plus it would go through the whole queue of each channel.
   statement(
     sql`update channels set state = case state when 'ok' then 'failing' else state end, missed = missed + (
-        select count(*) from webhook_messages m where +m.channel_id = channels.id and m.type <> 'channel.test' and m.seq in (${expired}))
+        select count(*) from webhook_messages m where +m.channel_id = channels.id and not ${isTest} and m.seq in (${expired}))
       where id in (select channel_id from webhook_messages where seq in (${expired}))`,
   ),
   statement(sql`delete from webhook_messages where seq in (${expired})`),

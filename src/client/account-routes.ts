@@ -7,6 +7,7 @@ import type { Delivery } from "../model/delivery.ts";
 import type { Device, DeviceInput } from "../model/device.ts";
 import type { Grant } from "../model/grant.ts";
 import type { Key } from "../model/key.ts";
+import type { KeyWebhook } from "../model/key-webhook.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
 import type { Claimed, Pairing, PairingOffer } from "../model/pairing.ts";
 import type { Session } from "../model/session.ts";
@@ -178,6 +179,26 @@ export const accountRoutes = (send: Send) => ({
     /** Ends such access. Codes: `not_found` (§5.4.9). */
     revokeGrant: (key_id: string, grant_id: string, given?: CallOptions) =>
       send<void>("DELETE", path`/v1/keys/${key_id}/grants/${grant_id}`, {}, given),
+
+    /**
+     * Has the inbox items of a key posted to `url`, with a new secret each time; an agent names its own key.
+     * Codes: `not_found`; `invalid_fields` with `fields.url` (§5.4.10).
+     */
+    setWebhook: (key_id: string, body: { readonly url: string }, given?: CallOptions) =>
+      send<{ readonly url: string; readonly secret: string }>(
+        "PUT",
+        path`/v1/keys/${key_id}/webhook`,
+        { body },
+        given,
+      ),
+
+    /** The state of the webhook of a key. Codes: `not_found` (§5.4.11). */
+    webhook: (key_id: string, given?: CallOptions) =>
+      send<KeyWebhook>("GET", path`/v1/keys/${key_id}/webhook`, {}, given),
+
+    /** Removes it; what was not posted stays unread. Codes: `not_found` (§5.4.12). */
+    removeWebhook: (key_id: string, given?: CallOptions) =>
+      send<void>("DELETE", path`/v1/keys/${key_id}/webhook`, {}, given),
 
     /** The activity log of a key, newest first. Codes: `not_found` (§5.4.5). */
     activity: (key_id: string, query: PageQuery = {}, given?: CallOptions) =>

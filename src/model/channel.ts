@@ -2,15 +2,14 @@
 
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
-import { LIMITS, OUTBOUND } from "../limits.ts";
+import { LIMITS } from "../limits.ts";
 import { isStorable } from "../plain-text.ts";
+import { ChannelError, ChannelState, ChannelUrl } from "./channel-parts.ts";
 import { Label } from "./key.ts";
 import { TaskPriority } from "./task.ts";
 import { Timestamp } from "./text.ts";
 
 const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
-
-const ChannelState = z.enum(["ok", "failing", "gone"]).meta({ id: "ChannelState" });
 
 const ChannelSubject = z.enum(["questions", "tasks"]).meta({ id: "ChannelSubject" });
 
@@ -52,14 +51,6 @@ const QuietHours = z
   .meta({ id: "QuietHours" });
 export type QuietHours = z.infer<typeof QuietHours>;
 
-const ChannelError = z
-  .object({
-    code: z.string().meta({ description: "`status_<number>`, or a fault of the connection" }),
-    at: Timestamp,
-  })
-  .meta({ id: "ChannelError" });
-export type ChannelError = z.infer<typeof ChannelError>;
-
 export const Channel = z
   .object({
     id: z.string(),
@@ -78,13 +69,6 @@ export const Channel = z
   })
   .meta({ id: "Channel" });
 export type Channel = z.infer<typeof Channel>;
-
-/** `src/outbound` decides whether it can be called. */
-const ChannelUrl = z
-  .string()
-  .refine(isStorable, "must hold no NUL character and no lone surrogate")
-  .refine((value) => URL.canParse(value), "must be a URL such as https://example.com/hook")
-  .meta({ maxLength: OUTBOUND.url_characters });
 
 /** The channel checks its endpoint and keys. */
 const SubscriptionInput = z

@@ -5,6 +5,7 @@ import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "./caller.ts";
 import { Client } from "./client.ts";
+import { KeyWebhook } from "./key-webhook.ts";
 import { TASK_STATUSES } from "./task.ts";
 import { Timestamp, text } from "./text.ts";
 
@@ -23,6 +24,7 @@ export const Key = z
     counts: z
       .object(Object.fromEntries(TASK_STATUSES.map((s) => [s, count])) as KeyCountsShape)
       .meta({ id: "TaskCounts", description: "The key's tasks by status" }),
+    webhook: KeyWebhook.exactOptional().meta({ description: "Only if the key has one" }),
   })
   .meta({ id: "Key" });
 export type Key = z.infer<typeof Key>;

@@ -90,6 +90,7 @@ export function createWebhookWay({ ids, clock, webhooks }: WebhookWayDeps): Chan
         expires_at: now + WEBHOOK.message_life,
         head: 1,
         lease: null,
+        item_seq: null,
       }),
     ],
 

@@ -3,9 +3,8 @@
 import {
   channelById,
   channelsOfAccount,
-  countTest,
+  channelTests,
   deleteChannel,
-  firstTest,
   insertChannel,
   labelTarget,
   leaveEndpoint,
@@ -30,6 +29,7 @@ import {
 } from "./channel-ways.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { createUseLimit } from "./use-limit.ts";
 
 export type Channels = ReturnType<typeof createChannels>;
 
@@ -47,8 +47,8 @@ interface ChannelsDeps
 
 type Row = ReturnType<typeof channelById> extends Statement<infer R> ? R : never;
 
-/** Code points of the URL that a channel shows. */
-const HINT = 4;
+/** The last 4 code points of a URL: what is shown of it besides its origin (docs/interface.md 19.1.4). */
+export const hintOf = (url: string): string => [...url].slice(-4).join("");
 
 export function createChannels(deps: ChannelsDeps) {
   const { store, clock, ids, assertLive, assertPastTrial, checkAddress, tests_per_hour } = deps;
@@ -73,18 +73,7 @@ export function createChannels(deps: ChannelsDeps) {
     return failNotFound("channel_id");
   };
 
-  /** Refuses a test above the limit with `429 rate_limited`. */
-  const admitTest = async (account_id: string, id: string): Promise<void> => {
-    if (tests_per_hour === 0) return;
-    const values = { id, account_id, now_ms: Math.round(clock.now() * 1000) };
-    const [counted] = await store.write([countTest({ ...values, limit: tests_per_hour })]);
-    if (counted!.changes > 0) return;
-    const [row] = await store.read(firstTest(values));
-    if (!row) failNotFound("channel_id");
-    const since = row[0] === null ? 0 : (values.now_ms - row[0]) / 1000;
-    const retry_after = Math.max(1, Math.ceil(RATES.channel_tests.window - since));
-    fail("rate_limited", { retry_after });
-  };
+  const admitTest = createUseLimit(deps, channelTests, RATES.channel_tests, tests_per_hour);
 
   return {
     /** Newest first. */
@@ -131,7 +120,7 @@ export function createChannels(deps: ChannelsDeps) {
         last_sent_at: null,
         created_at: now,
         origin,
-        hint: [...url].slice(-HINT).join(""),
+        hint: hintOf(url),
       } as const;
       const row = insertChannel({
         ...channel,
@@ -146,6 +135,9 @@ export function createChannels(deps: ChannelsDeps) {
         confirmed_at: null,
         held_until: null,
         claimed_at: null,
+        key_id: null,
+        set_by: null,
+        due_at: null,
       });
       const old = exclusive
         ? [leaveEndpoint({ account_id, session_id, endpoint_digest, type })]
@@ -201,8 +193,8 @@ export function createChannels(deps: ChannelsDeps) {
     /** Sends a test and waits for its outcome, for 10 seconds at most (§19.2.5). */
     async test(caller: AccountCaller, id: string): Promise<Delivery> {
       const row = await find(caller, id);
-      await admitTest(caller.account_id, id);
       const { account_id } = caller;
+      if (!(await admitTest({ id, account_id }))) failNotFound("channel_id");
       const { type, label } = row.channel;
       const queued_at = clock.now();
       const way = ways[type];

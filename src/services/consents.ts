@@ -28,7 +28,7 @@ import { type AuthorizationRequest, redirectTo, type SealedRequests } from "../o
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Grants } from "./grants.ts";
-import type { Keys } from "./keys.ts";
+import { type Keys, toKey } from "./keys.ts";
 import { createWrongCodes } from "./wrong-codes.ts";
 
 /** What a client may use: a key that is there, or a new one; without a label, with the client's name. */
@@ -173,7 +173,7 @@ export function createConsents(deps: ConsentDeps) {
       const with_code = waiting === null;
       const approved = await grants.approve(caller, request, client, choice, { with_code });
       const { grant_id, key_id, code, has_new_key } = approved;
-      const { key, counts } = await keys.find(caller, key_id);
+      const key = toKey(await keys.find(caller, key_id));
       if (waiting && !(await decide(caller, waiting, { status: "approved", grant_id }))) {
         const [row] = await store.read(approvalById({ id: waiting.id }));
         // Another device of the account may have decided the same at once.
@@ -183,7 +183,7 @@ export function createConsents(deps: ConsentDeps) {
           failNotFound("request");
         }
       }
-      return { key: { ...key, counts }, redirect_to: code && redirectTo(request, { code }) };
+      return { key, redirect_to: code && redirectTo(request, { code }) };
     },
 
     /** As {@link approve}; the client gets the error. */

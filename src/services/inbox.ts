@@ -308,7 +308,7 @@ export function createInbox(deps: InboxDeps) {
   };
 }
 
-function tasksOf(rows: readonly ItemRow[]): Map<string, Task> {
+export function tasksOf(rows: readonly ItemRow[]): Map<string, Task> {
   const found = rows.map(taskOf).filter((row) => row !== null);
   return new Map(found.map(({ task }) => [task.id, task]));
 }
@@ -324,7 +324,7 @@ function unitsOf({ item, task, question }: ItemRow): number {
   );
 }
 
-function toItem({ item, question }: ItemRow, tasks: ReadonlyMap<string, Task>): Item {
+export function toItem({ item, question }: ItemRow, tasks: ReadonlyMap<string, Task>): Item {
   const { from_key_id, from_label, last_task, ...rest } = item;
   return {
     ...rest,

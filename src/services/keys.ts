@@ -1,32 +1,33 @@
 /** API keys: create, list, label, delete, and what is known of their use (docs/interface.md 5.4). */
 
 import { touchCredential } from "../../db/credentials.ts";
+import { deleteWebhookOfSecret } from "../../db/key-webhooks.ts";
 import {
   deleteKey,
   insertKey,
+  type KeyRow,
   keyById,
   keysOfAccount,
   replaceSecret,
   touchKey,
   updateKey,
 } from "../../db/keys.ts";
-import type { Statement } from "../../db/store.ts";
+import { SECRET } from "../../db/notify/schema.ts";
 import { fail, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { type ClientInfo, isSameClient } from "../model/client.ts";
 import type { Key } from "../model/key.ts";
+import type { KeyWebhook } from "../model/key-webhook.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 export type Keys = ReturnType<typeof createKeys>;
 
-type Row = ReturnType<typeof keyById> extends Statement<infer R> ? R : never;
-
 export function createKeys(deps: ServiceDeps) {
   const { store, commit, clock, ids, assertLive, assertPastTrial, pushPlans } = deps;
-  const find = async (caller: Caller, id: string): Promise<Row> => {
+  const find = async (caller: Caller, id: string): Promise<KeyRow> => {
     const [row] = await store.read(keyById({ id, account_id: caller.account_id }));
     if (row) return row;
     await assertLive(caller);
@@ -140,14 +141,17 @@ export function createKeys(deps: ServiceDeps) {
 
     /**
      * Gives a key another secret, which is in this answer only; the old one ends at once, and with it
-     * its waits (docs/interface.md §5.4.7). `404 not_found`; in the caller's trial `403 forbidden`.
+     * its waits and a webhook that it set (docs/interface.md §5.4.7). `404 not_found`; in the caller's trial `403 forbidden`.
      */
     replaceSecret: (caller: AccountCaller, id: string): Promise<{ key: Key; secret: string }> =>
       untilDecided(async () => {
         await assertPastTrial(caller);
         const row = await find(caller, id);
         const { secret, ...shown } = newSecret();
-        const key = { ...toKey(row), ...shown };
+        // A webhook that the old secret set goes with it.
+        const of_secret = row.webhook.id !== null && row.webhook.set_by === SECRET;
+        const { webhook, ...rest } = toKey(row);
+        const key = { ...rest, ...shown, ...(webhook && !of_secret && { webhook }) };
         const revision = ids.unique();
         const changed = { table: "keys", id, revision } as const;
         const { account_id } = caller;
@@ -160,6 +164,7 @@ export function createKeys(deps: ServiceDeps) {
               revision,
               old_revision: row.revision,
             }),
+            deleteWebhookOfSecret({ key_id: id, changed_id: id, changed_revision: revision }),
           ],
           pushes: pushPlans.ofAccountChange(account_id, changed),
           events: [
@@ -219,6 +224,16 @@ export function createKeys(deps: ServiceDeps) {
   };
 }
 
-function toKey({ key, counts }: Row): Key {
-  return { ...key, counts };
+/** Its webhook is there only if it has one (docs/interface.md §2.3.6). */
+export function toKey({ key, counts, webhook }: KeyRow): Key {
+  return webhook.id === null
+    ? { ...key, counts }
+    : { ...key, counts, webhook: toKeyWebhook(webhook) };
+}
+
+function toKeyWebhook(row: KeyRow["webhook"] & { readonly id: string }): KeyWebhook {
+  const { id: _id, set_by: _set_by, error_code, error_at, missed, created_at, ...shown } = row;
+  const last_error =
+    error_code === null || error_at === null ? null : { code: error_code, at: error_at };
+  return { ...shown, last_error, missed, created_at };
 }

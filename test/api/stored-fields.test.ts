@@ -210,6 +210,7 @@ const UNREAD: Readonly<Record<string, string>> = {
   "channels.create token": "a secret",
   "channels.create type": "each type has tests of its own",
   "channels.create url": "a secret but for its origin and end",
+  "keys.setWebhook url": "a secret but for its origin and end",
   "liveActivities.put device_id": "no request reads live activities",
   "liveActivities.put push_token": "no request reads live activities",
   "liveActivities.delete device_id": "names what ends",

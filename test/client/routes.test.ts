@@ -58,6 +58,11 @@ test("each route has a method, which gives what the route answers", async () => 
     "agent",
   ]);
 
+  const { secret: signing } = await agent.keys.setWebhook(key.id, { url: WEBHOOK.url });
+  expect(signing).toStartWith("whsec_");
+  expect(await agent.keys.webhook(key.id)).toMatchObject({ hint: "hook" });
+  expect(await person.keys.removeWebhook(key.id)).toBeUndefined();
+
   const task = await agent.tasks.create({ title: "Ship it", status: "in_progress" });
   expect(task.host).toBe("studio");
   const open = await agent.tasks.list({ status: ["todo", "in_progress"], limit: 1 });
@@ -189,6 +194,8 @@ interface Types {
   test_channel: Same<Result<Client["channels"]["test"]>, Output["channels"]["test"]>;
   keys: Same<Result<Client["keys"]["list"]>, Output["keys"]["list"]>;
   create_key: Same<Result<Client["keys"]["create"]>, Output["keys"]["create"]>;
+  set_webhook: Same<Result<Client["keys"]["setWebhook"]>, Output["keys"]["setWebhook"]>;
+  webhook: Same<Result<Client["keys"]["webhook"]>, Output["keys"]["webhook"]>;
   activity: Same<Result<Client["keys"]["activity"]>, Output["keys"]["activity"]>;
   inbox_of_key: Same<Result<Client["keys"]["inbox"]>, Output["inbox"]["ofKey"]>;
   tasks: Same<Result<Client["tasks"]["list"]>, Output["tasks"]["list"]>;

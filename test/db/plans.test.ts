@@ -41,8 +41,9 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["sum(size) over (partition by key_id", "the activity log of a key"],
   ['from "question_deliveries" where question_id = ? order by', "deliveries of a question"],
   ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
-  ["from channels c join webhook_messages m", "webhooks with a queue"],
+  ["from channels c join webhook_messages m", "webhooks with a message that is due"],
   ["delete from webhook_messages where channel_id = ?", "the queue of a webhook"],
+  ["row_number() over (order by seq) = 1", "the queue of a webhook"],
   ["from grants where key_id = ? and redeemed_at is not null", "grants of a key"],
   ['from "grants" where account_id = ? and client_digest', "grants of an account to a client"],
   ['from "grants" left join "credentials"', "grants of a key"],
@@ -61,6 +62,9 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
 /** The same of triggers: what such a statement begins with. */
 const BOUNDED_TRIGGERS: readonly (readonly [part: string, bound: string])[] = [
   ["channels_deleted: SEARCH webhook_messages", "the queue of a webhook"],
+  ["webhook_messages_due_update: SEARCH m", "the first row, or before a test the queue"],
+  ["webhook_messages_due_delete: SEARCH m", "the first row, or before a test the queue"],
+  ["channels_due_update: SEARCH m", "the first row, or before a test the queue"],
 ];
 
 /** Aliases of subqueries, whose own plans say what they go through. */

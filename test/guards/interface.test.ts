@@ -16,6 +16,7 @@ import { EVENTS } from "../../src/model/event.ts";
 import { Grant } from "../../src/model/grant.ts";
 import { Agent, Item } from "../../src/model/item.ts";
 import { Key } from "../../src/model/key.ts";
+import { KeyWebhook } from "../../src/model/key-webhook.ts";
 import { Pairing } from "../../src/model/pairing.ts";
 import { Question } from "../../src/model/question.ts";
 import { Session } from "../../src/model/session.ts";
@@ -219,6 +220,7 @@ const RESOURCES: Readonly<Record<string, z.ZodType>> = {
   "2.13": Grant,
   "2.14": Authorization,
   "2.15": Approval,
+  "2.16": KeyWebhook,
   "19.1": Channel,
 };
 

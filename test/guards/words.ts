@@ -72,7 +72,7 @@ export function responseOf(schema: Schema): string {
 /** Names of the resources of section 2 in schemas; all other named schemas stand in their place. */
 const RESOURCES = ["Account", "Device", "Key", "RelayTask", "Question", "Item", "Agent"];
 RESOURCES.push("ActivityEntry", "Session", "Pairing", "Channel", "Delivery", "Reach");
-RESOURCES.push("Grant", "Authorization", "Approval");
+RESOURCES.push("Grant", "Authorization", "Approval", "KeyWebhook");
 
 /** A JSON schema in which only resources are references. */
 export function jsonOf(schema: z.ZodType, io: "input" | "output"): Schema {

@@ -87,6 +87,7 @@ test("a required field that is missing is 422 [§9.2.1 422]", async () => {
     "POST /v1/oauth/approvals": ["request"],
     "POST /v1/oauth/approvals/wait": ["secret"],
     "PATCH /v1/keys/{key_id}": ["label"],
+    "PUT /v1/keys/{key_id}/webhook": ["url"],
     "POST /v1/tasks": ["title"],
     "PUT /v1/tasks/{task_id}/live-activity": ["device_id", "push_token"],
     "DELETE /v1/tasks/{task_id}/live-activity": ["device_id"],

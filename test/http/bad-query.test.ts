@@ -196,8 +196,8 @@ test("the ends of each range are taken, and unknown parameters are ignored [§5.
   await forEachCall(
     // The reads that go on being what they are.
     (route) => route.method === "GET",
-    async ({ route, label, send }) => {
-      const path = world.pathOf(route);
+    async ({ route, kind, label, send }) => {
+      const path = world.ownOf(route, kind);
       // An inbox that is read is another one the next time.
       if (route.procedure === "inbox.read") while ((await send(path)).body.items.length > 0);
       const plain = await send(path);

@@ -203,6 +203,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   // What a grant is, and whose, is the business of test/oauth.
   "keys.revokeGrant": { access: "account", actions: {} },
+  // An agent names its own key: test/notify/key-webhooks.test.ts.
+  "keys.setWebhook": { access: "any", actions: {} },
+  "keys.webhook": { access: "any", actions: {} },
+  "keys.removeWebhook": { access: "any", actions: {} },
   "oauth.request": { access: "account", actions: {} },
   "oauth.approve": { access: "account", actions: {} },
   "oauth.deny": { access: "account", actions: {} },

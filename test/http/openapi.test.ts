@@ -149,6 +149,14 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
   await call(person, "DELETE /v1/channels/{channel_id}", [channel.id]);
   await call(person, "POST /v1/channels/{channel_id}/test", [channel.id], {});
 
+  const hook = "/v1/keys/{key_id}/webhook";
+  await call(agent, `PUT ${hook}`, [key.id], { url: WEBHOOK.url });
+  await call(person, `PUT ${hook}`, [key.id], { url: "x" });
+  await call(agent, `GET ${hook}`, [key.id]);
+  await call(person, "GET /v1/keys");
+  await call(agent, `DELETE ${hook}`, [key.id]);
+  await call(person, `GET ${hook}`, [key.id]);
+
   const made = await call(person, "POST /v1/tasks", [], { title: "t", key_id: key.id });
   const task = await call(agent, "POST /v1/tasks", [], { title: "t", status: "done" });
   await call(person, "POST /v1/tasks", [], { title: "t" });

@@ -7,12 +7,18 @@ import { seeded } from "../support/random.ts";
 import { gate, startReceiver } from "../support/receiver.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
-import { checkDelivered, type Made, makeChanges } from "../support/webhook-load.ts";
+import {
+  checkDelivered,
+  checkPosted,
+  type Made,
+  makeChanges,
+  sendMessages,
+} from "../support/webhook-load.ts";
 
 const ROUNDS = 3;
 
 test(
-  "kill -9 in mid-send, 3 rounds: every message arrives, in order by subject [§19.4.5]",
+  "kill -9 in mid-send, 3 rounds: every message and item arrives, in order [§19.4.5] [§5.9.5(8)]",
   seeded("killed webhook senders", async (random) => {
     const receiver = startReceiver();
     const { url: DATABASE_URL } = await createTestStore();
@@ -24,7 +30,13 @@ test(
     const { body } = await person.send("POST /v1/channels", hook);
     receiver.expect("/hook", body.secret);
     await until(() => receiver.got.length === 1);
+    // The agent has one of its own, for its inbox.
+    const own = { url: receiver.url("/agent") };
+    const { body: set } = await agent.send(`PUT /v1/keys/${agent.key.id}/webhook`, own);
+    receiver.expect("/agent", set.secret);
+    await until(() => receiver.got.some(({ path }) => path === "/agent"));
     const made: Made[] = [];
+    const said: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const doomed = round % 2;
       // From one of the requests on they have no answer until the kill.
@@ -36,6 +48,9 @@ test(
         return 200;
       });
       const acts = pair.map(({ url }) => makeChanges(client(url, agent.secret), made));
+      for (const { url } of pair) {
+        acts.push(sendMessages(client(url, person.token), agent.key.id, said));
+      }
       await until(() => receiver.open() > 0);
       pair[doomed]!.kill("SIGKILL");
       await pair[doomed]!.exited;
@@ -45,11 +60,20 @@ test(
     }
     // The leases of the killed run out; a minute takes 60 attempts.
     await until(() => checkDelivered(made, receiver.got).missing.length === 0);
+    const inbox = async () => {
+      const read = client(pair[0]!.url, person.token);
+      return (await read(`GET /v1/keys/${agent.key.id}/inbox?limit=100`)).body;
+    };
+    await until(async () => (await inbox()).unread === 0);
+    const order = (await inbox()).items.map(({ id }: { id: string }) => id).reverse();
+    expect(said.length).toBeGreaterThan(ROUNDS);
+    expect(checkPosted(said, order, receiver.got)).toEqual({ missing: [], disorder: [] });
     expect(made.length).toBeGreaterThan(ROUNDS * 3);
     expect(checkDelivered(made, receiver.got)).toEqual({ missing: [], disorder: [] });
     expect(receiver.faults).toEqual([]);
     const log = pair.map((relay) => relay.log()).join("");
-    for (const secret of ["/hook", body.secret.slice(6)]) expect(log).not.toContain(secret);
+    for (const secret of ["/hook", "/agent", body.secret.slice(6), set.secret.slice(6)])
+      expect(log).not.toContain(secret);
   }),
   120_000,
 );

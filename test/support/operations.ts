@@ -78,6 +78,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     errors: [404],
   },
   "GET /v1/keys/{key_id}/grants": { success: 200, access: "account", errors: [404] },
+  "PUT /v1/keys/{key_id}/webhook": {
+    success: 200,
+    access: "any",
+    body: "required",
+    errors: [404],
+  },
+  "GET /v1/keys/{key_id}/webhook": { success: 200, access: "any", errors: [404] },
+  "DELETE /v1/keys/{key_id}/webhook": { success: 204, access: "any", errors: [404] },
   "DELETE /v1/keys/{key_id}/grants/{grant_id}": {
     success: 204,
     access: "account",

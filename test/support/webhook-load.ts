@@ -45,3 +45,34 @@ export function checkDelivered(made: readonly Made[], got: readonly Got[]) {
   });
   return { missing, disorder };
 }
+
+/** Sends messages to a key, until the server goes away; ids of what was acknowledged are added to `said`. */
+export async function sendMessages(
+  send: Send,
+  key_id: string,
+  said: string[],
+  messages = 4,
+): Promise<void> {
+  for (let i = 0; i < messages; i++) {
+    const sent = await send("POST /v1/messages", { key_id, text: "m" }).catch(() => null);
+    if (sent?.status !== 201) return;
+    said.push(sent.body.id);
+  }
+}
+
+/**
+ * `missing`: acknowledged messages that were not posted. `disorder`: what was posted, if that is in another order
+ * than the inbox (ids, oldest first).
+ */
+export function checkPosted(
+  said: readonly string[],
+  inbox: readonly string[],
+  got: readonly Got[],
+) {
+  const posted = [
+    ...new Set(got.filter((one) => one.status === 200 && one.data.item).map(({ id }) => id)),
+  ];
+  const missing = said.filter((id) => !posted.includes(id));
+  const ordered = inbox.filter((id) => posted.includes(id));
+  return { missing, disorder: posted.join() === ordered.join() ? [] : posted };
+}

@@ -33,6 +33,9 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
   const device_id = `dev_${crypto.randomUUID()}`;
   await person.send(`PUT /v1/devices/${device_id}`, DEVICE);
   const { body: hook } = await person.send("POST /v1/channels", WEBHOOK);
+  for (const { id } of [agent.key, other.key]) {
+    await person.send(`PUT /v1/keys/${id}/webhook`, { url: WEBHOOK.url });
+  }
   const text_question = { prompt: "What?", kind: "text" };
   const question = await ask(agent.send, text_question);
 
@@ -68,7 +71,11 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
       return value;
     });
 
-  const send = (route: Route, kind: Kind, sent: Sent = {}, path = pathOf(route)) =>
+  /** An agent names its own key. */
+  const ownOf = (route: Route, kind: Kind): string =>
+    pathOf(route, kind === "key" ? { key_id: agent.key.id } : {});
+
+  const send = (route: Route, kind: Kind, sent: Sent = {}, path = ownOf(route, kind)) =>
     exchange(url, route.method, path, { ...sent, credential: credentials[kind] });
 
   return {
@@ -82,6 +89,7 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
     ids,
     credentials,
     pathOf,
+    ownOf,
     send,
 
     /** A question that can be answered, in the place of the one before. */
@@ -103,7 +111,10 @@ export async function createWorld({ url }: Pick<TestApp, "url">) {
         "GET /v1/questions?status=pending,answered,expired,cancelled",
       );
       const { body: account } = await person.send("GET /v1/account");
-      for (const key of keys.keys) delete key.last_used_at;
+      for (const key of keys.keys) {
+        delete key.last_used_at;
+        key.webhook = key.webhook?.created_at;
+      }
       return { account, keys, tasks, questions };
     },
   };

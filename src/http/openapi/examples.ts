@@ -91,6 +91,8 @@ const channel: Channel = {
   hint: "elay",
 };
 
+const { state, last_sent_at, last_error, missed, created_at, origin, hint } = channel;
+
 const delivery: Delivery = {
   id: "dlv_01a1fdad7d9a74c2b1e83f5a60d7c921",
   target: { type: channel.type, id: channel.id, label: channel.label },
@@ -312,6 +314,16 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
   },
   "GET /v1/keys/{key_id}/grants": { response: { grants: [grant] } },
+  "PUT /v1/keys/{key_id}/webhook": {
+    request: { url: `${origin}/relay` },
+    response: {
+      url: `${origin}/relay`,
+      secret: "whsec_Yk3WmRz0tVb8qPz5nXc2uLd7sAe1gHf9jKo4iTl6wBM=",
+    },
+  },
+  "GET /v1/keys/{key_id}/webhook": {
+    response: { state, origin, hint, last_sent_at, last_error, missed, created_at },
+  },
   "POST /v1/oauth/request": {
     request: { request: sealed_request },
     response: authorization,

@@ -20,6 +20,7 @@ import {
   messageLeases,
   putBackMessage,
   releaseLapsed,
+  TESTS,
 } from "../../../db/notify/webhook-queue.ts";
 import type { Statement, Store } from "../../../db/store.ts";
 import type { Cancel, Clock } from "../../clock.ts";
@@ -37,8 +38,22 @@ import { chooseMessages, type DueMessage } from "./choose.ts";
 import { backoff, classify, type WebhookVerdict } from "./classify.ts";
 import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./request.ts";
 
+/** The inbox items that webhooks of keys are sent. */
+export interface ItemPosts {
+  /** The item as it is now; null once it was read, or is gone with its key or account. */
+  read(item: ItemOf): Promise<Omit<WebhookMessage, "id"> | null>;
+  /** Marks it as read, and its task as seen, in one batch with `statements`; may be called again. */
+  taken(item: ItemOf, statements: readonly Statement[]): Promise<void>;
+}
+
+interface ItemOf {
+  readonly id: string;
+  readonly account_id: string;
+}
+
 interface WebhookWorkerOptions {
   readonly store: Store;
+  readonly items: ItemPosts;
   readonly outbound: Outbound;
   readonly slots: HostSlots;
   readonly clock: Clock;
@@ -57,7 +72,7 @@ const LANE = "webhook";
 export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
 export function createWebhookWorker(options: WebhookWorkerOptions) {
-  const { store, outbound, slots, clock, timers, ids, log } = options;
+  const { store, items, outbound, slots, clock, timers, ids, log } = options;
   const deliveries = new Set<Promise<void>>();
   /** Messages under way by account, and those of failing channels. */
   const of_account = new Map<string, number>();
@@ -129,7 +144,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const { seq, attempts } = message;
     const lease = message.lease ?? "";
     const now = clock.now();
-    const test = message.type === "channel.test" ? 1 : 0;
+    const test = TESTS.includes(message.type) ? 1 : 0;
     if (verdict.do === "finish") {
       const accepted = settled(claimed, "sent", null);
       const worked = channelSucceeded({ id, now, test, replaces: null });
@@ -149,19 +164,28 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     ];
   };
 
-  const deliver = async (claimed: ClaimedMessage): Promise<Statement[]> => {
-    const { message, channel } = claimed;
-    const back = { seq: message.seq, lease: message.lease ?? "", due_at: clock.now(), tried: 0 };
-    if (!isWanted(message, channel)) {
-      return [...settled(claimed, "suppressed", "not_wanted"), dropMessage(back)];
+  /** `until`: the end of its lease, by {@link Clock.elapsed}. */
+  const deliver = async (claimed: ClaimedMessage, until: number): Promise<void> => {
+    const { channel } = claimed;
+    const { id, seq, lease, item_seq } = claimed.message;
+    const back = { seq, lease: lease ?? "", due_at: clock.now(), tried: 0 };
+    const write = (statements: Statement[]) =>
+      patiently(async () => void (await store.write(statements)), until);
+    if (!isWanted(claimed.message, channel)) {
+      return write([...settled(claimed, "suppressed", "not_wanted"), dropMessage(back)]);
     }
+    const item = item_seq === null ? null : { id, account_id: channel.account_id };
+    const message = item ? await patiently(() => items.read(item), until) : claimed.message;
+    // Its agent has read it by now.
+    if (!message) return write([dropMessage(back)]);
     const release = slots.take(channel.host);
-    if (!release) return [putBackMessage(back)];
+    if (!release) return write([putBackMessage(back)]);
     const { url, secret = "" } = channel.secret;
-    const verdict = await send(message, { url, secret }, cut.signal).finally(release);
-    return cut.signal.aborted && verdict.do === "again"
-      ? [putBackMessage(back)]
-      : ending(claimed, verdict);
+    const verdict = await send({ ...message, id }, { url, secret }, cut.signal).finally(release);
+    if (cut.signal.aborted && verdict.do === "again") return write([putBackMessage(back)]);
+    const end = ending(claimed, verdict);
+    if (!item || verdict.do !== "finish") return write(end);
+    return patiently(() => items.taken(item, end), until);
   };
 
   /** `until`: the end of its lease, by {@link Clock.elapsed}. */
@@ -175,11 +199,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       else of_account.delete(account_id);
     };
     add(1);
-    const settle = async () => {
-      const statements = await deliver(claimed);
-      await patiently(() => store.write(statements), until);
-    };
-    const delivery = settle()
+    const delivery = deliver(claimed, until)
       // Then the lease runs out, and the message is sent once more.
       .catch((error: unknown) => log.warn("webhook not settled", describeError(error)))
       .finally(() => {

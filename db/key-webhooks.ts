@@ -1,0 +1,59 @@
+/** Queries on the webhooks of keys (docs/interface.md §5.9.5). Those on what they are sent are in db/notify/webhook-queue.ts. */
+
+import { RATES } from "../src/limits.ts";
+import { WEBHOOK } from "../src/notification-limits.ts";
+import { credentials } from "./credentials-schema.ts";
+import { channels, SECRET, webhookMessages } from "./notify/schema.ts";
+import { atRevision } from "./outbox.ts";
+import { keys } from "./schema.ts";
+import { p, sql } from "./sql.ts";
+import { insertWhere, rowOf, statement, updateSet } from "./statement.ts";
+import { usesOf } from "./uses.ts";
+
+const liveKey = sql`id = ${p("id")} and account_id = ${p("account_id")} and deleted_at is null`;
+
+/** How often the webhook of a key was set. */
+export const webhookSets = usesOf("keys", "webhook_sets", RATES.webhook_sets, liveKey);
+
+/**
+ * What a webhook that this credential sets goes with: a grant, or {@link SECRET}; null for an account. No row once
+ * the credential has ended.
+ */
+export const setterOf = statement(
+  sql`select case kind when 'key_secret' then ${sql.raw(`'${SECRET}'`)} else grant_id end
+    from credentials where digest = ${p("credential", credentials.digest)}`,
+  { gives: rowOf<[set_by: string | null]>() },
+);
+
+/** Gives the key a new revision, if it still is at the old one and the credential has not ended. */
+export const claimKey = statement(
+  updateSet(
+    keys,
+    ["revision"],
+    sql`${liveKey} and change_id = ${p("old_revision")}
+      and exists (select 1 from credentials where digest = ${p("credential")})`,
+  ),
+);
+
+const claimed = atRevision("keys");
+
+/** Removes the webhook of a key that the batch has claimed; a trigger takes its queue along. */
+export const deleteKeyWebhook = statement(
+  sql`delete from channels where key_id = ${p("key_id")} and ${claimed}`,
+);
+
+/** The same, if the secret of the key set it: whoever had the old one is told nothing more. */
+export const deleteWebhookOfSecret = statement(
+  sql`delete from channels where key_id = ${p("key_id")} and set_by = ${sql.raw(`'${SECRET}'`)} and ${claimed}`,
+);
+
+export const insertKeyWebhook = statement(insertWhere(channels, claimed));
+
+/** The oldest unread items of the key, up to the bound of a queue, for the webhook that the batch has made. */
+export const queueUnread = statement(
+  sql`insert into webhook_messages (id, account_id, channel_id, subject, type, data, created_at, due_at, expires_at, head, item_seq)
+    select id, account_id, ${p("channel_id")}, key_id, type, '{}', ${p("now", webhookMessages.created_at)}, ${p("now", webhookMessages.due_at)},
+      ${p("expires_at", webhookMessages.expires_at)}, row_number() over (order by seq) = 1, seq
+    from items where key_id = ${p("key_id")} and read_at is null and ${claimed}
+    order by seq limit ${sql.raw(WEBHOOK.queued)}`,
+);

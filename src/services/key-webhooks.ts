@@ -1,0 +1,188 @@
+/** The webhook of a key: set, read, remove (docs/interface.md §5.4.10 to §5.4.12). */
+
+import {
+  claimKey,
+  deleteKeyWebhook,
+  insertKeyWebhook,
+  queueUnread,
+  setterOf,
+  webhookSets,
+} from "../../db/key-webhooks.ts";
+import type { KeyRow } from "../../db/keys.ts";
+import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
+import type { Statement } from "../../db/store.ts";
+import { fail, failFields, failNotFound } from "../errors.ts";
+import { RATES } from "../limits.ts";
+import type { Caller } from "../model/caller.ts";
+import type { Key } from "../model/key.ts";
+import type { KeyWebhook } from "../model/key-webhook.ts";
+import { WEBHOOK } from "../notification-limits.ts";
+import type { AddressCheck } from "../notify/webhooks/address.ts";
+import type { WebhookWorker } from "../notify/webhooks/worker.ts";
+import { hintOf } from "./channels.ts";
+import { untilDecided } from "./commit.ts";
+import type { ServiceDeps } from "./deps.ts";
+import { type Keys, toKey } from "./keys.ts";
+import { createUseLimit } from "./use-limit.ts";
+
+export type KeyWebhooks = ReturnType<typeof createKeyWebhooks>;
+
+interface KeyWebhooksDeps extends ServiceDeps {
+  readonly keys: Pick<Keys, "find">;
+  readonly checkAddress: AddressCheck;
+  readonly webhooks: Pick<WebhookWorker, "learn" | "run">;
+  /** Times that the webhook of a key can be set in any hour; 0: any number. */
+  readonly sets_per_hour: number;
+}
+
+export function createKeyWebhooks(deps: KeyWebhooksDeps) {
+  const { store, commit, clock, ids, assertLive, assertPastTrial, pushPlans } = deps;
+  const { keys, checkAddress, webhooks, sets_per_hour } = deps;
+  const admit = createUseLimit(deps, webhookSets, RATES.webhook_sets, sets_per_hour);
+
+  /** `404 not_found` unless it is a key of the account, and for a key the caller itself. */
+  const find = async (caller: Caller, id: string): Promise<KeyRow> => {
+    if (caller.kind === "key" && caller.key_id !== id) failNotFound("key_id");
+    return keys.find(caller, id);
+  };
+
+  /** Changes the webhook by `statements`, guarded by what was read; `key.updated` follows (§7.2). */
+  const change = async (
+    caller: Caller,
+    row: KeyRow,
+    webhook: KeyWebhook | null,
+    statementsOf: (changed: {
+      readonly changed_id: string;
+      readonly changed_revision: string;
+    }) => Statement[],
+  ): Promise<boolean> => {
+    const { account_id, credential } = caller;
+    const { id } = row.key;
+    const { webhook: _before, ...rest } = toKey(row);
+    const key: Key = webhook ? { ...rest, webhook } : rest;
+    const revision = ids.unique();
+    const changed = { table: "keys", id, revision } as const;
+    const claim = claimKey({ id, account_id, credential, revision, old_revision: row.revision });
+    return commit({
+      statements: [claim, ...statementsOf({ changed_id: id, changed_revision: revision })],
+      pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, changed) : [],
+      events: [{ changed, event: { name: "key.updated", account_id, subject: id, data: { key } } }],
+    });
+  };
+
+  return {
+    /** `404 not_found` without one. */
+    async read(caller: Caller, key_id: string): Promise<KeyWebhook> {
+      const { webhook } = toKey(await find(caller, key_id));
+      return webhook ?? failNoWebhook();
+    },
+
+    /**
+     * Posts the key's inbox items to `url` from now on, the unread ones first, with a new secret that is in this
+     * answer only; what was set before ends. `403 forbidden` in the caller's trial, `404 not_found`,
+     * `422 fields.url`, `429 rate_limited`.
+     */
+    async set(
+      caller: Caller,
+      key_id: string,
+      url: string,
+    ): Promise<{ readonly url: string; readonly secret: string }> {
+      if (caller.kind === "account") await assertPastTrial(caller);
+      await find(caller, key_id);
+      const { account_id, credential } = caller;
+      if (!(await admit({ id: key_id, account_id }))) failNotFound("key_id");
+      const wrong = await checkAddress(url);
+      if (wrong !== null) failFields({ url: wrong });
+      const secret = ids.webhookSecret();
+      const { origin, hostname } = new URL(url);
+      return untilDecided(async () => {
+        const row = await find(caller, key_id);
+        const [setter] = await store.read(setterOf({ credential }));
+        if (!setter) {
+          await assertLive(caller);
+          return undefined;
+        }
+        const now = clock.now();
+        const shown = { state: "ok", origin, hint: hintOf(url), created_at: now } as const;
+        const webhook = { ...shown, last_sent_at: null, last_error: null, missed: 0 };
+        const channel_id = ids.next("chn");
+        const test = { key_id, label: row.key.label };
+        const happened = await change(caller, row, webhook, (changed) => [
+          deleteKeyWebhook({ key_id, ...changed }),
+          insertKeyWebhook({
+            ...BLANK,
+            ...shown,
+            ...changed,
+            id: channel_id,
+            account_id,
+            key_id,
+            set_by: setter[0],
+            secret: { url, secret },
+            host: hostname,
+            revision: changed.changed_revision,
+          }),
+          insertTestMessage({
+            id: ids.next("msg"),
+            account_id,
+            channel_id,
+            subject: channel_id,
+            type: "webhook.test",
+            data: JSON.stringify(test),
+            created_at: now,
+            due_at: now,
+            expires_at: now + WEBHOOK.message_life,
+            head: 1,
+            lease: null,
+            item_seq: null,
+          }),
+          queueUnread({
+            key_id,
+            channel_id,
+            now,
+            expires_at: now + WEBHOOK.message_life,
+            ...changed,
+          }),
+        ]);
+        if (!happened) return undefined;
+        webhooks.learn(account_id);
+        webhooks.run();
+        return { url, secret };
+      });
+    },
+
+    /** What waits is not posted, and stays unread. `404 not_found` without a webhook. */
+    remove: (caller: Caller, key_id: string): Promise<void> =>
+      untilDecided(async () => {
+        const row = await find(caller, key_id);
+        if (row.webhook.id === null) failNoWebhook();
+        const removed = await change(caller, row, null, (changed) => [
+          deleteKeyWebhook({ key_id, ...changed }),
+        ]);
+        if (removed) return null;
+        await assertLive(caller);
+        return undefined;
+      }).then(() => undefined),
+  };
+}
+
+function failNoWebhook(): never {
+  fail("not_found", { detail: "This key has no webhook." });
+}
+
+/** Columns of `channels` that the webhook of a key does not use. */
+const BLANK = {
+  type: "key_webhook",
+  session_id: null,
+  label: "",
+  sends: ["questions", "tasks"],
+  min_priority: "low",
+  quiet_hours: null,
+  endpoint_digest: null,
+  last_sent_at: null,
+  error_code: null,
+  error_at: null,
+  confirmed_at: null,
+  held_until: null,
+  claimed_at: null,
+  due_at: null,
+} as const;
