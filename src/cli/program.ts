@@ -1,7 +1,7 @@
 /** The commands with their options and help. Each loads what it needs when it runs. */
 
 import tab from "@bomb.sh/tab/commander";
-import { Command, CommanderError, Option } from "commander";
+import { Argument, Command, CommanderError, Option } from "commander";
 import { VERSION } from "../version.ts";
 import { collect, duration, percent } from "./duration.ts";
 import { oneLine } from "./escape.ts";
@@ -72,6 +72,7 @@ function createProgram(io: Io, exit: (code: number) => void): Command {
   addTasks(program, io);
   addRun(program, io, exit);
   addMessages(program, io);
+  addHook(program, io);
   tab(program);
   return program;
 }
@@ -284,5 +285,31 @@ function addMessages(program: Command, io: Io): void {
     .action(async (agent: string, text: string, options) => {
       const { say } = await import("./work.ts");
       await say(io, agent, text, options);
+    });
+}
+
+function addHook(program: Command, io: Io): void {
+  program
+    .command("hook")
+    .description("ask the person for a coding agent's permission, as the command of its hook")
+    .addArgument(
+      new Argument("<client>", "whose hook it is").choices(["claude", "codex", "gemini"]),
+    )
+    .addOption(
+      new Option(
+        "--wait <time>",
+        "time for the answer, 10s to 10m; claude 590s, codex 2m, gemini 50s if absent",
+      ).argParser(duration(10, 600)),
+    )
+    .addHelpText(
+      "after",
+      `${examples("relay hook claude < request.json", "relay hook codex --wait 5m")}
+
+It reads the client's JSON from standard input and prints the client's JSON, or nothing: then the
+client's own prompt decides. The exit code is 0.`,
+    )
+    .action(async (client: "claude" | "codex" | "gemini", options) => {
+      const { hook } = await import("./hook.ts");
+      await hook(io, client, options);
     });
 }

@@ -2,6 +2,7 @@
 
 import { type Client, createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
+import { type ClientOptions, type Connection, connectionOf } from "../client/send.ts";
 import { Fault, type Io } from "./io.ts";
 import { Refused, refreshAccess } from "./oauth.ts";
 import { keepAccess, type OAuthAccess, readAccess } from "./settings.ts";
@@ -9,11 +10,18 @@ import { keepAccess, type OAuthAccess, readAccess } from "./settings.ts";
 /** Seconds before its end at which an access token is replaced. */
 const EARLY = 60;
 
-/** A client and the base address that it speaks to. */
+/** A client, the base address that it speaks to, and how to send what is no call of REST. */
 export interface Session {
   readonly url: string;
   readonly client: Client;
+  readonly connection: Connection;
 }
+
+const sessionOf = (options: ClientOptions): Session => ({
+  url: options.url,
+  client: createClient(options),
+  connection: connectionOf(options),
+});
 
 /**
  * By `RELAY_KEY` and `RELAY_URL`, or else by what `relay login` kept. Throws a {@link Fault} that says
@@ -26,15 +34,15 @@ export async function openSession(io: Io): Promise<Session> {
   if (key) {
     const url = RELAY_URL || access?.url;
     if (!url) throw new Fault("set RELAY_URL to the address of the server that RELAY_KEY is for");
-    return { url, client: createClient({ ...common, url, credential: key }) };
+    return sessionOf({ ...common, url, credential: key });
   }
   if (!access)
     throw new Fault("not signed in: run relay login <url>, or set RELAY_URL and RELAY_KEY");
   const { url } = access;
   if (access.kind === "key") {
-    return { url, client: createClient({ ...common, url, credential: access.key }) };
+    return sessionOf({ ...common, url, credential: access.key });
   }
-  return { url, client: createClient({ ...common, url, fetch: refreshing(io, access) }) };
+  return sessionOf({ ...common, url, fetch: refreshing(io, access) });
 }
 
 type Send = (url: string, init: RequestInit) => Promise<Response>;

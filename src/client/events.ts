@@ -1,7 +1,8 @@
 /** The event stream of an account, with reconnection (docs/interface.md §7). */
 
 import type { StreamEvent } from "../model/event.ts";
-import { errorOf, noResponse, RelayError } from "./error.ts";
+import { noResponse, RelayError } from "./error.ts";
+import { readFrames } from "./frames.ts";
 import type { CallOptions, Connection } from "./send.ts";
 import { backoff, pause } from "./timers.ts";
 
@@ -23,13 +24,6 @@ const NAMES: Readonly<Record<StreamEvent["name"], true>> = {
   "account.deleted": true,
 };
 
-/** Seconds that the server has to open the stream. */
-const OPEN_WITHIN = 10;
-/** Seconds without a byte after which the connection counts as lost: two pings are missing (§7.1.2). */
-const SILENCE = 45;
-/** Characters of one event; the server's largest is a task of some 100,000. */
-const FRAME = 1_000_000;
-
 interface ReadOptions extends CallOptions {
   /** Called with the response, before its status is looked at. */
   readonly onResponse?: (response: Response) => void;
@@ -41,50 +35,24 @@ interface ReadOptions extends CallOptions {
  * `rate_limited`) or the connection is lost (`no_response`), or the reason of an aborted signal.
  */
 export async function* readEvents(
-  { url, headers, fetch, timers }: Connection,
-  { signal, onResponse }: ReadOptions = {},
+  connection: Connection,
+  options: ReadOptions = {},
 ): AsyncGenerator<StreamEvent, void> {
-  signal?.throwIfAborted();
-  const ended = new AbortController();
-  const lose = () => ended.abort();
-  let cancel = timers.after(OPEN_WITHIN, lose);
-  try {
-    const response = await fetch(url("/v1/events"), {
-      headers: { ...headers, accept: "text/event-stream" },
-      signal: signal ? AbortSignal.any([signal, ended.signal]) : ended.signal,
-      cache: "no-store",
-    });
-    onResponse?.(response);
-    if (!response.ok || !response.body) throw await errorOf(response);
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-      cancel();
-      cancel = timers.after(SILENCE, lose);
-      const { done, value } = await reader.read();
-      cancel();
-      if (done) return;
-      const frames = (rest + value).split("\n\n");
-      rest = frames.pop() ?? "";
-      if (rest.length > FRAME) throw new RelayError("unexpected_response", "The event is too long");
-      for (const frame of frames) {
-        const event = eventOf(frame);
-        if (event) yield event;
-      }
-    }
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error instanceof RelayError ? error : noResponse(error);
-  } finally {
-    cancel();
-    ended.abort();
+  for await (const frame of readFrames(connection, "/v1/events", options)) {
+    const event = eventOf(frame);
+    if (event) yield event;
   }
 }
 
 /** The event of a frame; null for a comment, and for an event that this client does not know. */
 function eventOf(frame: string): StreamEvent | null {
   const [, name = "", data = ""] = /^event: (.*)\ndata: (.*)$/.exec(frame) ?? [];
-  return Object.hasOwn(NAMES, name) ? ({ name, data: JSON.parse(data) } as StreamEvent) : null;
+  if (!Object.hasOwn(NAMES, name)) return null;
+  try {
+    return { name, data: JSON.parse(data) } as StreamEvent;
+  } catch (cause) {
+    throw noResponse(cause);
+  }
 }
 
 /**

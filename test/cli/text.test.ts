@@ -107,7 +107,17 @@ test("every command has help with examples", async () => {
   const all = await run(["--help"]);
   const names = [...all.out.matchAll(/^ {2}(\w+) .*/gm)].map(([, name]) => name!);
   expect(names).toEqual(expect.arrayContaining(["serve", "login", "ask", "task", "inbox", "say"]));
-  const commands = ["serve", "health", "login", "connect", "disconnect", "ask", "inbox", "say"];
+  const commands = [
+    "serve",
+    "health",
+    "login",
+    "connect",
+    "disconnect",
+    "ask",
+    "inbox",
+    "say",
+    "hook",
+  ];
   for (const words of commands.map((command) => [command])) {
     const { code, out, err } = await run([...words, "--help"]);
     expect([words, code, err]).toEqual([words, 0, ""]);

@@ -1,0 +1,140 @@
+/** `relay hook`: a coding agent's request for permission, as the command of its hook (docs/interface.md §12.6). */
+
+import { isAbsolute, join } from "node:path";
+import { RelayError } from "../client/error.ts";
+import { readFrames } from "../client/frames.ts";
+import { VERSION } from "../version.ts";
+import { oneLine } from "./escape.ts";
+import type { Io } from "./io.ts";
+import { openSession } from "./session.ts";
+
+/** Whose hooks it speaks. */
+export type HookClient = "claude" | "codex" | "gemini";
+
+interface HookOptions {
+  /** Seconds until the person must have answered. */
+  readonly wait?: number;
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** Seconds that a question lives unless an option says otherwise: less than the time-out of a hook. */
+const PATIENCE: Readonly<Record<HookClient, number>> = {
+  claude: 590,
+  // Its terminal cannot answer meanwhile.
+  codex: 120,
+  // A hook that ends by its time-out permits the tool: 60 seconds where the settings name none.
+  gemini: 50,
+};
+
+/** Seconds after which a server that has not ended the question counts as lost. */
+const LATE = 5;
+
+/**
+ * Reads the JSON of the client's hook from the standard input, asks the person, and prints what the client
+ * takes as the answer. Without an answer it prints what leaves the decision to the client's own prompt, for
+ * whatever reason; it never permits what nobody permitted. It has no exit code of its own: others than 0
+ * mean different things to each client.
+ */
+export async function hook(io: Io, client: HookClient, options: HookOptions): Promise<void> {
+  const text = await decide(io, client, options).catch((error: unknown) => {
+    // Clients take what is on the standard error for a fault or an answer.
+    if (io.err_is_terminal) io.err(`relay: ${oneLine(String((error as Error).message))}\n`);
+    return "";
+  });
+  if (text !== "") io.out(`${text}\n`);
+  // It permits a tool on silence, as far as its policy does; this brings its own prompt.
+  else if (client === "gemini") io.out(`${JSON.stringify({ decision: "ask" })}\n`);
+}
+
+/** The decision in the form of the client; empty if there is none. */
+async function decide(io: Io, client: HookClient, { wait = PATIENCE[client] }: HookOptions) {
+  const given = argumentsOf(client, JSON.parse(await io.input()));
+  if (given === null) return "";
+  const { connection } = await openSession(io);
+  const late = new AbortController();
+  const cancel = io.timers.after(wait + LATE, () => late.abort(new Error("nobody answered")));
+  // Closing the connection cancels the question.
+  const signal = AbortSignal.any([io.signal, late.signal]);
+  try {
+    const path = `/mcp?tools=approve&wait=${wait}`;
+    for await (const frame of readFrames(connection, path, { init: requestOf(given), signal })) {
+      const message = messageIn(frame);
+      if ("id" in message)
+        return client === "gemini" ? geminiText(textOf(message)) : textOf(message);
+    }
+    throw new RelayError("no_response", "The server ended the connection");
+  } finally {
+    cancel();
+  }
+}
+
+/** What the server reads of a hook's input: the result of a tool, for one, stays here. */
+const FIELDS = [
+  ...["session_id", "prompt_id", "turn_id", "cwd", "tool_use_id"],
+  ...["tool_name", "tool_input", "permission_suggestions"],
+] as const;
+
+/** The arguments of `approve_action`; null for an event that asks for nothing. */
+function argumentsOf(client: HookClient, input: Given): Given | null {
+  const event = input.hook_event_name;
+  const given = Object.fromEntries(FIELDS.map((name) => [name, input[name]]));
+  if (client === "claude") return { ...given, event, client: "claude_code" };
+  if (client === "codex") return { ...given, event, client };
+  if (event !== "BeforeTool") return null;
+  const { dir_path, ...tool_input } = given.tool_input as Given;
+  if (typeof dir_path !== "string")
+    return { ...given, event: "PermissionRequest", client: "other" };
+  // Where a command runs, in the words of the other clients.
+  const workdir = isAbsolute(dir_path) ? dir_path : join(String(given.cwd), dir_path);
+  const moved = { ...tool_input, workdir };
+  return { ...given, event: "PermissionRequest", client: "other", tool_input: moved };
+}
+
+/** A call of the tool by MCP of 2026-07-28. */
+function requestOf(given: Given) {
+  const version = "2026-07-28";
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": version,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": { name: "relay", version: VERSION },
+  };
+  const name = "approve_action";
+  const params = { name, arguments: given, _meta: meta };
+  return {
+    method: "POST",
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+    headers: {
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      "mcp-protocol-version": version,
+      "mcp-method": "tools/call",
+      "mcp-name": name,
+    },
+  };
+}
+
+interface Answer {
+  readonly result?: { readonly isError?: boolean; readonly content: readonly { text?: string }[] };
+  readonly error?: { readonly message: string };
+}
+
+/** The message of a frame, or of a response that is no stream; none in a comment. */
+function messageIn(frame: string): Answer {
+  const data = frame.startsWith("{") ? frame : /^data: ?(.*)$/m.exec(frame)?.[1];
+  return data === undefined ? {} : JSON.parse(data);
+}
+
+function textOf({ result, error }: Answer): string {
+  const text = result?.content[0]?.text ?? "";
+  if (result === undefined || result.isError) throw new Error(error?.message ?? text);
+  return text;
+}
+
+function geminiText(text: string): string {
+  if (text === "") return "";
+  const { behavior, message } = JSON.parse(text).hookSpecificOutput.decision;
+  return JSON.stringify(
+    behavior === "allow" ? { decision: "allow" } : { decision: "deny", reason: message },
+  );
+}

@@ -1,0 +1,69 @@
+/** A stream of server-sent events, up to its end or the loss of the connection. */
+
+import { errorOf, noResponse, RelayError } from "./error.ts";
+import type { CallOptions, Connection } from "./send.ts";
+
+/** Seconds that the server has to open the stream. */
+const OPEN_WITHIN = 10;
+/** Seconds without a byte after which the connection counts as lost: two pings are missing (§7.1.2). */
+const SILENCE = 45;
+/** Characters of one frame; the server's largest is a task of some 100,000. */
+const FRAME = 1_000_000;
+
+const isStream = ({ headers }: Response): boolean =>
+  headers.get("content-type")?.startsWith("text/event-stream") === true;
+
+interface FrameOptions extends CallOptions {
+  readonly init?: Pick<RequestInit, "method" | "body" | "headers">;
+  /** Called with the response, before its status is looked at. */
+  readonly onResponse?: (response: Response) => void;
+}
+
+/**
+ * The frames of one response without the blank lines between them, comments included, until the server ends
+ * it; a response that is no stream is one frame. Throws {@link RelayError} if the request is refused or the connection is lost (`no_response`), or the
+ * reason of an aborted signal. Leaving the loop closes the connection.
+ */
+export async function* readFrames(
+  { url, headers, fetch, timers }: Connection,
+  path: string,
+  { init = {}, signal, onResponse }: FrameOptions = {},
+): AsyncGenerator<string, void> {
+  signal?.throwIfAborted();
+  const ended = new AbortController();
+  const lose = () => ended.abort();
+  let cancel = timers.after(OPEN_WITHIN, lose);
+  try {
+    const response = await fetch(url(path), {
+      ...init,
+      headers: { ...headers, accept: "text/event-stream", ...(init.headers as object) },
+      signal: signal ? AbortSignal.any([signal, ended.signal]) : ended.signal,
+      cache: "no-store",
+    });
+    onResponse?.(response);
+    if (!response.ok || !response.body) throw await errorOf(response);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      cancel();
+      cancel = timers.after(SILENCE, lose);
+      const { done, value } = await reader.read();
+      cancel();
+      if (done) {
+        // One that is incomplete is dropped; the body of another kind of response is a frame.
+        if (rest !== "" && !isStream(response)) yield rest;
+        return;
+      }
+      const frames = (rest + value).split("\n\n");
+      rest = frames.pop() ?? "";
+      if (rest.length > FRAME) throw new RelayError("unexpected_response", "The event is too long");
+      yield* frames;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error instanceof RelayError ? error : noResponse(error);
+  } finally {
+    cancel();
+    ended.abort();
+  }
+}

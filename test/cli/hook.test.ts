@@ -1,0 +1,238 @@
+/** `relay hook`: a client's request for permission in, its answer out, and nothing that nobody permitted. */
+
+import { expect, test } from "bun:test";
+import { fileURLToPath } from "node:url";
+import { startTestApp } from "../support/app.ts";
+import { createUser } from "../support/cli.ts";
+import { createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { tempFolder } from "../support/temp.ts";
+import { until } from "../support/until.ts";
+
+const clock = createTestClock();
+const app = await startTestApp({ clock });
+
+/** A coding agent's user with a key, and the person who answers. */
+async function createCoder() {
+  const { person, agent } = await createPair(app.url);
+  const env = { RELAY_URL: app.url, RELAY_KEY: agent.secret };
+  // Its time stands still unless a test moves it: only the server ends a wait.
+  const time = createTestClock();
+  const user = createUser({ clock: time, env });
+  const hook = (client: string, input: unknown, more: readonly string[] = []) =>
+    user.start(["hook", client, ...more], {
+      input: async () => (typeof input === "string" ? input : JSON.stringify(input)),
+    });
+  const pending = () =>
+    until(async () => (await person.send("GET /v1/questions")).body.questions[0]);
+  const read = async (id: string) => (await person.send(`GET /v1/questions/${id}`)).body;
+  const answer = async (text: string, more: object = {}) => {
+    const { id } = await pending();
+    const { status } = await person.send(`POST /v1/questions/${id}/answer`, {
+      answer: text,
+      ...more,
+    });
+    expect(status).toBe(200);
+  };
+  return { ...user, env, time, hook, pending, read, answer };
+}
+
+/** As the clients send them. */
+const CLAUDE = {
+  session_id: "5e06e05e",
+  transcript_path: "/home/me/.claude/projects/app/5e06e05e.jsonl",
+  cwd: "/home/me/app",
+  prompt_id: "beb6df16",
+  permission_mode: "default",
+  hook_event_name: "PermissionRequest",
+  tool_name: "Bash",
+  tool_input: { command: "rm -rf build", description: "Clean up" },
+  permission_suggestions: [
+    { type: "addDirectories", directories: ["/home/me/app"], destination: "session" },
+    { type: "setMode", mode: "acceptEdits", destination: "session" },
+  ],
+};
+const CODEX = {
+  session_id: "01a204e1",
+  turn_id: "01a204e2",
+  cwd: "/home/me/app",
+  hook_event_name: "PermissionRequest",
+  model: "gpt-5.1-codex",
+  tool_name: "Bash",
+  tool_input: { command: "rm -rf build" },
+};
+const GEMINI = {
+  session_id: "c7ba1eb0",
+  cwd: "/home/me/app",
+  hook_event_name: "BeforeTool",
+  tool_name: "run_shell_command",
+  tool_input: { command: "rm -rf build", dir_path: "web" },
+};
+const ASK = '{"decision":"ask"}\n';
+
+const printed = async ({ code, printed }: { code: Promise<number>; printed: object }) => [
+  await code,
+  printed,
+];
+
+test("each client gets the answer in its form, and the person sees the command [§12.6.5]", async () => {
+  const { hook, pending, read, answer } = await createCoder();
+  const hookText = (decision: object) => ({
+    hookSpecificOutput: { hookEventName: "PermissionRequest", decision },
+  });
+  const denied = { behavior: "deny", message: "Not now" };
+  const session = { behavior: "allow", updatedPermissions: [CLAUDE.permission_suggestions[0]] };
+  const folder = "/home/me/app";
+  const cases = [
+    ["claude", CLAUDE, "claude_code", folder, "Allow", hookText({ behavior: "allow" })],
+    ["claude", CLAUDE, "claude_code", folder, "Allow for this session", hookText(session)],
+    ["codex", CODEX, "codex", folder, "Allow", hookText({ behavior: "allow" })],
+    ["codex", CODEX, "codex", folder, "Deny", hookText(denied)],
+    ["gemini", GEMINI, "other", "/home/me/app/web", "Allow", { decision: "allow" }],
+    [
+      "gemini",
+      GEMINI,
+      "other",
+      "/home/me/app/web",
+      "Deny",
+      { decision: "deny", reason: "Not now" },
+    ],
+  ] as const;
+  for (const [name, input, client, where, text, wanted] of cases) {
+    const asked = hook(name, input);
+    const { action } = await read((await pending()).id);
+    const { command } = input.tool_input;
+    const shown = { client, form: "command", folder: where, host: "workbench", text: command };
+    expect(action).toMatchObject(shown);
+    await answer(text, text === "Deny" ? { note: "Not now" } : {});
+    expect([name, await asked.code, asked.printed.err]).toEqual([name, 0, ""]);
+    expect(JSON.parse(asked.printed.out)).toEqual(wanted);
+  }
+});
+
+test("without an answer, the client's own prompt decides [§12.6.5]", async () => {
+  const { hook, pending, read } = await createCoder();
+  for (const [name, input, out, wait] of [
+    ["claude", CLAUDE, "", 590],
+    ["codex", CODEX, "", 120],
+    ["gemini", GEMINI, ASK, 50],
+  ] as const) {
+    const asked = hook(name, input);
+    const { id, created_at, expires_at } = await pending();
+    expect([name, Math.round(expires_at - created_at)]).toEqual([name, wait]);
+    await until(() => app.waits.count() === 1);
+    await until(async () => {
+      await clock.advance(wait);
+      return app.waits.count() === 0;
+    });
+    expect(await printed(asked)).toEqual([0, { out, err: "" }]);
+    expect((await read(id)).status).toBe("expired");
+  }
+});
+
+test("what was decided elsewhere ends the question: an interrupt, and the use of the tool [§12.6.6]", async () => {
+  const { hook, pending, read } = await createCoder();
+  for (const [name, input, out] of [
+    ["claude", CLAUDE, ""],
+    ["gemini", GEMINI, ASK],
+  ] as const) {
+    const asked = hook(name, input);
+    const { id } = await pending();
+    asked.interrupt();
+    expect(await printed(asked)).toEqual([0, { out, err: "" }]);
+    await until(async () => (await read(id)).status === "cancelled");
+  }
+  const asked = hook("claude", CLAUDE);
+  const { id } = await pending();
+  const { permission_suggestions: _, ...rest } = CLAUDE;
+  const used = { ...rest, hook_event_name: "PostToolUse", tool_response: { stdout: "secret" } };
+  expect(await printed(hook("claude", used))).toEqual([0, { out: "", err: "" }]);
+  expect(await printed(asked)).toEqual([0, { out: "", err: "" }]);
+  expect((await read(id)).status).toBe("cancelled");
+});
+
+test("a server that is away, a wrong key and a wrong input permit nothing and are no fault", async () => {
+  const { hook, env, start } = await createCoder();
+  const wrong = [
+    { env: { ...env, RELAY_URL: "http://127.0.0.1:1" } },
+    { env: { ...env, RELAY_KEY: "mck_wrong" } },
+    { env: {} },
+    // It answers, and is not Relay.
+    { env: { ...env, RELAY_URL: `${app.url}/docs` } },
+  ];
+  for (const more of wrong) {
+    for (const [name, input, out] of [
+      ["claude", CLAUDE, ""],
+      ["gemini", GEMINI, ASK],
+    ] as const) {
+      const given = { ...more, input: async () => JSON.stringify(input) };
+      expect(await printed(start(["hook", name], given))).toEqual([0, { out, err: "" }]);
+    }
+  }
+  for (const input of ["", "nonsense", "null", "[]", "{}", { ...CLAUDE, tool_name: 5 }]) {
+    expect(await printed(hook("codex", input))).toEqual([0, { out: "", err: "" }]);
+    expect((await hook("gemini", input).code) === 0).toBe(true);
+  }
+  // At a terminal it says why.
+  const tried = start(["hook", "claude"], {
+    env: {},
+    err_is_terminal: true,
+    input: async () => JSON.stringify(CLAUDE),
+  });
+  expect([await tried.code, tried.printed.err]).toEqual([
+    0,
+    "relay: not signed in: run relay login <url>, or set RELAY_URL and RELAY_KEY\n",
+  ]);
+});
+
+test("a server that falls silent counts as lost", async () => {
+  const { start, time, env } = await createCoder();
+  for (const body of [null, ": ping\n\n"]) {
+    let requests = 0;
+    await using server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch() {
+        requests++;
+        if (body === null) return new Promise<Response>(() => {});
+        const stream = new ReadableStream({ start: (to) => to.enqueue(body) });
+        return new Response(stream, { headers: { "content-type": "text/event-stream" } });
+      },
+    });
+    const input = async () => JSON.stringify(GEMINI);
+    const asked = start(["hook", "gemini"], {
+      input,
+      env: { ...env, RELAY_URL: server.url.origin },
+    });
+    await until(() => requests === 1);
+    let is_done = false;
+    void asked.code.then(() => {
+      is_done = true;
+    });
+    await until(async () => {
+      await time.advance(10);
+      return is_done;
+    });
+    expect(await printed(asked)).toEqual([0, { out: ASK, err: "" }]);
+  }
+});
+
+test("as a process it ends by SIGTERM with 0 and no answer, and the question is cancelled", async () => {
+  const { env, pending, read } = await createCoder();
+  const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+  const child = Bun.spawn([process.execPath, main, "hook", "claude"], {
+    env: { ...env, PATH: process.env.PATH ?? "", HOME: tempFolder() },
+    stdin: new Blob([JSON.stringify(CLAUDE)]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const { id } = await pending();
+  child.kill("SIGTERM");
+  const output = await Promise.all([
+    child.exited,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect(output).toEqual([0, "", ""]);
+  await until(async () => (await read(id)).status === "cancelled");
+});
