@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { startRelay } from "../bench/process.ts";
+import { callHook, commandOf } from "../test/support/approve.ts";
+import type { Agent } from "../test/support/client.ts";
+import { until } from "../test/support/until.ts";
 import { createScene } from "../test/web/scene.ts";
 
 const FOLDER = fileURLToPath(new URL("../docs/screenshots/", import.meta.url));
@@ -15,6 +18,8 @@ const SIZES = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1 },
   desk: { viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1 },
 } as const;
+
+type Scheme = "light" | "dark";
 
 /** The views, and the colour scheme of each. */
 const PICTURES = [
@@ -28,6 +33,32 @@ const PICTURES = [
   ["account", "light"],
 ] as const;
 
+/** What a coding agent asks to be permitted, for docs/permissions.md. */
+const REQUESTS = [
+  {
+    tool_input: {
+      command: "git push --force-with-lease origin billing-api && bun run deploy --to staging",
+      description: "Publish the branch and deploy it to staging",
+    },
+  },
+  {
+    tool_name: "Edit",
+    tool_input: {
+      file_path: "/home/ann/billing/src/totals.ts",
+      old_string: "export const total = (lines) =>\n  sum(lines.map(round));",
+      new_string: "export const total = (lines) =>\n  round(sum(lines));",
+    },
+  },
+];
+
+async function askPermission(url: string, { secret }: Agent): Promise<void> {
+  const session = { session_id: "7c1e52a9-4d0f", cwd: "/home/ann/billing" };
+  const headers = { "x-agent-host": "studio.local" };
+  for (const request of REQUESTS) {
+    await callHook(url, secret, commandOf("", { ...session, ...request }), { headers });
+  }
+}
+
 const store = mkdtempSync(join(tmpdir(), "relay-screenshots-"));
 const children: Bun.Subprocess[] = [];
 const browser = await chromium.launch({
@@ -37,28 +68,44 @@ const browser = await chromium.launch({
 try {
   const { port } = await startRelay(store, children);
   const url = `http://127.0.0.1:${port}`;
-  const { person, views } = await createScene(url);
+  const { person, laptop, views } = await createScene(url);
   const localStorage = [{ name: "relay.token", value: person.token }];
   await mkdir(FOLDER, { recursive: true });
-  for (const [size, options] of Object.entries(SIZES)) {
-    for (const [view, colorScheme] of PICTURES) {
-      const context = await browser.newContext({
-        ...options,
-        colorScheme,
-        reducedMotion: "reduce",
-        storageState: { cookies: [], origins: [{ origin: url, localStorage }] },
-      });
-      const page = await context.newPage();
-      await page.goto(`${url}/${views[view]}`);
-      await page.locator("[data-link=live]").waitFor({ state: "attached" });
-      await page.getByLabel(/^Loading/).waitFor({ state: "detached" });
-      // The counts come one after the other.
-      if (view === "agents") await page.getByText("3 unread").waitFor();
-      await page.evaluate(() => document.fonts.ready.then(() => null));
-      await page.screenshot({ path: `${FOLDER}${view}-${size}-${colorScheme}.png` });
-      await context.close();
+  const take = async (view: string, at: string, size: keyof typeof SIZES, scheme: Scheme) => {
+    const context = await browser.newContext({
+      ...SIZES[size],
+      colorScheme: scheme,
+      reducedMotion: "reduce",
+      storageState: { cookies: [], origins: [{ origin: url, localStorage }] },
+    });
+    const page = await context.newPage();
+    await page.goto(`${url}/${at}`);
+    await page.locator("[data-link=live]").waitFor({ state: "attached" });
+    await page.getByLabel(/^Loading/).waitFor({ state: "detached" });
+    // The counts come one after the other.
+    if (view === "agents") await page.getByText("3 unread").waitFor();
+    // It can be allowed once it was in view for a moment.
+    if (view === "permission") {
+      await page.locator("article button:not([aria-disabled])", { hasText: "Allow" }).waitFor();
     }
+    await page.evaluate(() => document.fonts.ready.then(() => null));
+    await page.screenshot({ path: `${FOLDER}${view}-${size}-${scheme}.png` });
+    await context.close();
+  };
+  for (const size of ["phone", "desk"] as const) {
+    for (const [view, scheme] of PICTURES) await take(view, views[view]!, size, scheme);
   }
+  await askPermission(url, laptop);
+  const asked = async () => {
+    const { body } = await person.send("GET /v1/questions");
+    return body.questions.filter((one: { readonly action?: object }) => one.action);
+  };
+  const [edit, command] = await until(async () => {
+    const found = await asked();
+    return found.length === REQUESTS.length && found;
+  });
+  await take("permission", `#/questions/${command.id}`, "phone", "light");
+  await take("permission", `#/questions/${edit.id}`, "desk", "dark");
 } finally {
   await browser.close();
   for (const child of children) child.kill("SIGKILL");

@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import type { PushMessage } from "../../src/model/push-message.ts";
 import { startTestApp } from "../support/app.ts";
+import { callHook, commandOf } from "../support/approve.ts";
 import { ask, createPair, type Person } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, lookAt, openProfile, openTab, untilLive } from "./browser.ts";
@@ -272,4 +273,30 @@ webTest("a click elsewhere leads the last used tab to what the notification is a
   await show(pushMessage({ v: 1, event: "task", task_id: task }));
   await clickOn(worker, task);
   await until(async () => (await hashOf(second)) === `#/tasks/${task}`);
+});
+
+webTest("a request for permission with Deny and Open has no button that allows it", async () => {
+  const { person, agent } = await createPair(app.url);
+  await callHook(app.url, agent.secret, commandOf("make all;".repeat(100)));
+  const { id } = await until(
+    async () => (await person.send("GET /v1/questions")).body.questions[0] as { id: string },
+  );
+  const { page, show, worker } = await openBehind(person);
+  const message = pushMessage(
+    { ...asked(id, person), answers: ["Deny"] },
+    {
+      actions: [
+        { action: "answer-0", title: "Deny", navigate: "" },
+        { action: "open", title: "Open", navigate: "" },
+      ],
+    },
+  );
+  await show(message);
+  expect((await shownIn(page))[0]?.actions).toEqual(["Deny", "Open"]);
+  await clickOn(worker, id, "open");
+  await until(async () => (await hashOf(page)) === `#/questions/${id}`);
+  expect((await questionOf(person, id)).status).toBe("pending");
+  await show(message);
+  await clickOn(worker, id, "answer-0");
+  await until(async () => (await questionOf(person, id)).answer === "Deny");
 });

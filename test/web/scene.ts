@@ -1,9 +1,18 @@
 /** A realistic account, for looking at every view. */
 
-import { createAgent, createPerson, createTask, DEVICE, type Person } from "../support/client.ts";
+import {
+  type Agent,
+  createAgent,
+  createPerson,
+  createTask,
+  DEVICE,
+  type Person,
+} from "../support/client.ts";
 
 export interface Scene {
   readonly person: Person;
+  /** One of the agents. */
+  readonly laptop: Agent;
   /** Name of a view -> its address. */
   readonly views: Readonly<Record<string, string>>;
 }
@@ -114,6 +123,7 @@ export async function createScene(url: string): Promise<Scene> {
   const agent = `#/agents/${laptop.key.id}`;
   return {
     person,
+    laptop,
     views: {
       questions: "#/questions",
       tasks: "#/tasks",
