@@ -49,4 +49,20 @@ export function addSetUp(program: Command, io: Io, exit: (code: number) => void)
       const { disconnect } = await import("./connect/connect.ts");
       exit(await disconnect(io, name, options));
     });
+  program
+    .command("doctor")
+    .description("check each hop of the way to the server, with its time and what to do")
+    .option("--quick", "skip the waits of up to a minute")
+    .addOption(json())
+    .addHelpText(
+      "after",
+      `${examples("relay doctor", "relay doctor --quick --json")}
+
+Notification channels are tested with the token of an account in RELAY_KEY: each sends you a test.
+Exit codes: 0 all is well but for warnings, 3 something failed.`,
+    )
+    .action(async (options) => {
+      const { doctor } = await import("./doctor/doctor.ts");
+      exit(await doctor(io, options));
+    });
 }

@@ -113,6 +113,7 @@ test("every command has help with examples", async () => {
     "login",
     "connect",
     "disconnect",
+    "doctor",
     "ask",
     "inbox",
     "say",

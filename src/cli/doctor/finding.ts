@@ -1,0 +1,57 @@
+/** What a check of the way to the server found. */
+
+import type { Io } from "../io.ts";
+
+export interface Finding {
+  readonly hop: string;
+  readonly status: "ok" | "warn" | "fail";
+  /** Milliseconds that it took; null where no time says anything. */
+  readonly ms: number | null;
+  /** What is so, in one line. */
+  readonly text: string;
+  /** What to do; null if nothing. */
+  readonly advice: string | null;
+}
+
+type Found = Omit<Finding, "hop" | "ms"> & { readonly ms?: number | null };
+
+export const ok = (text: string, ms?: number | null): Found => ({
+  status: "ok",
+  text,
+  advice: null,
+  ...(ms !== undefined && { ms }),
+});
+export const warn = (text: string, advice: string): Found => ({ status: "warn", text, advice });
+export const fail = (text: string, advice: string): Found => ({ status: "fail", text, advice });
+
+/** Runs one check and takes its time. An error, and the end of `seconds`, is a failure with `advice`. */
+export async function check(
+  { timers, signal }: Io,
+  hop: string,
+  seconds: number,
+  advice: string,
+  run: (signal: AbortSignal) => Promise<Found>,
+): Promise<Finding> {
+  const begun = timers.elapsed();
+  const ended = new AbortController();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (error: unknown) => {
+    reject(error);
+    ended.abort();
+  };
+  const cancel = timers.after(seconds, () => stop(new Error(`no answer within ${seconds} s`)));
+  const interrupt = () => stop(new Error("interrupted"));
+  signal.addEventListener("abort", interrupt);
+  try {
+    const found = await Promise.race([run(ended.signal), promise]);
+    const ms = Math.round((timers.elapsed() - begun) * 1000);
+    return { hop, ms, ...found };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { hop, ms: Math.round((timers.elapsed() - begun) * 1000), ...fail(text, advice) };
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", interrupt);
+    ended.abort();
+  }
+}

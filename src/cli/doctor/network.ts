@@ -1,0 +1,115 @@
+/** The way to the server without a credential: address, certificate, version, clock. */
+
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { connect } from "node:tls";
+import type { Health } from "../../client/types.ts";
+import { VERSION } from "../../version.ts";
+import type { Io } from "../io.ts";
+import type { Session } from "../session.ts";
+import { check, type Finding, fail, ok, warn } from "./finding.ts";
+
+/** Seconds that each may take. */
+const [RESOLVE_WITHIN, TLS_WITHIN, ANSWER_WITHIN] = [5, 10, 10];
+/** Days before its end from which on a certificate is to be renewed. */
+const DAYS_LEFT = 14;
+/** Seconds that clocks may differ by. */
+const CLOCK = 5;
+
+const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "");
+
+export const checkAddress = (io: Io, { hostname }: URL): Promise<Finding> =>
+  check(
+    io,
+    "address",
+    RESOLVE_WITHIN,
+    "Check the address, and the network of this machine",
+    async () => {
+      const host = bare(hostname);
+      if (isIP(host) !== 0) return ok(`${host} is an IP address`);
+      const found = await lookup(host, { all: true });
+      return ok(`${host} is ${found.map(({ address }) => address).join(", ")}`);
+    },
+  );
+
+/** The certificate, whether it is trusted or not. */
+export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Finding> =>
+  check(
+    io,
+    "certificate",
+    TLS_WITHIN,
+    "Check that the server speaks https at this address",
+    async (signal) => {
+      const host = bare(hostname);
+      const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof ok>>>();
+      const socket = connect({
+        host,
+        port: Number(port || 443),
+        ...(isIP(host) === 0 && { servername: host }),
+        rejectUnauthorized: false,
+      });
+      signal.addEventListener("abort", () => socket.destroy());
+      socket.once("error", reject);
+      socket.once("secureConnect", () => {
+        const ends = Date.parse(socket.getPeerCertificate().valid_to);
+        const days = Math.floor((ends / 1000 - io.now()) / 86_400);
+        const { authorized, authorizationError: why } = socket;
+        const reason = why instanceof Error ? why.message : String(why ?? "");
+        const renew = "Renew the certificate, and start the server again";
+        if (Number.isNaN(days)) reject(new Error("the server has sent no certificate"));
+        else if (days < 0) resolve(fail(`it ended ${-days} days ago`, renew));
+        else if (!authorized) {
+          resolve(
+            fail(`it is not trusted here: ${reason}`, "Use a certificate that this machine trusts"),
+          );
+        } else if (days < DAYS_LEFT) resolve(warn(`it ends in ${days} days`, renew));
+        else resolve(ok(`${days} days left`));
+      });
+      return await promise;
+    },
+  );
+
+/** `GET /health` by hand, for its `Date` (docs/interface.md §5.12.1). */
+export async function checkServer(io: Io, { connection }: Session): Promise<Finding[]> {
+  let clock: Finding | null = null;
+  const advice = "Check that the server runs, and that nothing between blocks it";
+  const server = await check(io, "server", ANSWER_WITHIN, advice, async (signal) => {
+    const sent = io.now();
+    const response = await fetch(connection.url("/health"), { signal, redirect: "manual" });
+    clock = clockOf(response.headers.get("date"), sent, io.now());
+    const health = (await response.json().catch(() => null)) as Partial<Health> | null;
+    if (typeof health?.version !== "string" || typeof health.status !== "string") {
+      return fail(
+        `something else than Relay answers, with ${response.status}`,
+        "Check the address",
+      );
+    }
+    const text = `version ${health.version}, store ${health.store}`;
+    if (health.status !== "ok") {
+      return fail(`${health.status}, ${text}`, "Look at the log of the server");
+    }
+    return health.version === VERSION
+      ? ok(text)
+      : warn(`${text}, and this command line ${VERSION}`, "Update the older of the two");
+  });
+  return clock ? [server, clock] : [server];
+}
+
+/**
+ * How far the clock of the server is ahead. `Date` has whole seconds, and is from some time between the request
+ * and its response: a difference that this explains is none.
+ */
+function clockOf(date: string | null, sent: number, received: number): Finding | null {
+  const stamp = date === null ? Number.NaN : Date.parse(date) / 1000;
+  if (Number.isNaN(stamp)) return null;
+  const [least, most] = [stamp - received, stamp + 1 - sent];
+  const off = least > 0 ? least : Math.min(most, 0);
+  const found =
+    Math.abs(off) <= CLOCK
+      ? ok(off === 0 ? "no difference" : `${Math.abs(off).toFixed(1)} s apart`)
+      : warn(
+          `that of the server is ${Math.round(Math.abs(off))} s ${off > 0 ? "ahead" : "behind"}`,
+          "Set the clocks of both machines by NTP",
+        );
+  return { hop: "clock", ms: null, ...found };
+}

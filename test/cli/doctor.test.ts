@@ -1,0 +1,212 @@
+/** `relay doctor`: each hop of the way to the server, as it is and as it fails. */
+
+import { afterAll, expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createUser } from "../support/cli.ts";
+import { createPair, createPerson, WEBHOOK } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { createAuthority } from "../support/tls.ts";
+import { until } from "../support/until.ts";
+
+const clock = createTestClock();
+const app = await startTestApp({ clock });
+const receiver = startReceiver();
+const real = () => Date.now() / 1000;
+
+function createDoctor(url: string, credential: string, now = real) {
+  return createUser({ clock, now, env: { RELAY_URL: url, RELAY_KEY: credential } });
+}
+
+interface Line {
+  readonly hop: string;
+  readonly status: string;
+  readonly ms: number | null;
+  readonly text: string;
+  readonly advice: string | null;
+}
+const linesOf = (out: string): Line[] =>
+  out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+const short = (out: string) => linesOf(out).map(({ hop, status }) => `${hop} ${status}`);
+const lineOf = (out: string, hop: string) => linesOf(out).find((line) => line.hop === hop)!;
+
+/** Between the command and the server. */
+function startProxy(pass: (request: Request, target: string) => Response | Promise<Response>) {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    fetch: (request) => {
+      const { pathname, search } = new URL(request.url);
+      return pass(request, app.url + pathname + search);
+    },
+  });
+  afterAll(() => server.stop(true));
+  return `http://127.0.0.1:${server.port}`;
+}
+const passOn = async (request: Request, target: string): Promise<Response> => {
+  const { method, headers, signal } = request;
+  const body = method === "GET" ? null : await request.arrayBuffer();
+  return await fetch(target, { method, headers, body, signal });
+};
+
+test("every hop of an agent's is well, with a wait as long as one may be", async () => {
+  const { agent } = await createPair(app.url);
+  const { start } = createDoctor(app.url, agent.secret);
+  const { code, printed } = start(["doctor", "--json"]);
+  await until(() => app.waits.count() === 2);
+  await clock.advance(10);
+  await until(() => printed.out.includes('"mcp"'));
+  await clock.advance(40);
+  expect(await code).toBe(0);
+  expect(linesOf(printed.out)).toMatchObject([
+    { hop: "address", status: "ok", text: "127.0.0.1 is an IP address", advice: null },
+    { hop: "server", status: "ok", text: expect.stringMatching(/^version \d.*, store ok$/) },
+    { hop: "clock", status: "ok", ms: null, text: "no difference" },
+    { hop: "credential", status: "ok", text: "of the agent agent" },
+    { hop: "mcp", status: "ok", ms: 10_000, text: "progress came after 10 s" },
+    { hop: "long wait", status: "ok", ms: 50_000, text: "held for 50 s" },
+    { hop: "channels", status: "ok", text: expect.stringContaining("an agent may not") },
+  ]);
+});
+
+test("with the token of an account, the event stream and every channel are tested", async () => {
+  const person = await createPerson(app.url);
+  const add = (path: string) =>
+    person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url(path) });
+  expect((await add("/good")).status).toBe(201);
+  expect((await add("/bad")).status).toBe(201);
+  receiver.behave(({ path }) => (path === "/bad" ? 410 : 200));
+  const { start } = createDoctor(app.url, person.token);
+  const { code, printed } = start(["doctor", "--json"]);
+  await until(() => printed.out.includes('"stream"'));
+  await clock.advance(20);
+  expect(await code).toBe(3);
+  expect(lineOf(printed.out, "credential").text).toBe("of an account");
+  expect(lineOf(printed.out, "stream")).toMatchObject({
+    status: "ok",
+    text: "the first event came",
+  });
+  expect(lineOf(printed.out, "ping")).toMatchObject({ status: "ok", ms: 20_000 });
+  const channels = linesOf(printed.out).filter(({ hop }) => hop === "channel");
+  expect(channels.map(({ status }) => status).sort()).toEqual(["fail", "ok"]);
+});
+
+test("a proxy that holds streams back is named, with what to do", async () => {
+  const { person, agent } = await createPair(app.url);
+  const held = Promise.withResolvers<Response>();
+  afterAll(() => held.resolve(new Response()));
+  const url = startProxy(async (request, target) => {
+    if (target.endsWith("/v1/events")) return await held.promise;
+    const answer = await passOn(request, target);
+    return new Response(await answer.bytes(), answer);
+  });
+  const of_agent = createDoctor(url, agent.secret).start(["doctor", "--json"]);
+  await until(() => app.waits.count() === 2);
+  await clock.advance(20);
+  await until(() => of_agent.printed.out.includes('"mcp"'));
+  expect(lineOf(of_agent.printed.out, "mcp")).toMatchObject({
+    status: "warn",
+    text: "progress and result came together",
+    advice: expect.stringContaining("buffering"),
+  });
+  of_agent.interrupt();
+  expect(await of_agent.code).toBe(3);
+
+  const before = clock.pendingIn(10);
+  const of_person = createDoctor(url, person.token).start(["doctor", "--json"]);
+  await until(() => of_person.printed.out.includes('"credential"'));
+  await until(() => clock.pendingIn(10) > before);
+  await clock.advance(10);
+  expect(await of_person.code).toBe(3);
+  expect(lineOf(of_person.printed.out, "stream")).toMatchObject({
+    status: "fail",
+    text: "no answer within 10 s",
+    advice: expect.stringContaining("buffering"),
+  });
+});
+
+test("a proxy that ends waits or refuses /mcp is named", async () => {
+  const { agent } = await createPair(app.url);
+  const url = startProxy((request, target) => {
+    if (target.includes("/v1/inbox")) return new Response("late", { status: 504 });
+    if (target.endsWith("/mcp")) {
+      return Response.json({ detail: "Set ALLOWED_HOSTS" }, { status: 403 });
+    }
+    return passOn(request, target);
+  });
+  const { code, out } = await createDoctor(url, agent.secret).run(["doctor", "--json"]);
+  expect(code).toBe(3);
+  expect(lineOf(out, "mcp")).toMatchObject({
+    status: "fail",
+    text: expect.stringContaining("403: Set"),
+  });
+  expect(lineOf(out, "long wait")).toMatchObject({
+    status: "fail",
+    text: expect.stringContaining("ended after 0 s of 50"),
+    advice: expect.stringContaining("time-out"),
+  });
+});
+
+test("what comes after a hop that failed is not checked", async () => {
+  const json = ["doctor", "--quick", "--json"];
+  const away = await createDoctor("http://127.0.0.1:1", "mck_x").run(json);
+  expect([away.code, short(away.out)]).toEqual([3, ["address ok", "server fail"]]);
+  const other = startProxy(() => new Response("hello"));
+  const foreign = await createDoctor(other, "mck_x").run(json);
+  expect(lineOf(foreign.out, "server").text).toBe("something else than Relay answers, with 200");
+  const refused = await createDoctor(app.url, "mck_x").run(["doctor", "--quick"]);
+  expect(refused.code).toBe(3);
+  const last = refused.out.trim().split("\n").at(-1);
+  expect(last).toMatch(
+    /^fail {2}credential +\d+ ms {2}.*\. Run relay login <url>, or check RELAY_KEY$/,
+  );
+});
+
+test("a clock that is off, another version and an end of a certificate are seen", async () => {
+  const { agent } = await createPair(app.url);
+  const url = startProxy(async (request, target) => {
+    if (!target.endsWith("/health")) return await passOn(request, target);
+    return Response.json({ status: "ok", version: "9.9.9", store: "ok" });
+  });
+  const late = createDoctor(url, agent.secret, () => real() - 3_600);
+  const { code, out } = await late.run(["doctor", "--quick", "--json"]);
+  expect(code).toBe(0);
+  expect(lineOf(out, "server")).toMatchObject({
+    status: "warn",
+    advice: "Update the older of the two",
+  });
+  expect(lineOf(out, "clock")).toMatchObject({
+    status: "warn",
+    text: expect.stringMatching(/^that of the server is \d+ s ahead$/),
+  });
+  const early = createDoctor(url, agent.secret, () => real() + 3_600);
+  expect(lineOf((await early.run(["doctor", "--quick", "--json"])).out, "clock")).toMatchObject({
+    status: "warn",
+    text: expect.stringMatching(/ s behind$/),
+  });
+
+  const { issue } = await createAuthority();
+  const server = Bun.serve({ port: 0, tls: await issue(), fetch: () => new Response() });
+  afterAll(() => server.stop(true));
+  const certificate = async (days: number) => {
+    const doctor = createDoctor(
+      `https://127.0.0.1:${server.port}`,
+      "mck_x",
+      () => real() + days * 86_400,
+    );
+    const { code, out } = await doctor.run(["doctor", "--quick", "--json"]);
+    return [code, lineOf(out, "certificate")];
+  };
+  expect(await certificate(0)).toMatchObject([
+    3,
+    { status: "fail", text: expect.stringContaining("not trusted") },
+  ]);
+  expect(await certificate(32)).toMatchObject([
+    3,
+    { status: "fail", text: expect.stringMatching(/^it ended \d days ago$/) },
+  ]);
+});
