@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { createPerson, type Person } from "../support/client.ts";
+import { createPair, createPerson, type Person } from "../support/client.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { gate, startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -82,6 +82,42 @@ webTest("a webhook is added, shows its secret once, and is tested, edited, delet
   await page.getByText("No channels yet").waitFor();
   expect(await channelsOf(person)).toEqual([]);
 });
+
+webTest(
+  "the webhook of an agent is set, shows its secret once and its state, and is removed",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const page = await openPage(app.url, { as: person, at: `#/agents/${agent.key.id}/key` });
+    const card = page.locator("section", {
+      has: page.getByRole("heading", { name: "Webhook", exact: true }),
+    });
+    receiver.behave(() => 404);
+    await card.getByRole("button", { name: "Set a webhook" }).click();
+    await card.getByLabel("URL").fill(receiver.url("/agent"));
+    await card.getByRole("button", { name: "Save" }).click();
+    await card.getByText("Copy the secret of agent now").waitFor();
+    const secret = (await card.locator("code").textContent())!;
+    receiver.expect("/agent", secret);
+    await card.getByText(`${new URL(receiver.url("/")).origin}/…gent`).waitFor();
+    await card.getByRole("button", { name: "Done" }).click();
+    expect(await page.content()).not.toContain(secret);
+    await until(async () => {
+      const { body } = await agent.send(`GET /v1/keys/${agent.key.id}/webhook`);
+      return body.state === "failing";
+    });
+    await page.reload();
+    await card.getByText("Failing").waitFor();
+    await card.getByText("it doesn't know this address (404)").waitFor();
+    await untilSettled(page);
+    expect(await violations(page)).toEqual([]);
+    await card.getByRole("button", { name: "Remove the webhook" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
+    await card.getByText("None").waitFor();
+    expect((await agent.send(`GET /v1/keys/${agent.key.id}/webhook`)).status).toBe(404);
+    expect(receiver.faults).toEqual([]);
+    receiver.behave(() => 200);
+  },
+);
 
 webTest("an ntfy topic is added with quiet hours; mistakes are told at their fields", async () => {
   expectComplaints(/422/);

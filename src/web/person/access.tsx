@@ -82,7 +82,8 @@ export function Access({ agent }: { agent: Key }) {
         onConfirm={replace}
       >
         The key that this agent has now stops working immediately. You get a new one to put in its
-        place. Programs in the list above keep their access.
+        place. Programs in the list above keep their access. A webhook that the agent set with its
+        old key is removed.
       </Confirm>
     </section>
   );

@@ -13,6 +13,7 @@ import { toast } from "../ui/toast.tsx";
 import { Access } from "./access.tsx";
 import { ActivityLog } from "./activity.tsx";
 import { AgentSetup } from "./agent-setup.tsx";
+import { AgentWebhook } from "./agent-webhook.tsx";
 import { Counts, useLastUse } from "./agents.tsx";
 import { Inbox } from "./inbox.tsx";
 import { NewAgent } from "./new-agent.tsx";
@@ -157,6 +158,7 @@ function KeyPart({ agent }: { agent: Key }) {
         />
       </section>
       <Access agent={agent} />
+      <AgentWebhook agent={agent} />
       {in_trial ? (
         <TrialNote what="delete agents or replace their keys" />
       ) : (

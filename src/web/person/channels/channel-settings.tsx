@@ -1,20 +1,20 @@
 /** The notification channels of the account (docs/interface.md 19). */
 
 import { Plus } from "lucide-react";
-import { useState, useSyncExternalStore } from "react";
+import { useState } from "react";
 import type { Channel } from "../../state/api.ts";
 import { unsubscribe } from "../../state/push.ts";
 import { pushChannelId } from "../../state/push-channel.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import { Problem, Skeleton } from "../../ui/parts.tsx";
-import { Secret } from "../../ui/secret.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { TrialNote, useTrialEnd } from "../trial.tsx";
 import { useSession } from "../use-store.ts";
 import { EditChannelForm, NewChannelForm } from "./channel-form.tsx";
 import { ChannelRow } from "./channel-row.tsx";
-import { forgetNewSecret, keepNewSecret, newSecrets, onNewSecrets } from "./new-secrets.ts";
+import { forgetNewSecret, keepNewSecret } from "./new-secrets.ts";
+import { NewSecrets } from "./new-secrets-list.tsx";
 import { ThisDevice } from "./this-device.tsx";
 import { useChannels } from "./use-channels.ts";
 
@@ -40,7 +40,7 @@ export function ChannelSettings() {
       <ThisDevice />
       <h3 className="border-line border-t pt-4 font-semibold">Channels</h3>
       {fault && <Problem>{fault.message}</Problem>}
-      <NewSecrets />
+      <NewSecrets wants={(id) => id.startsWith("chn_")} />
       {all === null ? (
         !fault && <Skeleton rows={1} label="Loading channels" />
       ) : all.length === 0 ? (
@@ -106,24 +106,4 @@ export function ChannelSettings() {
       </Confirm>
     </div>
   );
-}
-
-/** The secrets of new webhooks, until the person confirms that they are saved. */
-function NewSecrets() {
-  const made = useSyncExternalStore(onNewSecrets, newSecrets);
-  return made.map(({ id, label, secret }) => (
-    <section key={id} className="rounded-xl border border-line p-4">
-      <h3 className="said font-semibold">
-        Copy the secret of <bdi>{label}</bdi> now
-      </h3>
-      <p className="mt-1 mb-3 text-soft">
-        The receiver verifies signatures with it. It's shown until you choose Done or close this
-        page, and never again.
-      </p>
-      <Secret text={secret} name="webhook secret" />
-      <Button variant="primary" className="mt-3" onClick={() => forgetNewSecret(id)}>
-        Done
-      </Button>
-    </section>
-  ));
 }

@@ -1,7 +1,7 @@
 /** Secrets of new webhooks until the person confirms that they are saved; kept in memory alone. */
 
 export interface NewSecret {
-  /** Of the channel. */
+  /** Of the channel, or of the agent whose webhook it is. */
   readonly id: string;
   readonly label: string;
   readonly secret: string;

@@ -1,0 +1,161 @@
+/** Where an agent's inbox items are posted to: state, set, remove (docs/interface.md §5.4.10). */
+
+import { type FormEvent, useEffect, useState } from "react";
+import type { Key } from "../state/api.ts";
+import { Ago } from "../ui/ago.tsx";
+import { Button } from "../ui/button.tsx";
+import { Confirm } from "../ui/dialog.tsx";
+import { TextField } from "../ui/field.tsx";
+import { Badge, FormProblem } from "../ui/parts.tsx";
+import { toast } from "../ui/toast.tsx";
+import { useAction } from "../ui/use-action.ts";
+import { faultText, STATE_NAMES } from "./channels/channel-words.ts";
+import { forgetNewSecret, keepNewSecret } from "./channels/new-secrets.ts";
+import { NewSecrets } from "./channels/new-secrets-list.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
+import { useSession, useStore } from "./use-store.ts";
+
+type Webhook = NonNullable<Key["webhook"]>;
+
+/** The webhook as it does now: no event says when its state changes. */
+function useWebhook({ id, webhook }: Key): Webhook | undefined {
+  const { api } = useSession();
+  const loads = useStore((store) => store.loads());
+  const [read, setRead] = useState<Webhook | null>(null);
+  const set_at = webhook?.created_at;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `loads` says when to read again.
+  useEffect(() => {
+    if (set_at === undefined) return;
+    let ended = false;
+    api.keys.webhook.query({ key_id: id }).then(
+      (found) => ended || setRead(found),
+      // What the list of keys said stays.
+      () => {},
+    );
+    return () => {
+      ended = true;
+    };
+  }, [api, id, set_at, loads]);
+  return read?.created_at === set_at ? (read ?? webhook) : webhook;
+}
+
+export function AgentWebhook({ agent }: { agent: Key }) {
+  const { api, store } = useSession();
+  const webhook = useWebhook(agent);
+  const [editing, setEditing] = useState(false);
+  const [removing, setRemoving] = useState(false);
+  const in_trial = useTrialEnd() !== null;
+  const remove = async () => {
+    await api.keys.removeWebhook.mutate({ key_id: agent.id });
+    const { webhook: _, ...rest } = agent;
+    store.put("keys", rest);
+    forgetNewSecret(agent.id);
+    toast("Webhook removed");
+  };
+  return (
+    <section className="card p-5">
+      <h2 className="font-semibold text-base">Webhook</h2>
+      <p className="mt-1 mb-4 text-soft">
+        What comes into this agent's inbox is posted to a URL, so that it need not ask for it.
+      </p>
+      <NewSecrets wants={(id) => id === agent.id} />
+      {webhook ? <Details webhook={webhook} /> : !editing && <p className="text-faint">None</p>}
+      {editing && <Form agent={agent} onDone={() => setEditing(false)} />}
+      {!editing && (
+        <div className="mt-4 flex flex-wrap gap-3">
+          {!in_trial && (
+            <Button onClick={() => setEditing(true)}>
+              {webhook ? "Replace the webhook" : "Set a webhook"}
+            </Button>
+          )}
+          {webhook && (
+            <Button variant="warning" onClick={() => setRemoving(true)}>
+              Remove the webhook
+            </Button>
+          )}
+          <TrialNote what="set webhooks" />
+        </div>
+      )}
+      <Confirm
+        open={removing}
+        onClose={() => setRemoving(false)}
+        title="Remove the webhook?"
+        action="Remove"
+        onConfirm={remove}
+      >
+        What was not posted stays in the agent's inbox, unread.
+      </Confirm>
+    </section>
+  );
+}
+
+function Details({ webhook }: { webhook: Webhook }) {
+  const { origin, hint, state, last_sent_at, last_error, missed } = webhook;
+  const [tone, name] = STATE_NAMES[state];
+  const failed = last_error && (state !== "ok" || last_error.at > (last_sent_at ?? 0));
+  return (
+    <div className="said space-y-0.5 text-faint text-sm">
+      <p className="flex flex-wrap items-center gap-x-2">
+        <span>{`${origin}/…${hint}`}</span>
+        <Badge tone={tone}>{name}</Badge>
+      </p>
+      <p>
+        {last_sent_at === null ? "Nothing sent yet" : "Last sent "}
+        {last_sent_at !== null && <Ago at={last_sent_at} />}
+      </p>
+      {failed && (
+        <p className={state === "ok" ? "text-warn" : "text-danger"}>
+          {`${state === "ok" ? "Retrying" : "Not sent"}: ${faultText(last_error.code)}, `}
+          <Ago at={last_error.at} />
+        </p>
+      )}
+      {missed > 0 && (
+        <p className="text-danger">
+          {missed === 1
+            ? "1 item was never delivered"
+            : `${missed.toLocaleString("en")} items were never delivered`}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Form({ agent, onDone }: { agent: Key; onDone: () => void }) {
+  const { api, ended } = useSession();
+  const { busy, fault, run } = useAction();
+  const [url, setUrl] = useState("");
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const { id, label } = agent;
+    const done = await run(async () => {
+      const { secret } = await api.keys.setWebhook.mutate({ key_id: id, url: url.trim() });
+      forgetNewSecret(id);
+      keepNewSecret({ id, label, secret }, ended.signal);
+    });
+    if (done) onDone();
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="mt-4 space-y-3">
+      <TextField
+        label="URL"
+        name="url"
+        type="url"
+        inputMode="url"
+        required
+        autoFocus
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
+        placeholder="https://example.com/hook"
+        hint="A test is sent to it, and then what is unread."
+        error={fault?.fields.url}
+      />
+      <FormProblem fault={fault} />
+      <div className="flex gap-3">
+        <Button type="submit" variant="primary" busy={busy}>
+          Save
+        </Button>
+        <Button onClick={onDone}>Cancel</Button>
+      </div>
+    </form>
+  );
+}
