@@ -1,6 +1,7 @@
 /** No question is asked twice: processes are killed while they ask, and the asks are repeated. */
 
 import { expect, test } from "bun:test";
+import { callHook, commandOf } from "../support/approve.ts";
 import { client, createPair, type Send } from "../support/client.ts";
 import { newEra } from "../support/mcp.ts";
 import { type RelayProcess, startProcess } from "../support/process.ts";
@@ -91,4 +92,30 @@ test("a question whose asking call was left is joined after its process was kill
     .result;
   expect([structuredContent.id, structuredContent.status]).toEqual([question.id, "pending"]);
   expect((await pending(two.url)).length).toBe(1);
+}, 60_000);
+
+test("a request for permission outlives its process, and nothing was permitted [§12.6.6]", async () => {
+  const [one, two] = [await startProcess(env), await startProcess(env)];
+  const { person, agent } = await createPair(two.url);
+  const list = async (status: string): Promise<any[]> =>
+    (await person.send(`GET /v1/questions?status=${status}`)).body.questions;
+  const hook = await callHook(one.url, agent.secret, commandOf("ls"));
+  const [question] = await until(async () => {
+    const found = await list("pending");
+    return found.length === 1 && found;
+  });
+  one.kill("SIGKILL");
+  expect(await hook.text).toStartWith("none: ");
+  expect(await list("pending")).toEqual([question]);
+  // The next prompt of the session asks by the other process, and ends what nobody waits for.
+  const args = commandOf("make", { prompt_id: "prompt-2" });
+  const next = await callHook(two.url, agent.secret, args);
+  const [other] = await until(async () => {
+    const found = await list("pending");
+    return found.length === 1 && found[0].id !== question.id && found;
+  });
+  expect((await list("cancelled")).map(({ id }) => id)).toEqual([question.id]);
+  const path = `POST /v1/questions/${other.id}/answer` as const;
+  await person.send(path, { answer: "Deny" });
+  expect(JSON.parse(await next.text).hookSpecificOutput.decision.behavior).toBe("deny");
 }, 60_000);

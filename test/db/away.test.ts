@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
+import { callHook, commandOf } from "../support/approve.ts";
 import {
   type Answer,
   ask,
@@ -82,6 +83,8 @@ async function expectOutage(
   const task = await createTask(agent.send);
   const question = await ask(agent.send);
   const path = `/v1/questions/${question.id}` as const;
+  const hook = await callHook(app.url, agent.secret, commandOf("ls"));
+  await until(async () => (await agent.send("GET /v1/questions")).body.questions.length === 2);
   const streams = await Promise.all([
     openStream(app.url, person.token),
     openStream(second.url, person.token),
@@ -90,7 +93,7 @@ async function expectOutage(
     agent.send(`GET ${path}?wait=30`),
     client(second.url, agent.secret)(`GET ${path}?wait=30`),
   ];
-  await until(() => app.waits.count() === 1);
+  await until(() => app.waits.count() === 2);
 
   await take(sqld!);
   const refused = Promise.all([
@@ -109,6 +112,10 @@ async function expectOutage(
   for (const answer of await refused) expectUnavailable(answer);
   await streams_refused;
   for (const answer of await Promise.all(waiting)) expectUnavailable(answer);
+  // Nothing is permitted meanwhile.
+  expect(await hook.text).toBe("");
+  const late = await callHook(app.url, agent.secret, commandOf("ls"));
+  expect(late.response.status).toBe(503);
   for (const stream of streams) await stream.ended;
   expect(streams.map(({ events }) => events.map(({ event }) => event))).toEqual([
     ["ready"],

@@ -275,6 +275,7 @@ test("any other fault leaves the way back to the person, with the error [§18.4.
     [{ ...GOOD, resource: "https://elsewhere.example/mcp" }, "invalid_target"],
     [{ ...GOOD, resource: `${url}/v1` }, "invalid_target"],
     [{ ...GOOD, resource: `${url}/mcp#x` }, "invalid_target"],
+    [{ ...GOOD, resource: `${url}/v1?x=${url}/mcp` }, "invalid_target"],
   ] as const) {
     const { status, link } = await refusalOf(await authorize(url, fields));
     expect(status).toBe(400);
@@ -313,8 +314,8 @@ test("a denial goes back to the client with state and issuer [§18.4.6] [§5.15.
   });
 });
 
-test("`resource` may be the base address, with or without its slash, or /mcp [§18.4.2]", async () => {
-  for (const resource of [url, `${url}/`, `${url}/mcp`]) {
+test("`resource` may be the base address, with or without its slash, or /mcp with any query [§18.4.2]", async () => {
+  for (const resource of [url, `${url}/`, `${url}/mcp`, `${url}/mcp?tools=approve`]) {
     expect((await authorize(url, { ...GOOD, resource })).status).toBe(303);
   }
 });
