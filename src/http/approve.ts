@@ -45,12 +45,10 @@ interface AnswerStream {
   /** The message to send; null ends the stream without one. Never rejects. */
   readonly answer: Promise<object | null>;
   readonly clock: Clock;
-  /** The client went. */
-  readonly onCancel: () => void;
 }
 
 /** A stream with one message. It begins at once and pings meanwhile: a client gives up silence after 60 s. */
-export function answerStream({ answer, clock, onCancel }: AnswerStream) {
+export function answerStream({ answer, clock }: AnswerStream) {
   const encoder = new TextEncoder();
   let cancel_ping: Cancel = () => {};
   let open = true;
@@ -73,7 +71,6 @@ export function answerStream({ answer, clock, onCancel }: AnswerStream) {
     cancel() {
       open = false;
       cancel_ping();
-      onCancel();
     },
   });
 }

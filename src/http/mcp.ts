@@ -60,12 +60,9 @@ export function createMcp(options: McpOptions): Handler {
   /** Calls of old-era sessions under way here, so that a client can cancel one. */
   const running = new Map<string, () => void>();
 
-  const exchange = async (
-    call: McpCall,
-    body: JSONRPCRequest,
-    request: Request,
-    transport = new Exchange({ modern: call.modern, streams: call.modern || takesStream(request) }),
-  ) => {
+  const exchange = async (call: McpCall, body: JSONRPCRequest, request: Request) => {
+    const streams = call.modern || takesStream(request);
+    const transport = new Exchange({ modern: call.modern, streams });
     const id = call.modern ? null : cancelId(request, body.id);
     if (id === null) return transport.serve(servers.create(call), body, request);
     const stop = () => void transport.close();
@@ -112,7 +109,6 @@ export function createMcp(options: McpOptions): Handler {
   /** The call's own stream, so that its client knows at once that it is at work (docs/interface.md §12.6.4). */
   const serveStream = (call: McpCall, body: JSONRPCRequest, scope: RequestScope) => {
     scope.waits();
-    const transport = new Exchange({ modern: call.modern, streams: false });
     const messageOf = (given: RpcAnswer | Response | null) => {
       if (given === null || given instanceof Response) return null;
       const { error, id } = given;
@@ -120,12 +116,12 @@ export function createMcp(options: McpOptions): Handler {
       call.error = refusal(RPC.invalid_params);
       return { jsonrpc: "2.0", id, error: rpcError(RPC.invalid_params, call.error, error.data) };
     };
-    const answer = exchange(call, body, scope.request, transport).then(messageOf, (thrown) => {
+    const answer = exchange(call, body, scope.request).then(messageOf, (thrown) => {
       call.error = toServiceError(thrown);
       logInternal(call.error, log, "POST /mcp approve_action");
       return null;
     });
-    const stream = answerStream({ answer, clock, onCancel: () => void transport.close() });
+    const stream = answerStream({ answer, clock });
     const headers = { ...STREAM_HEADERS, ...headersOf(scope) };
     return { response: new Response(stream, { headers }), ended: answer };
   };
