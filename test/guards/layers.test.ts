@@ -14,7 +14,6 @@ const ALLOWED: Record<string, readonly string[]> = {
   model: ["leaf"],
   observability: ["model", "leaf"],
   rpc: ["model", "leaf"],
-  // Also the command line's, so it shares nothing with the server but types.
   permission: ["model types", "leaf"],
   db: ["model", "observability", "leaf"],
   events: ["model", "leaf"],
@@ -50,7 +49,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   // Speaks to the server over HTTP alone.
   client: ["model types", "leaf types"],
   // A client of the server; what starts the server is loaded by `import()`.
-  cli: ["client", "permission", "model types", "leaf"],
+  cli: ["client", "model types", "leaf"],
   // Types alone of the server: what runs in the browser shares no code with it.
   web: ["client", "model types", "routers types"],
   root: [
