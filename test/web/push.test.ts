@@ -14,6 +14,7 @@ import {
   pushMessage,
   shownIn,
   untilWorkerSees,
+  watchBadge,
   workerOf,
 } from "./worker-pushes.ts";
 
@@ -71,11 +72,12 @@ const hashOf = (page: Page) => page.evaluate(() => location.hash);
 const bodies = async (page: Page) => (await shownIn(page)).map(({ body }) => body);
 
 webTest(
-  "a push shows a question with its buttons, reports it as shown, and is replaced",
+  "a push shows a question with its buttons and the badge, reports it as shown, and is replaced",
   async () => {
     const { person, agent } = await createPair(app.url);
     const { id } = await ask(agent.send, { prompt: "Publish?" });
-    const { page, show } = await openBehind(person);
+    const { page, show, worker } = await openBehind(person);
+    const badges = await watchBadge(worker);
     await show(pushMessage(asked(id, person), { app_badge: 3 }));
     const [shown] = await shownIn(page);
     expect(shown).toMatchObject({
@@ -94,6 +96,8 @@ webTest(
       ),
     );
     expect(await shownIn(page)).toMatchObject([{ silent: true, actions: [], tag: id }]);
+    // A push may be delivered again.
+    expect([...new Set(await badges())]).toEqual([3, 0]);
   },
 );
 
@@ -186,18 +190,24 @@ webTest("a button answers the question while no page is open, and tells the outc
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send);
   const { page, show, worker } = await openBehind(person);
-  await show(pushMessage(asked(id, person), { app_badge: 1 }));
+  const badges = await watchBadge(worker);
+  await show(pushMessage(asked("qst_other", person)));
+  await show(pushMessage(asked(id, person), { app_badge: 2 }));
   await page.close();
   await clickOn(worker, id, "answer-1");
   await until(async () => (await questionOf(person, id)).status === "answered");
   expect((await questionOf(person, id)).answer).toBe("No");
   const told = () =>
-    worker.evaluate(async () => {
-      const shown: Notification[] = await (globalThis as any).registration.getNotifications();
+    worker.evaluate(async (tag) => {
+      const { registration } = globalThis as any;
+      const shown: Notification[] = await registration.getNotifications({ tag });
       return shown.map(({ body, silent }) => [body, silent]);
-    });
+    }, id);
   await until(async () => (await told())[0]?.[0] === "Answered: No");
   expect(await told()).toEqual([["Answered: No", true]]);
+  // The other question is left.
+  await until(async () => (await badges()).at(-1) === 1);
+  expect([...new Set(await badges())]).toEqual([2, 1]);
   await until(async () => {
     const { deliveries } = (await person.send(`GET /v1/questions/${id}/deliveries`)).body;
     return deliveries.some((one: any) => one.opened_at !== null);

@@ -144,6 +144,52 @@ webTest("a channel that is gone is made again with its settings when the page op
   expect(await current()).toMatchObject([{ label: "Desk", sends: ["questions"], state: "ok" }]);
 });
 
+webTest("a subscription that the browser ended is renewed, with or without a page", async () => {
+  const { app, person } = await start();
+  const { context, page } = await subscribe(app.url, person);
+  const [{ id }] = await channelsOf(person);
+  await person.send(`PATCH /v1/channels/${id}`, { label: "Desk" });
+  const worker = await workerOf(page, app.url);
+  /** Ends the subscription and says so, as the browser does; gives the new endpoint. */
+  const change = () =>
+    worker.evaluate(async () => {
+      const scope = globalThis as any;
+      const { pushManager } = scope.registration;
+      const oldSubscription = await pushManager.getSubscription();
+      await oldSubscription.unsubscribe();
+      const event = new scope.ExtendableEvent("pushsubscriptionchange");
+      const done = Promise.withResolvers<unknown>();
+      // Only the browser's own events keep a worker alive.
+      Object.assign(event, { oldSubscription, waitUntil: done.resolve });
+      scope.dispatchEvent(event);
+      await done.promise;
+      return ((await pushManager.getSubscription())?.endpoint as string | undefined) ?? null;
+    });
+  const renewed = async (before: string) => {
+    await until(async () => {
+      const found = await channelsOf(person);
+      return found.length === 1 && found[0].id !== before;
+    });
+    const [channel] = await channelsOf(person);
+    expect(channel).toMatchObject({ label: "Desk", state: "ok" });
+    const { body } = await person.send(`POST /v1/channels/${channel.id}/test`, {});
+    expect(body.status).toBe("sent");
+    return channel.id as string;
+  };
+  const first = await endpointIn(page);
+  const second = await change();
+  expect([typeof second, second === first]).toEqual(["string", false]);
+  const now = await renewed(id);
+  // Without a page the browser has it, and the server gets it from the next page.
+  await page.goto("about:blank");
+  const third = await change();
+  expect([typeof third, third === second]).toEqual(["string", false]);
+  expect((await channelsOf(person))[0].id).toBe(now);
+  const again = await openTab(context, `${app.url}/#/account`);
+  await renewed(now);
+  expect(await endpointIn(again)).toBe(third);
+});
+
 webTest("signing out ends the channel and the subscription, whatever is kept", async () => {
   const { app, person } = await start();
   const { page } = await subscribe(app.url, person);

@@ -110,6 +110,19 @@ export async function clickOn(worker: Worker, tag: string, action = ""): Promise
   );
 }
 
+/** Notes what the worker makes of the app's badge, 0 where it clears it; the result gives that. */
+export async function watchBadge(worker: Worker): Promise<() => Promise<number[]>> {
+  await worker.evaluate(() => {
+    const badges: number[] = [];
+    Object.assign(globalThis, { badges });
+    Object.assign(navigator, {
+      setAppBadge: async (count: number) => void badges.push(count),
+      clearAppBadge: async () => void badges.push(0),
+    });
+  });
+  return () => worker.evaluate(() => (globalThis as unknown as { badges: number[] }).badges);
+}
+
 /** Waits until the worker too knows whether a window of the page has the focus. */
 export async function untilWorkerSees(page: Page, focused: boolean): Promise<void> {
   const worker = await workerOf(page);

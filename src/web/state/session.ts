@@ -1,6 +1,7 @@
 /** The session of this browser: the token and everything that depends on it. */
 
 import { randomText } from "../../client/idempotency.ts";
+import { onWorkerMessage } from "../messages.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
@@ -89,7 +90,7 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded });
   const number = before?.number ?? ++sign_ins;
   set({ token, number, is_new, api, store, signIns, archive, receipts, outbox, sync, ended });
-  if (pushChannel()) void keepPush({ api, store, replaced: before !== undefined });
+  keepPush({ api, store, replaced: before !== undefined });
   // Lets the page open without the server, where service workers are supported.
   void navigator.serviceWorker?.register("sw.js").catch(() => null);
 }
@@ -97,10 +98,20 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
 /** Aborts when the session ends or its token is replaced. */
 let closing = new AbortController();
 
-async function keepPush(session: Pick<KeepOptions, "api" | "store" | "replaced">): Promise<void> {
+/** From now on, or once the browser has replaced a subscription that this page made. */
+function keepPush(session: Pick<KeepOptions, "api" | "store" | "replaced">): void {
   const { signal } = closing;
-  const push = await import("./push.ts");
-  if (!signal.aborted) push.keepPush({ ...session, ended: signal });
+  const begin = async () => {
+    const push = await import("./push.ts");
+    if (!signal.aborted) push.keepPush({ ...session, ended: signal });
+  };
+  if (pushChannel()) return void begin();
+  const stop = onWorkerMessage(({ type }) => {
+    if (type !== "subscribed") return;
+    stop();
+    void begin();
+  });
+  signal.addEventListener("abort", stop);
 }
 
 /** A store whose account also decides which drafts and secrets are kept. */
