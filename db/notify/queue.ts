@@ -99,6 +99,9 @@ const pendingOfAccount = sql`case when ${channels.id} is not null then (select c
 const contextHead =
   sql`substr(${questions.context}, 1, ${sql.raw(PUSH.context_read)})` as SQL<string>;
 
+/** A task without its description, which no notification shows. */
+const { description: _, ...task } = taskColumns.task;
+
 /** A claimed delivery beside all that it is rendered from; what is not there has null fields. */
 const claimed = qb
   .select({
@@ -125,7 +128,7 @@ const claimed = qb
     target: { lane: pushTargets.lane, address: pushTargets.address },
     account: { live_activities: accounts.live_activities },
     key: { label: keys.label, last_host: keys.last_host },
-    task: taskColumns.task,
+    task,
     question: { ...questionColumns, context: contextHead },
     channel: {
       id: channels.id,

@@ -64,6 +64,10 @@ interface Sent {
 
 /** Kinds that say how many questions of the task are pending. */
 const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
+/** Epoch seconds; never where nothing waits. */
+const dueOf = ([row]: readonly [due_ms: number | null][]): number =>
+  row?.[0] == null ? Number.POSITIVE_INFINITY : row[0] / 1000;
+
 /** Different reasons that are counted; what comes beyond is `other`. */
 const REASONS = 100;
 
@@ -82,6 +86,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     ticketOf,
   } = options;
   const { lane } = connection;
+  const next_due = nextDue({ lane });
   const clears = channel.supports("silent");
   /** As log lines name it. */
   const named = { channel: channel.name, lane };
@@ -275,23 +280,28 @@ export function createDeliveryWorker(options: WorkerOptions) {
     deliveries.add(delivery);
   };
 
-  const claim = async (limit: number): Promise<number> => {
+  /** `due`: of what is left; undefined: not known. */
+  const claim = async (limit: number): Promise<{ count: number; due: number | undefined }> => {
     const lease = ids.unique();
     const now = clock.now();
     const from = clock.elapsed();
     const names = JSON.stringify(lapsed);
     const values = { lease, lane, now, until: now + PUSH.lease, limit, lapsed: names };
-    // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows
-    // whether they were claimed.
-    let failure: unknown;
-    await store.write([claimDue(values), stampActivities(values)]).catch((error: unknown) => {
-      failure = error ?? "unknown";
-    });
+    const rows = claimedDeliveries(values);
+    // One batch: a read of its own would cost a libSQL server a round trip more, and a file the pages
+    // that its reading connection forgets with each commit.
+    const batch = [claimDue(values), stampActivities(values), rows, next_due];
+    const written = await store.write(batch).catch((error: unknown) => ({ error }));
     // So that the lease lasts for a request and its repetition.
     const held_until = from + PUSH.lease;
-    const read_until = failure ? from : held_until - 2 * PUSH.time_limit;
-    const claimed = await patiently(() => store.read(claimedDeliveries(values)), read_until);
-    if (failure && claimed.length === 0) throw failure;
+    const read_until = held_until - 2 * PUSH.time_limit;
+    // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows
+    // whether they were claimed.
+    const claimed =
+      "error" in written
+        ? await patiently(() => store.read(rows), from)
+        : rows.read(written[2]!.rows);
+    if ("error" in written && claimed.length === 0) throw written.error;
     const shown = claimed.filter(({ delivery: { kind } }) => ACTIVITIES.includes(kind));
     const ids_shown = JSON.stringify(shown.map(({ delivery }) => delivery.task_id));
     const count_pending = () => store.read(pendingCounts({ ids: ids_shown, now: clock.now() }));
@@ -303,7 +313,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
       if (i % PUSH.launch === PUSH.launch - 1) await new Promise((next) => setImmediate(next));
     }
     if (claimed.length < limit) lapsed = [];
-    return claimed.length;
+    const due = "error" in written ? undefined : dueOf(next_due.read(written[3]!.rows));
+    return { count: claimed.length, due };
   };
 
   /** What a process that was killed had claimed shows in nothing but its leases. */
@@ -320,22 +331,25 @@ export function createDeliveryWorker(options: WorkerOptions) {
   };
 
   const pass = async () => {
+    let due: number | undefined;
     for (;;) {
       again = false;
       const room = in_flight - under_way;
       // What is under way calls again when it ends, and a pause when it is over.
       if (stopping || !state.isOpen() || room <= 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
-      const [row] = await store.read(nextDue({ lane }));
-      const due_ms = row?.[0] ?? null;
-      const due = due_ms === null ? null : due_ms / 1000;
+      // What the last claim saw to be due still is; of anything else a change may have made it sooner.
+      if (due === undefined || due > clock.now()) due = dueOf(await store.read(next_due));
       const now = clock.now();
-      const nothing = (due === null || due > now) && lapsed.length === 0;
-      if (nothing || (await claim(Math.min(room, PUSH.claim))) === 0) {
-        if (again) continue;
-        arm(due !== null && due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
+      const found =
+        due > now && lapsed.length === 0
+          ? { count: 0, due }
+          : await claim(Math.min(room, PUSH.claim));
+      if (found.count === 0 && !again) {
+        arm(due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
         return;
       }
+      due = found.count === 0 ? undefined : found.due;
     }
   };
 
