@@ -164,8 +164,16 @@ test("--approve adds hooks beside those of others, in the files that the client 
     matcher: "*",
     hooks: [{ type: "mcp_tool", server: "relay", tool: "approve_action", timeout: 600 }],
   });
-  // Without the option, prompts stay where they are.
+  // Without the option, prompts stay where they are; so does what the person added.
   expect((await run(["connect", "claude", "--url", LOCAL, "--yes"])).out).toBe("");
+  const servers = join(home, ".claude.json");
+  const own = readFileSync(servers, "utf8").replace("=approve", "=approve&wait=60");
+  writeFileSync(servers, own);
+  const again = ["connect", "claude", "--approve", "--url", LOCAL, "--yes"];
+  expect((await run(again)).out).toBe("");
+  writeFileSync(servers, own.replace("?tools=approve&wait=60", "?x=1"));
+  expect((await run(again)).code).toBe(0);
+  expect(entry().url).toBe(`${LOCAL}/mcp?tools=approve`);
   expect((await run(["disconnect", "claude", "--yes"])).code).toBe(0);
   expect([
     read(),

@@ -58,16 +58,21 @@ export const connectText = (
     return { text: result, kind: result === text ? "none" : is_first ? "added" : "updated" };
   });
 
-/** Takes out what is Relay's. `before`: the text before it was connected; null if there was no file, or it is not known. */
+/**
+ * Takes out what is Relay's. `copy`: the text before it was connected; null if there was no file, or none is kept.
+ */
 export const disconnectText = (
   text: string,
   format: Format,
-  before: string | null,
+  copy: string | null,
   pieces: readonly Piece[],
 ): Change =>
   careful(() => {
     const found = findPieces(format.read(text), pieces);
     if (found.length === 0) return { text, kind: "none" };
+    // A copy that has the entry says nothing of the time before.
+    const is_older = copy !== null && findPieces(safeRead(format, copy), pieces).length === 0;
+    const before = is_older ? copy : null;
     if (isUntouched(text, format, before ?? "", found)) return { text: before, kind: "removed" };
     let result = text;
     // Elements behind another one move when it is taken out.
@@ -89,13 +94,6 @@ function isUntouched(
   found: readonly Found[],
 ): boolean {
   try {
-    if (
-      findPieces(
-        format.read(before),
-        found.map(({ piece }) => piece),
-      ).length > 0
-    )
-      return false;
     const again = found.reduce(
       (made, { piece, value }) => format.add(made, piece.path, value, piece.as),
       before,
@@ -116,8 +114,11 @@ function addressIn(there: unknown, wanted: Value): readonly [name: string | null
   if (hasKey(wanted) && !hasKey(there)) {
     throw new Refusal("has the entry without a key");
   }
-  // Prompts for permission stay where they are until the client is disconnected.
-  return before === after || before === `${after}?tools=approve` ? [null, after] : [name, after];
+  const [here, query = ""] = before.split("?");
+  const [address, added = ""] = after.split("?");
+  // What a person added to the address stays, and prompts for permission until the client is disconnected.
+  const has_all = added === "" || new URLSearchParams(query).get("tools") === "approve";
+  return here === address && has_all ? [null, after] : [name, after];
 }
 
 /** Whether an entry names a key, in whatever way its client has for that. */
