@@ -1,4 +1,4 @@
-/** Makes notifications from the state of the moment, pure (docs/interface.md §14.3). */
+/** Makes notifications from the current state; pure (docs/interface.md §14.3). */
 
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
@@ -106,7 +106,7 @@ export function composeEndedTask(
   return { kind: "ended", about: "task", subject, title, body: "Deleted", expires_at };
 }
 
-/** `subject`: id of the channel. It names nothing of the account's. */
+/** `subject`: id of the channel. It contains nothing of the account. */
 export function composeTest(subject: string, { expires_at }: Pick<Test, "expires_at">): Test {
   const body = "This is a test. Questions and tasks will arrive here.";
   return { kind: "test", subject, title: "Relay", body, expires_at };
@@ -174,7 +174,7 @@ export function composeSilent({ key_id, clear, expires_at, now }: Change): Silen
 
 interface ActivityNews {
   readonly kind: Activity["kind"];
-  /** Null: it is gone, and what is shown of it goes at once. */
+  /** Null: it is gone, and what is shown of it is removed at once. */
   readonly task: Task | null;
   readonly task_id: string;
   readonly key_id: string | null;

@@ -1,4 +1,4 @@
-/** Hosts that did not answer of late, in the memory of this process: one request at a time tries each. */
+/** Hosts that have not answered lately, in the memory of this process: each is tried by one request at a time. */
 
 import type { Clock } from "../clock.ts";
 import { PUSH } from "../notification-limits.ts";
@@ -24,7 +24,7 @@ export function createHostFaults(clock: Pick<Clock, "elapsed">) {
   };
 
   return {
-    /** Seconds until a request to the host may be tried, or 0: this one may, and must say how it went. */
+    /** Seconds until a request to the host may be tried. With 0 the caller may try, and must report the outcome. */
     wait(host: string): number {
       const fault = faults.get(host);
       if (!fault) return 0;

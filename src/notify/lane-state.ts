@@ -52,12 +52,12 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
       });
     },
 
-    /** The service works: the next pause is a short one again. */
+    /** The service works: the next pause is short again. */
     works(): void {
       pauses = 0;
     },
 
-    /** Waits for nothing any more. */
+    /** Cancels the timer of a pause. */
     close: (): void => resume?.(),
   };
 }

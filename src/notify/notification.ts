@@ -1,4 +1,4 @@
-/** What a person is told, before a channel gives it a form (docs/interface.md §14.2). */
+/** A notification before a channel gives it a form (docs/interface.md §14.2). */
 
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";

@@ -1,4 +1,4 @@
-/** Goes on trying while the store is away. */
+/** Repeats an attempt while the store is away. */
 
 import type { Clock } from "../clock.ts";
 import { describeError, type Log } from "../log.ts";

@@ -1,4 +1,4 @@
-/** What a claimed delivery is now, by the state of the moment: ready to send, or obsolete; pure. */
+/** What a claimed delivery is by the current state: ready to send, or obsolete; pure. */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import type { DeliveryRecord } from "../model/notification.ts";
@@ -36,7 +36,7 @@ type Preparation =
   | { readonly is: "obsolete"; readonly reason: string | null }
   /** A start that another process may have sent. */
   | { readonly is: "unclear" }
-  /** The target has another lane by now, and an address never crosses over. */
+  /** The target has another lane now, and an address stays in its lane. */
   | { readonly is: "elsewhere"; readonly lane: string };
 
 interface Moment extends ContentOptions {
@@ -92,7 +92,7 @@ export function prepareDelivery(
 const isAlert = (notification: Notification): notification is Alert =>
   notification.kind === "question" || notification.kind === "task";
 
-/** Whether the channel takes it, by its settings at this attempt. What has been shown is ended always. */
+/** Whether the channel takes it, by its settings at this attempt. What has been shown is always ended. */
 function isWanted({ channel, account }: ClaimedDelivery, notification: Notification): boolean {
   const { state, sends, min_priority } = channel;
   if (!isAlert(notification) || sends === null || min_priority === null) return true;

@@ -59,7 +59,7 @@ const NOBODY = { ticket: null, shown: null, badge: null };
 
 export type Sender = ReturnType<typeof createSender>;
 
-/** Without a lane it sends nothing. */
+/** Without a lane, it sends nothing. */
 export function createSender(options: SenderOptions) {
   const { config, channels, lanes, store, clock, timers, ids, log, ticketOf } = options;
   const sharing = lanes.filter(({ connection }) => connection.in_flight === undefined).length;

@@ -101,7 +101,7 @@ function leave(
 }
 
 /**
- * It is done with, for another reason than success; one that may be shown is cleared, and what a
+ * It is finished without success; one that may be shown is cleared, and what a
  * refused `clear` had no room for is tried by itself.
  */
 export function drop(ending: Recorded): Statement[] {
@@ -150,7 +150,7 @@ interface Forgotten {
 }
 
 /**
- * The service knows the address no more: neither do we, unless it was registered since. With a newer
+ * The service no longer knows the address, so it is removed unless it was registered since. With a newer
  * one by now it is tried again.
  */
 export function forget(

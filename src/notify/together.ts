@@ -8,7 +8,7 @@ import { PUSH } from "../notification-limits.ts";
 
 interface Accepted {
   readonly row: AcceptedDelivery;
-  /** What else its batch does at a time (epoch seconds); what is equal is done once. */
+  /** Further statements of its batch, by the time (epoch seconds); equal ones are done once. */
   readonly others: (now: number) => readonly Statement[];
   /** The end of its lease, by {@link Clock.elapsed}. */
   readonly until: number;
@@ -64,7 +64,7 @@ export function createTogether({ beat, write, failed }: TogetherOptions) {
   };
 }
 
-/** Most deliveries of one channel ask for the same. */
+/** Most deliveries of one channel have the same further statements. */
 function distinct(statements: readonly Statement[]): Statement[] {
   const seen = new Map(statements.map((one) => [JSON.stringify([one.sql, one.args]), one]));
   return [...seen.values()];

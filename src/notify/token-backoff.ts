@@ -1,4 +1,4 @@
-/** Addresses that a service told to slow down, in the memory of this process. */
+/** Back-off of addresses that a push service asked to slow down, in the memory of this process. */
 
 import { PUSH } from "../notification-limits.ts";
 import { type Delay, grown } from "./channel.ts";
@@ -34,14 +34,14 @@ export function createTokenBackoff(after: (delay: Delay) => number) {
         ? Math.max(same.until, after({ least, spread: 0 }))
         : after({ least, spread: grown(PUSH.token_backoff, times, PUSH.token_backoff_most) });
       holds.delete(address);
-      // The oldest one goes: an address that is still refused is held anew.
+      // The oldest one is dropped: an address that is still refused is held again.
       if (holds.size >= PUSH.held_tokens) holds.delete(holds.keys().next().value!);
       holds.set(address, { until, times, turn: same?.turn ?? ++turn });
       return until;
     },
     /** Until when it is held; 0 when it is not. */
     until: (address: string): number => holds.get(address)?.until ?? 0,
-    /** It takes notifications; a request from before the hold does not show that. */
+    /** The address accepts notifications; a request from before the hold does not prove that. */
     release(address: string, made: number): void {
       if (!newer(address, made)) holds.delete(address);
     },

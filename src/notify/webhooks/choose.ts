@@ -42,7 +42,7 @@ export function chooseMessages(due: readonly DueMessage[], room: Room): DueMessa
     for (const [account_id, queue] of queues) {
       const at = queue.findIndex(fits);
       if (at < 0) {
-        // What does not fit now fits no better later.
+        // What does not fit now does not fit later in the round.
         queues.delete(account_id);
         continue;
       }

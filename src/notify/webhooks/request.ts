@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import type { OutboundRequest } from "../../outbound/guard.ts";
 import { VERSION } from "../../version.ts";
 
-/** What a webhook is told. */
+/** A message of a webhook. */
 export interface WebhookMessage {
   /** `webhook-id`: the same in all attempts. */
   readonly id: string;

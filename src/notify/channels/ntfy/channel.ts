@@ -20,7 +20,7 @@ export const ntfy: Channel<NtfyRequest, NtfyAnswer> = {
   },
 };
 
-/** What ntfy takes as the name of a topic. */
+/** A valid name of a topic. */
 const TOPIC = /^\/([-_A-Za-z0-9]{1,64})$/;
 
 function register({ url, token, buttons }: TargetInput) {
@@ -34,7 +34,7 @@ function register({ url, token, buttons }: TargetInput) {
     server: origin,
     topic,
     token,
-    // Whoever reads a topic that has no token can use its buttons.
+    // Anybody who reads a topic without a token can use its buttons.
     buttons: buttons ?? token !== null,
   };
   return { address: JSON.stringify(address), url, exclusive: false };

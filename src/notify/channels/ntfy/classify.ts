@@ -10,14 +10,14 @@ export type NtfyAnswer =
       readonly status: number;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** It gave our sequence id back, as servers do that replace notifications. */
+      /** It returned our sequence id, as servers that replace notifications do. */
       readonly replaces: boolean;
     }
   | { readonly kind: "lost"; readonly fault: OutboundFault }
-  /** The host has its full number of connections, or does not answer of late; `wait`: seconds. */
+  /** The host has its full number of connections, or has not answered lately; `wait`: seconds. */
   | { readonly kind: "busy"; readonly wait: number };
 
-/** Faults that another attempt meets too. */
+/** Faults that would occur again. */
 export const FINAL: readonly OutboundFault[] = ["invalid_url", "forbidden_address"];
 /** Faults after which it may have arrived. */
 const UNCLEAR: readonly OutboundFault[] = ["timed_out", "failed", "answer_too_large"];

@@ -48,7 +48,7 @@ interface HttpAction {
   readonly method: "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The notification goes once the answer was taken. */
+  /** The notification disappears once the answer was accepted. */
   readonly clear: true;
 }
 
@@ -126,7 +126,7 @@ function actionsOf(
   return bytesOf(made) <= NTFY.buttons_bytes ? made : [];
 }
 
-/** What happened, and of a choice its options, where they are no buttons; of a task, whose it is. */
+/** What happened; the options of a choice without buttons; the agent of a task. */
 function textOf({ kind, body, subtitle, actions }: Alert, buttons: boolean): string {
   if (kind === "task") return `${body}\n${subtitle}`;
   const lists = actions?.kind === "choice" && !buttons && actions.shows === undefined;

@@ -13,12 +13,12 @@ export type WebPushAnswer =
   | {
       readonly kind: "lost";
       readonly code: "invalid_url" | "unreachable" | "timed_out" | "failed";
-      /** Another attempt meets it too. */
+      /** It would occur again. */
       readonly final: boolean;
       /** It may have arrived. */
       readonly unclear: boolean;
     }
-  /** The host does not answer of late; `wait`: seconds. */
+  /** The host has not answered lately; `wait`: seconds. */
   | { readonly kind: "busy"; readonly wait: number };
 
 export function classify(answer: WebPushAnswer, { attempts }: Attempt): Verdict {
@@ -43,6 +43,6 @@ export function classify(answer: WebPushAnswer, { attempts }: Attempt): Verdict 
     return { do: "forget_target", reason, since: null, delay: { least: 0, spread } };
   }
   if (status >= 500) return { do: "again", reason, delay: { least, spread }, unclear: false };
-  // Our statement, or a subscription that was made with another key.
+  // The VAPID token is wrong, or the subscription was made with another key.
   return { do: "drop", reason, fault: status === 401 || status === 403 };
 }

@@ -12,7 +12,7 @@ import { createStatements, sharedVapidKeys } from "./vapid.ts";
 
 interface WebPushOptions {
   readonly subject: string;
-  /** Hosts that the operator names: no proxy stands before them. */
+  /** Hosts that the operator names; they are reached without the proxy. */
   readonly hosts: readonly string[];
   /** `OUTBOUND_PROXY`. */
   readonly proxy: string | undefined;

@@ -116,7 +116,7 @@ function labelsOf({ actions }: Alert): readonly string[] {
   return actions.options.length <= WEB_PUSH.buttons ? actions.options : [];
 }
 
-/** Of a task whose it is; of a choice its options, where they are no buttons. */
+/** The agent of a task; the options of a choice without buttons. */
 function bodyOf(notification: Shown, buttons: boolean): string {
   if (notification.kind === "task") return `${notification.body}\n${notification.subtitle}`;
   const options =

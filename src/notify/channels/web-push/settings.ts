@@ -1,4 +1,4 @@
-/** Whether browsers can be pushed to, by the configuration (docs/interface.md 19.6.1). */
+/** Whether the configuration permits Web Push (docs/interface.md 19.6.1). */
 
 import type { Config } from "../../../config.ts";
 import { isLoopback } from "../../../loopback.ts";

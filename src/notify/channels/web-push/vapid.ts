@@ -1,4 +1,4 @@
-/** The key pair by which push services know this service, and its statements (RFC 8292). */
+/** The VAPID key pair, and the tokens signed with it (RFC 8292). */
 
 import webPush from "web-push";
 import type { Clock } from "../../../clock.ts";
@@ -10,7 +10,7 @@ interface VapidKeys {
   readonly privateKey: string;
 }
 
-/** The pair of all processes on a store, made by the first one. */
+/** The key pair that all processes on a store share, made by the first one. */
 export async function sharedVapidKeys({ secretOf }: Pick<Shared, "secretOf">): Promise<VapidKeys> {
   return JSON.parse(await secretOf("vapid", JSON.stringify(webPush.generateVAPIDKeys())));
 }
@@ -30,7 +30,7 @@ interface StatementsOptions {
   readonly clock: Pick<Clock, "now" | "elapsed">;
 }
 
-/** The `Authorization` for each push service, signed anew every few hours: to sign is what takes longest. */
+/** The `Authorization` for each push service, signed every few hours: signing is what takes longest. */
 export function createStatements(keys: VapidKeys, { subject, clock }: StatementsOptions) {
   const kept = new Map<string, Statement>();
 
