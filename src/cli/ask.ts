@@ -7,7 +7,7 @@ import { retry } from "../client/retry.ts";
 import type { Ask } from "../client/types.ts";
 import type { Question } from "../model/question.ts";
 import { jsonLine, manyLines, oneLine } from "./escape.ts";
-import { EXIT, Fault, type Io } from "./io.ts";
+import { EXIT, Fault, type Io, type OutputFault } from "./io.ts";
 import { claimAsk } from "./pending-asks.ts";
 import { openSession } from "./session.ts";
 
@@ -49,6 +49,10 @@ export async function ask(io: Io, prompt: string, options: AskOptions): Promise<
   if (question.status === "pending") throw new Fault("the question is still open: try again");
   await forget();
   report(io, question, options);
+  await io.flush().catch((fault: OutputFault) => {
+    const text = oneLine(question.answer ?? options.fallback ?? question.status);
+    throw new Fault(`the answer could not be written (${fault.reason}): ${text}`);
+  });
   if (question.status !== "answered") return EXIT.unanswered;
   return question.kind === "confirm" && question.answer === "No" ? EXIT.no : EXIT.done;
 }

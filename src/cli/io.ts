@@ -10,6 +10,11 @@ export interface Io {
   /** Name of this machine, shown as the host of the agent (docs/interface.md §1.6). */
   readonly host: string;
   readonly out: (text: string) => void;
+  /**
+   * Resolves once all that `out` got has been written. Rejects with an {@link OutputFault} if some of it
+   * since the last call could not be.
+   */
+  readonly flush: () => Promise<void>;
   readonly err: (text: string) => void;
   /** Whether standard output, and standard error, are terminals. */
   readonly is_terminal: boolean;
@@ -30,6 +35,20 @@ export interface Io {
 /** What is wrong and what to do, in one line; the command ends with {@link EXIT.fault}. */
 export class Fault extends Error {}
 
+/** The standard output cannot be written. */
+export class OutputFault extends Fault {
+  /** Such as `ENOSPC: no space left on device, write`. */
+  readonly reason: string;
+  /** Whether its reader has gone, as `head` does. */
+  readonly is_closed: boolean;
+
+  constructor({ message, code }: NodeJS.ErrnoException) {
+    super(`the output could not be written: ${message}`);
+    this.reason = message;
+    this.is_closed = code === "EPIPE";
+  }
+}
+
 /** Exit codes of the commands. */
 export const EXIT = {
   done: 0,
@@ -37,4 +56,6 @@ export const EXIT = {
   /** Nobody answered, or the question was cancelled. */
   unanswered: 2,
   fault: 3,
+  /** The reader of the output has gone: that of a program which SIGPIPE ends. */
+  closed: 141,
 } as const;

@@ -4,6 +4,7 @@ import { homedir, hostname } from "node:os";
 import { systemTimers } from "../client/timers.ts";
 import { systemClock } from "../clock.ts";
 import { openBrowser } from "./browser.ts";
+import { createOutput } from "./output.ts";
 import { runCommand } from "./program.ts";
 
 const words = process.argv.slice(2);
@@ -18,8 +19,8 @@ if (words[0] !== "serve" && words[0] !== "run") {
   };
   process.on("SIGINT", stop(130));
   process.on("SIGTERM", stop(143));
-  // Whoever read the output has gone, as `head` does.
-  process.stdout.on("error", () => process.exit(0));
+  // Otherwise it would end the process with the exit code for no.
+  process.stderr.on("error", () => {});
 }
 
 /** Whether the line that is typed begins with y. */
@@ -37,7 +38,7 @@ process.exitCode = await runCommand(
     platform: process.platform,
     home: homedir(),
     host: hostname(),
-    out: (text) => void process.stdout.write(text),
+    ...createOutput(process.stdout),
     err: (text) => void process.stderr.write(text),
     is_terminal: process.stdout.isTTY === true,
     err_is_terminal: process.stderr.isTTY === true,

@@ -5,7 +5,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import { VERSION } from "../version.ts";
 import { collect, duration, percent } from "./duration.ts";
 import { oneLine } from "./escape.ts";
-import { EXIT, Fault, type Io } from "./io.ts";
+import { EXIT, Fault, type Io, OutputFault } from "./io.ts";
 import { examples, json } from "./options.ts";
 import { addSetUp } from "./set-up-commands.ts";
 
@@ -15,8 +15,24 @@ const PRIORITIES = ["low", "medium", "high", "urgent"] as const;
 /** The seconds that a question may live (docs/interface.md §5.7.2). */
 const [WAIT_MIN, WAIT_MAX] = [60, 86_400];
 
-/** Runs a command line, without the name of the program, and gives its exit code. */
+/**
+ * Runs a command line, without the name of the program, and gives its exit code. That is never the one of
+ * success unless all output was written.
+ */
 export async function runCommand(io: Io, words: readonly string[]): Promise<number> {
+  const code = await runWords(io, words);
+  try {
+    await io.flush();
+    return code;
+  } catch (error) {
+    if (code === EXIT.fault) return code;
+    if (error instanceof OutputFault && error.is_closed) return EXIT.closed;
+    io.err(`relay: ${await explain(error)}\n`);
+    return EXIT.fault;
+  }
+}
+
+async function runWords(io: Io, words: readonly string[]): Promise<number> {
   let code: number = EXIT.done;
   const program = createProgram(io, (its) => {
     code = its;
@@ -25,6 +41,7 @@ export async function runCommand(io: Io, words: readonly string[]): Promise<numb
     await program.parseAsync(words, { from: "user" });
     return code;
   } catch (error) {
+    if (error instanceof OutputFault && error.is_closed) return EXIT.closed;
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.fault;
     io.err(`relay: ${await explain(error)}\n`);
     return EXIT.fault;
@@ -311,5 +328,7 @@ client's own prompt decides. The exit code is 0.`,
     .action(async (client: "claude" | "codex" | "gemini", options) => {
       const { hook } = await import("./hook.ts");
       await hook(io, client, options);
+      // Its exit code is 0 whatever happens: clients have meanings of their own for others.
+      await io.flush().catch(() => {});
     });
 }

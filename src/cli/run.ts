@@ -1,7 +1,9 @@
 /** `relay run`: a task for a long command, from its start to its end. */
 
 import type { Client } from "../client/client.ts";
+import { createIdempotencyKey } from "../client/idempotency.ts";
 import { retry } from "../client/retry.ts";
+import { pause } from "../client/timers.ts";
 import type { TaskPatch } from "../model/task.ts";
 import type { Observe } from "./child.ts";
 import { oneLine } from "./escape.ts";
@@ -13,6 +15,8 @@ import { openSession } from "./session.ts";
 const REPORT_EVERY = 2;
 /** Seconds within which the end is reported; until then the command line does not exit. */
 const END_WITHIN = 15;
+/** Seconds after the end in which attempts to create the task begin: the rest is for their answer and its end. */
+const CREATE_WITHIN = 8;
 /** Characters of a title and of a note (docs/interface.md §10.1). */
 const [TITLE, NOTE] = [200, 200];
 
@@ -63,27 +67,31 @@ export async function run(
 /** Creates the task and keeps it up to date, one request at a time. */
 function createReporter(io: Io, client: Client, title: string, state: () => TaskPatch) {
   const ended = new AbortController();
+  const given_up = new AbortController();
   let sent = "";
   let id: string | undefined;
-  const create = client
-    .once((given) => client.tasks.create({ title, status: "in_progress" }, given), {
-      within: Number.MAX_SAFE_INTEGER,
-    })
-    .then((task) => {
-      id = task.id;
+
+  const idempotency_key = createIdempotencyKey();
+  // A request is not cut off at the end of the command: a task that it made would never end.
+  const attempt = () =>
+    client.tasks.create(
+      { title, status: "in_progress" },
+      { idempotency_key, signal: given_up.signal },
+    );
+  const create = async () => {
+    const always = { within: Number.MAX_SAFE_INTEGER, signal: ended.signal };
+    const task = await retry(io.timers, always, attempt).catch((error: unknown) => {
+      if (error !== ended.signal.reason) throw error;
+      // The pause between two attempts, which may be a long one, ended with the command.
+      return retry(io.timers, { within: CREATE_WITHIN, signal: given_up.signal }, attempt);
     });
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const cancel = io.timers.after(REPORT_EVERY, resolve);
-      ended.signal.addEventListener("abort", () => {
-        cancel();
-        resolve();
-      });
-    });
+    id = task.id;
+  };
+  const nap = () => pause(io.timers, REPORT_EVERY, ended.signal).catch(() => {});
   const follow = async () => {
-    await create;
+    await create();
     while (!ended.signal.aborted) {
-      await pause();
+      await nap();
       const patch = state();
       const text = JSON.stringify(patch);
       if (ended.signal.aborted || text === sent || id === undefined) continue;
@@ -101,12 +109,21 @@ function createReporter(io: Io, client: Client, title: string, state: () => Task
 
   return {
     async end(patch: TaskPatch): Promise<void> {
-      ended.abort();
+      ended.abort(new Error("the command has ended"));
       const late = Promise.withResolvers<never>();
-      const cancel = io.timers.after(END_WITHIN, () => late.reject(new Error("no answer")));
+      const cancel = io.timers.after(END_WITHIN, () => {
+        given_up.abort(new Error("no answer"));
+        late.reject(given_up.signal.reason);
+      });
+      const { signal } = given_up;
+      const report = async () => {
+        await following;
+        await retry(io.timers, { within: END_WITHIN, signal }, () =>
+          client.tasks.update(id!, patch, { signal }),
+        );
+      };
       try {
-        await Promise.race([following, late.promise]);
-        await retry(io.timers, { within: END_WITHIN }, () => client.tasks.update(id!, patch));
+        await Promise.race([report(), late.promise]);
       } catch (error) {
         const why = error instanceof Error ? oneLine(error.message) : "no answer";
         io.err(`relay: the end of the command could not be reported: ${why}\n`);

@@ -4,7 +4,7 @@ import type { Client } from "../client/client.ts";
 import type { Item } from "../model/item.ts";
 import type { Task, TaskInput, TaskPatch } from "../model/task.ts";
 import { jsonLine, manyLines, oneLine } from "./escape.ts";
-import { Fault, type Io } from "./io.ts";
+import { Fault, type Io, type OutputFault } from "./io.ts";
 import { openSession } from "./session.ts";
 
 /** Records that a list asks for at once. */
@@ -28,6 +28,9 @@ export async function addTask(io: Io, input: TaskInput, { json }: JsonOption): P
   });
   // Alone, so that a script can keep it.
   io.out(json ? jsonLine(task) : `${task.id}\n`);
+  await io.flush().catch(({ reason }: OutputFault) => {
+    throw new Fault(`the task ${task.id} was added, but its id could not be written: ${reason}`);
+  });
 }
 
 export async function setTask(
@@ -58,6 +61,7 @@ export async function listTasks(io: Io, { status, json }: ListOptions): Promise<
     const query = { limit: PAGE, ...(status && { status }), ...(cursor && { cursor }) };
     const page = await client.tasks.list(query, { signal: io.signal });
     for (const task of page.tasks) io.out(json ? jsonLine(task) : taskLine(task));
+    await io.flush();
     cursor = page.next_cursor;
   } while (cursor !== null);
 }
@@ -76,22 +80,25 @@ export async function readInbox(io: Io, { follow, peek, json }: InboxOptions): P
   const { client } = await openSession(io);
   const given = { signal: io.signal };
   let ack: string | undefined;
-  const print = (items: readonly Item[]) => {
+  const print = async (items: readonly Item[]) => {
     for (const item of items) io.out(json ? jsonLine(item) : itemLine(item));
+    await io.flush().catch(({ reason }: OutputFault) => {
+      throw new Fault(`the items could not be written and stay unread: ${reason}`);
+    });
     ack = items.at(-1)?.id ?? ack;
   };
   const query = () => ({ peek: true, limit: PAGE, ...(ack !== undefined && { ack }) });
   try {
-    if (peek) print((await client.inbox.read(query(), given)).items);
+    if (peek) await print((await client.inbox.read(query(), given)).items);
     while (!peek) {
       const { items } = follow
         ? await client.inbox.waitForItems(query(), given)
         : await client.inbox.read(query(), given);
-      print(items);
+      await print(items);
       if (!follow && items.length === 0) return;
     }
   } catch (error) {
-    if (!follow || !io.signal.aborted) throw error;
+    if (!follow || !io.signal.aborted || error instanceof Fault) throw error;
     // Ctrl-C is how it ends; what was printed counts as read.
     if (ack !== undefined) await client.inbox.read({ ...query(), limit: 1 });
   }

@@ -119,11 +119,16 @@ test("Ctrl-C cancels the question, and ends with 2", async () => {
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 /** A command as a process of its own. */
-const spawn = (words: readonly string[], env: Record<string, string>, home: string) =>
+const spawn = (
+  words: readonly string[],
+  env: Record<string, string>,
+  home: string,
+  stdout: "pipe" | Bun.BunFile = "pipe",
+) =>
   Bun.spawn([process.execPath, MAIN, ...words], {
     env: { ...env, PATH: process.env.PATH ?? "", HOME: home, XDG_CONFIG_HOME: "" },
     cwd: tempFolder(),
-    stdout: "pipe",
+    stdout,
     stderr: "pipe",
   });
 
@@ -135,6 +140,23 @@ test("SIGINT to the process cancels too, and its exit code is that of the comman
   expect(await asked.exited).toBe(2);
   expect(await new Response(asked.stderr).text()).toBe("The question was cancelled.\n");
   expect([await count(), asks()]).toEqual([1, []]);
+});
+
+test("an answer that cannot be written is a fault, and standard error has it", async () => {
+  const { env, home, answer, pending } = await createWorker();
+  const full = spawn(["ask", "Deploy?"], env, home, Bun.file("/dev/full"));
+  await pending();
+  await answer("No");
+  expect([await full.exited, await new Response(full.stderr).text()]).toEqual([
+    3,
+    "relay: the answer could not be written (ENOSPC: no space left on device, write): No\n",
+  ]);
+  const piped = spawn(["ask", "Deploy?", "--json"], env, home);
+  await (piped.stdout as ReadableStream).cancel();
+  await pending();
+  await answer("Yes");
+  expect(await piped.exited).toBe(3);
+  expect(await new Response(piped.stderr).text()).toContain("could not be written (EPIPE");
 });
 
 test("killed and started again, it waits for the same question, whose answer may be there", async () => {

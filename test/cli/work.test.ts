@@ -1,19 +1,23 @@
 /** `relay task`, `relay inbox` and `relay say`. */
 
 import { expect, test } from "bun:test";
+import { fileURLToPath } from "node:url";
 import { startTestApp } from "../support/app.ts";
 import { createUser } from "../support/cli.ts";
 import { client, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 const clock = createTestClock();
 const app = await startTestApp({ clock });
 
 async function createWorker() {
   const { person, agent } = await createPair(app.url);
-  const user = createUser({ clock, env: { RELAY_URL: app.url, RELAY_KEY: agent.secret } });
-  return { person, agent, ...user };
+  const env = { RELAY_URL: app.url, RELAY_KEY: agent.secret };
+  return { person, agent, env, ...createUser({ clock, env }) };
 }
 
 test("a task is added, changed, finished and listed", async () => {
@@ -62,6 +66,41 @@ test("the inbox is printed once, and only peeked at with --peek", async () => {
   expect((await run(["inbox", "--peek"])).out).toMatch(expected);
   expect((await run(["inbox"])).out).toMatch(expected);
   expect((await run(["inbox"])).out).toBe("");
+});
+
+/** The output of `words` is a device without space; or a pipe that nobody reads. */
+async function unwritten(words: readonly string[], env: Record<string, string>, is_piped = false) {
+  const child = Bun.spawn([process.execPath, MAIN, ...words], {
+    env: { ...env, PATH: process.env.PATH ?? "", HOME: tempFolder() },
+    stdout: is_piped ? "pipe" : Bun.file("/dev/full"),
+    stderr: "pipe",
+  });
+  if (is_piped) await (child.stdout as unknown as ReadableStream).cancel();
+  const err = await new Response(child.stderr).text();
+  return { code: await child.exited, err };
+}
+
+test("items that cannot be written stay unread", async () => {
+  const { person, agent, env, run } = await createWorker();
+  await person.send("POST /v1/messages", { key_id: agent.key.id, text: "one" });
+  expect(await unwritten(["inbox"], env)).toEqual({
+    code: 3,
+    err: "relay: the items could not be written and stay unread: ENOSPC: no space left on device, write\n",
+  });
+  expect((await unwritten(["inbox", "--follow"], env, true)).code).toBe(3);
+  expect((await run(["inbox"])).out).toContain("one");
+});
+
+test("a task whose id cannot be written is a fault that says the id", async () => {
+  const { person, env } = await createWorker();
+  const { code, err } = await unwritten(["task", "add", "Ship"], env);
+  const { body } = await person.send("GET /v1/tasks");
+  expect([code, err]).toEqual([
+    3,
+    `relay: the task ${body.tasks[0].id} was added, but its id could not be written: ENOSPC: no space left on device, write\n`,
+  ]);
+  // As a program that SIGPIPE ends: nothing is wrong.
+  expect(await unwritten(["task", "list"], env, true)).toEqual({ code: 141, err: "" });
 });
 
 test("--follow goes on until Ctrl-C, and what it printed counts as read", async () => {

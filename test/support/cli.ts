@@ -16,6 +16,7 @@ export function createUser({ clock, ...given }: Options) {
     env: {},
     platform: "linux" as const,
     home,
+    flush: async () => {},
     host: "workbench",
     is_terminal: false,
     err_is_terminal: false,
