@@ -16,6 +16,18 @@ export const CHECKS = {
   ],
   mcp: ["list", "call", "ask", "pending", "cancel", "error"],
   webhooks: ["verify", "refuse"],
+  prompts: [
+    "allow",
+    "deny",
+    "page",
+    "local yes",
+    "local no",
+    "two",
+    "nobody",
+    "away",
+    "killed",
+    "long",
+  ],
 } as const;
 
 export type Surface = keyof typeof CHECKS;
@@ -30,7 +42,7 @@ export interface Result {
   readonly checks: Readonly<Record<string, Outcome>>;
 }
 
-/** A client. A file of `rest/`, `mcp/` or `webhooks/` exports its clients as `clients`. */
+/** A client. A file of `rest/`, `mcp/`, `webhooks/` or `prompts/` exports its clients as `clients`. */
 export interface Client {
   /** The name that its users know; no other client has it. */
   readonly name: string;
@@ -58,6 +70,8 @@ export interface Context {
   readonly url: string;
   /** An empty folder of the client's own, as a path; it goes when the run ends. */
   readonly dir: string;
+  /** Whether checks that take minutes are asked for. */
+  readonly long: boolean;
   /** Runs a program to its end and gives its standard output; throws with the end of its output. */
   exec(command: readonly string[], options?: ExecOptions): Promise<string>;
   /** Writes a file of the folder, with the folders above it. */

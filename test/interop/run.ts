@@ -6,27 +6,24 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Glob } from "bun";
 import { CHECKS, type Client, type Context, type Result, type Surface } from "./client.ts";
 import { startNewer } from "./newer.ts";
+import { startServer } from "./server.ts";
 import { type Entry, hasFault, renderTable, writeTables } from "./table.ts";
 
 const HELP = `Usage: bun run interop [--write] [--keep] [<part of a name> …]
 
 Generates clients of the REST interface, installs clients of MCP, and tries each against a Relay of its
-own on a temporary store; so do receivers of webhooks. Without names it tries all of them.
+own on a temporary store; so do receivers of webhooks. Coding agents run in a terminal against a stand-in
+of their model service, and ask Relay for permission. Without names it tries all of them.
 
   --write  puts the tables into docs/clients.md; for a run of all clients
   --keep   leaves the temporary folder
+  --long   has coding agents wait for minutes too
   --help   shows this text
 `;
-
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-
-/** Seconds until the server must listen. */
-const START = 20;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -34,6 +31,7 @@ async function main(): Promise<number> {
     options: {
       write: { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
+      long: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -54,7 +52,7 @@ async function main(): Promise<number> {
   try {
     for (const [i, client] of chosen.entries()) {
       const url = client.surface === "rest" ? newer.url : server.url;
-      entries.push(await runClient(client, url, join(root, `${i}`)));
+      entries.push(await runClient(client, createContext(url, join(root, `${i}`), values.long)));
     }
   } finally {
     await newer.stop();
@@ -70,10 +68,10 @@ async function main(): Promise<number> {
   return entries.some(hasFault) ? 1 : 0;
 }
 
-/** The clients of every file of `rest/`, `mcp/` and `webhooks/`, by surface and name. */
+/** The clients of every file of `rest/`, `mcp/`, `webhooks/` and `prompts/`, by surface and name. */
 async function readClients(): Promise<Client[]> {
   const found: Client[] = [];
-  for await (const file of new Glob("{rest,mcp,webhooks}/*.ts").scan(import.meta.dir)) {
+  for await (const file of new Glob("{rest,mcp,webhooks,prompts}/*.ts").scan(import.meta.dir)) {
     const { clients } = (await import(`./${file}`)) as { clients: readonly Client[] };
     found.push(...clients);
   }
@@ -82,7 +80,7 @@ async function readClients(): Promise<Client[]> {
   return found.sort((a, b) => key(a).localeCompare(key(b)));
 }
 
-async function runClient(client: Client, url: string, dir: string): Promise<Entry> {
+async function runClient(client: Client, context: Context): Promise<Entry> {
   const { name, surface, needs } = client;
   const missing = needs.filter((program) => Bun.which(program) === null);
   if (missing.length > 0) {
@@ -92,7 +90,7 @@ async function runClient(client: Client, url: string, dir: string): Promise<Entr
   process.stderr.write(`${surface} ${name} …\n`);
   let result: Result;
   try {
-    result = await client.run(createContext(url, dir));
+    result = await client.run(context);
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     result = { version: "", checks: { run: { fault } } };
@@ -103,10 +101,11 @@ async function runClient(client: Client, url: string, dir: string): Promise<Entr
   return { client, missing, result };
 }
 
-function createContext(url: string, dir: string): Context {
+function createContext(url: string, dir: string, long: boolean): Context {
   return {
     url,
     dir,
+    long,
     async exec(command, { cwd = ".", env = {}, seconds = 600 } = {}) {
       await Bun.write(join(dir, ".keep"), "");
       const child = Bun.spawn([...command], {
@@ -133,34 +132,6 @@ function createContext(url: string, dir: string): Context {
       await Bun.write(join(dir, path), content);
     },
   };
-}
-
-/** Starts Relay as a process of its own on a store in `folder`. */
-async function startServer(folder: string) {
-  const child = Bun.spawn([process.execPath, MAIN], {
-    // Nothing else of the environment, which may name a store.
-    env: {
-      PATH: process.env.PATH ?? "",
-      PORT: "0",
-      DATABASE_URL: `file:${join(folder, "relay.db")}`,
-      RATE_LIMITS: "off",
-      // Receivers of webhooks.
-      OUTBOUND_PRIVATE: "127.0.0.0/8",
-    },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  const late = setTimeout(() => child.kill(), START * 1000);
-  let said = "";
-  for await (const chunk of child.stdout) {
-    said += Buffer.from(chunk).toString("utf8");
-    if (said.includes("\n")) break;
-  }
-  clearTimeout(late);
-  const [url] = /https?:\/\/[^\s/]+/.exec(said) ?? [];
-  if (!url) throw new Error(`Relay did not start: ${said}`);
-  return { url, stop: () => child.kill(), exited: child.exited };
 }
 
 process.exitCode = await main();
