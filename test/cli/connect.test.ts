@@ -146,7 +146,7 @@ test("a new address replaces the old one, and what the person set stays", async 
 });
 
 test("--approve adds hooks beside those of others, in the files that the client reads", async () => {
-  const settings = '{\n  "hooks": {\n    "Stop": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
+  const settings = '{\n  "hooks": {\n    "PostToolUse": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
   const { home, file, read, run } = withFile(".claude/settings.json", settings);
   const toml = join(home, "codex/config.toml");
   const env = { env: { CODEX_HOME: dirname(toml) } };
@@ -158,8 +158,8 @@ test("--approve adds hooks beside those of others, in the files that the client 
     headers: { "X-Agent-Host": "workbench" },
   });
   const { hooks } = JSON.parse(read());
-  expect(Object.keys(hooks)).toEqual(["Stop", "PermissionRequest", "PostToolUse"]);
-  expect(hooks.Stop).toHaveLength(2);
+  expect(Object.keys(hooks)).toEqual(["PostToolUse", "PermissionRequest"]);
+  expect(hooks.PostToolUse).toHaveLength(2);
   expect(hooks.PermissionRequest[0]).toMatchObject({
     matcher: "*",
     hooks: [{ type: "mcp_tool", server: "relay", tool: "approve_action", timeout: 600 }],

@@ -98,7 +98,7 @@ function hook(event: string, fields: readonly string[], timeout: number): Piece 
     path: ["hooks", event],
     as: "element",
     value: {
-      ...(event !== "Stop" && { matcher: "*" }),
+      matcher: "*",
       hooks: [
         {
           type: "mcp_tool",
@@ -120,9 +120,9 @@ const CLAUDE_HOOKS = [
     ["session_id", "prompt_id", "cwd", "tool_name", "tool_input", "permission_suggestions"],
     ANSWER_WITHIN,
   ),
-  // Both withdraw a question that was answered in the terminal.
+  // Withdraws a question that was answered in the terminal. `Stop` would withdraw too much: it comes while
+  // agents in the background wait for an answer.
   hook("PostToolUse", ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"], REPORT_WITHIN),
-  hook("Stop", ["session_id"], REPORT_WITHIN),
 ];
 const CODEX_HOOKS = [
   hook(
