@@ -27,6 +27,7 @@ const columns = {
     secret: channels.secret,
     host: channels.host,
     revision: channels.revision,
+    session_id: channels.session_id,
   },
 };
 

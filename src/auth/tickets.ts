@@ -16,7 +16,7 @@ interface Subject {
 
 const PURPOSE = "ticket";
 /** 32 bytes of ids, then a digest of 32 bytes, each in 43 characters. */
-const TICKET = /^bearer +(mcq_([\w-]{43})([\w-]{43}))$/i;
+const TICKET = /^[Bb][Ee][Aa][Rr][Ee][Rr] +(mcq_([\w-]{43})([\w-]{43}))$/;
 /** An id without its prefix. */
 const ID = /^(qst|chn)_([0-9a-f]{32})$/;
 

@@ -79,12 +79,9 @@ function allDiffer(labels: readonly string[]): boolean {
   return new Set(labels.map((label) => label.trim())).size === labels.length;
 }
 
-/** A link for a person: `http` or `https`, without a name or password, which would hide the host. */
-function isLink(value: string): boolean {
-  if (!/^https?:\/\/[^\s\p{Cc}]*$/iu.test(value) || !URL.canParse(value)) return false;
-  const { username, password } = new URL(value);
-  return username === "" && password === "";
-}
+/** A link for a person: `http` or `https`, with a host, and no name or password, which would hide it. */
+const isLink = (value: string): boolean =>
+  /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?#][^\s\p{Cc}]*)?$/iu.test(value) && URL.canParse(value);
 
 const Link = z
   .string()
@@ -93,7 +90,10 @@ const Link = z
     message: `must be at most ${LIMITS.question_url} characters`,
     abort: true,
   })
-  .refine(isLink, "must be an http or https URL without white space, user name and password")
+  .refine(
+    isLink,
+    "must be an http or https URL with a host, without white space, user name and password",
+  )
   .meta({ maxLength: LIMITS.question_url });
 
 /** Ask body. `options: null` and `task_id: null` mean absent (docs/interface.md 5.7.2). */

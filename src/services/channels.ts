@@ -73,6 +73,12 @@ export function createChannels(deps: ChannelsDeps) {
     return failNotFound("channel_id");
   };
 
+  /** Throws `403 forbidden` in the caller's trial, unless the channel belongs to the sign-in. */
+  const assertMayChange = async (caller: AccountCaller, row: Row): Promise<void> => {
+    const { session_id } = row.private;
+    if (session_id === null || session_id !== caller.session_id) await assertPastTrial(caller);
+  };
+
   const admitTest = createUseLimit(deps, channelTests, RATES.channel_tests, tests_per_hour);
 
   return {
@@ -162,10 +168,11 @@ export function createChannels(deps: ChannelsDeps) {
       return { public_key };
     },
 
-    /** What the patch does not name stays. */
+    /** What the patch does not name stays. `403 forbidden` as for {@link assertMayChange}. */
     update: (caller: AccountCaller, id: string, patch: ChannelPatch): Promise<Channel> =>
       untilDecided(async () => {
         const row = await find(caller, id);
+        await assertMayChange(caller, row);
         const before = toChannel(row);
         const channel = { ...before, ...patch };
         if (JSON.stringify(channel) === JSON.stringify(before)) return before;
@@ -181,9 +188,10 @@ export function createChannels(deps: ChannelsDeps) {
         return changed!.changes > 0 ? channel : undefined;
       }),
 
-    /** What waits for it is not sent any more. */
+    /** What waits for it is not sent any more. `403 forbidden` as for {@link assertMayChange}. */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       const { account_id } = caller;
+      await assertMayChange(caller, await find(caller, id));
       const [gone] = await store.write([deleteChannel({ id, account_id })]);
       if (gone!.changes > 0) return;
       await assertLive(caller);

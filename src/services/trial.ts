@@ -15,7 +15,7 @@ const TRIAL_MINUTES = LIMITS.session_trial / 60;
 /** Throws `403 forbidden` for what a sign-in may not do in its trial. */
 export function failInTrial(): never {
   fail("forbidden", {
-    detail: `This sign-in was added less than ${TRIAL_MINUTES} minutes ago. For now it can't change other sign-ins, add devices, agents, channels or webhooks, approve programs, or delete agents or the account. Use a device that was signed in earlier.`,
+    detail: `This sign-in was added less than ${TRIAL_MINUTES} minutes ago. For now it can't change other sign-ins, add devices, agents or webhooks, add, change or delete channels, approve programs, or delete agents or the account. Use a device that was signed in earlier.`,
   });
 }
 

@@ -210,8 +210,14 @@ test("of a URL only http and https without a user name pass, and the rest is nam
   for (const good of ["http://localhost:3000", "https://[::1]/x", longest]) {
     expect(await send(good)).toBe(good);
   }
-  for (const bad of ["javascript:alert(1)", "https://bank.com@evil.example/", `${longest}x`]) {
-    expect(await send(bad)).toEqual(["url"]);
+  const names = [
+    "https://bank.com@evil.example/",
+    "https://@evil.example/",
+    "https://:@e.example/",
+  ];
+  const hosts = ["https:///x", "https://", "https://bank.com\\@evil.example/", "https://?x"];
+  for (const bad of ["javascript:alert(1)", ...names, ...hosts, `${longest}x`]) {
+    expect([bad, await send(bad)]).toEqual([bad, ["url"]]);
   }
 });
 

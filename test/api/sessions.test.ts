@@ -177,6 +177,7 @@ test(`${TRIAL} does nothing that would outlast it or harm others [§4.1.6]`, asy
   const tablet = await pair(app.url, first);
   const first_id = await ownId(first);
   const { key, send: sendAsAgent } = await createAgent(app.url, first);
+  const { channel } = (await first.send("POST /v1/channels", WEBHOOK)).body;
   await clock.skip(LIMITS.session_trial - 0.001);
   const { request } = await startRequest(app.url);
   const forbidden = [
@@ -192,6 +193,8 @@ test(`${TRIAL} does nothing that would outlast it or harm others [§4.1.6]`, asy
     ["POST", "/v1/oauth/approve", { request, label: "agent" }],
     ["POST", "/v1/oauth/approve", { request, key_id: key.id }],
     ["POST", "/v1/channels", WEBHOOK],
+    ["PATCH", `/v1/channels/${channel.id}`, { sends: ["tasks"] }],
+    ["DELETE", `/v1/channels/${channel.id}`],
     ["DELETE", "/v1/account"],
   ] as const;
   for (const [method, path, body] of forbidden) {

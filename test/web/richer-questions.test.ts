@@ -107,6 +107,63 @@ webTest("an answer given offline keeps its note, and is sent with it", async () 
   expect([answer, note]).toEqual(["Yes", "After six"]);
 });
 
+webTest(
+  "the whole host of a link is shown, and of a long fallback its time and its end",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const host = `www.bank.example.${"login.".repeat(20)}evil.example`;
+    const fallback = `Keep it.${"\nNothing is deleted.".repeat(9)}\nThen delete the backups`;
+    const prompt = "Where to?";
+    await ask(agent.send, { prompt, kind: "text", url: `https://${host}/x`, fallback });
+    const page = await openPage(app.url, { as: person, size: PHONE });
+    const link = card(page, prompt).getByRole("link", { name: host });
+    const shown = link.getByText(host);
+    const size = (one: Element) => [one.scrollWidth, one.getBoundingClientRect().width];
+    const [wanted, given] = await shown.evaluate(size);
+    expect(given!).toBeGreaterThan(0);
+    expect(wanted!).toBeLessThanOrEqual(given! + 1);
+    const { right } = await shown.evaluate((one) => one.getBoundingClientRect().toJSON());
+    expect(right).toBeLessThanOrEqual(PHONE.width);
+    await card(page, prompt)
+      .getByText(/^Otherwise, in \d+:\d\d:$/)
+      .waitFor();
+    await card(page, prompt).getByRole("button", { name: "Show all" }).click();
+    const end = await card(page, prompt).getByText("Then delete the backups").boundingBox();
+    const { y: below } = (await card(page, prompt).getByRole("textbox").boundingBox())!;
+    expect(end!.y + end!.height).toBeLessThanOrEqual(below);
+  },
+);
+
+webTest("what was being written when a question expires can be sent as a message", async () => {
+  const { person, agent } = await createPair(app.url);
+  await ask(agent.send, { prompt: "Name?", kind: "text", expires_in: 100 });
+  await ask(agent.send, { prompt: "Yes?", expires_in: 100 });
+  const page = await openPage(app.url, { as: person });
+  await card(page, "Name?").getByRole("textbox").fill("Half a name");
+  await press(card(page, "Yes?").getByRole("button", { name: "Add a note" }));
+  await card(page, "Yes?").getByRole("textbox", { name: "Note" }).fill("Not now");
+  await page.evaluate(() => {
+    location.hash = "#/tasks";
+  });
+  await page.getByRole("heading", { name: "Tasks", exact: true }).waitFor();
+  await clock.skip(100);
+  await agent.send("GET /v1/questions");
+  await page.evaluate(() => {
+    location.hash = "#/questions";
+  });
+  const late = page.getByRole("button", { name: "Send as a message" });
+  await until(async () => (await late.count()) === 2);
+  await press(late.first());
+  await until(async () => (await late.count()) === 1);
+  await press(late);
+  await until(async () => (await late.count()) === 0);
+  const { items } = (await agent.send("GET /v1/inbox?peek=true")).body;
+  expect(items.map(({ text }: any) => text).sort()).toEqual([
+    "My answer to “Name?”, which had expired: Half a name",
+    "My answer to “Yes?”, which had expired: Not now",
+  ]);
+});
+
 webTest("an answer that comes too late is sent as a message with one tap", async () => {
   expectComplaints(/Failed to load resource|ERR_|409/);
   const { person, agent } = await createPair(app.url);

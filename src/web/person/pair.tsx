@@ -116,6 +116,11 @@ function Account({ offer }: { offer: Offer }) {
 
 /** A link was opened in a browser that is signed in: nothing is replaced. */
 export function AlreadySignedIn() {
+  // Whoever goes on to another view has no use for the link.
+  useEffect(() => {
+    window.addEventListener("hashchange", forgetPairingCode);
+    return () => window.removeEventListener("hashchange", forgetPairingCode);
+  }, []);
   return (
     <Frame title="You're already signed in">
       <p className="mt-2 text-lg text-soft leading-snug">

@@ -13,6 +13,10 @@ import { labelOf, useKey } from "./use-store.ts";
 
 /** Lines of a context that are shown until the person wants all of it. */
 const LINES = 16;
+/** The same of a fallback. */
+const FALLBACK_LINES = 4;
+/** Characters of a fallback that stands in one line with its time. */
+const SHORT = 60;
 
 interface ContextProps {
   readonly question: Question;
@@ -78,7 +82,7 @@ function Context({ context: text, failed, retry }: Details) {
   );
 }
 
-/** Leads elsewhere: to the host that it shows. */
+/** Leads elsewhere: to the host that it shows, of which the end matters most. */
 function QuestionLink({ url: address }: { url: string }) {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) return null;
@@ -90,15 +94,19 @@ function QuestionLink({ url: address }: { url: string }) {
         href={url.href}
         target="_blank"
         rel="noopener noreferrer"
-        className="flex min-h-8 max-w-full items-center gap-1.5 text-accent hover:underline"
+        className="flex min-h-8 max-w-full items-start gap-1.5 py-0.5 text-accent hover:underline"
       >
-        <ExternalLink aria-hidden className="size-4 shrink-0" />
-        <span className="shrink-0 font-medium max-sm:max-w-48 max-sm:truncate">{host}</span>
-        {rest !== "/" && (
-          <bdi dir="ltr" className="min-w-0 truncate text-soft text-sm">
-            {rest}
+        <ExternalLink aria-hidden className="mt-1 size-4 shrink-0" />
+        <span className="min-w-0">
+          <bdi dir="ltr" className="break-all font-medium">
+            {host}
           </bdi>
-        )}
+          {rest !== "/" && (
+            <bdi dir="ltr" className="block truncate text-soft text-sm">
+              {rest}
+            </bdi>
+          )}
+        </span>
       </a>
     </p>
   );
@@ -107,14 +115,33 @@ function QuestionLink({ url: address }: { url: string }) {
 /** What the agent does if nobody answers, and when (docs/interface.md 2.5.3). */
 export function Otherwise({ question: { fallback, expires_at } }: { question: Question }) {
   const seconds = expires_at - useNow();
+  const [open, setOpen] = useState(false);
   if (fallback === undefined) return null;
+  const words = (
+    <bdi dir="auto" className="said whitespace-pre-wrap font-medium text-ink">
+      {fallback}
+    </bdi>
+  );
+  const time = seconds > 0 && <span className="tabular-nums">{`, in ${left(seconds)}`}</span>;
+  if (fallback.length <= SHORT && !fallback.includes("\n")) {
+    return (
+      <p className="mt-3 text-soft text-sm">
+        {"Otherwise: "}
+        {words}
+        {time}
+      </p>
+    );
+  }
+  // The time stands first, where no length can hide it.
   return (
-    <p className="mt-3 line-clamp-4 text-soft text-sm">
-      {"Otherwise: "}
-      <bdi dir="auto" className="said font-medium text-ink">
-        {fallback}
-      </bdi>
-      {seconds > 0 && <span className="tabular-nums">{`, in ${left(seconds)}`}</span>}
-    </p>
+    <div className="mt-3 text-soft text-sm">
+      <p>
+        {"Otherwise"}
+        {time}:
+      </p>
+      <Cut lines={FALLBACK_LINES} open={open} onOpen={setOpen} notice="The end isn't shown.">
+        <p>{words}</p>
+      </Cut>
+    </div>
   );
 }

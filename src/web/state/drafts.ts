@@ -4,6 +4,7 @@
  */
 
 import { createIdempotencyKey } from "../../client/idempotency.ts";
+import type { Question } from "./api.ts";
 import type { Store } from "./store.ts";
 
 const PREFIX = "relay.draft.";
@@ -76,12 +77,23 @@ const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {
   message: ({ all }, id) => all.keys.has(id),
 };
 
+/** Called with a question that expired while its answer was being written, and with what there is of it. */
+export type OnLate = (question: Question, text: string) => void;
+
 /** Removes drafts whose subject is gone or closed, once the lists are loaded. */
-export function forgetObsoleteDrafts(store: Store): void {
+export function forgetObsoleteDrafts(store: Store, onLate: OnLate): void {
   if (store.loads() === 0) return;
-  for (const name of Object.keys(sessionStorage)) {
+  const late = new Map<Question, string>();
+  for (const name of Object.keys(sessionStorage).sort()) {
     if (!name.startsWith(PREFIX)) continue;
     const [kind = "", id = ""] = name.slice(PREFIX.length).split(" ");
-    if (FOR[kind]?.(store, id) === false) sessionStorage.removeItem(name);
+    if (FOR[kind]?.(store, id) !== false) continue;
+    const question = store.all.questions.get(id);
+    if ((kind === "answer" || kind === "note") && question?.status === "expired") {
+      const text = draftOf<string>(name.slice(PREFIX.length))?.value.trim() ?? "";
+      if (text !== "") late.set(question, [late.get(question) ?? [], text].flat().join("\n"));
+    }
+    sessionStorage.removeItem(name);
   }
+  for (const [question, text] of late) onLate(question, text);
 }

@@ -1,10 +1,10 @@
 /** The session of this browser: the token and everything that depends on it. */
 
-import { randomText } from "../../client/idempotency.ts";
+import { createIdempotencyKey, randomText } from "../../client/idempotency.ts";
 import { onWorkerMessage } from "../messages.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
-import { forgetObsoleteDrafts, keepDraftsOf } from "./drafts.ts";
+import { forgetObsoleteDrafts, keepDraftsOf, type OnLate } from "./drafts.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { createPace } from "./pace.ts";
@@ -126,8 +126,14 @@ function createKnownStore(): Store {
     localStorage.setItem(ACCOUNT, account.id);
     keepDraftsOf(account.id);
   });
+  // What was being written when a question expired can still go as a message.
+  const keepLate: OnLate = (question, answer) => {
+    const outbox = session?.store === store ? session.outbox : null;
+    if (!outbox || outbox.all().some(({ question_id }) => question_id === question.id)) return;
+    outbox.add(question, { answer, key: createIdempotencyKey() }, "expired");
+  };
   store.subscribe(() => {
-    forgetObsoleteDrafts(store);
+    forgetObsoleteDrafts(store, keepLate);
     forgetObsoleteSecrets(store);
   });
   return store;

@@ -19,13 +19,15 @@ const ICONS: Readonly<Record<Channel["type"], LucideIcon>> = {
 
 interface RowProps {
   readonly channel: Channel;
+  /** This browser may not change it, unless it is its own. */
+  readonly fixed: boolean;
   readonly onEdit: () => void;
   readonly onDelete: () => void;
   /** A test changes the state of the channel. */
   readonly onTested: () => void;
 }
 
-export function ChannelRow({ channel, onEdit, onDelete, onTested }: RowProps) {
+export function ChannelRow({ channel, fixed, onEdit, onDelete, onTested }: RowProps) {
   const { id, type, label, state } = channel;
   const [tests, setTests] = useState(0);
   const [testing, setTesting] = useState(false);
@@ -62,12 +64,16 @@ export function ChannelRow({ channel, onEdit, onDelete, onTested }: RowProps) {
             Send a test
             <span className="sr-only"> to {label}</span>
           </Button>
-          <IconButton label={`Edit ${label}`} onClick={onEdit}>
-            <Pencil aria-hidden className="size-4.5" />
-          </IconButton>
-          <IconButton label={`Delete ${label}`} onClick={onDelete}>
-            <Trash2 aria-hidden className="size-4.5" />
-          </IconButton>
+          {(is_here || !fixed) && (
+            <>
+              <IconButton label={`Edit ${label}`} onClick={onEdit}>
+                <Pencil aria-hidden className="size-4.5" />
+              </IconButton>
+              <IconButton label={`Delete ${label}`} onClick={onDelete}>
+                <Trash2 aria-hidden className="size-4.5" />
+              </IconButton>
+            </>
+          )}
         </div>
         {tests > 0 && (
           <ChannelTest

@@ -54,6 +54,7 @@ export function ChannelSettings() {
             <li key={channel.id} className="py-3 first:pt-0">
               <ChannelRow
                 channel={channel}
+                fixed={in_trial}
                 onEdit={() => setEditing(channel)}
                 onDelete={() => setDeleting(channel)}
                 onTested={() => void load()}
@@ -63,7 +64,7 @@ export function ChannelSettings() {
         </ul>
       )}
       {in_trial ? (
-        <TrialNote what="add channels" />
+        <TrialNote what="add channels or change those of others" />
       ) : (
         <Button onClick={() => setAdding(true)}>
           <Plus aria-hidden className="size-4.5" />
