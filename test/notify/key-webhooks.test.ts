@@ -99,7 +99,7 @@ test("each item is posted with the id of the item, and 2xx marks it as read [§5
     expect(at).toBe(new Date(item.created_at * 1000).toISOString());
     expect(item.read_at).toBe(clock.now());
   }
-  expect((await agent.send(`GET /v1/tasks/${task.id}`)).body.seen_at).toBe(clock.now());
+  expect((await person.send(`GET /v1/tasks/${task.id}`)).body.seen_at).toBe(clock.now());
   expect((await agent.send("GET /v1/inbox")).body).toEqual({ items: [], unread: 0 });
   const counts = () => stream.events.filter(({ event }) => event === "inbox.updated");
   await until(() => counts().length === 6);
@@ -132,11 +132,12 @@ test("what the agent has read in the meantime is not posted [§5.9.5(3)]", async
   await app.webhooks.settled();
   const { body } = await agent.send("GET /v1/inbox?limit=2&peek=true");
   await agent.send(`GET /v1/inbox?peek=true&ack=${body.items[1].id}`);
+  const queued = `select count(*) from webhook_messages where subject = '${agent.key.id}'`;
+  expect(await rows(queued)).toEqual([[2]]);
   receiver.take();
   receiver.behave(() => 200);
   await advance(10);
   expect(texts(path)).toEqual(["c", "d"]);
-  const queued = `select count(*) from webhook_messages where subject = '${agent.key.id}'`;
   expect(await rows(queued)).toEqual([[0]]);
 });
 
@@ -161,6 +162,19 @@ test("an item that is read while it is under way comes both ways, and counts onc
   expect((await inboxOf(person, agent)).unread).toBe(0);
   const [first] = (await inboxOf(person, agent)).items.slice(-1);
   expect(first.read_at).toBe(read.body.items[0].read_at);
+  // One that is refused meanwhile is not tried again.
+  const refused = gate();
+  receiver.behave(async () => {
+    await refused.opened;
+    return 500;
+  });
+  await say("c");
+  await until(() => receiver.open() === 1);
+  await agent.send("GET /v1/inbox");
+  refused.open();
+  await advance(20, 5);
+  expect(receiver.got.filter(({ status }) => status === 500).length).toBe(1);
+  expect(await rows(heads)).toEqual([]);
 });
 
 test("a waiting read and the webhook share the inbox [§5.9.5(4)]", async () => {
@@ -232,6 +246,7 @@ test("what is given up stays unread, and another PUT posts it again [§5.9.5(6)]
     last_error: { code: "status_410" },
   });
   await say("later");
+  expect(await rows(`select queued from channels where key_id = '${agent.key.id}'`)).toEqual([[0]]);
   receiver.take();
   receiver.behave(() => 200);
   await advance(30, 10);
