@@ -4,8 +4,17 @@ import { writeSync } from "node:fs";
 import { constants } from "node:os";
 import { Fault, type Io } from "./io.ts";
 
-/** Seconds without output after the end of a command, while others still hold its output open. */
-const SILENCE = 1;
+/** Seconds without output, twice, after which a command that has ended has no more, while others hold its pipes. */
+const SILENCE = 0.15;
+/** Rounds of {@link SILENCE} and bytes that are passed on while others go on printing: more than pipes hold. */
+const [LEFT_ROUNDS, LEFT_BYTES] = [8, 4 * 1024 * 1024];
+/** Seconds that the terminal of a command that has ended is read on, while others hold it open. */
+const LAST_OUTPUT = 1;
+
+interface Reader {
+  read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
 
 /** Passed on to the command. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
@@ -47,36 +56,56 @@ async function byPipes(io: ChildIo, command: readonly string[], observe: Observe
   const child = start(io, command, { stdin: "inherit", stdout: "pipe", stderr: "pipe" });
   // Ctrl-C at a terminal reaches the command without help.
   const stop = passSignals(child, process.stdin.isTTY ? ["SIGINT", "SIGQUIT"] : []);
-  let pieces = 0;
-  const pass = async (from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream) => {
+  let passed_bytes = 0;
+  let writes = 0;
+  const pass = async (from: Reader, to: NodeJS.WriteStream) => {
     // Its callback has the error too.
     to.on("error", () => {});
-    for await (const bytes of from) {
-      pieces++;
-      observe(bytes);
-      if (await write(to, bytes)) continue;
+    for (;;) {
+      const { done, value } = await from.read();
+      if (done || value === undefined) return;
+      passed_bytes += value.length;
+      observe(value);
+      writes++;
+      const is_written = await write(to, value);
+      writes--;
+      if (is_written) continue;
       // As the command would learn it directly: its own pipes are sockets, which give another error.
       child.kill("SIGPIPE");
       return;
     }
   };
+  const readers: readonly Reader[] = [child.stdout.getReader(), child.stderr.getReader()];
   const passed = Promise.all([
-    pass(child.stdout, process.stdout),
-    pass(child.stderr, process.stderr),
+    pass(readers[0]!, process.stdout),
+    pass(readers[1]!, process.stderr),
   ]);
   await child.exited;
-  for (let before = -1; before !== pieces; ) {
-    before = pieces;
-    if (await within(io, passed)) break;
+  // What the command printed is there, and read without a pause; only a slow reader holds it up. What goes on
+  // after that is of processes that it left behind: they lose their output.
+  const most = passed_bytes + LEFT_BYTES;
+  let quiet = 0;
+  for (let rounds = 0; quiet < 2 && rounds < LEFT_ROUNDS && passed_bytes <= most; ) {
+    const before = passed_bytes;
+    if (await within(io, SILENCE, passed)) break;
+    if (writes > 0) continue;
+    rounds++;
+    // One alone may be that of a busy machine, where a timer fires before a pipe is read.
+    quiet = passed_bytes === before ? quiet + 1 : 0;
   }
+  await Promise.all(readers.map((reader) => reader.cancel()));
   stop();
   return codeOf(child);
 }
 
-/** Whether the work ends within {@link SILENCE}. */
-async function within({ timers }: ChildIo, work: Promise<unknown>): Promise<boolean> {
+/** Whether the work ends within so many seconds. */
+async function within(
+  { timers }: ChildIo,
+  seconds: number,
+  work: Promise<unknown>,
+): Promise<boolean> {
   const silent = Promise.withResolvers<boolean>();
-  const cancel = timers.after(SILENCE, () => silent.resolve(false));
+  const cancel = timers.after(seconds, () => silent.resolve(false));
   return await Promise.race([work.then(() => true), silent.promise]).finally(cancel);
 }
 
@@ -112,12 +141,13 @@ async function atTerminal(
   const stop = passSignals(child, []);
   stdout.on("resize", resize);
   stdin.setRawMode(true);
+  leaveOutputAsItIs();
   stdin.on("data", type);
   stdin.resume();
   try {
     await child.exited;
     // What it printed last is on its way; a process that it left behind may keep the terminal.
-    await within(io, ended.promise);
+    await within(io, LAST_OUTPUT, ended.promise);
   } finally {
     stdin.setRawMode(false);
     stdin.off("data", type);
@@ -127,6 +157,16 @@ async function atTerminal(
     terminal.close();
   }
   return codeOf(child);
+}
+
+/**
+ * The terminal of the command has ended its lines by CR and LF already, and the raw mode of the runtime would
+ * make that CR CR LF. Without `stty` it does. The end of the raw mode takes this back too.
+ */
+function leaveOutputAsItIs(): void {
+  try {
+    Bun.spawnSync(["stty", "-opost"], { stdin: "inherit", stdout: "ignore", stderr: "ignore" });
+  } catch {}
 }
 
 /** A terminal that takes no more holds the command up, as it would directly. */

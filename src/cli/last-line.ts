@@ -8,6 +8,9 @@ const KEPT = 4_096;
 /** Characters of a note (docs/interface.md §10.1). */
 const NOTE = 200;
 
+/** What a terminal shows of Ctrl-C, Ctrl-Z and Ctrl-\\. */
+const TYPED = /^(?:\^[CZ\\])+|(?:\^[CZ\\])+$/g;
+
 export interface LastLine {
   /** In one line of at most 200 characters, without colours; null before the first. */
   readonly text: string | null;
@@ -31,7 +34,9 @@ export function createLastLine() {
     read(): LastLine {
       const text = stripVTControlCharacters(new TextDecoder().decode(kept));
       // A carriage return begins the line anew, as in progress bars.
-      const lines = text.split(/[\r\n]+/).map((line) => line.replace(/\p{C}/gu, " ").trim());
+      const lines = text
+        .split(/[\r\n]+/)
+        .map((line) => line.replace(/\p{C}/gu, " ").trim().replace(TYPED, "").trim());
       const line = lines.findLast((its) => /\S/.test(its));
       if (line === undefined) return { text: null, percent: null };
       const numbers = [...line.matchAll(/(?<![\d.])(\d{1,3})(?:\.\d+)? ?%/g)];

@@ -68,6 +68,16 @@ test("100 MB pass unharmed, and options of the command are its own", async () =>
   expect(await task()).toMatchObject({ status: "done", progress: 100 });
 });
 
+test("what the command leaves in the background does not hold it up", async () => {
+  const { spawn } = await createWorker();
+  const silent = spawn(["--", "sh", "-c", "sleep 300 & echo $!"]);
+  const noisy = spawn(["--", "sh", "-c", "{ while :; do echo x; sleep 0.02; done; } & echo hi"]);
+  const [pid, printed] = await Promise.all([textOf(silent.stdout), textOf(noisy.stdout)]);
+  process.kill(Number(pid));
+  expect(printed).toContain("hi\n");
+  expect(await Promise.all([silent.exited, noisy.exited])).toEqual([0, 0]);
+});
+
 test("signals reach the command, and one that ends it is in the exit code", async () => {
   const { spawn } = await createWorker();
   const script = "trap 'echo caught; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
@@ -105,7 +115,10 @@ test("at a terminal the command has one of the same size, and Ctrl-C reaches it"
   terminal.write("\u0003");
   expect(await child.exited).toBe(4);
   await until(() => shown.includes("stopped"));
-  expect((await task()).status_note).toMatch(/^Exit code 4 after \d+ s: (\^C)?stopped$/);
+  // Its own terminal has ended the lines; the outer one leaves them as they are.
+  expect(shown).toContain("17 91\r\n");
+  expect(shown).not.toContain("\r\r\n");
+  expect((await task()).status_note).toMatch(/^Exit code 4 after \d+ s: stopped$/);
 });
 
 test("a command that cannot be started is a fault, and its task is cancelled", async () => {
@@ -225,6 +238,10 @@ test("the last line is found in any output", () => {
     [["one\ntwo\n\n"], "two", null],
     [["progress: 7", "5%"], "progress: 75%", 75],
     [["150% of 30 %"], "150% of 30 %", 30],
+    // What a terminal shows of Ctrl-C and Ctrl-Z.
+    [["one\n^C"], "one", null],
+    [["two 5%^Z\r\n"], "two 5%", 5],
+    [["^C^\\three ^C four"], "three ^C four", null],
     [["\u001b]0;title\u0007\u001b[31mred\u001b[0m"], "red", null],
     [["x".repeat(300)], `${"x".repeat(199)}…`, null],
     [["y".repeat(100_000), "\nend"], "end", null],
