@@ -27,25 +27,26 @@ export interface AskOptions {
 /** Seconds beyond its expiry in which a question's end must be seen. */
 const LATE = 60;
 
+/** Seconds without an answer of the server after which that is said; it takes at most 5 (docs/interface.md §11.4.1). */
+const SLOW = 5;
+
 /** Gives the exit code: 0 yes or another answer, 1 no, 2 expired or cancelled. */
 export async function ask(io: Io, prompt: string, options: AskOptions): Promise<number> {
   if (options.text && options.choice) throw new Fault("give --choice or --text, not both");
   const input = await inputOf(io, prompt, options);
   const { url, client } = await openSession(io);
   const { request_id, forget } = await claimAsk(io, url, input, options.wait);
-  const within = options.wait + LATE;
-  // A request is not cut off by Ctrl-C: whether it asked would then be unknown.
-  const asked = await retry(io.timers, { within, signal: io.signal }, () =>
-    client.questions.ask({ ...input, request_id }),
+  const asked = await askUntilAnswered(io, options.wait, (signal) =>
+    client.questions.ask({ ...input, request_id }, { signal }),
   ).catch(async (error: unknown) => {
     // The server has answered that there is no question.
-    if (error instanceof RelayError && !error.is_transient) await forget();
+    if (error instanceof RelayError) await forget();
     throw error;
   });
   if (asked.status === "pending" && io.err_is_terminal) {
     io.err("Waiting for the answer. Ctrl-C cancels the question.\n");
   }
-  const question = await settled(io, client, asked, within);
+  const question = await settled(io, client, asked, options.wait + LATE);
   if (question.status === "pending") throw new Fault("the question is still open: try again");
   await forget();
   report(io, question, options);
@@ -55,6 +56,51 @@ export async function ask(io: Io, prompt: string, options: AskOptions): Promise<
   });
   if (question.status !== "answered") return EXIT.unanswered;
   return question.kind === "confirm" && question.answer === "No" ? EXIT.no : EXIT.done;
+}
+
+/**
+ * The question once the server has it: tried for `wait` seconds, and said if that takes longer than usual.
+ * Throws a `RelayError` if the server refuses it, a {@link Fault} at Ctrl-C and when the time is over.
+ */
+async function askUntilAnswered(
+  io: Io,
+  wait: number,
+  request: (signal: AbortSignal) => Promise<Question>,
+): Promise<Question> {
+  const over = new AbortController();
+  const end = new Date((io.now() + wait) * 1000).toTimeString().slice(0, 8);
+  let reason: string | undefined;
+  const say = (text: string) => {
+    if (reason === undefined) io.err(`relay: ${text}; trying until ${end}\n`);
+    reason = text;
+  };
+  const cancels = [
+    io.timers.after(SLOW, () => reason ?? say("The server has not answered yet")),
+    io.timers.after(wait, () => over.abort(new Error("the time is over"))),
+  ];
+  try {
+    const signal = AbortSignal.any([io.signal, over.signal]);
+    // A request is not cut off by Ctrl-C: whether it asked would then be unknown.
+    return await retry(io.timers, { within: Number.MAX_SAFE_INTEGER, signal }, () =>
+      request(over.signal).catch((error: unknown) => {
+        if (error instanceof RelayError && error.is_transient) say(oneLine(error.message));
+        throw error;
+      }),
+    );
+  } catch (error) {
+    if (error instanceof RelayError) throw error;
+    if (over.signal.aborted) {
+      throw new Fault(
+        `gave up (${reason}): if a request arrived all the same, the question is pending there until it expires`,
+      );
+    }
+    if (!io.signal.aborted) throw error;
+    throw new Fault(
+      "interrupted before the server answered: the question may be pending there until it expires; run the command again to wait for it",
+    );
+  } finally {
+    for (const cancel of cancels) cancel();
+  }
 }
 
 async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<Omit<Ask, "wait">> {
@@ -91,7 +137,12 @@ async function settled(io: Io, client: Client, asked: Question, within: number):
       await client.questions.cancel(asked.id);
       return { ...asked, status: "cancelled" };
     } catch (fault) {
-      if (!(fault instanceof RelayError) || fault.code !== "question_not_pending") throw fault;
+      if (!(fault instanceof RelayError)) throw fault;
+      if (fault.code !== "question_not_pending") {
+        throw new Fault(
+          `the question could not be cancelled, and may stay pending until it expires: ${fault.message}`,
+        );
+      }
       // The person answered first.
       return await client.questions.get(asked.id);
     }

@@ -3,6 +3,7 @@
 import { type Client, createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
 import { type ClientOptions, type Connection, connectionOf } from "../client/send.ts";
+import { baseOf } from "./base.ts";
 import { Fault, type Io } from "./io.ts";
 import { Refused, refreshAccess } from "./oauth.ts";
 import { keepAccess, type OAuthAccess, readAccess } from "./settings.ts";
@@ -32,7 +33,12 @@ export async function openSession(io: Io): Promise<Session> {
   const common = { agent_host: io.host, timers: io.timers };
   const access = key && RELAY_URL ? null : await readAccess(io);
   if (key) {
-    const url = RELAY_URL || access?.url;
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      throw new Fault(
+        "RELAY_KEY has characters that no key has, such as a line break: copy the key again",
+      );
+    }
+    const url = RELAY_URL ? baseOf(RELAY_URL, "RELAY_URL") : access?.url;
     if (!url) throw new Fault("set RELAY_URL to the address of the server that RELAY_KEY is for");
     return sessionOf({ ...common, url, credential: key });
   }

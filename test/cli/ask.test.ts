@@ -116,6 +116,51 @@ test("Ctrl-C cancels the question, and ends with 2", async () => {
   expect(asks()).toEqual([]);
 });
 
+test("a server that is away is said at once, and given up when the wait is over", async () => {
+  const { start } = await createWorker();
+  const env = { RELAY_URL: "http://127.0.0.1:1", RELAY_KEY: "mck_x" };
+  const said = /^relay: The server cannot be reached; trying until \d\d:\d\d:\d\d\n/;
+  const asked = start(["ask", "Deploy?", "--wait", "1m"], { env });
+  const stopped = start(["ask", "Deploy now?", "--wait", "1m"], { env });
+  await until(() => said.test(asked.printed.err) && said.test(stopped.printed.err));
+  stopped.interrupt();
+  expect(await stopped.code).toBe(3);
+  const may =
+    "the question may be pending there until it expires; run the command again to wait for it";
+  expect(stopped.printed.err.split("\n")[1]).toBe(
+    `relay: interrupted before the server answered: ${may}`,
+  );
+  await clock.advance(60);
+  expect(await asked.code).toBe(3);
+  expect(asked.printed.err.split("\n")[1]).toBe(
+    "relay: gave up (The server cannot be reached): if a request arrived all the same, the question is pending there until it expires",
+  );
+  expect(asked.printed.err.split("\n")).toHaveLength(3);
+});
+
+test("Ctrl-C while the server is away says that the question may stay pending", async () => {
+  const { start, env, pending } = await createWorker();
+  let is_away = false;
+  await using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      if (is_away) return new Response(null, { status: 503 });
+      const { pathname, search } = new URL(request.url);
+      return fetch(`${app.url}${pathname}${search}`, request);
+    },
+  });
+  const asked = start(["ask", "Deploy?"], { env: { ...env, RELAY_URL: server.url.origin } });
+  await pending();
+  await until(() => app.waits.count() === 1);
+  is_away = true;
+  asked.interrupt();
+  expect(await asked.code).toBe(3);
+  expect(asked.printed.err).toBe(
+    "relay: the question could not be cancelled, and may stay pending until it expires: HTTP 503 that is not from Relay\n",
+  );
+});
+
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 /** A command as a process of its own. */

@@ -78,6 +78,24 @@ test("a fault is one line with what to do, and exits with 3", async () => {
     expect(err).toEndWith(text);
     expect(err.trimEnd().split("\n")).toHaveLength(1);
   }
+  const wrong: [Record<string, string>, string][] = [
+    [
+      { RELAY_URL: "junk" },
+      "RELAY_URL is not the address of a server, such as https://relay.example",
+    ],
+    [
+      { RELAY_KEY: "mck_a\nb" },
+      "RELAY_KEY has characters that no key has, such as a line break: copy the key again",
+    ],
+  ];
+  for (const [given, text] of wrong) {
+    const env = { RELAY_URL: "http://127.0.0.1:1", RELAY_KEY: "mck_x", ...given };
+    expect(await run(["task", "list"], { env })).toEqual({
+      code: 3,
+      out: "",
+      err: `relay: ${text}\n`,
+    });
+  }
   const away = await run(["task", "add", "A"], {
     env: { RELAY_URL: "http://127.0.0.1:1", RELAY_KEY: "mck_x" },
     timers: {
