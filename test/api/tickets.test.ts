@@ -212,11 +212,17 @@ test("it ends a day after its question, and with its channel, sign-in, key or ac
   await answered.send(`POST ${answered.path}/answer`, answer("Yes"));
   const expired = await begin({ expires_in: 60 });
   const day = LIMITS.ticket_life;
-  await clock.skip(day - 1);
+  // No push is under way when time jumps, or it would count as one that hangs.
+  const skip = async (seconds: number) => {
+    await settled();
+    await clock.skip(seconds);
+    await settled();
+  };
+  await skip(day - 1);
   expect(await read(answered)).toBe(200);
-  await clock.skip(2);
+  await skip(2);
   expect([await read(answered), await read(expired)]).toEqual([401, 200]);
-  await clock.skip(60);
+  await skip(60);
   expect(await read(expired)).toBe(401);
 
   const ways: [string, (one: Awaited<ReturnType<typeof begin>>) => Promise<{ status: number }>][] =

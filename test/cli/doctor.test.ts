@@ -65,7 +65,8 @@ test("every hop of an agent's is well, with a wait as long as one may be", async
   expect(linesOf(printed.out)).toMatchObject([
     { hop: "address", status: "ok", text: "127.0.0.1 is an IP address", advice: null },
     { hop: "server", status: "ok", text: expect.stringMatching(/^version \d.*, store ok$/) },
-    { hop: "clock", status: "ok", ms: null, text: "no difference" },
+    // On a busy machine the answer may come in the second after.
+    { hop: "clock", status: "ok", ms: null, text: expect.stringMatching(/^no difference$|apart$/) },
     { hop: "credential", status: "ok", text: "of the agent agent" },
     { hop: "mcp", status: "ok", ms: 10_000, text: "progress came after 10 s" },
     { hop: "long wait", status: "ok", ms: 50_000, text: "held for 50 s" },

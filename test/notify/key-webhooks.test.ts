@@ -193,6 +193,7 @@ test("nothing but a test is sent before one succeeds, and then what is unread [Â
   const { person, agent } = await createPair(app.url);
   const say = (text: string) => person.send("POST /v1/messages", { key_id: agent.key.id, text });
   await say("before");
+  receiver.take();
   receiver.behave(() => 404);
   const { path } = await setHook(person.send, agent.key.id);
   await say("after");
