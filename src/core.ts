@@ -156,6 +156,7 @@ export async function createCore(deps: AppDeps) {
     assertLive: auth.assertLive,
     assertPastTrial: createTrialCheck({ store, clock, assertLive: auth.assertLive }),
     settings: {
+      push_content: config.PUSH_CONTENT,
       account_creation: config.ACCOUNT_CREATION,
       accounts_per_hour: config.RATE_LIMITS === "on" ? RATES.accounts.quota : 0,
     },

@@ -45,6 +45,15 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
   };
 }
 
+/**
+ * The answers to a request for permission that a notification may lead to: those that it offers, and the one
+ * that permits nothing.
+ */
+export function answersByTicket(question: Question, full: boolean): readonly string[] {
+  const deny = question.options.slice(1, 2);
+  return full ? answersTo(question).options : deny;
+}
+
 /** The answers that a notification offers: a request for permission is permitted only by who sees all of it. */
 function answersTo({
   action,

@@ -31,5 +31,7 @@ export interface ServiceDeps {
     readonly account_creation: "open" | "first" | "off";
     /** Accounts that one address may make in any hour; 0: any number. */
     readonly accounts_per_hour: number;
+    /** What notifications hold: `PUSH_CONTENT`. */
+    readonly push_content: "full" | "generic";
   };
 }

@@ -22,6 +22,7 @@ import {
   type QuestionInput,
   questionUnits,
 } from "../model/question.ts";
+import { answersByTicket } from "../notify/compose.ts";
 import { untilDecided } from "./commit.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -98,6 +99,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     const held = () => hold(caller, question, wait, signal);
     return asking ? earlier.untilLeft(question, held) : held();
   };
+
+  const assertOffered = createOfferCheck(deps.settings.push_content === "full");
 
   const expireDue = async (now: number, limit: number): Promise<number> => {
     const due = await store.read(overdueQuestions({ now, limit }));
@@ -259,6 +262,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           fail("question_not_pending", { detail: describeEnd(question) });
         }
         checkAnswer(question, answer);
+        assertOffered(caller, question, answer);
         const answered = { status: "answered" as const, answer, answered_at: clock.now() };
         const next: Question = { ...question, ...answered, ...(note !== undefined && { note }) };
         const done = (changed: QuestionRevision) =>
@@ -280,6 +284,16 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
     /** Expires up to `limit` questions that are due; gives how many it found. */
     expireDue,
+  };
+}
+
+/** Throws `403 forbidden` for an answer to a request for permission that its notification did not offer (§19.7.8). */
+function createOfferCheck(full: boolean) {
+  return ({ ticket }: AccountCaller, question: Question, answer: string): void => {
+    if (!ticket || !question.action || answersByTicket(question, full).includes(answer)) return;
+    fail("forbidden", {
+      detail: "The notification does not show the whole request. Open Relay to answer it.",
+    });
   };
 }
 

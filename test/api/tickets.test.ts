@@ -8,12 +8,14 @@ import { systemClock } from "../../src/clock.ts";
 import { LIMITS, RATES } from "../../src/limits.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
+import { callHook, commandOf } from "../support/approve.ts";
 import { ask, client, createAgent, createPerson, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { post } from "../support/mcp.ts";
 import { screenOf, startPushService } from "../support/push-service.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
 import { createMigratedStore } from "../support/store.ts";
+import { until } from "../support/until.ts";
 import { bodyOf, createWorld, kindsOf } from "../support/world.ts";
 
 const clock = createTestClock();
@@ -263,6 +265,32 @@ test("it has a limit of its own, which is not the account's [§19.7.7]", async (
   expect(got[0]!.headers.get("ratelimit-policy")).toBe('"ticket";q=20;w=60');
   const account = client(peer.url, person.token);
   expect(await statusOf(account(`GET ${path}`))).toBe(200);
+});
+
+test("of a request for permission it permits no more than its notification offers [§19.7.8]", async () => {
+  const generic = await startTestApp({
+    ...{ clock, database_url, env: { ...env, PUSH_CONTENT: "generic" } },
+  });
+  const { person, agent, channel_id } = await begin();
+  /** Asks, and gives the statuses of these answers by ticket, and what the hook got. */
+  const decide = async (command: string, answers: readonly string[], at = app) => {
+    const hook = await callHook(at.url, agent.secret, commandOf(command));
+    const pending = async () =>
+      (await person.send("GET /v1/questions?status=pending")).body.questions;
+    const { id: question_id } = await until(async () =>
+      (await pending()).find(({ action }: any) => action),
+    );
+    const send = client(at.url, createTicket(signer, { question_id, channel_id }));
+    const got = [];
+    for (const given of answers) {
+      got.push(await statusOf(send(`POST /v1/questions/${question_id}/answer`, answer(given))));
+    }
+    return [got, JSON.parse(await hook.text).hookSpecificOutput.decision.behavior];
+  };
+  const long = `${"y".repeat(5_000)}; rm -rf /`;
+  expect(await decide(long, ["Allow", "Deny"])).toEqual([[403, 200], "deny"]);
+  expect(await decide("ls", ["Allow"])).toEqual([[200], "allow"]);
+  expect(await decide("ls -l", ["Allow", "Deny"], generic)).toEqual([[403, 200], "deny"]);
 });
 
 test("a page of any origin may use it, and nothing else without leave [§19.7.6]", async () => {

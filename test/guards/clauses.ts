@@ -338,4 +338,5 @@ export const CLAUSES: readonly Clause[] = [
   clause("§19.7.5", "when it ends"),
   clause("§19.7.6", "from pages of any origin"),
   clause("§19.7.7", "a limit of its own"),
+  clause("§19.7.8", "permits no more than its notification offers"),
 ];

@@ -72,7 +72,11 @@ export async function openTaskService(url: string) {
     signer: createSigner("test"),
     assertLive: auth.assertLive,
     async assertPastTrial() {},
-    settings: { account_creation: "off" as const, accounts_per_hour: 0 },
+    settings: {
+      account_creation: "off" as const,
+      accounts_per_hour: 0,
+      push_content: "full" as const,
+    },
   };
   return {
     tasks: createTasks({ ...deps, keys: createKeys(deps) }),
