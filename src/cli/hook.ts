@@ -30,6 +30,9 @@ const PATIENCE: Readonly<Record<HookClient, number>> = {
 /** Seconds after which a server that has not ended the question counts as lost. */
 const LATE = 5;
 
+/** Seconds in which the client must have written its JSON and closed the standard input. */
+const READ_WITHIN = 10;
+
 /**
  * Reads the JSON of the client's hook from the standard input, asks the person, and prints what the client
  * takes as the answer. Without an answer it prints what leaves the decision to the client's own prompt, for
@@ -49,14 +52,15 @@ export async function hook(io: Io, client: HookClient, options: HookOptions): Pr
 
 /** The decision in the form of the client; empty if there is none. */
 async function decide(io: Io, client: HookClient, { wait = PATIENCE[client] }: HookOptions) {
-  const given = argumentsOf(client, JSON.parse(await io.input()));
-  if (given === null) return "";
-  const { connection } = await openSession(io);
   const late = new AbortController();
+  // From before the input is read, so that the whole stays below the client's time-out.
   const cancel = io.timers.after(wait + LATE, () => late.abort(new Error("nobody answered")));
   // Closing the connection cancels the question.
   const signal = AbortSignal.any([io.signal, late.signal]);
   try {
+    const given = argumentsOf(client, JSON.parse(await readInput(io, signal)));
+    if (given === null) return "";
+    const { connection } = await openSession(io);
     const path = `/mcp?tools=approve&wait=${wait}`;
     for await (const frame of readFrames(connection, path, { init: requestOf(given), signal })) {
       const message = messageIn(frame);
@@ -64,6 +68,17 @@ async function decide(io: Io, client: HookClient, { wait = PATIENCE[client] }: H
         return client === "gemini" ? geminiText(textOf(message)) : textOf(message);
     }
     throw new RelayError("no_response", "The server ended the connection");
+  } finally {
+    cancel();
+  }
+}
+
+/** All of the standard input; rejects after {@link READ_WITHIN}, and once the signal aborts. */
+async function readInput(io: Io, signal: AbortSignal): Promise<string> {
+  const late = new AbortController();
+  const cancel = io.timers.after(READ_WITHIN, () => late.abort(new Error("the input has no end")));
+  try {
+    return await io.input(AbortSignal.any([signal, late.signal]));
   } finally {
     cancel();
   }

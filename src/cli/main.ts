@@ -32,6 +32,22 @@ async function confirm(question: string): Promise<boolean> {
   return false;
 }
 
+/** Cancelled, it no longer keeps the process alive, even if the writer never closes the pipe. */
+async function readInput(signal?: AbortSignal): Promise<string> {
+  signal?.throwIfAborted();
+  const reader = Bun.stdin.stream().getReader();
+  signal?.addEventListener("abort", () => void reader.cancel().catch(() => {}));
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+  }
+  signal?.throwIfAborted();
+  return text + decoder.decode();
+}
+
 process.exitCode = await runCommand(
   {
     env: process.env,
@@ -42,7 +58,7 @@ process.exitCode = await runCommand(
     err: (text) => void process.stderr.write(text),
     is_terminal: process.stdout.isTTY === true,
     err_is_terminal: process.stderr.isTTY === true,
-    input: () => Bun.stdin.text(),
+    input: readInput,
     confirm: process.stdin.isTTY && process.stderr.isTTY ? confirm : null,
     signal: interrupted.signal,
     now: systemClock.now,

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -138,7 +139,7 @@ test("a file that was not there is deleted again, in JSON too", async () => {
 });
 
 test("a new address replaces the old one, and what the person set stays", async () => {
-  const entry = `{"url": "${LOCAL}/mcp", "headers": {"Authorization": "Bearer x"}, "disabled": true}`;
+  const entry = `{"url": "${LOCAL}/mcp", "headers": {"Authorization": "Bearer \${env:RELAY_KEY}"}, "disabled": true}`;
   const text = `{"mcpServers": {"relay": ${entry}}}`;
   const { read, run } = withFile(".cursor/mcp.json", text);
   expect((await run([...CONNECT.slice(0, 3), LAN, "--yes"])).code).toBe(0);
@@ -188,6 +189,69 @@ test("--approve adds hooks beside those of others, in the files that the client 
   });
 });
 
+test("an entry of another server keeps its address and its key, and stays", async () => {
+  const acme = "https://relay.acme.example/mcp";
+  const secret = { Authorization: "Bearer ACME-SECRET" };
+  const others = [
+    { url: acme, headers: secret },
+    { url: acme, headers: { "X-Api-Key": "ACME-SECRET" } },
+    { url: acme, http_headers: secret },
+    { url: acme, bearer_token_env_var: "ACME_KEY" },
+    { httpUrl: acme, oauth: { clientSecret: "ACME-SECRET" } },
+  ];
+  for (const entry of others) {
+    const text = JSON.stringify({ mcpServers: { relay: entry } });
+    const { read, run } = withFile(".gemini/settings.json", text);
+    const { code, err } = await run(["connect", "gemini", "--url", LOCAL, "--yes"]);
+    expect([code, read()]).toEqual([3, text]);
+    expect(err).toContain("has another entry mcpServers.relay and was left alone");
+  }
+  // At the same origin it is the person's own key for Relay.
+  const own = `{"mcpServers": {"relay": {"url": "${LOCAL}/x/mcp", "headers": {"Authorization": "Bearer x"}}}}`;
+  const user = withFile(".cursor/mcp.json", own);
+  expect((await user.run([...CONNECT, "--yes"])).code).toBe(0);
+  expect(user.read()).toBe(own.replace("/x/mcp", "/mcp"));
+});
+
+test("disconnecting takes out only what has a mark of Relay, or is at the known address", async () => {
+  const acme = "https://relay.acme.example";
+  const text = `{"servers": {"relay": {"url": "${acme}/mcp?a=b"}}}`;
+  const { read, run } = withFile(".config/Code/User/mcp.json", text);
+  const disconnect = ["disconnect", "vscode", "--yes"];
+  for (const env of [{}, { RELAY_URL: LOCAL }]) {
+    const { code, err } = await run(disconnect, { env });
+    expect([code, read()]).toEqual([3, text]);
+    expect(err).toContain(`may be another's (if not, give --url ${acme}) and was left alone`);
+  }
+  expect((await run([...disconnect, "--url", `${acme}/`])).code).toBe(0);
+  expect(JSON.parse(read())).toEqual({});
+});
+
+test("the Stop hook of an earlier version is taken out by connecting and by disconnecting", () => {
+  const { format, pieces } = setUpOf("claude", MACHINE, LOCAL, true).places[1]!;
+  const stop = pieces.find(({ path }) => path.at(-1) === "Stop")!;
+  const others = '{\n  "hooks": {\n    "Stop": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
+  for (const text of ["{}\n", others]) {
+    const now = connectText(text, format, pieces).text;
+    const earlier = format.add(now, stop.path, stop.value, stop.as);
+    expect(earlier).not.toBe(now);
+    expect(connectText(earlier, format, pieces)).toEqual({ text: now, kind: "updated" });
+    expect(disconnectText(earlier, format, text, pieces).text).toBe(text);
+    const { text: left } = disconnectText(earlier, format, null, pieces);
+    expect(left ?? "").not.toContain("approve_action");
+  }
+});
+
+test("VS Code's input stays while another server uses it", () => {
+  const { format, pieces } = setUpOf("vscode", MACHINE, LAN, false).places[0]!;
+  const { text } = connectText("{}", format, pieces);
+  const header = "$" + "{input:relay-key}";
+  const other = { url: "https://x.example/mcp", headers: { Authorization: `Bearer ${header}` } };
+  const shared = format.add(text, ["servers", "x"], other, "member");
+  const left = JSON.parse(disconnectText(shared, format, "{}", pieces).text!);
+  expect(left).toEqual({ servers: { x: other }, inputs: [pieces[1]!.value] });
+});
+
 test("a hook of others in a group with Relay's stays", () => {
   const { format, pieces } = setUpOf("claude", MACHINE, LOCAL, true).places[1]!;
   const { text } = connectText("{}", format, pieces);
@@ -221,6 +285,43 @@ test("a link is followed, and stays a link", async () => {
     CURSOR,
     "../dotfiles/cursor.json",
   ]);
+});
+
+test("a link to an empty file keeps its file, also when the copy is gone", async () => {
+  const { home, run } = createUser({ clock });
+  const real = join(home, "cursor.json");
+  writeFileSync(real, "");
+  mkdirSync(join(home, ".cursor"));
+  const file = join(home, ".cursor/mcp.json");
+  symlinkSync(real, file);
+  expect((await run([...CONNECT, "--yes"])).code).toBe(0);
+  rmSync(`${file}.before-relay`);
+  expect((await run(["disconnect", "cursor", "--yes"])).code).toBe(0);
+  expect([readlinkSync(file), readFileSync(real, "utf8")]).toEqual([real, ""]);
+});
+
+test("a copy that is the person's own stays as it is", async () => {
+  const { home, run } = createUser({ clock });
+  const file = join(home, ".cursor/mcp.json");
+  mkdirSync(dirname(file));
+  const own = `${file}.before-relay`;
+  writeFileSync(own, "mine");
+  for (const text of [null, CURSOR]) {
+    if (text !== null) writeFileSync(file, text);
+    const { code, err } = await run([...CONNECT, "--yes"]);
+    expect([code, readFileSync(own, "utf8")]).toEqual([0, "mine"]);
+    expect(err.includes(`${own}-2`)).toBe(text !== null);
+    const disconnected = await run(["disconnect", "cursor", "--yes"]);
+    expect([disconnected.code, disconnected.err]).toEqual([0, ""]);
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(
+      text === null ? ["mcp.json.before-relay"] : ["mcp.json", "mcp.json.before-relay"],
+    );
+    if (text !== null) expect(readFileSync(file, "utf8")).toBe(text);
+  }
+  writeFileSync(`${own}-9`, "mine");
+  const { code, err } = await run([...CONNECT, "--yes"]);
+  expect([code, readFileSync(file, "utf8")]).toEqual([3, CURSOR]);
+  expect(err).toContain("has 9 copies");
 });
 
 test("what cannot be changed is left alone, and the lines are shown", async () => {

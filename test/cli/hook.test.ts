@@ -70,6 +70,8 @@ const GEMINI = {
 };
 const ASK = '{"decision":"ask"}\n';
 
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
 const printed = async ({ code, printed }: { code: Promise<number>; printed: object }) => [
   await code,
   printed,
@@ -217,10 +219,45 @@ test("a server that falls silent counts as lost", async () => {
   }
 });
 
+test("an input that has no end is read for 10 seconds, or until an interrupt", async () => {
+  const { start, time } = await createCoder();
+  for (const [name, out] of [
+    ["claude", ""],
+    ["gemini", ASK],
+  ] as const) {
+    for (const is_interrupted of [false, true]) {
+      let reading = 0;
+      const input = (signal?: AbortSignal) => {
+        reading++;
+        return new Promise<string>((_, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        });
+      };
+      const asked = start(["hook", name], { input });
+      await until(() => reading === 1);
+      if (is_interrupted) asked.interrupt();
+      else await time.advance(10);
+      expect(await printed(asked)).toEqual([0, { out, err: "" }]);
+    }
+  }
+});
+
+test("as a process it ends by SIGTERM while its standard input is open", async () => {
+  const child = Bun.spawn([process.execPath, MAIN, "hook", "gemini"], {
+    env: { PATH: process.env.PATH ?? "", HOME: tempFolder() },
+    stdin: "pipe",
+    stdout: "pipe",
+  });
+  // More than a pipe holds: once it is written, the process reads.
+  child.stdin.write(" ".repeat(4 * 1024 * 1024));
+  await child.stdin.flush();
+  child.kill("SIGTERM");
+  expect([await child.exited, await new Response(child.stdout).text()]).toEqual([0, ASK]);
+});
+
 test("as a process it ends by SIGTERM with 0 and no answer, and the question is cancelled", async () => {
   const { env, pending, read } = await createCoder();
-  const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-  const child = Bun.spawn([process.execPath, main, "hook", "claude"], {
+  const child = Bun.spawn([process.execPath, MAIN, "hook", "claude"], {
     env: { ...env, PATH: process.env.PATH ?? "", HOME: tempFolder() },
     stdin: new Blob([JSON.stringify(CLAUDE)]),
     stdout: "pipe",

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ourHooks, type Piece } from "./clients.ts";
 import { type Format, isObject, type Path, Refusal, type Value, valueAt } from "./format.ts";
+import { isOfOthers } from "./owner.ts";
 
 export interface Change {
   /** Null: no file. */
@@ -35,22 +36,25 @@ export const connectText = (
 ): Change & { readonly text: string } =>
   careful(() => {
     const is_first = findPieces(format.read(text), pieces).length === 0;
-    let result = text;
-    for (const piece of pieces) {
+    const wanted = pieces.filter(({ is_former }) => !is_former);
+    const former = pieces.filter(({ is_former }) => is_former);
+    let result = withoutPieces(text, format, null, findPieces(format.read(text), former));
+    for (const piece of wanted) {
       const there = valueAt(format.read(result), piece.path);
       if (piece.as === "element") {
         if (Array.isArray(there) && there.some(piece.isOurs)) continue;
       } else if (there !== undefined) {
-        if (!piece.isOurs(there)) throw new Refusal(`has another entry ${piece.path.join(".")}`);
-        const [name, wanted] = addressIn(there, piece.value);
+        if (!piece.isOurs(there) || isOfOthers(there, piece.value))
+          throw new Refusal(`has another entry ${piece.path.join(".")}`);
+        const [name, url] = addressIn(there, piece.value);
         if (name === null) continue;
-        result = format.replace(result, [...piece.path, name], wanted);
+        result = format.replace(result, [...piece.path, name], url);
         continue;
       }
       result = format.add(result, piece.path, piece.value, piece.as);
     }
     const left = findPieces(format.read(result), pieces);
-    if (left.length < pieces.length) throw new Refusal("cannot be changed safely");
+    if (left.length < wanted.length) throw new Refusal("cannot be changed safely");
     checkRest(format, text, result, pieces);
     if (is_first && disconnectText(result, format, text, pieces).text !== text) {
       throw new Refusal("cannot be changed safely");
@@ -60,25 +64,27 @@ export const connectText = (
 
 /**
  * Takes out what is Relay's. `copy`: the text before it was connected; null if there was no file, or none is kept.
+ * What another entry uses stays.
  */
 export const disconnectText = (
   text: string,
   format: Format,
   copy: string | null,
-  pieces: readonly Piece[],
+  all: readonly Piece[],
 ): Change =>
   careful(() => {
-    const found = findPieces(format.read(text), pieces);
+    const root = format.read(text);
+    const pieces = all.filter(({ isUsed }) => !isUsed?.(root));
+    const found = findPieces(root, pieces);
     if (found.length === 0) return { text, kind: "none" };
     // A copy that has the entry says nothing of the time before.
     const is_older = copy !== null && findPieces(safeRead(format, copy), pieces).length === 0;
     const before = is_older ? copy : null;
-    if (isUntouched(text, format, before ?? "", found)) return { text: before, kind: "removed" };
-    let result = text;
-    // Elements behind another one move when it is taken out.
-    for (const { path } of found.toReversed()) result = format.remove(result, path);
-    const gone = found.map(({ piece }) => piece);
-    result = withoutEmpty(result, format, before, gone);
+    // The copy may be of another time, or the person's own.
+    for (const old of before === null ? [null] : [before, null]) {
+      if (isUntouched(text, format, old ?? "", found)) return { text: old, kind: "removed" };
+    }
+    const result = withoutPieces(text, format, before, found);
     if (findPieces(format.read(result), pieces).length > 0) {
       throw new Refusal("cannot be changed safely");
     }
@@ -144,6 +150,20 @@ function findPieces(root: unknown, pieces: readonly Piece[]): Found[] {
       return among.map((m) => ({ piece, path: [...path, "hooks", m], value: element }));
     });
   });
+}
+
+/** Takes out what was found, and what is empty then, unless it was there before. */
+function withoutPieces(
+  text: string,
+  format: Format,
+  before: string | null,
+  found: readonly Found[],
+): string {
+  let result = text;
+  // Elements behind another one move when it is taken out.
+  for (const { path } of found.toReversed()) result = format.remove(result, path);
+  const gone = found.map(({ piece }) => piece);
+  return withoutEmpty(result, format, before, gone);
 }
 
 /** Takes out the objects and arrays that were made for a piece, once they are empty. */

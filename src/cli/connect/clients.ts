@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { bareName, isLoopback } from "../../loopback.ts";
 import type { Io } from "../io.ts";
-import { type Format, isObject, type Path, type Value } from "./format.ts";
+import { type Format, isObject, type Path, type Value, valueAt } from "./format.ts";
 import { json } from "./json.ts";
 import { toml } from "./toml.ts";
 
@@ -19,6 +19,10 @@ export interface Piece {
   readonly value: Value;
   /** Whether a value that is there is Relay's. */
   readonly isOurs: (value: unknown) => boolean;
+  /** Of an earlier version: taken out, and never added. */
+  readonly is_former?: true;
+  /** Whether another entry of the file needs it too. */
+  readonly isUsed?: (root: unknown) => boolean;
 }
 
 export interface Place {
@@ -120,10 +124,11 @@ const CLAUDE_HOOKS = [
     ["session_id", "prompt_id", "cwd", "tool_name", "tool_input", "permission_suggestions"],
     ANSWER_WITHIN,
   ),
-  // Withdraws a question that was answered in the terminal. `Stop` would withdraw too much: it comes while
-  // agents in the background wait for an answer.
+  // Withdraws a question that was answered in the terminal.
   hook("PostToolUse", ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"], REPORT_WITHIN),
-];
+  // It withdraws too much: `Stop` comes while agents in the background wait for an answer.
+  { ...hook("Stop", ["session_id"], REPORT_WITHIN), is_former: true },
+] satisfies Piece[];
 const CODEX_HOOKS = [
   hook(
     "PermissionRequest",
@@ -199,6 +204,13 @@ const vscode: MakeSetUp = (machine, { mcp, has_sign_in }) => {
     as: "element",
     value: { type: "promptString", id: "relay-key", description: "Relay key", password: true },
     isOurs: (value) => isObject(value) && value.id === "relay-key",
+    isUsed: (root) => {
+      const { relay: _, ...others } = (valueAt(root, ["servers"]) ?? {}) as object & {
+        relay?: unknown;
+      };
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code fills it in.
+      return JSON.stringify(others).includes("${input:relay-key}");
+    },
   };
   const entry = { type: "http", url: mcp, ...(!has_sign_in && { headers }) };
   const pieces = [server("servers", entry), ...(has_sign_in ? [] : [input])];

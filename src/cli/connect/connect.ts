@@ -7,23 +7,16 @@ import { readAccess } from "../settings.ts";
 import { type Change, connectText, disconnectText } from "./change.ts";
 import { APPROVING, type ClientName, type Place, placesOf, setUpOf } from "./clients.ts";
 import { diffOf } from "./diff.ts";
-import {
-  copyOf,
-  dropCopy,
-  keepCopy,
-  readCopy,
-  readSnapshot,
-  replaceFile,
-  type Snapshot,
-} from "./files.ts";
-import { Refusal } from "./format.ts";
+import { dropCopy, keepCopy, readCopy, readSnapshot, replaceFile, type Snapshot } from "./files.ts";
+import { Refusal, valueAt } from "./format.ts";
+import { checkOwner } from "./owner.ts";
 
 interface Options {
+  readonly url?: string;
   readonly yes?: boolean;
   readonly json?: boolean;
 }
 interface ConnectOptions extends Options {
-  readonly url?: string;
   readonly approve?: boolean;
   readonly print?: boolean;
 }
@@ -45,7 +38,7 @@ export async function connect(
   if (approve && !APPROVING.includes(client)) {
     throw new Fault(`--approve is for ${APPROVING.join(" and ")}`);
   }
-  const { places, next } = setUpOf(client, io, await addressOf(io, options.url), approve);
+  const { places, next } = setUpOf(client, io, await addressOf(io, options), approve);
   const advice = next.map((line) => `${line}.\n`).join("");
   if (options.print) {
     io.out(places.map(pasteText).join("\n"));
@@ -67,14 +60,24 @@ export async function connect(
 
 /** Takes out what `connect` added, and nothing else. Exit codes as for {@link connect}. */
 export async function disconnect(io: Io, client: ClientName, options: Options): Promise<number> {
-  const plan = async (place: Place, { text, path }: Snapshot) =>
-    disconnectText(text, place.format, await readCopy(path), place.pieces);
+  const base = await knownAddress(io, options);
+  const plan = async ({ format, pieces }: Place, { text, path, is_link }: Snapshot) => {
+    const copy = (await readCopy(path))?.text ?? null;
+    const change = disconnectText(text, format, copy, pieces);
+    for (const { as, path, isOurs } of pieces) {
+      const entry = valueAt(format.read(text), path);
+      if (as === "member" && isOurs(entry)) checkOwner(entry, path, base);
+    }
+    // Without its file, the link would lead nowhere.
+    return change.text === null && is_link ? { ...change, text: "" } : change;
+  };
   const write = async ({ snapshot, change }: Step): Promise<string | null> => {
     const copy = await readCopy(snapshot.path);
     await replaceFile(snapshot, change.text);
-    if (copy === null) return null;
-    if (copy !== change.text) return copyOf(snapshot.path);
-    await dropCopy(snapshot.path);
+    // If there was no file, the copy is of another time, or the person's own.
+    if (copy === null || change.text === null) return null;
+    if (copy.text !== change.text) return copy.path;
+    await dropCopy(copy.path);
     return null;
   };
   const places = placesOf(client, io);
@@ -169,7 +172,9 @@ function leave(
 
 /** What belongs in a file, with its path above. */
 function pasteText({ file, format, pieces }: Place): string {
-  const text = pieces.reduce((made, { path, value, as }) => format.add(made, path, value, as), "");
+  const text = pieces
+    .filter(({ is_former }) => !is_former)
+    .reduce((made, { path, value, as }) => format.add(made, path, value, as), "");
   return `${oneLine(file)}:\n\n${text}`;
 }
 
@@ -179,9 +184,15 @@ function diffText({ place: { file }, snapshot, change }: Step): string {
   return `${oneLine(file)}${what}\n${lines.map((line) => `${line}\n`).join("")}`;
 }
 
-/** The base address: as given, or that of `RELAY_URL`, or where this user is signed in. */
-async function addressOf(io: Io, given: string | undefined): Promise<string> {
+/** The base address: as given, or that of `RELAY_URL`, or where this user is signed in; else null. */
+async function knownAddress(io: Io, { url: given }: Options): Promise<string | null> {
   const url = given ?? io.env.RELAY_URL ?? (await readAccess(io))?.url;
-  if (!url) throw new Fault("give the address of the server with --url, or run relay login <url>");
-  return baseOf(url);
+  return url ? baseOf(url) : null;
+}
+
+async function addressOf(io: Io, options: Options): Promise<string> {
+  const base = await knownAddress(io, options);
+  if (base === null)
+    throw new Fault("give the address of the server with --url, or run relay login <url>");
+  return base;
 }

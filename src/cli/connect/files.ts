@@ -1,6 +1,6 @@
 /** Reads and replaces a configuration file of a client: the whole of it or nothing. */
 
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import {
   access,
   type FileHandle,
@@ -24,6 +24,8 @@ export interface Snapshot {
   readonly path: string;
   /** Where symbolic links lead. */
   readonly real: string;
+  /** Whether the path itself is a symbolic link. */
+  readonly is_link: boolean;
   /** Null if there is no file. */
   readonly bytes: Buffer | null;
   readonly text: string;
@@ -35,15 +37,12 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 
 /** Throws {@link Refusal} unless there is no file, or a text that may be changed. */
 export async function readSnapshot(path: string): Promise<Snapshot> {
-  const none = { path, real: path, bytes: null, text: "", mode: 0o600, owner: null };
-  const is_there = await lstat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (codeOf(error) === "ENOENT") return false;
-      throw new Refusal("cannot be read");
-    },
-  );
-  if (!is_there) return none;
+  const stat = await statIfThere(path);
+  if (!stat) {
+    const none = { bytes: null, text: "", mode: 0o600, owner: null };
+    return { path, real: path, is_link: false, ...none };
+  }
+  const is_link = stat.isSymbolicLink();
   const real = await realpath(path).catch(() => {
     throw new Refusal("is a link that leads nowhere");
   });
@@ -58,9 +57,20 @@ export async function readSnapshot(path: string): Promise<Snapshot> {
     if (nlink > 1) throw new Refusal("has other names (hard links)");
     if ((mode & 0o200) === 0) throw new Refusal("is read-only");
     const bytes = await file.readFile();
-    return { path, real, bytes, text: decode(bytes), mode: mode & 0o7777, owner: { uid, gid } };
+    const text = decode(bytes);
+    return { path, real, is_link, bytes, text, mode: mode & 0o7777, owner: { uid, gid } };
   } finally {
     await file.close();
+  }
+}
+
+/** Of the path itself, links not followed; null if nothing is there. */
+async function statIfThere(path: string): Promise<Stats | null> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw new Refusal("cannot be read");
   }
 }
 
@@ -78,33 +88,42 @@ function decode(bytes: Buffer): string {
   }
 }
 
-/** Where the text from before the first change is kept. */
-export const copyOf = (path: string): string => `${path}.before-relay`;
+/** Copies beside a file, at most. */
+const MAX_COPIES = 9;
 
-/** Keeps the file as it is beside its path, with its mode and owner. */
-export async function keepCopy(snapshot: Snapshot): Promise<string | null> {
-  const { path, bytes } = snapshot;
-  if (!bytes) {
-    // One from long ago is of no use.
-    await rm(copyOf(path), { force: true });
-    return null;
-  }
-  await place(copyOf(path), bytes, snapshot);
-  return copyOf(path);
+const copyName = (path: string, n: number): string => `${path}.before-relay${n > 1 ? `-${n}` : ""}`;
+
+/** Number of the last copy; 0 if there is none. A file of the person's may have such a name too. */
+async function lastCopy(path: string): Promise<number> {
+  for (let n = MAX_COPIES; n > 0; n--) if (await statIfThere(copyName(path, n))) return n;
+  return 0;
 }
 
-/** The text before the first change; null if no copy is there. */
-export async function readCopy(path: string): Promise<string | null> {
+/** Keeps the file as it is beside its path, with its mode and owner, under a name that is free. */
+export async function keepCopy(snapshot: Snapshot): Promise<string | null> {
+  const { path, bytes } = snapshot;
+  if (!bytes) return null;
+  const n = (await lastCopy(path)) + 1;
+  if (n > MAX_COPIES) throw new Refusal(`has ${MAX_COPIES} copies that are named .before-relay`);
+  await place(copyName(path, n), bytes, snapshot);
+  return copyName(path, n);
+}
+
+/** The last copy with its path; null if none is there that can be read. */
+export async function readCopy(path: string): Promise<{ path: string; text: string } | null> {
+  const n = await lastCopy(path);
+  if (n === 0) return null;
+  const name = copyName(path, n);
   try {
-    const { bytes, text } = await readSnapshot(copyOf(path));
-    return bytes && text;
+    const { bytes, text } = await readSnapshot(name);
+    return bytes && { path: name, text };
   } catch (error) {
     if (error instanceof Refusal) return null;
     throw error;
   }
 }
 
-export const dropCopy = (path: string): Promise<void> => rm(copyOf(path), { force: true });
+export const dropCopy = (copy: string): Promise<void> => rm(copy, { force: true });
 
 /** Replaces the file by the text; null deletes it. Throws {@link Refusal} if it changed since it was read. */
 export async function replaceFile(snapshot: Snapshot, text: string | null): Promise<void> {
