@@ -21,9 +21,17 @@ const BOTH = sql.raw(CALLS.hook + CALLS.tool);
 /** Of this key, pending, and of the index `questions_action`. */
 const ofKey = sql`key_id = ${p("key_id")} and action is not null and status = 'pending'`;
 
-/** The same tool and text, asked since then by the other call alone, which is still there. */
+/** Equal, or one of the two is not said. */
+const agrees = <Name extends string>(member: string, name: Name) =>
+  sql`coalesce(action ->> ${sql.raw(`'$.${member}'`)} = ${p(name)}, true)`;
+
+/**
+ * The same tool and input, asked since then by the other call alone, which is still there, from the same
+ * session, folder and host where both calls say them.
+ */
 const joinable = sql`select id from questions where ${ofKey} and action_digest = ${p("action_digest")}
   and action_calls = ${p("other_call")} and action_left = 0
+  and ${agrees("session", "of_session")} and ${agrees("folder", "of_folder")} and ${agrees("host", "of_host")}
   and created_at > ${p("since", questions.created_at)} and expires_at > ${p("now", questions.expires_at)}
   order by created_at limit 1`;
 
@@ -44,6 +52,9 @@ interface NewAction extends Question {
   readonly action_calls: number;
   /** What {@link joinAction} takes: there must be no question for it. */
   readonly other_call: number;
+  readonly of_session: string | null;
+  readonly of_folder: string | null;
+  readonly of_host: string | null;
   readonly since: number;
   readonly now: number;
 }

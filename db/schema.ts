@@ -156,7 +156,7 @@ export const questions = sqliteTable(
     action: text({ mode: "json" }).$type<Omit<QuestionAction, "text">>(),
     /** The prompt or turn of the agent's session that it belongs to. */
     action_turn: text(),
-    /** The same for the same tool and text. */
+    /** The same for the same tool and input. */
     action_digest: text(),
     /** The calls that asked it, and those that are gone: 1 for a hook, 2 for a permission tool, 3 for both. */
     action_calls: integer(),

@@ -74,7 +74,9 @@ export async function approve(
     case "unreadable": {
       const error = invalidFields({ [meaning.field]: "cannot be read" });
       call.error = error;
-      return toolFailure(error, call.modern);
+      return meaning.field === "tool_input"
+        ? textResult(unaskedText(meaning, "unreadable"))
+        : toolFailure(error, call.modern);
     }
     case "stopped":
       call.only_waited = true;
@@ -84,7 +86,7 @@ export async function approve(
       call.only_waited = true;
       const content = contentOf(meaning.request, host);
       if (typeof content !== "string")
-        await quietly(call, services.permissions.used(caller, content));
+        await quietly(call, services.permissions.used(caller, content, meaning.request.input));
       return textResult("");
     }
   }
@@ -95,6 +97,7 @@ export async function approve(
   try {
     const { status, answer, note } = await services.permissions.ask(caller, {
       content,
+      input: request.input,
       call: request.call,
       turn: request.turn,
       life,

@@ -42,7 +42,7 @@ export function contentOf(
   const { client, tool, session } = request;
   if (isOwn(tool) || LOCAL.includes(tool)) return "own_tool";
   const { form, text, words, folder: at } = showInput(tool, request.input);
-  const folder = at === undefined || at === "" ? request.folder : oneVisibleLine(at);
+  const folder = placeOf(request.folder, at === undefined ? "" : oneVisibleLine(at));
   const context = words === undefined || isBlank(words) ? null : words;
   if (isBlank(text) || !isKept(text, LIMITS.action_text)) return "too_long";
   if (folder !== null && !isKept(folder, LIMITS.action_field)) return "too_long";
@@ -65,6 +65,10 @@ export function contentOf(
     },
   };
 }
+
+/** Where a command runs: within the folder of the agent unless its own begins at a root. */
+const placeOf = (folder: string | null, at: string): string | null =>
+  at === "" ? folder : folder === null || /^([/\\~]|[A-Z]:)/i.test(at) ? at : `${folder}/${at}`;
 
 const isKept = (text: string, max: number): boolean => isStorable(text) && fits(text, max);
 

@@ -10,9 +10,13 @@ export interface Verdict {
   readonly note?: string | undefined;
 }
 
-const WHY: Readonly<Record<Unasked, string>> = {
+type Caller = Pick<PermissionRequest, "call">;
+type Why = Unasked | "unreadable";
+
+const WHY: Readonly<Record<Why, string>> = {
   own_tool: "Relay does not ask about this tool: permit it in the settings of the client.",
   too_long: "The request is too long to be asked.",
+  unreadable: "The input of the tool cannot be read.",
 };
 
 /** The text for a request that was answered, or that nobody answered. */
@@ -32,11 +36,10 @@ export function decisionText(request: PermissionRequest, { answer, note }: Verdi
 }
 
 /** The text for a request that the person was not asked about. */
-export const unaskedText = (request: PermissionRequest, why: Unasked): string =>
-  withoutAnswer(request, WHY[why]);
+export const unaskedText = (request: Caller, why: Why): string => withoutAnswer(request, WHY[why]);
 
 /** To a hook an empty text leaves the decision to the client's own prompt. */
-const withoutAnswer = ({ call }: PermissionRequest, message: string): string =>
+const withoutAnswer = ({ call }: Caller, message: string): string =>
   call === "hook" ? "" : JSON.stringify({ behavior: "deny", message });
 
 const hookText = (decision: object): string =>

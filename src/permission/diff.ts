@@ -1,8 +1,8 @@
 /** A small diff for a person: what goes, what comes, and the lines around that stay; pure. */
 
-/** The line that names the file; a path with control characters is quoted. */
+/** The line that names the file, another for each path: one with control characters, or a quote in front, is quoted. */
 export const pathLine = (path: string): string =>
-  `*** ${/[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path}`;
+  `*** ${/^"|[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path}`;
 
 /** Lines of two texts: those that both begin or end with are kept, all between goes and comes. */
 export function diffOf(before: string, after: string): string[] {

@@ -6,7 +6,7 @@ import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 
 interface Grants {
-  /** The updates of permissions that the client takes, as it suggested them. */
+  /** The updates of permissions that the client takes: of its suggestions, the members that are described. */
   readonly updates: readonly unknown[];
   /** The same for a person to read. */
   readonly described: readonly string[];
@@ -20,37 +20,60 @@ const NONE: Grants = { updates: [], described: [] };
  */
 export function sessionGrants({ client, call, suggestions }: PermissionRequest): Grants {
   if (client !== "claude_code" || call !== "hook") return NONE;
-  const found = suggestions.flatMap((update) => {
-    const described = describe(update);
-    return described === null ? [] : [{ update, described }];
-  });
+  const found = suggestions.map(grantOf).filter((grant) => grant !== null);
   const described = found.flatMap((one) => one.described).map(oneVisibleLine);
   const shows = described.every((text) => isStorable(text) && fits(text, LIMITS.action_field));
   if (!shows || described.length > LIMITS.action_grants) return NONE;
   return { updates: found.map(({ update }) => update), described };
 }
 
-function describe(update: unknown): string[] | null {
-  if (typeof update !== "object" || update === null) return null;
-  const { type, destination, behavior, rules, directories } = update as Record<string, unknown>;
-  if (destination !== "session") return null;
-  if (type === "addRules" && behavior === "allow") return eachOf(rules, ruleOf);
-  return type === "addDirectories" ? eachOf(directories, folderOf) : null;
+/** An update, or a part of one, with what it permits. */
+interface Described<T> {
+  readonly given: T;
+  readonly text: string;
 }
+
+function grantOf(suggestion: unknown) {
+  if (typeof suggestion !== "object" || suggestion === null) return null;
+  const { type, destination, behavior, ...lists } = suggestion as Record<string, unknown>;
+  if (destination !== "session") return null;
+  if (type === "addRules" && behavior === "allow") {
+    const rules = eachOf(lists.rules, ruleOf);
+    return (
+      rules && grant({ type, rules: rules.map(({ given }) => given), behavior, destination }, rules)
+    );
+  }
+  if (type !== "addDirectories") return null;
+  const folders = eachOf(lists.directories, folderOf);
+  return (
+    folders && grant({ type, directories: folders.map(({ given }) => given), destination }, folders)
+  );
+}
+
+const grant = (update: object, parts: readonly Described<unknown>[]) => ({
+  update,
+  described: parts.map(({ text }) => text),
+});
 
 /** Null when there is none, or one that cannot be described. */
-function eachOf(list: unknown, describeOne: (one: unknown) => string | null): string[] | null {
+function eachOf<T>(
+  list: unknown,
+  describe: (one: unknown) => Described<T> | null,
+): Described<T>[] | null {
   if (!Array.isArray(list) || list.length === 0) return null;
-  const described = list.map(describeOne);
-  return described.every((text) => text !== null) ? described : null;
+  const described = list.map(describe);
+  return described.every((one) => one !== null) ? described : null;
 }
 
-function ruleOf(rule: unknown): string | null {
+function ruleOf(rule: unknown): Described<object> | null {
   const { toolName, ruleContent } = (rule ?? {}) as Record<string, unknown>;
   if (typeof toolName !== "string" || isBlank(toolName)) return null;
-  if (ruleContent === undefined) return toolName;
-  return typeof ruleContent === "string" ? `${toolName}(${ruleContent})` : null;
+  if (ruleContent === undefined) return { given: { toolName }, text: toolName };
+  if (typeof ruleContent !== "string") return null;
+  return { given: { toolName, ruleContent }, text: `${toolName}(${ruleContent})` };
 }
 
-const folderOf = (folder: unknown): string | null =>
-  typeof folder === "string" && !isBlank(folder) ? `Folder ${folder}` : null;
+const folderOf = (folder: unknown): Described<string> | null =>
+  typeof folder === "string" && !isBlank(folder)
+    ? { given: folder, text: `Folder ${folder}` }
+    : null;

@@ -4,6 +4,7 @@ import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isStorable } from "../plain-text.ts";
+import { parseExactly } from "./exact-json.ts";
 import { oneVisibleLine } from "./visible.ts";
 
 type Client = QuestionAction["client"];
@@ -32,8 +33,12 @@ export type PermissionCall =
   | { readonly is: "stopped"; readonly session: string }
   /** An event that says nothing of permissions. */
   | { readonly is: "nothing" }
-  /** The field is missing, too long, nests too deep, or holds what cannot be stored. */
-  | { readonly is: "unreadable"; readonly field: string };
+  /** The field is missing, too long, nests too deep, or holds what cannot be stored or was cut. */
+  | {
+      readonly is: "unreadable";
+      readonly field: string;
+      readonly call: PermissionRequest["call"];
+    };
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -54,18 +59,20 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
   const used = event !== null && USED.includes(event);
   if (!used && event !== null && event !== "PermissionRequest") return NOTHING;
   const tool = lineOf(given.tool_name);
-  const input = parsedOf(given.tool_input) ?? parsedOf(given.input) ?? {};
   const turn = lineOf(given.prompt_id) ?? lineOf(given.turn_id);
   const folder = lineOf(given.cwd);
+  const call = event === null && textOf(given.tool_use_id) !== null ? "tool" : "hook";
+  const unreadable = (field: string) => ({ is: "unreadable", field, call }) as const;
   if (tool === null || !isShort(tool)) return unreadable("tool_name");
-  if (input === UNREADABLE) return unreadable("tool_input");
   if (!isShort(session)) return unreadable("session_id");
   if (!isShort(turn)) return unreadable("prompt_id");
   if (!isShort(folder)) return unreadable("cwd");
+  const input = inputOf(given, tool);
+  if (input === UNREADABLE) return used ? NOTHING : unreadable("tool_input");
   const suggestions = parsedOf(given.permission_suggestions);
   const request: PermissionRequest = {
     client: clientOf(given, client_name),
-    call: event === null && textOf(given.tool_use_id) !== null ? "tool" : "hook",
+    call,
     session,
     turn,
     tool,
@@ -75,8 +82,6 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
   };
   return { is: used ? "used" : "request", request };
 }
-
-const unreadable = (field: string) => ({ is: "unreadable", field }) as const;
 
 const CLIENTS: readonly string[] = ["claude_code", "codex", "other"] satisfies Client[];
 
@@ -102,18 +107,20 @@ function lineOf(value: unknown): string | null {
 const isShort = (text: string | null): boolean =>
   text === null || (isStorable(text) && fits(text, LIMITS.action_field));
 
-/** Nests too deep. */
+/** Not what the client meant, or not known to be. */
 const UNREADABLE = Symbol("unreadable");
+
+/** A text is taken for what it is only if it is JSON, or a patch: any other may be cut, or a placeholder. */
+function inputOf(given: Given, tool: string): unknown {
+  const input = parsedOf(given.tool_input) ?? parsedOf(given.input) ?? UNREADABLE;
+  if (typeof input !== "string") return input;
+  return tool === "apply_patch" && /^\s*\*\*\* Begin Patch/.test(input) ? input : UNREADABLE;
+}
 
 /** A value, or the value that a text is the JSON of; undefined when there is none. */
 function parsedOf(given: unknown): unknown {
   if (given === "" || given === null) return undefined;
   if (typeof given !== "string" || !/^\s*[[{]/.test(given)) return given;
-  const nesting = nestingOf(given);
-  if (nesting === "deep") return UNREADABLE;
-  try {
-    return JSON.parse(given);
-  } catch {
-    return given;
-  }
+  if (nestingOf(given) !== "shallow") return UNREADABLE;
+  return parseExactly(given) ?? UNREADABLE;
 }

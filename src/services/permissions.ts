@@ -11,6 +11,7 @@ import {
   pendingActions,
 } from "../../db/actions.ts";
 import { countPending } from "../../db/questions.ts";
+import { canonicalJson } from "../canonical-json.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { KeyCaller } from "../model/caller.ts";
@@ -27,6 +28,8 @@ type Call = PermissionRequest["call"];
 
 interface AskOptions {
   readonly content: PermissionContent;
+  /** The whole input of the tool. */
+  readonly input: unknown;
   readonly call: Call;
   readonly turn: string | null;
   /** Seconds until the question expires. */
@@ -74,15 +77,25 @@ export function createPermissions(deps: ServiceDeps) {
   };
 
   /** Asks, or joins the question that the other call asked for the same use; gives its id. */
-  const askOrJoin = (caller: KeyCaller, { content, call, turn, life }: AskOptions) => {
+  const askOrJoin = (caller: KeyCaller, options: AskOptions) => {
     const { account_id, key_id } = caller;
-    const { prompt, options, context, action } = content;
-    const action_digest = digestOf(action);
+    const { content, input, call, turn, life } = options;
+    const { prompt, context, action } = content;
+    const action_digest = digestOf(action, input);
     const own_call = CALLS[call];
     const other_call = CALLS[call === "hook" ? "tool" : "hook"];
     return untilDecided(async () => {
       const now = clock.now();
-      const joining = { key_id, action_digest, other_call, since: now - LIMITS.approve_join, now };
+      const joining = {
+        key_id,
+        action_digest,
+        other_call,
+        of_session: action.session,
+        of_folder: action.folder,
+        of_host: action.host,
+        since: now - LIMITS.approve_join,
+        now,
+      };
       const waiting = await pendingOf(caller);
       if (waiting.some(({ digest }) => digest === action_digest)) {
         const [joined] = await store.write([joinAction(joining)]);
@@ -95,7 +108,7 @@ export function createPermissions(deps: ServiceDeps) {
         task_id: null,
         prompt,
         kind: "choice",
-        options: [...options],
+        options: [...content.options],
         status: "pending",
         answer: null,
         created_at: now,
@@ -154,8 +167,8 @@ export function createPermissions(deps: ServiceDeps) {
     },
 
     /** The tool was used with the same input: the person permitted that at the client. */
-    async used(caller: KeyCaller, { action }: PermissionContent): Promise<void> {
-      const digest = digestOf(action);
+    async used(caller: KeyCaller, { action }: PermissionContent, input: unknown): Promise<void> {
+      const digest = digestOf(action, input);
       await endStale(caller, action.session, (row) => row.digest === digest);
     },
 
@@ -166,8 +179,8 @@ export function createPermissions(deps: ServiceDeps) {
   };
 }
 
-/** The same for what looks the same to a person. */
-const digestOf = ({ tool, form, text }: QuestionAction): string =>
+/** The same for one use of a tool: it is of the whole input, of which the person may not be shown all. */
+const digestOf = ({ tool, form }: QuestionAction, input: unknown): string =>
   createHash("sha256")
-    .update(JSON.stringify([tool, form, text]))
+    .update(canonicalJson([tool, form, input]))
     .digest("base64url");

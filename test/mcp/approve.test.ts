@@ -341,6 +341,12 @@ test("what cannot be asked is left to the client's own prompt, and the log says 
   ]) {
     expect(await textOf(args)).toBe("");
   }
+  expect(await textOf(commandOf("ls", { tool_input: "ls" }))).toBe("");
+  const empty = { tool_name: "Bash", input: "", tool_use_id: "toolu_1" };
+  expect(JSON.parse(await textOf(empty))).toEqual({
+    behavior: "deny",
+    message: "The input of the tool cannot be read.",
+  });
   const broken = await callHook(app.url, agent.secret, { event: "PermissionRequest" });
   expect((await broken.message).result).toMatchObject({ isError: true });
   expect(await list(pair)).toEqual([]);
@@ -352,10 +358,12 @@ test("what cannot be asked is left to the client's own prompt, and the log says 
   const entries = await until(async () => {
     const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity`);
     const found = body.items.filter(({ action }: any) => action === "approve_action");
-    return found.length === 6 && found;
+    return found.length === 8 && found;
   });
   const codes = entries.map(({ code }: any) => code);
   expect(codes.filter((code: unknown) => code !== null).sort()).toEqual([
+    "invalid_fields",
+    "invalid_fields",
     "invalid_fields",
     "too_many_pending_questions",
     "too_many_pending_questions",

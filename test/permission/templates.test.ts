@@ -16,6 +16,7 @@ const HOOK = {
   session_id: "s1",
   prompt_id: "p1",
   cwd: "/home/ann/app",
+  tool_input: "{}",
 };
 
 function requestOf(given: Fields, client: string | null = "claude-code"): PermissionRequest {
@@ -119,7 +120,10 @@ test("an input that a template would not show whole is shown as its arguments", 
   }
   // A path cannot begin a line of its own.
   const path = "a\n+++ b";
-  expect(shown("Write", { file_path: path, content: "x" })[1]).toStartWith('*** "a\\n+++ b"\n@@');
+  const first = (file_path: string) => shown("Write", { file_path, content: "x" })[1];
+  expect(first(path)).toStartWith('*** "a\\n+++ b"\n@@');
+  // Nor can it look like another path that is quoted.
+  expect(first('"a\\n+++ b"')).toStartWith('*** "\\"a\\\\n+++ b\\""\n@@');
 });
 
 test("a prompt has the whole text, or says that there is more; nothing is cut silently [§2.5.6]", () => {
@@ -158,8 +162,47 @@ test("what does not fit, or cannot be stored as it is, is not asked", () => {
     ["cwd", { tool_name: "Bash", cwd: "c".repeat(1_001) }],
     ["tool_input", { tool_name: "Bash", tool_input: deep }],
   ] as const) {
-    expect(readCall({ ...HOOK, ...given }, null)).toEqual({ is: "unreadable", field });
+    expect(readCall({ ...HOOK, ...given }, null)).toEqual({
+      is: "unreadable",
+      field,
+      call: "hook",
+    });
   }
+});
+
+/** What a client leaves that does not know the placeholder. */
+const PLACEHOLDER = `$${"{tool_input}"}`;
+
+test("an input that is absent, cut or a placeholder cannot be read, and neither can numbers that JSON changes", () => {
+  const is = (tool_input: unknown, more: Fields = {}) =>
+    readCall({ ...HOOK, tool_name: "Bash", tool_input, ...more }, null).is;
+  for (const given of [
+    ...["", undefined, null, PLACEHOLDER, "ls", "null", '"ls"', "[1,", '{"command":"a && b'],
+    ...["9007199254740993", "1e400", "1e-400", "-0", "0.1000000000000000000001"].map(
+      (number) => `{"command":"ls","timeout":${number}}`,
+    ),
+    `${"[".repeat(40)}`,
+  ]) {
+    expect([given, is(given)]).toEqual([given, "unreadable"]);
+    // What a tool that was used got need not be known.
+    expect(is(given, { event: "PostToolUse" })).toBe("nothing");
+  }
+  for (const text of [PLACEHOLDER, '{"patch":"*** Beg']) {
+    expect(is(text, { tool_name: "apply_patch" })).toBe("unreadable");
+  }
+  const numbers =
+    "[0, 0.0, -1.50, 1E3, 120e-2, 9007199254740992, 0.1, 1e21, 1.7976931348623157e308]";
+  for (const given of [{}, "{}", [], numbers]) expect(is(given)).toBe("request");
+  expect(is("", { input: {} })).toBe("request");
+});
+
+test("a command in a folder of its own runs below that of the agent, or at a root", () => {
+  const folder = (workdir: string, cwd = "/srv/a") =>
+    asked({ tool_name: "shell", cwd, tool_input: { command: "ls", workdir } }).action.folder;
+  expect(["", ".", "../b", "/c", "~/d", "E:\\f"].map((at) => folder(at))).toEqual([
+    ...["/srv/a", "/srv/a/.", "/srv/a/../b", "/c", "~/d", "E:\\f"],
+  ]);
+  expect(folder("b", "")).toBe("b");
 });
 
 test("characters that hide or turn text are escaped in the prompt and in every name [§2.5.6]", () => {
@@ -211,7 +254,8 @@ test("the client is what the call says, else by the name of the MCP client, else
 });
 
 test("events of a session are told from requests, under either name of the field", () => {
-  const is = (given: Fields) => readCall({ session_id: "s", tool_name: "Bash", ...given }, null).is;
+  const is = (given: Fields) =>
+    readCall({ session_id: "s", tool_name: "Bash", tool_input: {}, ...given }, null).is;
   expect(is({ event: "PostToolUse" })).toBe("used");
   expect(is({ hook_event_name: "PostToolUse", event: "" })).toBe("used");
   expect(is({ event: "Stop" })).toBe("stopped");
@@ -232,9 +276,9 @@ const folder = { type: "addDirectories", directories: ["/tmp"], destination: SES
 
 test("a session is granted only what ends with it: rules and folders, never a mode", () => {
   const suggestions = [
-    rule(SESSION),
+    { ...rule(SESSION), rules: [{ ...rule(SESSION).rules[0], more: 1 }], mode: "acceptEdits" },
     rule("localSettings"),
-    folder,
+    { ...folder, rules: [{ toolName: "Bash" }], behavior: "allow" },
     { type: "setMode", mode: "acceptEdits", destination: SESSION },
     { ...rule(SESSION), behavior: "deny" },
     { ...rule(SESSION), type: "replaceRules" },
@@ -299,7 +343,7 @@ test("a hook and a permission tool get an answer in their own form; no answer pe
     expect(of(hook, nothing)).toBe("");
     expect(of(tool, nothing)).toEqual({ behavior: "deny", message: "Nobody answered." });
   }
-  for (const why of ["own_tool", "too_long"] as const) {
+  for (const why of ["own_tool", "too_long", "unreadable"] as const) {
     expect(unaskedText(hook, why)).toBe("");
     expect(JSON.parse(unaskedText(tool, why)).behavior).toBe("deny");
   }

@@ -1,0 +1,58 @@
+/** Which calls of a permission hook and a permission tool are one question (docs/interface.md §12.6.3). */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { callHook, commandOf } from "../support/approve.ts";
+import { createPair } from "../support/client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { createTestStore } from "../support/store.ts";
+import { until } from "../support/until.ts";
+
+const clock = createTestClock();
+const { url: database_url } = await createTestStore();
+const app = await startTestApp({ clock, database_url });
+const there = await startTestApp({ clock, database_url });
+
+test("calls with another input, session, folder or host are two questions [§12.6.3]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const list = async (): Promise<any[]> =>
+    (await person.send("GET /v1/questions?status=pending")).body.questions;
+  const pending = (count: number) => until(async () => (await list()).length === count);
+  const input = { command: "git clean -fdx", workdir: "~/a" };
+  const hook = (more: object) =>
+    callHook(
+      there.url,
+      agent.secret,
+      commandOf("", { tool_name: "shell", tool_input: input, ...more }),
+      {
+        headers: { "x-agent-host": "host-1" },
+      },
+    );
+  const tool = (more: object, host = "host-1") =>
+    callHook(
+      app.url,
+      agent.secret,
+      { tool_name: "shell", input, tool_use_id: "toolu_1", ...more },
+      { headers: { "x-agent-host": host } },
+    );
+  const others = [
+    await tool({ input: { ...input, workdir: "~/b" } }),
+    await tool({ input: { ...input, description: "Harmless" } }),
+    await tool({ session_id: "decoy" }),
+    await tool({ input: { ...input, workdir: "" }, cwd: "/srv" }),
+    await tool({}, "host-2"),
+  ];
+  await pending(5);
+  const asked = await hook({});
+  await pending(6);
+  // The order of members is no difference, and what one call does not say is none.
+  const { command, workdir } = input;
+  const joins = await tool({ input: { workdir, command } });
+  await until(() => app.waits.count() + there.waits.count() === 7);
+  const [question] = (await list()).filter(({ action }) => action.session === "session-1");
+  await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Allow" });
+  expect(JSON.parse(await joins.text).behavior).toBe("allow");
+  await pending(5);
+  for (const { leave } of [...others, asked]) leave();
+  await pending(0);
+});
