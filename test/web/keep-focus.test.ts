@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair, createTask, DEVICE } from "../support/client.ts";
+import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, go, openPage, openProfile, untilLive } from "./browser.ts";
 import { act, focused, untilFocused } from "./keys.ts";
 
@@ -51,7 +52,12 @@ webTest("a button that becomes disabled keeps the focus and does nothing", async
   const { id } = await createTask(agent.send, { title: "Two" });
   await go(page, `tasks/${id}`);
   await act(page, "button", "Edit");
-  await page.getByRole("button", { name: "Save" }).focus();
+  // The sheet takes the focus itself once it is open.
+  await until(async () => {
+    await page.getByRole("button", { name: "Save" }).focus();
+    await drawn(page);
+    return (await focused(page)) === "button: Save";
+  });
   await agent.send(`DELETE /v1/tasks/${id}`);
   await page.getByText("This task was deleted.").waitFor();
   await drawn(page);
