@@ -54,6 +54,14 @@ export function answersByTicket(question: Question, full: boolean): readonly str
   return full ? answersTo(question).options : deny;
 }
 
+/**
+ * What may keep a part of a prompt out of view, or in another order, as far as each system shows it: white space in a
+ * row, tabs, combining marks, the mark that stands for more of these, and letters that run from right to left (the
+ * blocks that UAX #9 reserves for them).
+ */
+const UNSURE =
+  /\s{9}|\t|\p{M}{4}|\u27e8|[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
 /** The answers that a notification offers: a request for permission is permitted only by who sees all of it. */
 function answersTo({
   action,
@@ -62,7 +70,7 @@ function answersTo({
 }: Question): Pick<NonNullable<Alert["actions"]>, "options" | "shows"> {
   if (action === undefined) return { options };
   const [allow = "", deny = ""] = options;
-  const fits = [...prompt].length <= PUSH.action_characters;
+  const fits = [...prompt].length <= PUSH.action_characters && !UNSURE.test(prompt);
   const shows = fits && prompt.split("\n").length <= PUSH.action_lines ? "whole" : "part";
   return { options: shows === "whole" ? [allow, deny] : [deny], shows };
 }

@@ -7,7 +7,7 @@ import { showInput } from "./commands.ts";
 import { sessionGrants } from "./grants.ts";
 import { OWN_TOOLS } from "./own-tools.ts";
 import type { PermissionRequest } from "./request.ts";
-import { makeVisible, oneVisibleLine } from "./visible.ts";
+import { makeCompact, oneVisibleLine } from "./visible.ts";
 
 /** What the person can answer. */
 export const ANSWERS = {
@@ -89,14 +89,14 @@ type Prompted = Pick<PermissionContent["action"], "tool" | "folder" | "form" | "
 function promptOf({ tool, folder, form, text }: Prompted): string {
   const place = folder === null ? "" : ` in ${shortFolder(folder)}`;
   const head = `${tool}${place}:${form === "command" ? " " : "\n"}`;
-  const whole = head + makeVisible(text);
+  const whole = makeCompact(head + text);
   if (fits(whole, LIMITS.prompt)) return whole;
   const points = [...text];
-  const beginning = makeVisible(points.slice(0, BEGINNING).join(""));
+  const beginning = makeCompact(head + points.slice(0, BEGINNING).join(""));
   const count = points.length.toLocaleString("en");
   const notice = `${NAMES[form]} is longer than shown here (${count} characters). Read it in Relay before you answer.`;
-  const cut = `${head + beginning}…\n\n${notice}`;
-  return fits(cut, LIMITS.prompt) ? cut : `${tool}:\n${notice}`;
+  const cut = `${beginning}…\n\n${notice}`;
+  return fits(cut, LIMITS.prompt) ? cut : `${makeCompact(tool)}:\n${notice}`;
 }
 
 /** With `~` for the home folder, as a shell shows it. */

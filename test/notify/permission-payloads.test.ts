@@ -24,9 +24,9 @@ const GRANT = [
   },
 ];
 
-function questionOf(command: string): Question {
+function questionOf(command: string, more: object = {}): Question {
   const tool_input = { command, description: "Harmless" };
-  const args = commandOf("", { tool_input, permission_suggestions: GRANT });
+  const args = commandOf("", { tool_input, permission_suggestions: GRANT, ...more });
   const call = readCall(args, null);
   if (call.is !== "request") throw new Error(call.is);
   const content = contentOf(call.request, "build-7");
@@ -70,6 +70,7 @@ test("a short request is shown whole and can be permitted, not for longer than t
   for (const command of [
     "rm -rf build",
     "a\nb\nc\nd",
+    `a${" ".repeat(8)}b e\u0301\u0301\u0301 \u00fc 日本語`,
     "x".repeat(200 - "Bash in ~/app: ".length),
   ]) {
     const { bodies, request: _, ...offered } = renderAll(questionOf(command));
@@ -90,6 +91,13 @@ test("a longer request can only be denied or opened [§14.3.8]", () => {
     `ls ${"\u200b".repeat(30)}`,
     "語".repeat(1_900),
     `${"y".repeat(5_000)} && rm -rf /`,
+    `git status${" ".repeat(150)}; rm -rf ~`,
+    `git status${" ".repeat(9)}; rm -rf ~`,
+    "git status\t; rm -rf ~",
+    `ls a${"\u0301".repeat(4)}`,
+    ...["\u05d0", "\u0627", "\u0710", "\u0780", "\u07ca", "\ufdfd", "\u{1e900}"].map(
+      (at) => `rm ${at}/b`,
+    ),
   ]) {
     const { bodies, request: _, ...offered } = renderAll(questionOf(command));
     for (const body of bodies) expect(body).toStartWith("Bash in ~/app: ");
@@ -100,6 +108,20 @@ test("a longer request can only be denied or opened [§14.3.8]", () => {
       answers: ["Deny"],
     });
   }
+});
+
+test("a folder that pushes the command out of view is no reason to permit it unseen [§14.3.8]", () => {
+  for (const [cwd, shown] of [
+    [`/a${" ".repeat(100)}b`, "Bash in /a⟨100 spaces⟩b: ls"],
+    [`/a${" ".repeat(20)}b`, `Bash in /a${" ".repeat(20)}b: ls`],
+  ] as const) {
+    const { bodies, apns } = renderAll(questionOf("ls", { cwd }));
+    expect([bodies[0], apns]).toEqual([shown, ["Deny"]]);
+  }
+  // What an older process has stored.
+  const stored = questionOf("ls");
+  const prompt = `${stored.prompt}${" ".repeat(99)}; rm -rf ~`;
+  expect(renderAll({ ...stored, prompt }).apns).toEqual(["Deny"]);
 });
 
 test("generic content names neither the command nor the folder, and offers no answer [§14.3.8]", () => {

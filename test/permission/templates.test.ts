@@ -225,6 +225,25 @@ test("characters that hide or turn text are escaped in the prompt and in every n
   expect(makeVisible("naïve 日本語 👍 \t\n")).toBe("naïve 日本語 👍 \t\n");
 });
 
+test("runs that would push the rest out of view are marks in the prompt [§2.5.6]", () => {
+  const prompt = (command: string) =>
+    asked({ tool_name: "Bash", cwd: "", tool_input: { command } }).prompt.slice("Bash: ".length);
+  for (const [command, expected] of [
+    [`git status${" ".repeat(150)}; rm -rf ~`, "git status⟨150 spaces⟩; rm -rf ~"],
+    [`a${" ".repeat(64)}b`, `a${" ".repeat(64)}b`],
+    [`a${" ".repeat(5_000)}b`, "a⟨5,000 spaces⟩b"],
+    ["a\n\n\nb", "a\n\n\nb"],
+    ["a\n\n\n\n  b", "a⟨3 newlines⟩\n  b"],
+    [`a${"\t".repeat(70)} \n${" ".repeat(65)}b`, "a⟨1 newline and 66 spaces and 70 tabs⟩b"],
+    [`e${"\u0301".repeat(3)}`, `e${"\u0301".repeat(3)}`],
+    [`e${"\u0301".repeat(40)}x`, "e⟨40 combining marks⟩x"],
+  ] as const) {
+    expect(prompt(command)).toBe(expected);
+  }
+  // No command can write such a mark.
+  expect(prompt("a⟨150 spaces⟩")).toBe("a\\u{27e8}150 spaces\\u{27e9}");
+});
+
 test("Relay's own tools and AskUserQuestion are not asked about", () => {
   expect([...OWN_TOOLS].sort()).toEqual(
     [...createTools(procedures).keys(), "approve_action"].sort(),
