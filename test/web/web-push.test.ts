@@ -204,13 +204,13 @@ webTest("signing out ends the channel and the subscription, whatever is kept", a
 webTest("a channel that was deleted on another device ends the subscription", async () => {
   const { app, person } = await start();
   const other = await pair(app.url, person);
-  const { page } = await subscribe(app.url, person);
-  const [{ id }] = await channelsOf(other);
-  await other.send(`DELETE /v1/channels/${id}`);
+  const { page } = await subscribe(app.url, other);
+  const [{ id }] = await channelsOf(person);
+  expect((await person.send(`DELETE /v1/channels/${id}`)).status).toBe(204);
   await page.reload();
   await page.getByRole("button", { name: "Notify this device" }).waitFor();
   await until(async () => (await endpointIn(page)) === null);
-  expect(await channelsOf(other)).toEqual([]);
+  expect(await channelsOf(person)).toEqual([]);
 });
 
 webTest(
