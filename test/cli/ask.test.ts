@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startTestApp } from "../support/app.ts";
-import { createUser } from "../support/cli.ts";
+import { createUser, startFront } from "../support/cli.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -140,20 +140,11 @@ test("a server that is away is said at once, and given up when the wait is over"
 
 test("Ctrl-C while the server is away says that the question may stay pending", async () => {
   const { start, env, pending } = await createWorker();
-  let is_away = false;
-  await using server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: (request) => {
-      if (is_away) return new Response(null, { status: 503 });
-      const { pathname, search } = new URL(request.url);
-      return fetch(`${app.url}${pathname}${search}`, request);
-    },
-  });
-  const asked = start(["ask", "Deploy?"], { env: { ...env, RELAY_URL: server.url.origin } });
+  await using front = startFront(app.url, { away: false });
+  const asked = start(["ask", "Deploy?"], { env: { ...env, RELAY_URL: front.url } });
   await pending();
   await until(() => app.waits.count() === 1);
-  is_away = true;
+  front.away = true;
   asked.interrupt();
   expect(await asked.code).toBe(3);
   expect(asked.printed.err).toBe(

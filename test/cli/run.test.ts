@@ -7,6 +7,7 @@ import { createLastLine } from "../../src/cli/last-line.ts";
 import { type RunChild, run, timeText } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
+import { startFront } from "../support/cli.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -206,21 +207,12 @@ test("a server that is away does not hold the command up, and is then given up",
 });
 
 test("the end is reported at once to a server that is back, with the task that it did not have", async () => {
-  let is_away = true;
-  await using server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: (request) => {
-      if (is_away) return new Response(null, { status: 503 });
-      const { pathname, search } = new URL(request.url);
-      return fetch(`${app.url}${pathname}${search}`, request);
-    },
-  });
-  const { clock, task, code, print, end, err } = await createRun(server.url.origin);
+  await using front = startFront(app.url, { away: true });
+  const { clock, task, code, print, end, err } = await createRun(front.url);
   await until(() => clock.pendingIn(0.5) === 1);
   await clock.skip(1);
   await until(() => clock.pendingIn(1) === 1);
-  is_away = false;
+  front.away = false;
   print("Finished");
   // Time stands still: no pause passes.
   end(3);

@@ -80,6 +80,19 @@ async function until<T>(
   throw new Error(`in ${seconds} s not: ${what}`);
 }
 
+/** Presses a key until it has its effect: a prompt takes none in its first moments. */
+const typeUntil = (
+  terminal: Terminal,
+  key: string,
+  what: string,
+  check: () => Promise<boolean> | boolean,
+) =>
+  until(what, async () => {
+    if (await check()) return true;
+    terminal.type(key);
+    return false;
+  });
+
 /** An account with a key, and a project in which an agent works. */
 async function createWorld(context: Context, agent: CodingAgent, folder: string) {
   let { url } = context;
@@ -158,14 +171,15 @@ function casesOf(context: Context, agent: CodingAgent) {
   const decideLocally = async (world: World, terminal: Terminal, seconds?: number) => {
     await untilShown(terminal, seconds);
     check(!world.has("made"), "it ran without permission");
-    // The prompt takes no key in its first moments.
-    await Bun.sleep(1000);
-    terminal.type(agent.yes);
-    await until("the file of a command that was permitted locally", () => world.has("made"));
+    await typeUntil(terminal, agent.yes, "the file of a command that was permitted locally", () =>
+      world.has("made"),
+    );
   };
 
+  const isCancelled = async (world: World, id: string) =>
+    (await world.question(id)).status === "cancelled";
   const untilCancelled = (world: World, id: string) =>
-    until("a cancelled question", async () => (await world.question(id)).status === "cancelled");
+    until("a cancelled question", () => isCancelled(world, id));
 
   return {
     async allow(world: World) {
@@ -209,9 +223,9 @@ function casesOf(context: Context, agent: CodingAgent) {
       const terminal = await world.start([make]);
       const [question] = await world.pending(1);
       if (agent.asks_meanwhile) await untilShown(terminal);
-      await Bun.sleep(1000);
-      terminal.type(agent.no);
-      await untilCancelled(world, question.id);
+      await typeUntil(terminal, agent.no, "a cancelled question", () =>
+        isCancelled(world, question.id),
+      );
       const { http } = await world.answer(question.id, { answer: "Allow" });
       check(http === 409, "it was answered all the same", http);
       check(!world.has("made"), "it ran without permission");

@@ -8,7 +8,7 @@ import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
-import { createTestClock } from "../support/clock.ts";
+import { createTestClock, whileMoving } from "../support/clock.ts";
 import { newEra, oldEra, openSession, post } from "../support/mcp.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -39,20 +39,6 @@ const list = async ({ person }: Pick<Pair, "person">, status = "pending"): Promi
 
 const answer = ({ person }: Pick<Pair, "person">, id: string, body: object) =>
   person.send(`POST /v1/questions/${id}/answer`, body);
-
-/** What a promise gives while time moves on, by which one process hears of another. */
-async function moving<T>(work: Promise<T>): Promise<T> {
-  let done = false;
-  const end = () => {
-    done = true;
-  };
-  void work.then(end, end);
-  await until(async () => {
-    await clock.advance(0.1);
-    return done;
-  });
-  return work;
-}
 
 /** A pair, and a hook whose question is pending. */
 async function waiting(args: object = commandOf("ls"), options: object = {}) {
@@ -171,7 +157,7 @@ test("a request expires with the patience of its client, and nothing is permitte
     const { person, hook, question } = await waiting(args, { query: `&wait=${seconds}` });
     expect(question.expires_at - question.created_at).toBeCloseTo(seconds, 2);
     await clock.advance(seconds);
-    expect(await moving(hook.text)).toBe(text);
+    expect(await whileMoving(clock, hook.text)).toBe(text);
     expect((await person.send(`GET /v1/questions/${question.id}`)).body.status).toBe("expired");
   }
   const { agent } = await createPair(app.url);
@@ -189,7 +175,7 @@ test("a client that takes no stream is answered within 50 seconds, and leaves no
   const call = callHook(app.url, pair.agent.secret, commandOf("ls"), options);
   await pending(pair, 1);
   await clock.advance(45);
-  const { response, text } = await moving(call);
+  const { response, text } = await whileMoving(clock, call);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(await text).toBe("");
   expect((await list(pair, "cancelled")).length).toBe(1);
@@ -223,7 +209,7 @@ test("a hook and a permission tool of two processes that ask the same are one qu
   ]);
   await pending(pair, 3);
   await answer(pair, question.id, { answer: "Deny", note: "Not now" });
-  const texts = await moving(Promise.all(both.map(({ text }) => text)));
+  const texts = await whileMoving(clock, Promise.all(both.map(({ text }) => text)));
   expect(decision(texts[0]!)).toEqual({ behavior: "deny", message: "Not now" });
   expect(JSON.parse(texts[1]!)).toEqual({ behavior: "deny", message: "Not now" });
   for (const { leave } of more) leave();
@@ -283,10 +269,10 @@ for (const [name, end] of Object.entries(STALE)) {
     });
     await pending(pair, 1);
     await end(pair, hook, session);
-    await moving(pending(pair, 0));
+    await whileMoving(clock, pending(pair, 0));
     const [question] = await list(pair, "cancelled");
     expect(question.action.tool).toBe("Bash");
-    expect((await moving(hook.message))?.result.content[0].text ?? "").toBe("");
+    expect((await whileMoving(clock, hook.message))?.result.content[0].text ?? "").toBe("");
     // The agent sees it as one that it withdrew.
     expect((await pair.agent.send(`DELETE /v1/questions/${question.id}`)).status).toBe(204);
   });

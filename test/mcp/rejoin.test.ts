@@ -7,7 +7,7 @@ import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";
-import { createTestClock } from "../support/clock.ts";
+import { createTestClock, whileMoving } from "../support/clock.ts";
 import { CLIENT, callTool, newEra, oldEra, openSession, post, type Rpc } from "../support/mcp.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
@@ -29,23 +29,6 @@ const marks = statement(
 type Pair = Awaited<ReturnType<typeof createPair>>;
 
 const ASK = { prompt: "Deploy?", wait_seconds: 50 };
-
-/**
- * What a promise gives while time moves on, by which one process hears of another: slowly, or a wait would
- * end before a busy store has said what changed.
- */
-async function moving<T>(work: Promise<T>): Promise<T> {
-  let done = false;
-  const end = () => {
-    done = true;
-  };
-  void work.then(end, end);
-  await until(async () => {
-    await clock.advance(0.02);
-    return done;
-  });
-  return work;
-}
 
 const pendingOf = async ({ person }: Pick<Pair, "person">): Promise<any[]> =>
   (await person.send("GET /v1/questions")).body.questions;
@@ -76,7 +59,7 @@ async function begin(pair: Pair, rpc: Rpc, args: object = ASK) {
 
 /** Asks without waiting long; gives the question. */
 async function ask(rpc: Rpc, args: object = { ...ASK, wait_seconds: 1 }): Promise<any> {
-  return (await moving(callTool(rpc, "ask_question", args))).structuredContent;
+  return (await whileMoving(clock, callTool(rpc, "ask_question", args))).structuredContent;
 }
 
 const ERAS: readonly [string, (url: string, secret: string) => Rpc][] = [
@@ -94,7 +77,7 @@ for (const [era, open] of ERAS) {
     const again = callTool(open(there.url, agent.secret), "ask_question", ASK);
     await asleep(1);
     await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
-    const { structuredContent } = await moving(again);
+    const { structuredContent } = await whileMoving(clock, again);
     expect(structuredContent).toMatchObject({ id: question.id, answer: "Yes" });
     expect((await person.send("GET /v1/questions?status=answered")).body.questions.length).toBe(1);
   });
@@ -132,7 +115,7 @@ test("of two concurrent identical asks one joins and the other asks [§12.4.5]",
   for (const { id } of await pendingOf(pair)) {
     await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
   }
-  const ids = (await moving(Promise.all(calls))).map(
+  const ids = (await whileMoving(clock, Promise.all(calls))).map(
     ({ structuredContent }) => structuredContent.id,
   );
   expect(new Set(ids).size).toBe(4);

@@ -5,6 +5,25 @@ import { runCommand } from "../../src/cli/program.ts";
 import type { Clock } from "../../src/clock.ts";
 import { tempFolder } from "./temp.ts";
 
+/** Stands before a server, which it can let disappear; at `await using` it ends. */
+export function startFront(target: string, { away }: { away: boolean }) {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      if (front.away) return new Response(null, { status: 503 });
+      const { pathname, search } = new URL(request.url);
+      return fetch(`${target}${pathname}${search}`, request);
+    },
+  });
+  const front = {
+    away,
+    url: server.url.origin,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  };
+  return front;
+}
+
 interface Options extends Partial<Io> {
   readonly clock: Clock;
 }

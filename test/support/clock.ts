@@ -1,6 +1,7 @@
 /** A clock that stands still until a test moves it. */
 
 import type { Clock } from "../../src/clock.ts";
+import { until } from "./until.ts";
 
 export interface TestClock extends Clock {
   /** Moves time and fires the timers that fall due, in order, letting their work begin. */
@@ -59,6 +60,23 @@ export function createTestClock(): TestClock {
     },
   };
   return clock;
+}
+
+/**
+ * What a promise gives while time moves on, by which one process hears of another: slowly, or a wait would
+ * end before a busy store has said what changed.
+ */
+export async function whileMoving<T>(clock: TestClock, work: Promise<T>): Promise<T> {
+  let done = false;
+  const end = () => {
+    done = true;
+  };
+  void work.then(end, end);
+  await until(async () => {
+    await clock.advance(0.02);
+    return done;
+  });
+  return work;
 }
 
 /** A few turns of the event loop. */

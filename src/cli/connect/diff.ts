@@ -1,5 +1,6 @@
 /** Which lines of a file change, for the person to see before. */
 
+import { splitCommonEnds } from "../../common-ends.ts";
 import { oneLine } from "../escape.ts";
 
 /** Lines of both texts in a comparison; beyond, all lines between are shown. */
@@ -16,14 +17,7 @@ const linesOf = (text: string): string[] => (text === "" ? [] : text.split(/(?<=
  * may have secrets of others.
  */
 export function diffOf(before: string, after: string): string[] {
-  const [old_lines, new_lines] = [linesOf(before), linesOf(after)];
-  const most = Math.min(old_lines.length, new_lines.length);
-  let head = 0;
-  while (head < most && old_lines[head] === new_lines[head]) head++;
-  let tail = 0;
-  while (tail < most - head && old_lines.at(-1 - tail) === new_lines.at(-1 - tail)) tail++;
-  const gone = old_lines.slice(head, old_lines.length - tail);
-  const come = new_lines.slice(head, new_lines.length - tail);
+  const { head, gone, come } = splitCommonEnds(linesOf(before), linesOf(after));
   const bare = (line: string) => line.trimEnd().replace(/,$/, "");
   const kept = new Set(gone.map(bare)).intersection(new Set(come.map(bare)));
   // What only gets or loses a comma may be a secret of others.
@@ -36,7 +30,7 @@ export function diffOf(before: string, after: string): string[] {
       [i, j, in_hunk] = [i + 1, j + 1, false];
       continue;
     }
-    if (!in_hunk) shown.push(`@@ line ${head + j + 1} @@`);
+    if (!in_hunk) shown.push(`@@ line ${head.length + j + 1} @@`);
     in_hunk = true;
     shown.push(step === "-" ? `-${show(gone[i++]!)}` : `+${show(come[j++]!)}`);
   }

@@ -2,16 +2,16 @@
 
 import { type FormEvent, useEffect, useState } from "react";
 import type { Key } from "../state/api.ts";
-import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Badge, FormProblem } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
-import { faultText, STATE_NAMES } from "./channels/channel-words.ts";
+import { STATE_NAMES } from "./channels/channel-words.ts";
 import { forgetNewSecret, keepNewSecret } from "./channels/new-secrets.ts";
 import { NewSecrets } from "./channels/new-secrets-list.tsx";
+import { SentLines } from "./channels/sent-lines.tsx";
 import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
@@ -90,32 +90,15 @@ export function AgentWebhook({ agent }: { agent: Key }) {
 }
 
 function Details({ webhook }: { webhook: Webhook }) {
-  const { origin, hint, state, last_sent_at, last_error, missed } = webhook;
+  const { origin, hint, state } = webhook;
   const [tone, name] = STATE_NAMES[state];
-  const failed = last_error && (state !== "ok" || last_error.at > (last_sent_at ?? 0));
   return (
     <div className="said space-y-0.5 text-faint text-sm">
       <p className="flex flex-wrap items-center gap-x-2">
         <span>{`${origin}/…${hint}`}</span>
         <Badge tone={tone}>{name}</Badge>
       </p>
-      <p>
-        {last_sent_at === null ? "Nothing sent yet" : "Last sent "}
-        {last_sent_at !== null && <Ago at={last_sent_at} />}
-      </p>
-      {failed && (
-        <p className={state === "ok" ? "text-warn" : "text-danger"}>
-          {`${state === "ok" ? "Retrying" : "Not sent"}: ${faultText(last_error.code)}, `}
-          <Ago at={last_error.at} />
-        </p>
-      )}
-      {missed > 0 && (
-        <p className="text-danger">
-          {missed === 1
-            ? "1 item was never delivered"
-            : `${missed.toLocaleString("en")} items were never delivered`}
-        </p>
-      )}
+      <SentLines of={webhook} noun="item" />
     </div>
   );
 }

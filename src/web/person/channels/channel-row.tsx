@@ -5,11 +5,11 @@ import { BellRing, MonitorSmartphone, Pencil, Send, Trash2, Webhook } from "luci
 import { useState, useSyncExternalStore } from "react";
 import type { Channel } from "../../state/api.ts";
 import { onPushChannel, pushChannelId } from "../../state/push-channel.ts";
-import { Ago } from "../../ui/ago.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Badge } from "../../ui/parts.tsx";
 import { ChannelTest } from "./channel-test.tsx";
-import { faultText, STATE_NAMES, sendsText, TYPE_NAMES } from "./channel-words.ts";
+import { STATE_NAMES, sendsText, TYPE_NAMES } from "./channel-words.ts";
+import { SentLines } from "./sent-lines.tsx";
 
 const ICONS: Readonly<Record<Channel["type"], LucideIcon>> = {
   ntfy: BellRing,
@@ -92,8 +92,7 @@ export function ChannelRow({ channel, fixed, onEdit, onDelete, onTested }: RowPr
 }
 
 function Details({ channel }: { channel: Channel }) {
-  const { type, origin, hint, quiet_hours, last_sent_at, last_error, missed, state } = channel;
-  const failed = last_error && (state !== "ok" || last_error.at > (last_sent_at ?? 0));
+  const { type, origin, hint, quiet_hours, state } = channel;
   return (
     <div className="said space-y-0.5 text-faint text-sm">
       {/* The address of a push service says nothing to the person. */}
@@ -105,23 +104,7 @@ function Details({ channel }: { channel: Channel }) {
           type !== "webhook" &&
           ` · Silent from ${quiet_hours.from} to ${quiet_hours.to}, ${quiet_hours.time_zone}`}
       </p>
-      <p>
-        {last_sent_at === null ? "Nothing sent yet" : "Last sent "}
-        {last_sent_at !== null && <Ago at={last_sent_at} />}
-      </p>
-      {failed && (
-        <p className={state === "ok" ? "text-warn" : "text-danger"}>
-          {`${state === "ok" ? "Retrying" : "Not sent"}: ${faultText(last_error.code)}, `}
-          <Ago at={last_error.at} />
-        </p>
-      )}
-      {missed > 0 && (
-        <p className="text-danger">
-          {missed === 1
-            ? "1 event was never delivered"
-            : `${missed.toLocaleString("en")} events were never delivered`}
-        </p>
-      )}
+      <SentLines of={channel} noun="event" />
       {state === "gone" && (
         <p className="text-warn">
           {type === "web_push"
