@@ -19,28 +19,35 @@ import type { Notification } from "./notification.ts";
 export interface Channel<Request = unknown, Answer = unknown> {
   readonly name: string;
   /**
-   * All lanes it may have, configured or not, with names that are unique over all channels: queued
-   * deliveries say their lane, and by it their channel. Each lane is sent, paused and stopped by
-   * itself.
+   * All lanes it may have, configured or not. Names are unique across channels, since a queued
+   * delivery names only its lane. Each lane sends, pauses and stops independently.
    */
   readonly lanes: readonly string[];
-  /** False: none is planned, and `render` gives null. */
+  /** Whether it can deliver this kind. If not, none is planned and `render` returns null. */
   supports(kind: NotificationKind): boolean;
   /**
-   * Set: what it has shown is not cleared by a `silent` notification. When a question or task ends, a
-   * notification of the kind `ended` replaces the alert without a sound: always, or where the service
-   * has said that it can do that.
+   * Set if a `silent` notification cannot clear its alerts. When a question or task ends, a
+   * notification of the kind `ended` replaces the alert without a sound: always, or only where the
+   * service is known to support it.
    */
   readonly replaces?: "always" | "if_known";
-  /** Makes the target of a channel that an account adds (docs/interface.md §19.2.2); pure. */
+  /**
+   * Makes the target of a channel that an account adds (docs/interface.md §19.2.2), or says which
+   * fields are wrong; pure.
+   */
   register?(input: TargetInput, config: Config): NewTarget | { readonly fields: FieldReasons };
-  /** Why the configuration leaves it off, for the operator; null when it does not. */
+  /** Why the configuration turns it off, for the operator; null if it is on. */
   whyOff?(config: Config): string | null;
-  /** The request; null if this address does not get it. Pure; its size is bounded. */
+  /**
+   * The request to send; null if this address does not get this notification. Pure; its size is
+   * bounded.
+   */
   render(notification: Notification, destination: Destination): Request | null;
-  /** Pure. */
+  /** What the answer asks for. Pure. */
   classify(answer: Answer, attempt: Attempt): Verdict;
-  /** The lanes that are configured. Throws a ConfigError when a value cannot be used. */
+  /**
+   * Connections of the lanes that are configured. Throws a ConfigError if a value cannot be used.
+   */
   connect(
     config: Config,
     clock: Clock,
@@ -48,27 +55,30 @@ export interface Channel<Request = unknown, Answer = unknown> {
   ): Promise<readonly Connection<Request, Answer>[]>;
 }
 
-/** What a client gives to reach it: `url` or `subscription`, by the type of the channel. */
+/**
+ * How to reach a channel, as the client gave it: `url` or `subscription`, depending on its type.
+ */
 export interface TargetInput {
   readonly url: string | null;
   readonly token: string | null;
   readonly subscription: SubscriptionInput | null;
-  /** Whether its notifications are to have tickets; null when the client did not say. */
+  /** Whether its notifications should have tickets; null if the client did not say. */
   readonly buttons: boolean | null;
 }
 
 export interface NewTarget {
   readonly address: string;
-  /** Where it leads. */
+  /** The URL that requests are sent to. */
   readonly url: string;
   /**
-   * True: the URL is of one browser. It can be there once in the whole server, and the channel belongs
-   * to the sign-in that gave it. It needs no look at its network, since its host is known.
+   * True: the URL belongs to one browser. It can be registered once on the whole server, its
+   * channel belongs to the sign-in that registered it, and its host is known, so the network is not
+   * checked.
    */
   readonly exclusive: boolean;
 }
 
-/** The ticket of a channel for a question (docs/interface.md 19.7). */
+/** Makes the ticket by which a channel can answer a question (docs/interface.md 19.7). */
 export type TicketOf = (of: {
   readonly question_id: string;
   readonly channel_id: string;
@@ -89,15 +99,15 @@ export interface Network {
 
 export interface Connection<Request = unknown, Answer = unknown> {
   readonly lane: string;
-  /** Requests under way at once; a share of `PUSH.in_flight` when it is left out. */
+  /** Requests under way at once, at most; if left out, an equal share of `PUSH.in_flight`. */
   readonly in_flight?: number;
-  /** Called once, when the store is open and before any other. */
+  /** Called once, after the store opens and before any other method. */
   prepare?(shared: Shared): Promise<void>;
-  /** What a client needs to get an address from its push service, once prepared. */
+  /** Public key with which clients subscribe at their push service; call after `prepare`. */
   clientKey?(): string;
   /** Makes one request. Never throws, and ends within `PUSH.time_limit`. */
   send(request: Request): Promise<Answer>;
-  /** Gives up the requests under way: their answers come at once. */
+  /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
 }
 
@@ -110,7 +120,9 @@ export interface Destination {
   readonly base_url: string | null;
   /** A credential for this question alone (docs/interface.md 19.7); null if there is none. */
   readonly ticket: string | null;
-  /** Whether the person has seen an alert of its question there, as far as is known; null for other subjects. */
+  /**
+   * Whether an alert of its question is known to have been shown there; null for other subjects.
+   */
   readonly shown: boolean | null;
   /** Pending questions of the account; null where it is not known. */
   readonly badge: number | null;
@@ -118,9 +130,9 @@ export interface Destination {
 
 export interface Attempt {
   readonly kind: NotificationKind;
-  /** This one included. */
+  /** Attempts so far, this one included. */
   readonly attempts: number;
-  /** The request was sent a second time, as an earlier verdict asked for. */
+  /** True: this is the repetition that a verdict `resend` asked for. */
   readonly resent: boolean;
 }
 
@@ -136,21 +148,23 @@ export interface Delay {
  */
 export type Verdict = {
   readonly reason: string;
-} /** `replaces`: the service will replace this alert by the next one of its subject, or will not. */ & (
+} /** `replaces`: whether the service replaces this alert by the next one of its subject. */ & (
   | { readonly do: "finish"; readonly replaces?: boolean }
-  /** The service knows the address no more; `since`: epoch seconds, null when it did not say. */
+  /** The service does not know the address; `since`: epoch seconds, null if it did not say. */
   | { readonly do: "forget_target"; readonly since: number | null; readonly delay: Delay }
-  /** `fault`: of the configuration, rather than of this notification. */
+  /**
+   * Refused for good. `fault`: true if the configuration is wrong rather than this notification.
+   */
   | { readonly do: "drop"; readonly fault: boolean }
   /** It may have arrived, and must not arrive twice. */
   | { readonly do: "give_up" }
   /** Repeat at once, in the same attempt; if the repetition asks for it too, the lane pauses. */
   | { readonly do: "resend" }
-  /** Until a restart. */
+  /** Send nothing in this lane until a restart. */
   | { readonly do: "stop_lane" }
   /** `base`: seconds of back-off that grow with each pause; 0: exactly `least`. */
   | { readonly do: "pause_lane"; readonly least: number; readonly base: number }
-  /** The address gets fewer pushes. */
+  /** Send nothing to this address for `least` seconds, and longer each time. */
   | { readonly do: "hold_target"; readonly least: number }
   /** `unclear`: it may have arrived. `tried`: false when no request was made. */
   | {
@@ -161,7 +175,10 @@ export type Verdict = {
     }
 );
 
-/** `base` at the first time, doubling, up to `most`. */
+/**
+ * Exponential back-off: `base` for the first time (`times` = 1), doubling each time, at most
+ * `most`.
+ */
 export function grown(base: number, times: number, most: number): number {
   return Math.min(most, base * 2 ** Math.min(times - 1, 30));
 }

@@ -46,8 +46,8 @@ export function composeQuestion(question: Question, key: Agent, { full }: Conten
 }
 
 /**
- * The answers to a request for permission that a notification may lead to: those that it offers, and the one
- * that permits nothing.
+ * The answers that a ticket may give to a request for permission: those that its notification
+ * offers; with generic content (`full`: false), only the one that permits nothing.
  */
 export function answersByTicket(question: Question, full: boolean): readonly string[] {
   const deny = question.options.slice(1, 2);
@@ -55,14 +55,17 @@ export function answersByTicket(question: Question, full: boolean): readonly str
 }
 
 /**
- * What may keep a part of a prompt out of view, or in another order, as far as each system shows it: white space in a
- * row, tabs, combining marks, the mark that stands for more of these, and letters that run from right to left (the
- * blocks that UAX #9 reserves for them).
+ * Characters that may hide a part of a prompt or reorder it, depending on the system that shows it:
+ * runs of white space, tabs, combining marks, the mark that stands for longer runs, and
+ * right-to-left letters (the blocks that UAX #9 reserves for them).
  */
 const UNSURE =
   /\s{9}|\t|\p{M}{4}|\u27e8|[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** The answers that a notification offers: a request for permission is permitted only by who sees all of it. */
+/**
+ * The answers that a notification offers. A request for permission can be permitted only where all
+ * of it is shown.
+ */
 function answersTo({
   action,
   options,
@@ -76,8 +79,9 @@ function answersTo({
 }
 
 /**
- * The prompt, the fallback, which a cut of a long text leaves, and the first lines of the context. Of a request for
- * permission the prompt alone: the agent's own words below it could pass for a part of it.
+ * The body of a question: prompt, fallback and the first lines of the context, in this order, so
+ * that shortening drops the context first. For a request for permission, the prompt alone: the
+ * agent's own words below it could pass for a part of it.
  */
 function askedIn({ prompt, fallback, context, action }: Question): string {
   if (action !== undefined) return prompt;
@@ -86,7 +90,7 @@ function askedIn({ prompt, fallback, context, action }: Question): string {
   return [prompt, ...otherwise, ...firstLines(context ?? "")].join("\n");
 }
 
-/** Lines with text, without the fences of code; a mark where there is more. */
+/** The first lines that are not blank, without code fences; `…` if there are more. */
 function firstLines(context: string): string[] {
   const lines = context.split("\n").filter((line) => !isBlank(line) && !/^\s*(```|~~~)/.test(line));
   const first = lines.slice(0, PUSH.context_lines).join("\n");
@@ -100,7 +104,9 @@ const shorten = (text: string, bytes: number): string =>
 
 const ENDED = { answered: "Answered", expired: "Expired", cancelled: "Cancelled", pending: "" };
 
-/** How a question ended; null: it is gone with its key. `subject`: its id. */
+/**
+ * Says how a question ended. `subject`: its id; `question` is null if it was deleted with its key.
+ */
 export function composeEndedQuestion(
   subject: string,
   question: Question | null,
@@ -113,7 +119,7 @@ export function composeEndedQuestion(
   return { kind: "ended", about: "question", subject, title, body, expires_at };
 }
 
-/** A task was deleted, or has expired. Its title went with it. */
+/** Says that a task was deleted or has expired. Its title is gone with it. */
 export function composeEndedTask(
   subject: string,
   key: Agent | null,
@@ -123,7 +129,7 @@ export function composeEndedTask(
   return { kind: "ended", about: "task", subject, title, body: "Deleted", expires_at };
 }
 
-/** `subject`: id of the channel. It contains nothing of the account. */
+/** The test of a channel, without any data of the account. `subject`: id of the channel. */
 export function composeTest(subject: string, { expires_at }: Pick<Test, "expires_at">): Test {
   const body = "This is a test. Questions and tasks will arrive here.";
   return { kind: "test", subject, title: "Relay", body, expires_at };
@@ -158,7 +164,7 @@ export function composeTask(
   };
 }
 
-/** The note where it is what changed or says more, else what happened. */
+/** The status note if it changed or nothing says more, else what happened. */
 function newsOf(task: Task, changes: readonly string[], full: boolean): string {
   const { status, status_note, progress } = task;
   if (full && status_note !== null && changes.includes("status_note")) return status_note;
@@ -179,7 +185,10 @@ interface Change {
   readonly now: number;
 }
 
-/** A `clear` is retried for longer than each attempt of it may take to arrive. */
+/**
+ * Ends after `PUSH.silent_life`: a `clear` is retried for longer than one attempt may take to
+ * arrive.
+ */
 export function composeSilent({ key_id, clear, expires_at, now }: Change): Silent {
   return {
     kind: "silent",
@@ -191,7 +200,7 @@ export function composeSilent({ key_id, clear, expires_at, now }: Change): Silen
 
 interface ActivityNews {
   readonly kind: Activity["kind"];
-  /** Null: it is gone, and what is shown of it is removed at once. */
+  /** Null: the task is gone, and its live activity is removed at once. */
   readonly task: Task | null;
   readonly task_id: string;
   readonly key_id: string | null;

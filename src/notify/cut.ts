@@ -1,13 +1,14 @@
-/** Cuts texts to fit into so many bytes of JSON. */
+/** Cuts texts to a size in bytes of JSON. */
 
+/** Bytes of a value as JSON in UTF-8. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Between what a person sees as characters, so that none is torn. */
+/** Cuts fall between graphemes, so that no visible character is split. */
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 const MARK = "…";
 
-/** The beginning of the text and a mark, in at most so many bytes as a JSON string. */
+/** The beginning of the text followed by `…`, in at most `bytes` bytes as a JSON string. */
 export function cut(text: string, bytes: number): string {
   let room = bytes - bytesOf(MARK);
   let end = 0;

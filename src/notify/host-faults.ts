@@ -11,7 +11,7 @@ interface Fault {
   readonly probing: boolean;
 }
 
-/** Hosts that are remembered at most. */
+/** Hosts remembered, at most; the oldest is dropped. */
 const REMEMBERED = 10_000;
 
 export function createHostFaults(clock: Pick<Clock, "elapsed">) {
@@ -24,7 +24,10 @@ export function createHostFaults(clock: Pick<Clock, "elapsed">) {
   };
 
   return {
-    /** Seconds until a request to the host may be tried. With 0 the caller may try, and must report the outcome. */
+    /**
+     * Seconds until a request to the host may be tried. At 0 the caller may try, and must report
+     * the outcome by `answered` or `failed`.
+     */
     wait(host: string): number {
       const fault = faults.get(host);
       if (!fault) return 0;

@@ -1,6 +1,6 @@
 /**
- * Connections to hosts that users name: a few to each, for all accounts, so that one that hangs holds
- * up nobody else (docs/interface.md 19.4.6).
+ * Limits the connections to hosts that users name: a few per host, shared by all accounts, so that
+ * a host that hangs holds up nobody else (docs/interface.md 19.4.6).
  */
 
 import { WEBHOOK } from "../notification-limits.ts";
@@ -10,7 +10,7 @@ export type Release = () => void;
 
 export type HostSlots = ReturnType<typeof createHostSlots>;
 
-/** The counts of this process. */
+/** Connections of this process: `per_host` to each host, at most. */
 export function createHostSlots(per_host: number = WEBHOOK.per_host) {
   const used = new Map<string, number>();
   /** Who waits for a connection to a host, in order. */
@@ -40,7 +40,7 @@ export function createHostSlots(per_host: number = WEBHOOK.per_host) {
     /** Null when the host has its full number. */
     take,
 
-    /** Waits for a connection until the signal aborts; null then. */
+    /** Waits for a connection; null if the signal aborts first. */
     async wait(host: string, signal: AbortSignal): Promise<Release | null> {
       for (;;) {
         const taken = signal.aborted ? null : take(host);

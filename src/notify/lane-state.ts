@@ -9,10 +9,10 @@ import { type Delay, grown } from "./channel.ts";
 interface LaneStateOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** As log lines name the lane. */
+  /** Fields that name the lane in log lines. */
   readonly named: Pick<LaneHealth, "channel" | "lane">;
   readonly secondsOf: (delay: Delay) => number;
-  /** A pause is over. */
+  /** Called when a pause is over. */
   readonly resumed: () => void;
 }
 
@@ -40,7 +40,10 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
       log.error("push lane stopped", { ...named, reason });
     },
 
-    /** `base`: seconds of a random part that grows with each pause; 0: none. */
+    /**
+     * Pauses an open lane for `least` seconds plus a random part: up to `base` seconds at first,
+     * growing with each pause; 0: none.
+     */
     pause(reason: string, least: number, base: number): void {
       if (health.state !== "open") return;
       const spread = base === 0 ? 0 : grown(base, ++pauses, base * PUSH.pause_growth);
@@ -52,7 +55,7 @@ export function createLaneState({ clock, log, named, secondsOf, resumed }: LaneS
       });
     },
 
-    /** The service works: the next pause is short again. */
+    /** The service accepted a request: the next pause is short again. */
     works(): void {
       pauses = 0;
     },

@@ -1,7 +1,7 @@
 /**
- * Leases that this process has seen on pushes, and for how long. A lease is over once the same one
- * stood for its whole length by this process's own clock, whatever the stamps of others say
- * (docs/interface.md 11.5).
+ * Finds the leases that have run out. A lease is over once this process has seen it unchanged for
+ * its whole length by its own clock, whatever timestamps other processes wrote (docs/interface.md
+ * 11.5).
  */
 
 import type { Clock } from "../clock.ts";
@@ -13,9 +13,9 @@ export function createLeaseWatch(clock: Clock, seconds: number = PUSH.lease) {
   let seen = new Map<string, number>();
   return {
     /**
-     * Takes all leases that the store holds now; gives those that are over. Each claim has a lease
-     * of its own, so one that is seen again was neither given back nor renewed. Those that are not
-     * `present` any more are forgotten.
+     * Given all leases that are in the store now, returns those that are over. Each claim has a
+     * lease of its own, so one that is seen again was neither given back nor renewed. Leases that
+     * are not `present` are forgotten.
      */
     lapsed(present: readonly string[]): string[] {
       const now = clock.elapsed();

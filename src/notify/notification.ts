@@ -1,4 +1,4 @@
-/** A notification before a channel gives it a form (docs/interface.md §14.2). */
+/** A notification before a channel renders it (docs/interface.md §14.2). */
 
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
@@ -17,7 +17,7 @@ export interface Alert {
   readonly title: string;
   readonly subtitle: string;
   readonly body: string;
-  /** `passive` makes no sound; `urgent` gets through where the person wants to be left alone. */
+  /** `passive` makes no sound; `urgent` gets through Do Not Disturb where the system permits it. */
   readonly urgency: "urgent" | "active" | "passive";
   readonly priority: Task["priority"];
   /** How a question can be answered; null for a task. */
@@ -28,18 +28,18 @@ export interface Alert {
 
 interface Actions {
   readonly kind: Question["kind"];
-  /** Labels of what can be chosen; empty for a text, and where the content is generic. */
+  /** Labels of the answers to choose from; empty for a text, and for generic content. */
   readonly options: readonly string[];
   /** Epoch seconds. */
   readonly expires_at: number;
   /**
-   * Of a request for permission: whether the body shows it whole. A part leads to the page, and options
-   * that permit it are left out (docs/interface.md §14.3.8).
+   * Of a request for permission: whether the body shows all of it. With `part`, the notification
+   * opens the page, and options that permit the request are left out (docs/interface.md §14.3.8).
    */
   readonly shows?: "whole" | "part";
 }
 
-/** Not shown: something changed, or alerts are to be removed. */
+/** Shows nothing: says that something changed, or removes alerts. */
 export interface Silent {
   readonly kind: "silent";
   readonly key_id: string | null;
@@ -48,7 +48,7 @@ export interface Silent {
   readonly expires_at: number;
 }
 
-/** Takes the place of an alert whose question or task has ended, without a sound. */
+/** Replaces, without a sound, an alert whose question or task has ended. */
 export interface Ended {
   readonly kind: "ended";
   readonly about: "question" | "task";
@@ -72,7 +72,7 @@ export interface Test {
   readonly expires_at: number;
 }
 
-/** The counts that a widget shows changed. */
+/** Says that the counts shown by a widget have changed. */
 interface Widget {
   readonly kind: "widget";
   readonly key_id: string | null;
@@ -93,11 +93,11 @@ export interface Activity {
   readonly timestamp: number;
   /** Epoch seconds; null while the activity goes on. */
   readonly dismiss_at: number | null;
-  /** Also when the shown state counts as stale. */
+  /** Epoch seconds; from then on, the shown state also counts as stale. */
   readonly expires_at: number;
 }
 
-/** Of a task that is gone, with an empty title and `cancelled`. */
+/** Of a deleted task: an empty title and the status `cancelled`. */
 interface ActivityState {
   readonly title: string;
   readonly status: Task["status"];

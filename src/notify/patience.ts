@@ -1,4 +1,4 @@
-/** Repeats an attempt while the store is away. */
+/** Retries while the store is unavailable. */
 
 import type { Clock } from "../clock.ts";
 import { describeError, type Log } from "../log.ts";
@@ -7,12 +7,15 @@ import { PUSH } from "../notification-limits.ts";
 interface PatienceOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** What is logged at each failure. */
+  /** The log message of each failed attempt. */
   readonly event: string;
   readonly isStopping: () => boolean;
 }
 
-/** Repeats an attempt until a moment of {@link Clock.elapsed} or a stop; then it throws. */
+/**
+ * Returns a function that retries `attempt` every `PUSH.poll_every` seconds until `until`, a moment
+ * of {@link Clock.elapsed}, or a stop. After that it throws the last error.
+ */
 export function createPatience({ clock, log, event, isStopping }: PatienceOptions) {
   return async <T>(attempt: () => Promise<T>, until: number): Promise<T> => {
     for (;;) {

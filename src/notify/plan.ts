@@ -1,20 +1,23 @@
-/** Which notifications a change of a task wants (docs/interface.md §14.2), pure. */
+/** Which notifications a change of a task causes (docs/interface.md §14.2), pure. */
 
 import type { Task } from "../model/task.ts";
 
 export interface TaskChange {
   /** Null: the task is new. */
   readonly before: Task | null;
-  /** Null: the task goes. */
+  /** Null: the task is deleted. */
   readonly after: Task | null;
   /** Names of the changed fields; `created` for a new task. */
   readonly changes: readonly string[];
-  /** `server`: its retention ended. */
+  /** `server`: the retention period of the task ended. */
   readonly by: "account" | "key" | "server";
 }
 
 interface TaskNotifications {
-  /** `visible` for the person; `passive` without a sound and in its own time. */
+  /**
+   * `visible`: shown with a sound; `passive`: shown without one, when convenient; `silent`: not
+   * shown.
+   */
   readonly alert: "visible" | "passive" | "silent";
   readonly widget: boolean;
   readonly activity: "start" | "update" | "end" | null;
@@ -33,7 +36,7 @@ export function planTask({ before, after, changes, by }: TaskChange): TaskNotifi
   const visible = after !== null && by === "key" && after.notify;
   return {
     alert: visible ? (isAlerting(changes) ? "visible" : "passive") : "silent",
-    // The numbers of tasks by status are what a widget shows.
+    // A widget shows the number of tasks by status.
     widget: before?.status !== after?.status,
     activity: is ? (was ? "update" : "start") : was ? "end" : null,
   };

@@ -1,4 +1,7 @@
-/** What a claimed delivery is by the current state: ready to send, or obsolete; pure. */
+/**
+ * Decides by the current state what to do with a claimed delivery: send it, move it or drop it;
+ * pure.
+ */
 
 import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import type { DeliveryRecord } from "../model/notification.ts";
@@ -24,19 +27,19 @@ type Preparation =
       readonly is: "ready";
       readonly address: string;
       readonly request: unknown;
-      /** True: without a sound, as the channel's quiet hours ask for. */
+      /** True: sent without a sound, because of the channel's quiet hours. */
       readonly quiet: boolean;
       /** True: it says how its subject ended. */
       readonly ends: boolean;
     }
   /**
-   * What it would say is no longer so, or there is nobody to tell. `reason`: what its record says;
-   * null where only the state of its subject has changed.
+   * What it would say is not true any more, or nobody is left to tell. `reason`: for its outcome
+   * record; null if only the state of its subject has changed.
    */
   | { readonly is: "obsolete"; readonly reason: string | null }
   /** A start that another process may have sent. */
   | { readonly is: "unclear" }
-  /** The target has another lane now, and an address stays in its lane. */
+  /** The target has moved to another lane. An address is valid only in its own lane. */
   | { readonly is: "elsewhere"; readonly lane: string };
 
 interface Moment extends ContentOptions {
@@ -58,10 +61,10 @@ export function prepareDelivery(
   const { delivery, target, account } = claimed;
   const { delivery_id } = delivery;
   if (delivery.kind === "start" && delivery.unclear) return { is: "unclear" };
-  // A request that a lapsed lease leaves unclear may have been accepted.
+  // After a lease that ran out, the earlier request may have been accepted.
   const ended = obsolete(delivery.unclear ? "unclear" : null);
   if (delivery.address === null) {
-    // Without an account there is nobody to tell but by a copy of the address.
+    // If the account is gone, only a delivery with its own copy of the address can still be sent.
     if (target.lane === null || account.live_activities === null) {
       return obsolete("target_removed");
     }
@@ -92,7 +95,10 @@ export function prepareDelivery(
 const isAlert = (notification: Notification): notification is Alert =>
   notification.kind === "question" || notification.kind === "task";
 
-/** Whether the channel takes it, by its settings at this attempt. What has been shown is always ended. */
+/**
+ * Whether the channel's settings want it at this attempt. What clears or replaces an alert always
+ * passes.
+ */
 function isWanted({ channel, account }: ClaimedDelivery, notification: Notification): boolean {
   const { state, sends, min_priority } = channel;
   if (!isAlert(notification) || sends === null || min_priority === null) return true;
@@ -102,7 +108,7 @@ function isWanted({ channel, account }: ClaimedDelivery, notification: Notificat
   return sends.includes("tasks") && isImportant(priority, { min_priority });
 }
 
-/** Null when it has become obsolete. */
+/** The notification for the current state; null if the delivery has become obsolete. */
 function compose(
   claimed: ClaimedDelivery,
   { replaces }: Pick<Channel, "replaces">,
@@ -117,7 +123,10 @@ function compose(
     claimed.key.label === null
       ? null
       : { label: claimed.key.label, last_host: claimed.key.last_host };
-  /** It takes back what is shown. A server that cannot replace it would show one more. */
+  /**
+   * Whether to say how the subject ended. A server that cannot replace alerts would show a second
+   * one.
+   */
   const ends =
     delivery.parts.includes("ended") &&
     (replaces === "always" || claimed.channel.replaces !== false);
@@ -162,12 +171,12 @@ function compose(
     case "update":
       return wanted && showing ? activityOf("update", activity.timestamp ?? 0) : null;
     case "end":
-      // Later than what a start of the same second said.
+      // Later than the timestamp of a start in the same second.
       return activityOf("end", Math.max(activity.timestamp ?? 0, Math.floor(now) + 1));
   }
 }
 
-/** A row of a join; null when there was none. */
+/** A joined row; null if the join found none. */
 function known<T extends { readonly id: string }>(row: { readonly id: unknown }): T | null {
   return row.id === null ? null : (row as unknown as T);
 }
@@ -182,7 +191,7 @@ const clearedBy = ({ kind, parts }: Row) =>
 export const leftBy = ({ kind, parts }: Row) =>
   kind === "silent" ? parts.slice(PUSH.clear_ids) : [];
 
-/** What its outcome record says of it. */
+/** The kind and the subject that the outcome record names. */
 export function describeDelivery({ kind, parts, question_id, task_id }: Row): {
   readonly kind: DeliveryRecord["kind"];
   readonly about: string;

@@ -2,7 +2,7 @@
 
 import type { QuietHours } from "../model/channel.ts";
 
-/** Formats that are kept: making one takes longer than all the rest. */
+/** Formats cached, at most: making one takes longer than everything else here. */
 const KEPT = 100;
 const formats = new Map<string, Intl.DateTimeFormat>();
 

@@ -7,7 +7,7 @@ interface TimedRequest {
   readonly signal: AbortSignal;
   /** Whether the time limit ended it. */
   readonly isLate: () => boolean;
-  /** To be called once it is over, however it ended. */
+  /** Call it once the request is over, however it ended. */
   readonly end: () => void;
 }
 
@@ -15,7 +15,7 @@ interface TimedRequest {
 export function createTimedRequests(clock: Pick<Clock, "after">) {
   const under_way = new Set<AbortController>();
   return {
-    /** Gives up what is under way. */
+    /** Aborts all requests under way. */
     abort(): void {
       for (const controller of under_way) controller.abort();
     },
@@ -40,7 +40,10 @@ export function createTimedRequests(clock: Pick<Clock, "after">) {
   };
 }
 
-/** Codes of faults before anything of the request could leave: no connection, or none to be trusted. */
+/**
+ * Error codes from before any of the request was sent: no connection, or none that could be
+ * trusted.
+ */
 export const UNCONNECTED =
   /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket)/;
 

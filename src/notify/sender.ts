@@ -48,7 +48,7 @@ export async function connectLanes(
 
 /**
  * Bun starts the thread of its HTTP client with the first request, and ends the process if no file
- * descriptor is left for it then. A connection that nobody takes starts it now.
+ * descriptor is left for it then. A connection attempt to a closed port starts the thread now.
  */
 function startHttpClient(): void {
   fetch.preconnect("http://127.0.0.1:1");
@@ -59,7 +59,7 @@ const NOBODY = { ticket: null, shown: null, badge: null };
 
 export type Sender = ReturnType<typeof createSender>;
 
-/** Without a lane, it sends nothing. */
+/** Makes the workers of all lanes; without a lane, it sends nothing. */
 export function createSender(options: SenderOptions) {
   const { config, channels, lanes, store, clock, timers, ids, log, ticketOf } = options;
   const sharing = lanes.filter(({ connection }) => connection.in_flight === undefined).length;
@@ -81,20 +81,20 @@ export function createSender(options: SenderOptions) {
       lanes
         .filter(({ channel }) => channel.supports(kind))
         .map(({ connection }) => connection.lane),
-    /** Those of them that may send: a stopped one does not until a restart. */
+    /** The same without the stopped lanes, which send nothing until a restart. */
     openLanesFor: (kind: NotificationKind): readonly string[] =>
       workers.flatMap((worker, i) => {
         const { lane, state } = worker.health();
         return state !== "stopped" && lanes[i]!.channel.supports(kind) ? [lane] : [];
       }),
-    /** The lanes of channels that replace what has ended. */
+    /** The lanes of channels that replace alerts instead of clearing them. */
     replacingLanes: (): readonly string[] =>
       lanes.filter(({ channel }) => channel.replaces).map(({ connection }) => connection.lane),
-    /** What browsers subscribe with; null while no lane is for them. */
+    /** The public key that browsers subscribe with; null without a lane for them. */
     clientKey: (): string | null =>
       lanes.map(({ connection }) => connection.clientKey?.()).find((key) => key !== undefined) ??
       null,
-    /** Begins with what is queued. */
+    /** Starts to send what is queued. */
     start(): void {
       for (const { name, whyOff } of channels) {
         if (lanes.some(({ channel }) => channel.name === name)) continue;
@@ -103,7 +103,10 @@ export function createSender(options: SenderOptions) {
       }
       wake();
     },
-    /** One request outside of the queue; null for a lane that this process does not have. */
+    /**
+     * Sends one request outside of the queue, a test of a channel; null for a lane that this
+     * process does not have.
+     */
     async sendNow(
       lane: string,
       notification: Notification,
@@ -116,13 +119,16 @@ export function createSender(options: SenderOptions) {
       const answer = await found.connection.send(request);
       return found.channel.classify(answer, { kind: "task", attempts: 1, resent: false });
     },
-    /** A change planned notifications. */
+    /** Call it after a change has queued deliveries. */
     wake,
     /** Resolves when nothing is under way. */
     async settled(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.settled()));
     },
-    /** Finishes what is under way, for 10 seconds at most, and gives the rest back. */
+    /**
+     * Waits for the requests under way, for 10 seconds at most, and puts the rest back into the
+     * queue.
+     */
     async stop(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.stop()));
     },

@@ -1,4 +1,4 @@
-/** How one round of a claimed delivery ends, as the statements of one batch. */
+/** Makes the statements, for one batch, that end one attempt of a claimed delivery. */
 
 import { channelFailed, channelGone, channelSucceeded } from "../../db/channels.ts";
 import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
@@ -22,15 +22,18 @@ import { describeDelivery, leftBy } from "./prepare.ts";
 interface Ending {
   readonly claimed: ClaimedDelivery;
   readonly now: number;
-  /** True: what has ended is cleared by a silent notification. */
+  /** True: the channel clears alerts by silent notifications. */
   readonly clears: boolean;
-  /** True: it said how its subject ended, rather than what its kind is. */
+  /** True: the notification said how its subject ended, whatever the kind of the row. */
   readonly ends?: boolean;
 }
 
 const nameOf = ({ delivery: { seq, lease } }: ClaimedDelivery) => ({ seq, lease });
 
-/** Takes an alert back that was accepted, or may have been, if its reason ended meanwhile. */
+/**
+ * Queues a `clear` of an alert that was, or may have been, accepted, if its subject has ended
+ * meanwhile.
+ */
 function clearOver(
   { claimed: { delivery }, now, clears }: Ending,
   address: string | null,
@@ -46,11 +49,11 @@ interface PutBack extends Ending {
   readonly unclear?: string | null;
   /** False: no request was made. */
   readonly tried?: boolean | undefined;
-  /** The target's lane by now; null: as it was. */
+  /** The lane to move it to; null: it stays. */
   readonly lane?: string | null;
 }
 
-/** It is tried again from `due_at` on. */
+/** Puts the delivery back into the queue, to be tried again from `due_at` on. */
 export function putOff({ due_at, unclear = null, tried = true, ...ending }: PutBack): Statement[] {
   const { claimed, now, lane = null } = ending;
   const values = { now, due_at, tried: tried ? 1 : 0, lane };
@@ -77,15 +80,15 @@ const recordOf = (recorded: Omit<Recorded, "clears">): Statement[] => {
     done_at: now,
   });
   if (!ends || delivery.kind !== "question") return [record];
-  // What is known of the question itself: where it was not accepted before, it never was.
+  // Settles the delivery of the question too: if it was not accepted before, it never will be.
   const { question_id, recipient_id: target_id } = delivery;
   const over = { status: "failed", reason: "question_ended", sent_ms: null };
   return [settleQuestion({ question_id, target_id, ...over }), record];
 };
 
 /**
- * It goes, or goes on with what came meanwhile and what it had no room for. With an `end` goes its
- * registration, however it ended.
+ * Removes the row, or keeps it for the parts that were added meanwhile and for those that are
+ * `left`. An `end` also removes the registration of its live activity, whatever the outcome.
  */
 function leave(
   { claimed, now }: Omit<Ending, "clears">,
@@ -101,8 +104,8 @@ function leave(
 }
 
 /**
- * It is finished without success; one that may be shown is cleared, and what a
- * refused `clear` had no room for is tried by itself.
+ * Ends a delivery without success. An alert that may have been shown is cleared, and the ids that a
+ * refused `clear` had no room for are tried separately.
  */
 export function drop(ending: Recorded): Statement[] {
   const { delivery, target } = ending.claimed;
@@ -113,11 +116,11 @@ export function drop(ending: Recorded): Statement[] {
 
 interface Success {
   readonly address: string;
-  /** In which other form it was sent. */
+  /** How it was changed before it was sent, such as `quiet_hours`; null: not at all. */
   readonly reason: string | null;
 }
 
-/** It was accepted; what ended meanwhile is cleared again. */
+/** Ends a delivery that was accepted. An alert whose subject ended meanwhile is cleared. */
 export function succeed(sent: Ending, { address, reason }: Success): Statement[] {
   const { claimed } = sent;
   const ending = { ...sent, outcome: "sent", reason } as const;
@@ -125,7 +128,9 @@ export function succeed(sent: Ending, { address, reason }: Success): Statement[]
   return [...recordOf(ending), ...leave(ending, left), ...clearOver(ending, address)];
 }
 
-/** The same as a row that is settled together with others; null for one with more to do. */
+/**
+ * The same as a row that is settled together with others; null if it needs statements of its own.
+ */
 export function acceptedOf(sent: Ending, { address, reason }: Success): AcceptedDelivery | null {
   const { claimed, now, clears, ends = false } = sent;
   const { delivery } = claimed;
@@ -150,8 +155,8 @@ interface Forgotten {
 }
 
 /**
- * The service no longer knows the address, so it is removed unless it was registered since. With a newer
- * one by now it is tried again.
+ * Ends a delivery to an address that the service does not know. Removes the address unless it was
+ * registered again since then, and retries the delivery if its target has a newer address.
  */
 export function forget(
   { claimed, now, ends = false }: Omit<Ending, "clears">,
@@ -160,7 +165,7 @@ export function forget(
   const { delivery } = claimed;
   const { kind, task_id } = delivery;
   const records = recordOf({ claimed, now, ends, outcome: "invalid_token", reason });
-  // A copy is of a target that is gone.
+  // An address copied into the row belongs to a target that is gone.
   if (delivery.address !== null) return [...records, ...leave({ claimed, now })];
   const purpose = PURPOSES[kind];
   const subject = purpose === "activity" ? task_id : "";
@@ -172,7 +177,10 @@ export function forget(
   ];
 }
 
-/** What a channel learns from an attempt (docs/interface.md §19.1.5); a device keeps nothing of it. */
+/**
+ * Records the result of an attempt on its channel (docs/interface.md §19.1.5); devices have no such
+ * record.
+ */
 export function noteOutcome(
   { claimed, now }: Omit<Ending, "clears">,
   verdict: Verdict,

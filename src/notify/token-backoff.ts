@@ -7,7 +7,7 @@ interface Hold {
   readonly until: number;
   /** How often in a row. */
   readonly times: number;
-  /** Which hold of all it is. */
+  /** Sequence number among all holds. */
   readonly turn: number;
 }
 
@@ -15,17 +15,20 @@ interface Hold {
 export function createTokenBackoff(after: (delay: Delay) => number) {
   const holds = new Map<string, Hold>();
   let turn = 0;
-  /** The hold that began after a request had been made, in `made`: its answer knows nothing of it. */
+  /**
+   * The hold of an address that began after a request (`made`: its `turn`), whose answer therefore
+   * says nothing about it.
+   */
   const newer = (address: string, made: number) => {
     const held = holds.get(address);
     return held && made < held.turn ? held : undefined;
   };
   return {
-    /** To be kept with each request when it is made. */
+    /** Number of the latest hold: keep it with each request, for `hold` and `release`. */
     turn: (): number => turn,
     /**
-     * Holds it for `least` seconds and more each time; gives until when. Requests that were under
-     * way together count once.
+     * Holds an address for `least` seconds, longer each time in a row; returns the end of the hold.
+     * Refusals of requests that were under way together count once.
      */
     hold(address: string, least: number, made: number): number {
       const same = newer(address, made);
@@ -39,7 +42,7 @@ export function createTokenBackoff(after: (delay: Delay) => number) {
       holds.set(address, { until, times, turn: same?.turn ?? ++turn });
       return until;
     },
-    /** Until when it is held; 0 when it is not. */
+    /** The end of its hold; 0 if it is not held. */
     until: (address: string): number => holds.get(address)?.until ?? 0,
     /** The address accepts notifications; a request from before the hold does not prove that. */
     release(address: string, made: number): void {

@@ -1,4 +1,4 @@
-/** Whether a channel takes something, by its settings at this attempt, pure (docs/interface.md 19.1.2). */
+/** Whether a channel's settings want a message at this attempt (docs/interface.md 19.1.2); pure. */
 
 import type { Sends } from "../model/channel.ts";
 import type { Task } from "../model/task.ts";
@@ -18,7 +18,10 @@ export function isImportant(
   return PRIORITIES.indexOf(priority) >= PRIORITIES.indexOf(min_priority);
 }
 
-/** `data`: JSON text of an event. What is about neither a task nor a question is always taken. */
+/**
+ * Whether the settings want an event. `data`: its JSON text. Events about neither tasks nor
+ * questions are always wanted.
+ */
 export function isWanted(
   { type, data }: { readonly type: string; readonly data: string },
   settings: Settings,
@@ -27,7 +30,7 @@ export function isWanted(
   if (!type.startsWith("task.")) return true;
   if (!settings.sends.includes("tasks")) return false;
   if (settings.min_priority === "low") return true;
-  // A deletion tells nothing of the task but its id.
+  // The event of a deletion has only the id of the task.
   const { task } = JSON.parse(data) as { readonly task?: Pick<Task, "priority"> };
   return task === undefined || isImportant(task.priority, settings);
 }

@@ -1,6 +1,6 @@
 /**
- * Sends what is due in one lane of a channel: claims rows by lease, renders them from the state of
- * the moment, and does what each answer asks for (docs/interface.md §14.7).
+ * Sends what is due in one lane of a channel: claims rows by lease, renders them from the current
+ * state, and does what each answer asks for (docs/interface.md §14.7).
  */
 
 import {
@@ -18,13 +18,13 @@ import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import { PUSH } from "../notification-limits.ts";
+import { createBatchSettler } from "./batch-settler.ts";
 import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts";
 import { createLaneState } from "./lane-state.ts";
 import { createLeaseWatch } from "./leases.ts";
 import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
-import { createTogether } from "./together.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
 
 interface WorkerOptions {
@@ -53,10 +53,10 @@ interface Claim {
   readonly held_until: number;
 }
 
-/** What a request was, beside its row. */
+/** What is known of a request that was sent, besides its row. */
 interface Sent {
   readonly address: string;
-  /** Of {@link createTokenBackoff}. */
+  /** `turn` of {@link createTokenBackoff} when it was sent. */
   readonly turn: number;
   readonly quiet: boolean;
   readonly ends: boolean;
@@ -64,11 +64,11 @@ interface Sent {
 
 /** Kinds that say how many questions of the task are pending. */
 const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
-/** Epoch seconds; never where nothing waits. */
+/** Epoch seconds; infinity if nothing is queued. */
 const dueOf = ([row]: readonly [due_ms: number | null][]): number =>
   row?.[0] == null ? Number.POSITIVE_INFINITY : row[0] / 1000;
 
-/** Different reasons that are counted; what comes beyond is `other`. */
+/** Distinct reasons that are counted; further ones count as `other`. */
 const REASONS = 100;
 
 export function createDeliveryWorker(options: WorkerOptions) {
@@ -88,7 +88,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const { lane } = connection;
   const next_due = nextDue({ lane });
   const clears = channel.supports("silent");
-  /** As log lines name it. */
+  /** Fields that name the lane in log lines. */
   const named = { channel: channel.name, lane };
   /** Claimed rows that are not settled. */
   const deliveries = new Set<Promise<void>>();
@@ -107,10 +107,10 @@ export function createDeliveryWorker(options: WorkerOptions) {
   };
 
   const secondsOf = ({ least, spread }: Delay) => least + ids.jitter() * spread;
-  /** The time at the end of a delay. */
+  /** Epoch seconds of the end of a delay. */
   const after = (delay: Delay) => clock.now() + secondsOf(delay);
   const tokenBackoff = createTokenBackoff((delay) => clock.elapsed() + secondsOf(delay));
-  /** The time of a moment of {@link Clock.elapsed}. */
+  /** Epoch seconds of a moment of {@link Clock.elapsed}. */
   const timeOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
 
   const leases = createLeaseWatch(clock);
@@ -120,9 +120,9 @@ export function createDeliveryWorker(options: WorkerOptions) {
 
   const state = createLaneState({ clock, log, named, secondsOf, resumed: () => run() });
 
-  /** Resolves a moment later, for all that wait: their writes and the next claim share a commit. */
+  /** Resolves after `PUSH.beat` for all who wait: their writes and the next claim share a commit. */
   const beat = (): Promise<void> => {
-    // At a stop nothing else may keep the process alive until then.
+    // During a stop, nothing else may keep the process alive until the timer fires.
     if (stopping) return Promise.resolve();
     if (!next_beat) {
       next_beat = Promise.withResolvers();
@@ -144,16 +144,16 @@ export function createDeliveryWorker(options: WorkerOptions) {
     isStopping: () => stopping,
   });
 
-  /** Ends one round of a claimed row, while its lease lasts: until a moment of `elapsed`. */
+  /** Writes what ends one attempt of a row; retries until its lease ends, a moment of `elapsed`. */
   const settle = async (until: number, statements: readonly Statement[]): Promise<void> => {
     await beat();
     await patiently(() => store.write(statements), until).catch(notSettled);
   };
 
-  // Then the lease runs out, and the row is sent once more.
+  // The lease then runs out, and the row is sent once more.
   const notSettled = (error: unknown) => log.warn("push not settled", describeError(error));
 
-  const together = createTogether({
+  const settleTogether = createBatchSettler({
     beat,
     write: (statements, until) => patiently(() => store.write(statements), until),
     failed: notSettled,
@@ -164,13 +164,13 @@ export function createDeliveryWorker(options: WorkerOptions) {
     log.warn(event, { ...named, kind, recipient_id, delivery_id, reason: why });
   };
 
-  /** The service works, and takes what goes to the address. */
+  /** The service has accepted a request to the address: ends its hold. */
   const accept = (address: string, turn: number) => {
     state.works();
     tokenBackoff.release(address, turn);
   };
 
-  /** What the verdict asks for, as the statements that end this round. */
+  /** What the verdict asks for, as the statements that end this attempt. */
   const applyVerdict = (
     claimed: ClaimedDelivery,
     { address, turn, quiet, ends }: Sent,
@@ -252,14 +252,14 @@ export function createDeliveryWorker(options: WorkerOptions) {
       if (row) {
         accept(address, turn);
         const others = (now: number) => noteOutcome({ claimed, now }, verdict);
-        return together({ row, others, until: held_until });
+        return settleTogether({ row, others, until: held_until });
       }
     }
     const statements = applyVerdict(claimed, { address, turn, quiet, ends }, verdict);
     return settle(held_until, [...statements, ...noteOutcome(ending, verdict)]);
   };
 
-  /** Once, or twice where the channel asks for it at once. */
+  /** Sends a request, and once more if the verdict asks for that at once. */
   const send = async (request: unknown, { delivery }: ClaimedDelivery): Promise<Verdict> => {
     const attempt = async (resent: boolean) => {
       const verdict = channel.classify(await connection.send(request), { ...delivery, resent });
@@ -280,7 +280,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     deliveries.add(delivery);
   };
 
-  /** `due`: of what is left; undefined: not known. */
+  /** Claims rows and launches them. `due`: when the rest is due, epoch seconds, if known. */
   const claim = async (limit: number): Promise<{ count: number; due: number | undefined }> => {
     const lease = ids.unique();
     const now = clock.now();
@@ -309,7 +309,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const pending = new Map(counted);
     for (const [i, one] of claimed.entries()) {
       launch(one, { pending, held_until });
-      // A request takes its time to make: others get their turn between a few.
+      // Making a request takes time: let other work run after every few.
       if (i % PUSH.launch === PUSH.launch - 1) await new Promise((next) => setImmediate(next));
     }
     if (claimed.length < limit) lapsed = [];
@@ -317,7 +317,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     return { count: claimed.length, due };
   };
 
-  /** What a process that was killed had claimed shows in nothing but its leases. */
+  /** Only its leases show what a killed process had claimed. */
   const lookAtLeases = async () => {
     const rows = await store.read(leasesOf({ lane, now: clock.now(), limit: PUSH.leases }));
     // The moment after the read: a lease must not seem older than it is.
@@ -335,10 +335,10 @@ export function createDeliveryWorker(options: WorkerOptions) {
     for (;;) {
       again = false;
       const room = in_flight - under_way;
-      // What is under way calls again when it ends, and a pause when it is over.
+      // The end of a delivery, and that of a pause, calls `run` again.
       if (stopping || !state.isOpen() || room <= 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
-      // What the last claim saw to be due still is; of anything else a change may have made it sooner.
+      // What the last claim found due still is. A later time may be outdated by a change since.
       if (due === undefined || due > clock.now()) due = dueOf(await store.read(next_due));
       const now = clock.now();
       const found =
@@ -368,7 +368,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   }
 
   return {
-    /** Something may have fallen due. */
+    /** Sends what is due; call it when something may have fallen due. */
     run,
 
     /** Resolves when nothing is under way. */
@@ -376,7 +376,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
       while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
     },
 
-    /** Finishes what is under way, for some seconds at most, and gives the leases back. */
+    /** Waits for what is under way, for `PUSH.stop_wait` at most, and gives the leases back. */
     async stop(): Promise<void> {
       stopping = true;
       timer?.();

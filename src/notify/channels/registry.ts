@@ -1,4 +1,4 @@
-/** All channels. Their lanes have names of their own, so that a lane names its channel. */
+/** All channels. Lane names are unique, so that a lane identifies its channel. */
 
 import type { Channel } from "../channel.ts";
 import { apns } from "./apns/channel.ts";

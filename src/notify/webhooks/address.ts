@@ -19,8 +19,8 @@ interface AddressCheckOptions {
 export type AddressCheck = ReturnType<typeof createAddressCheck>;
 
 /**
- * Gives what is wrong with a URL for as far as it can be known within `WEBHOOK.check_wait` seconds;
- * null when nothing is. Each request checks again.
+ * Returns a function that says what is wrong with a URL; null if nothing was found within
+ * `WEBHOOK.check_wait` seconds. Each request checks again.
  */
 export function createAddressCheck({ outbound, timers }: AddressCheckOptions) {
   return async (url: string): Promise<string | null> => {

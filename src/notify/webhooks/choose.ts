@@ -1,4 +1,7 @@
-/** Which of the messages that are due go now, pure: each account has its turn (docs/interface.md 19.4.6). */
+/**
+ * Chooses which of the due messages to send now, in turns of accounts (docs/interface.md 19.4.6);
+ * pure.
+ */
 
 import { WEBHOOK } from "../../notification-limits.ts";
 
@@ -42,7 +45,7 @@ export function chooseMessages(due: readonly DueMessage[], room: Room): DueMessa
     for (const [account_id, queue] of queues) {
       const at = queue.findIndex(fits);
       if (at < 0) {
-        // What does not fit now does not fit later in the round.
+        // Counts only grow, so what does not fit now will not fit later.
         queues.delete(account_id);
         continue;
       }

@@ -14,7 +14,7 @@ export type WebhookVerdict =
   | { readonly do: "finish"; readonly code: "ok" }
   /** The receiver wants no more of this channel. */
   | { readonly do: "end"; readonly code: string }
-  /** `hold`: seconds in which nothing else of the channel is sent either; null: no such wish. */
+  /** `hold`: seconds for which nothing else of the channel is sent either; null: none asked for. */
   | { readonly do: "again"; readonly code: string; readonly hold: number | null };
 
 /** `now`: epoch seconds, which a `Retry-After` with a date is compared with. */

@@ -38,7 +38,7 @@ import { chooseMessages, type DueMessage } from "./choose.ts";
 import { backoff, classify, type WebhookVerdict } from "./classify.ts";
 import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./request.ts";
 
-/** The inbox items that webhooks of keys are sent. */
+/** Access to the inbox items that the webhook of a key gets. */
 export interface ItemPosts {
   /** The item as it is now; null once it was read, or is gone with its key or account. */
   read(item: ItemOf): Promise<Omit<WebhookMessage, "id"> | null>;
@@ -63,10 +63,10 @@ interface WebhookWorkerOptions {
   readonly log: Log;
 }
 
-/** Different codes that are counted; what comes beyond is `other`. */
+/** Distinct codes that are counted; further ones count as `other`. */
 const CODES = 100;
 
-/** Its name in figures: it is the lane of no other channel. */
+/** Its lane in figures; no channel has a lane of this name. */
 const LANE = "webhook";
 
 export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
@@ -176,7 +176,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     }
     const item = item_seq === null ? null : { id, account_id: channel.account_id };
     const message = item ? await patiently(() => items.read(item), until) : claimed.message;
-    // Its agent has read it by now.
+    // The agent has read the item by now, or it is gone.
     if (!message) return write([dropMessage(back)]);
     const release = slots.take(channel.host);
     if (!release) return write([putBackMessage(back)]);
@@ -200,7 +200,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     };
     add(1);
     const delivery = deliver(claimed, until)
-      // Then the lease runs out, and the message is sent once more.
+      // If it is not settled, its lease runs out and the message is sent once more.
       .catch((error: unknown) => log.warn("webhook not settled", describeError(error)))
       .finally(() => {
         add(-1);
@@ -228,7 +228,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     });
   };
 
-  /** Gives how many it got: of two processes each gets its own. */
+  /**
+   * Claims messages and launches their deliveries; returns how many, as another process may be
+   * faster.
+   */
   const claim = async (chosen: readonly DueMessage[]): Promise<number> => {
     const now = clock.now();
     const until = clock.elapsed() + WEBHOOK.lease;
@@ -239,7 +242,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       claimMessages({ ...moment, until: now + WEBHOOK.lease, seqs }),
       countAttempts(moment),
     ]);
-    // What is not read is sent once the lease has run out.
+    // Messages that cannot be read now are sent after the lease has run out.
     const claimed = await patiently(
       () => store.read(claimedMessages({ lease })),
       until - WEBHOOK.lease / 2,
@@ -249,7 +252,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     return claimed.length;
   };
 
-  /** What a process that was killed had claimed shows in nothing but its leases. */
+  /** Only its leases show what a killed process had claimed. */
   const lookAtLeases = async () => {
     const rows = await store.read(messageLeases({ limit: WEBHOOK.leases }));
     // The moment after the read: a lease must not seem older than it is.
@@ -263,7 +266,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     for (;;) {
       again = false;
       const total = WEBHOOK.in_flight - under_way;
-      // What is under way calls again when it ends.
+      // A delivery calls `run` when it ends.
       if (stopping || total <= 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
       const chosen = chooseMessages(await offered(), {
@@ -299,13 +302,16 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   return {
     lane: LANE,
 
-    /** Begins with what is queued. */
+    /** Sends what is due; call it at any time. */
     run,
 
-    /** The account has a webhook. */
+    /** Notes that an account has a webhook. */
     learn,
 
-    /** Events that this process has committed: those of accounts with webhooks go at once. */
+    /**
+     * Call it with events that this process has committed: sends those of accounts with webhooks at
+     * once.
+     */
     committed(events: readonly StoredEvent[]): void {
       if (events.some(({ account_id }) => known.has(account_id))) run();
     },
@@ -335,7 +341,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       while (running || deliveries.size > 0) await Promise.all([running, ...deliveries]);
     },
 
-    /** Finishes what is under way, for some seconds at most, and gives the leases back. */
+    /**
+     * Waits for the deliveries under way, for `WEBHOOK.stop_wait` seconds at most, then aborts them
+     * and gives the leases back.
+     */
     async stop(): Promise<void> {
       stopping = true;
       timer?.();

@@ -35,7 +35,7 @@ async function connect(config: Config, clock: Clock) {
       const client = createApnsClient({ url, team_id, bundle_id, key_id, key, ca, clock });
       connections.push({ lane, ...client });
     } catch (error) {
-      throw cannotUse(`${name}_KEY`, "is no PEM text or file of a P-256 private key", error);
+      throw cannotUse(`${name}_KEY`, "is not the PEM text or file of a P-256 private key", error);
     }
   }
   return connections;
@@ -48,5 +48,5 @@ async function readCa(path: string): Promise<string> {
   } catch (error) {
     throw cannotUse("APNS_CA_FILE", "cannot be read", error);
   }
-  throw cannotUse("APNS_CA_FILE", "is no PEM file with a certificate", null);
+  throw cannotUse("APNS_CA_FILE", "is not a PEM file with a certificate", null);
 }

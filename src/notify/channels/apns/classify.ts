@@ -13,18 +13,22 @@ export type ApnsAnswer =
       readonly timestamp: number | null;
       /** Seconds. */
       readonly retry_after: number | null;
-      /** The provider token has been replaced since. */
+      /** Whether there is a newer provider token than the one that was refused. */
       readonly renewed: boolean;
       /** Seconds until another provider token may be made. */
       readonly renewable_in: number;
     }
-  /** No answer. `fate`: it found no service, was not taken by it, or may have been. */
+  /**
+   * No answer. `fate`: the service was not reached, did not process the request, or may have
+   * processed it.
+   */
   | {
       readonly kind: "lost";
       readonly code: string;
       readonly fate: "unconnected" | "refused" | "unclear";
     };
 
+/** Reasons that point to the configuration or the key. */
 const FAULTS = [
   "DeviceTokenNotForTopic",
   "BadTopic",
@@ -44,7 +48,7 @@ export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt
     if (fate === "unconnected") {
       return { do: "pause_lane", reason, least: 0, base: PUSH.lost_backoff };
     }
-    // A start that may have arrived is not repeated: a double would be seen.
+    // A start that may have arrived is not repeated: the person would see two.
     if (kind === "start" && fate === "unclear") return { do: "give_up", reason };
     return { do: "again", reason, delay: soon, unclear: fate === "unclear" };
   }
@@ -57,7 +61,7 @@ export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt
   if (status === 403) {
     if (reason !== EXPIRED_PROVIDER_TOKEN) return { do: "stop_lane", reason };
     if (answer.renewed && !resent) return { do: "resend", reason };
-    // The newest one counts as expired too, and another one must wait.
+    // The newest token was refused as expired too, and another may not be made yet.
     return { do: "pause_lane", reason, least: Math.max(1, answer.renewable_in), base: 0 };
   }
   if (status === 429) {

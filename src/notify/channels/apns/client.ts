@@ -1,6 +1,6 @@
 /**
- * Talks to Apple's push service. apns2 makes the requests and reads the errors; the transport under
- * it is Bun's HTTP/2, since its own does not run here, and the provider token is shared.
+ * Client of Apple's push service. apns2 builds requests and parses errors; the transport is Bun's
+ * HTTP/2, as apns2's own does not run on Bun, and all requests share one provider token.
  */
 
 import { createPrivateKey, type KeyObject, sign } from "node:crypto";
@@ -32,7 +32,7 @@ export const APPLE = {
 /** The service says that it did not process the request. */
 const REFUSED = /^HTTP2Refused/;
 
-/** Of one environment. Throws when the key is none. */
+/** Makes the client of one environment. Throws if `key` is not a P-256 private key. */
 export function createApnsClient(options: ApnsOptions) {
   const { url, team_id, bundle_id, key_id, ca, clock } = options;
   const key = parseKey(options.key);
@@ -59,7 +59,8 @@ export function createApnsClient(options: ApnsOptions) {
       body,
       headers: { ...headers, "apns-id": apns_id },
       protocol: "http2",
-      // Without a key it protects nothing: another one makes another connection.
+      // Without a client key, the passphrase only selects a connection: another value opens another
+      // one.
       tls: { passphrase: String(connection), ...(ca !== undefined && { ca }) },
       signal,
     } as RequestInit);
@@ -88,7 +89,8 @@ export function createApnsClient(options: ApnsOptions) {
       const on_connection = connection;
       const { signal, isLate, end } = requests.begin();
       let retry_after: number | null = null;
-      // A view of the client with a transport of its own: apns2 passes on neither id nor headers.
+      // A view of the client with its own transport: apns2 passes on neither `apns-id` nor response
+      // headers.
       const one = Object.assign(Object.create(client) as object, {
         _getSigningToken: () => provider_token,
         client: {
@@ -104,7 +106,7 @@ export function createApnsClient(options: ApnsOptions) {
         return { kind: "ok" };
       } catch (error) {
         if (!(error instanceof ApnsError)) {
-          // A connection that has swallowed everything since is dead, and another one is opened.
+          // A connection that has answered nothing since this request began is dead: open another.
           if (isLate() && answered_at < from && on_connection === connection) connection++;
           const code = isLate() ? "time-out" : codeOf(error);
           const fate = UNCONNECTED.test(code)
@@ -118,7 +120,7 @@ export function createApnsClient(options: ApnsOptions) {
         const told = response as { reason?: unknown; timestamp?: unknown };
         const reason = typeof told.reason === "string" ? told.reason.slice(0, 60) : "UnknownError";
         const { timestamp } = told;
-        // At once, so that all requests that were refused for the same one get the same new one.
+        // Renewed here, so that all requests refused with the same token get the same new one.
         const renewed =
           status === 403 && reason === EXPIRED_PROVIDER_TOKEN && provider.renew(provider_token);
         return {
@@ -137,7 +139,7 @@ export function createApnsClient(options: ApnsOptions) {
   };
 }
 
-/** A count of seconds; a date is not taken, since Apple sends none. */
+/** Seconds of a `Retry-After` header; dates are not parsed, since Apple sends none. */
 function seconds(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null;
 }
@@ -155,16 +157,19 @@ interface ProviderTokenOptions {
   readonly clock: Clock;
 }
 
-/** Seconds by which the machine's clock may be set before a token's own stamp counts as wrong. */
+/** Seconds by which the machine's clock may change before a token's issue time counts as wrong. */
 const CLOCK_SET = 60;
 
-/** The one provider token of an environment: signing is synchronous, so no two are made at once. */
+/**
+ * Keeps the one provider token of an environment. Signing is synchronous, so no two are made at
+ * once.
+ */
 function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptions) {
   let token = "";
   /** When the token was made and when one was forced, by {@link Clock.elapsed}. */
   let made_at = Number.NEGATIVE_INFINITY;
   let forced_at = Number.NEGATIVE_INFINITY;
-  /** What the token says of when it was made. */
+  /** The token's own issue time (`iat`), epoch seconds. */
   let issued_at = 0;
 
   const make = () => {
@@ -184,8 +189,8 @@ function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptio
       return token;
     },
     /**
-     * Whether there is a newer token than `expired`, which was refused as expired: made now, or already for
-     * another request. At most one is made in 20 minutes for this reason.
+     * Replaces `expired`, a token that was refused as expired. True if there is now a newer token,
+     * made by this call or an earlier one. Makes at most one in 20 minutes.
      */
     renew(expired: string): boolean {
       if (token !== expired) return true;
@@ -194,7 +199,7 @@ function createProviderToken({ team_id, key_id, key, clock }: ProviderTokenOptio
       make();
       return true;
     },
-    /** Seconds until {@link renew} may make one again. */
+    /** Seconds until {@link renew} may make a token again. */
     renewableIn: (): number => forced_at + PUSH.provider_token_gap - clock.elapsed(),
   };
 }

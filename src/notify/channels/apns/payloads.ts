@@ -1,4 +1,4 @@
-/** Notifications as Apple's push service takes them, pure (docs/interface.md §14.3). */
+/** Renders notifications for Apple's push service (docs/interface.md §14.3); pure. */
 
 import { PUSH } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
@@ -36,8 +36,9 @@ const CATEGORY = {
 const INTERRUPTION = { urgent: "time-sensitive", active: "active", passive: "passive" };
 
 /**
- * The payload has at most `PUSH.payload_bytes` bytes; `address` is the token. What has ended is cleared
- * by a silent notification instead.
+ * Renders a notification in at most `PUSH.payload_bytes` bytes; the `address` of the destination is
+ * the push token. Null for `test`, and for `ended`: a silent notification clears those alerts
+ * instead.
  */
 export function render(
   notification: Exclude<Notification, Ended | Test>,
@@ -89,7 +90,7 @@ function renderAlert(notification: Alert): Rendered {
       "interruption-level": INTERRUPTION[urgency],
       "relevance-score": RELEVANCE[notification.priority],
       "thread-id": key_id,
-      // Its labels vary, so the app makes the category.
+      // The labels of a choice vary, so the app builds the category itself.
       ...(actions?.kind === "choice" && { "mutable-content": 1 }),
     },
     relay: {
@@ -165,7 +166,7 @@ function renderActivity(activity: Activity): Rendered {
 
 type Texts = readonly (readonly [holder: Record<string, unknown>, name: string])[];
 
-/** Cuts the texts, the first ones first, until the whole has its size; nothing else is touched. */
+/** Shortens the texts, in the given order, until the payload fits; nothing else changes. */
 function fit(payload: Payload, texts: Texts): Payload {
   for (const [holder, name] of texts) {
     const over = bytesOf(payload) - PUSH.payload_bytes;

@@ -14,7 +14,10 @@ export type NtfyAnswer =
       readonly replaces: boolean;
     }
   | { readonly kind: "lost"; readonly fault: OutboundFault }
-  /** The host has its full number of connections, or has not answered lately; `wait`: seconds. */
+  /**
+   * Not sent: all connections to the host are in use, or it has not answered lately; `wait`:
+   * seconds.
+   */
   | { readonly kind: "busy"; readonly wait: number };
 
 /** Faults that would occur again. */

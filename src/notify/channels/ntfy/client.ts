@@ -1,4 +1,7 @@
-/** Publishes to ntfy servers, which accounts name: through the guard, few at a time for each host. */
+/**
+ * Publishes to ntfy servers that accounts name: through the outbound guard, a few at a time per
+ * host.
+ */
 
 import type { Clock } from "../../../clock.ts";
 import { NTFY } from "../../../notification-limits.ts";
@@ -18,6 +21,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);
 
+  /** One request over a connection that the caller has reserved; never throws. */
   const publish = async (request: NtfyRequest): Promise<NtfyAnswer> => {
     const { signal, isLate, end } = requests.begin();
     try {
@@ -77,6 +81,7 @@ function sequenceIn(body: Buffer): unknown {
   }
 }
 
+/** Seconds of a `Retry-After` header; null for a date or anything else. */
 function seconds(header: unknown): number | null {
   return typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) : null;
 }

@@ -1,11 +1,11 @@
-/** Notifications as ntfy takes them in a JSON publish, pure (docs/interface.md 19.5.2). */
+/** Renders notifications as JSON publishes of ntfy (docs/interface.md 19.5.2); pure. */
 
 import { NTFY } from "../../../notification-limits.ts";
 import type { Destination } from "../../channel.ts";
 import { bytesOf, cut } from "../../cut.ts";
 import type { Alert, Notification } from "../../notification.ts";
 
-/** Where a topic is. */
+/** The address of a target, as JSON. */
 export interface NtfyAddress {
   /** Origin of the server, which a JSON publish goes to. */
   readonly server: string;
@@ -29,7 +29,7 @@ interface Publish {
   readonly message: string;
   /** 1 to 5; 2 makes no sound. */
   readonly priority: number;
-  /** What it opens. */
+  /** URL that a tap opens. */
   readonly click?: string;
   readonly actions?: readonly Action[];
   /** Notifications with the same one replace each other, from ntfy 2.16 on. */
@@ -92,7 +92,9 @@ export function render(
   }
 }
 
-/** An address that {@link NtfyAddress} cannot be read from leads nowhere. */
+/**
+ * Parses an address. An invalid one gives an empty server, which `send` refuses as `invalid_url`.
+ */
 function parse(address: string): NtfyAddress {
   try {
     return JSON.parse(address) as NtfyAddress;
@@ -101,7 +103,9 @@ function parse(address: string): NtfyAddress {
   }
 }
 
-/** One for each option, and one that opens what is not shown whole; or none. */
+/**
+ * A button for each option, and Open if the body shows only a part; none if they do not all fit.
+ */
 function actionsOf(
   { subject, actions }: Alert,
   base_url: string | null,
@@ -126,7 +130,10 @@ function actionsOf(
   return bytesOf(made) <= NTFY.buttons_bytes ? made : [];
 }
 
-/** What happened; the options of a choice without buttons; the agent of a task. */
+/**
+ * The message. For a question: its body, with the options of a choice that has no buttons. For a
+ * task: what happened, and its agent.
+ */
 function textOf({ kind, body, subtitle, actions }: Alert, buttons: boolean): string {
   if (kind === "task") return `${body}\n${subtitle}`;
   const lists = actions?.kind === "choice" && !buttons && actions.shows === undefined;
@@ -142,7 +149,9 @@ function clickOf(kind: Alert["kind"], subject: string, base_url: string | null) 
 const pageOf = (kind: Alert["kind"], subject: string, base_url: string): string =>
   `${base_url}/#/${kind === "question" ? "questions" : "tasks"}/${subject}`;
 
-/** A longer message would become an attachment, and a longer publish is refused. */
+/**
+ * Shortens the message: ntfy turns a longer one into an attachment, and refuses a longer publish.
+ */
 function fit(publish: Publish): Publish {
   const { message } = publish;
   const over = bytesOf(publish) - NTFY.publish_bytes;

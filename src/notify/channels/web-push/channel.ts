@@ -1,4 +1,6 @@
-/** Browsers as a channel, with the page closed: Web Push (docs/interface.md 19.6). */
+/**
+ * Web Push as a channel: reaches browsers even while the page is closed (docs/interface.md 19.6).
+ */
 
 import type { Config } from "../../../config.ts";
 import type { Channel, TargetInput } from "../../channel.ts";

@@ -1,4 +1,4 @@
-/** What an answer of a push service of browsers means, pure (docs/interface.md 19.6.5). */
+/** What an answer of a browser's push service means, pure (docs/interface.md 19.6.5). */
 
 import { PUSH, WEB_PUSH } from "../../../notification-limits.ts";
 import { type Attempt, grown, type Verdict } from "../../channel.ts";
@@ -13,7 +13,7 @@ export type WebPushAnswer =
   | {
       readonly kind: "lost";
       readonly code: "invalid_url" | "unreachable" | "timed_out" | "failed";
-      /** It would occur again. */
+      /** Another attempt would fail in the same way. */
       readonly final: boolean;
       /** It may have arrived. */
       readonly unclear: boolean;
@@ -33,7 +33,7 @@ export function classify(answer: WebPushAnswer, { attempts }: Attempt): Verdict 
     return { do: "again", reason, delay: { least: 0, spread }, unclear };
   }
   const { status, retry_after } = answer;
-  // It keeps the newest message of a topic, so an end takes the place of its alert.
+  // The service keeps only the newest message of a topic, so an `ended` replaces its alert.
   if (status >= 200 && status < 300) return { do: "finish", reason: "ok", replaces: true };
   const reason = `status_${status}`;
   const least = Math.min(retry_after ?? 0, WEB_PUSH.hold_most);

@@ -8,7 +8,7 @@ import { createHostFaults } from "../../host-faults.ts";
 import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
 import type { WebPushAnswer } from "./classify.ts";
 import { fit, type WebPushRequest } from "./payload.ts";
-import { createStatements, sharedVapidKeys } from "./vapid.ts";
+import { createVapidHeaders, sharedVapidKeys } from "./vapid.ts";
 
 interface WebPushOptions {
   readonly subject: string;
@@ -50,7 +50,7 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
       body: details.body as Uint8Array<ArrayBuffer>,
       redirect: "manual",
       signal,
-      // False: none of the environment either.
+      // False also ignores the proxy that the environment names.
       proxy: named || proxy === undefined ? false : proxy,
     } as RequestInit);
     await drain(response);
@@ -70,7 +70,7 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
     async prepare(shared: Shared): Promise<void> {
       const keys = await sharedVapidKeys(shared);
       key = keys.publicKey;
-      authorize = createStatements(keys, { subject, clock });
+      authorize = createVapidHeaders(keys, { subject, clock });
       topicOf = (about) => shared.signer.sign("push topic", about).slice(0, TOPIC);
     },
 
@@ -78,7 +78,9 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
 
     abort: requests.abort,
 
-    /** One message, with less of its text if it is too large; never throws. */
+    /**
+     * Sends one message, and again with less text if the service finds it too large; never throws.
+     */
     async send(request: WebPushRequest): Promise<WebPushAnswer> {
       const host = URL.parse(request.subscription.endpoint)?.host ?? "";
       if (host === "") return { kind: "lost", code: "invalid_url", final: true, unclear: false };
@@ -103,7 +105,7 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
 
 const LOST = { kind: "lost", final: false } as const;
 
-/** Reads what is left, so that the connection can be used again; too much of it ends the connection. */
+/** Reads the rest of a body, so that the connection can be reused; too large a body closes it. */
 async function drain({ body }: Response): Promise<void> {
   let bytes = 0;
   for await (const chunk of body ?? []) {
@@ -112,7 +114,7 @@ async function drain({ body }: Response): Promise<void> {
   }
 }
 
-/** Seconds, or a date (RFC 9110 10.2.3). */
+/** Seconds of a `Retry-After` header: a number, or a date (RFC 9110 10.2.3). */
 function seconds(header: string | null, clock: Pick<Clock, "now">): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);

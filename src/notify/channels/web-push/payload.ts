@@ -1,4 +1,4 @@
-/** Notifications as browsers take them, before they are encrypted; pure (docs/interface.md §19.6.3). */
+/** Renders notifications for browsers, before encryption (docs/interface.md §19.6.3); pure. */
 
 import {
   DECLARATIVE,
@@ -19,11 +19,14 @@ export interface WebPushRequest {
   readonly subscription: Subscription;
   readonly message: PushMessage;
   readonly urgency: Urgency;
-  /** A later message with the same one takes the place of one that the push service still has. */
+  /** A later message with the same subject replaces one that the push service still has. */
   readonly subject: string;
   /** As of {@link Alert}. */
   readonly shows?: "whole" | "part" | undefined;
-  /** Epoch seconds until which the push service keeps it; null: it goes to who is connected now. */
+  /**
+   * Epoch seconds until which the push service keeps it; null: delivered only if the browser is
+   * connected now.
+   */
   readonly keep_until: number | null;
 }
 
@@ -60,7 +63,10 @@ function urgencyOf(notification: Shown): Urgency {
   return ({ urgent: "high", active: "normal", passive: "low" } as const)[notification.urgency];
 }
 
-/** What says how an alert ended replaces one that waits for the device, and is not to arrive alone. */
+/**
+ * An `ended` replaces an alert that still waits at the push service. Where no alert was shown, it
+ * must not arrive alone, so it is not kept.
+ */
 function keptUntil(notification: Shown, { shown }: Destination): number | null {
   return notification.kind === "ended" && shown === false ? null : notification.expires_at;
 }
@@ -102,7 +108,7 @@ function messageOf(
   return fit(compose(labels), bytes, shows) ?? fit(compose([]), bytes);
 }
 
-/** Relative to where the page is, when it is not known where that is. */
+/** The URL to open; relative to the page if the server's own address is not known. */
 function addressOf(notification: Shown, base: string): string {
   const { kind, subject } = notification;
   if (kind === "test") return `${base}/`;
@@ -116,7 +122,7 @@ function labelsOf({ actions }: Alert): readonly string[] {
   return actions.options.length <= WEB_PUSH.buttons ? actions.options : [];
 }
 
-/** The agent of a task; the options of a choice without buttons. */
+/** The text, with the agent of a task, or the options of a choice that has no buttons. */
 function bodyOf(notification: Shown, buttons: boolean): string {
   if (notification.kind === "task") return `${notification.body}\n${notification.subtitle}`;
   const options =
@@ -140,8 +146,9 @@ function dataOf(notification: Shown, ticket: string | null): PushData {
 }
 
 /**
- * The message in at most so many bytes of JSON, with less of its body and then of its title; null when
- * the rest is too large already. A request for permission that no longer `shows` all of itself has no buttons.
+ * Fits a message into `bytes` of JSON by shortening its body, then its title; null if the rest is
+ * too large by itself. A request for permission that was shown whole loses its buttons if its body
+ * is cut.
  */
 export function fit(
   message: PushMessage,
@@ -168,5 +175,5 @@ function fitTexts(message: PushMessage, bytes: number): PushMessage | null {
   return bytesOf(fitted) <= bytes ? fitted : null;
 }
 
-/** Bytes of JSON that a text has at least once it was cut. */
+/** Least size of a shortened text, in bytes of JSON. */
 const LEAST_TEXT = 40;

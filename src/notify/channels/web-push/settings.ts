@@ -24,7 +24,8 @@ export function settingsOf(config: Variables): Settings {
   const scheme = TLS_CERT_FILE === undefined ? "http" : "https";
   const host = HOST.includes(":") ? `[${HOST}]` : HOST;
   const page = URL.parse(PUBLIC_URL ?? `${scheme}://${host}`);
-  // Browsers run service workers at no other address. One that is not told is known on loopback alone.
+  // Browsers run service workers only at https or loopback addresses. Without `PUBLIC_URL`, only a
+  // loopback address is known for certain.
   const secure = PUBLIC_URL !== undefined && page?.protocol === "https:";
   if (!page || !(secure || isLoopback(page.hostname))) {
     return { off: "PUBLIC_URL is neither https nor loopback" };

@@ -1,4 +1,7 @@
-/** Subscriptions as browsers give them: what is taken, and where it leads (docs/interface.md §19.6.2). */
+/**
+ * Checks the subscriptions that browsers give, and turns them into addresses (docs/interface.md
+ * §19.6.2).
+ */
 
 import { createPublicKey } from "node:crypto";
 import type { SubscriptionInput } from "../../../model/channel.ts";
@@ -25,7 +28,9 @@ const SERVICES = [
   "*.notify.windows.com",
 ];
 
-/** Null: a push can be sent to it. Otherwise what is wrong with it. `hosts`: of `WEB_PUSH_HOSTS`. */
+/**
+ * What is wrong with an endpoint; null if pushes can be sent to it. `hosts`: of `WEB_PUSH_HOSTS`.
+ */
 export function endpointFault(endpoint: string, hosts: readonly string[]): string | null {
   const url = URL.parse(endpoint);
   if (url?.username !== "" || url.password !== "" || url.hash !== "") {
@@ -41,7 +46,7 @@ export function endpointFault(endpoint: string, hosts: readonly string[]): strin
   return "is of a push service that this server does not send to";
 }
 
-/** Null, or what is wrong with the keys. */
+/** What is wrong with the keys; null if nothing is. */
 export function keysFault({ p256dh, auth }: SubscriptionInput["keys"]): string | null {
   if (bytesIn(auth)?.length !== 16) return "must have 16 bytes as auth";
   const point = bytesIn(p256dh);
@@ -59,7 +64,7 @@ function bytesIn(text: string): Buffer | null {
   return bytes.toString("base64url") === plain ? bytes : null;
 }
 
-/** Encrypting for another point could tell something of a key (RFC 8291 section 7). */
+/** Encrypting for a point off the curve could reveal something about a key (RFC 8291 section 7). */
 function isOnCurve(point: Buffer): boolean {
   const part = (from: number) => point.subarray(from, from + 32).toString("base64url");
   try {
@@ -70,7 +75,7 @@ function isOnCurve(point: Buffer): boolean {
   }
 }
 
-/** The address of a subscription without a fault. */
+/** The address for a subscription that has passed the checks above. */
 export function toAddress({ endpoint, keys }: SubscriptionInput): string {
   const plain = (text: string) => bytesIn(text)!.toString("base64url");
   const { p256dh, auth } = keys;
@@ -81,7 +86,9 @@ export function toAddress({ endpoint, keys }: SubscriptionInput): string {
   } satisfies Subscription);
 }
 
-/** One that cannot be read leads nowhere. */
+/**
+ * Parses an address. An invalid one gives an empty endpoint, which `send` refuses as `invalid_url`.
+ */
 export function parseAddress(address: string): Subscription {
   try {
     return JSON.parse(address) as Subscription;

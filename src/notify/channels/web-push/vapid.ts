@@ -15,24 +15,27 @@ export async function sharedVapidKeys({ secretOf }: Pick<Shared, "secretOf">): P
   return JSON.parse(await secretOf("vapid", JSON.stringify(webPush.generateVAPIDKeys())));
 }
 
-/** Seconds by which the machine's clock may be set before a statement's own time counts as wrong. */
+/** Seconds by which the machine's clock may change before a token's own times count as wrong. */
 const CLOCK_SET = 60;
 
-interface Statement {
+interface SignedHeader {
   readonly header: string;
-  /** By {@link Clock.elapsed} and by {@link Clock.now}. */
+  /** When it was signed, by {@link Clock.elapsed} and by {@link Clock.now}. */
   readonly made_at: number;
   readonly issued_at: number;
 }
 
-interface StatementsOptions {
+interface VapidHeadersOptions {
   readonly subject: string;
   readonly clock: Pick<Clock, "now" | "elapsed">;
 }
 
-/** The `Authorization` for each push service, signed every few hours: signing is what takes longest. */
-export function createStatements(keys: VapidKeys, { subject, clock }: StatementsOptions) {
-  const kept = new Map<string, Statement>();
+/**
+ * Returns a function from a push service's origin to its `Authorization` header. Headers are signed
+ * every few hours and cached, since signing is what takes longest.
+ */
+export function createVapidHeaders(keys: VapidKeys, { subject, clock }: VapidHeadersOptions) {
+  const kept = new Map<string, SignedHeader>();
 
   return (origin: string): string => {
     const now = clock.elapsed();
@@ -41,7 +44,7 @@ export function createStatements(keys: VapidKeys, { subject, clock }: Statements
     const was_set = known && Math.abs(clock.now() - known.issued_at - age) > CLOCK_SET;
     if (known && age < WEB_PUSH.token_age && !was_set) return known.header;
     const { publicKey, privateKey } = keys;
-    // Its life of 12 hours is the library's own.
+    // It is valid for 12 hours, the library's default.
     const headers = webPush.getVapidHeaders(origin, subject, publicKey, privateKey, "aes128gcm");
     kept.delete(origin);
     if (kept.size >= WEB_PUSH.kept_tokens) kept.delete(kept.keys().next().value!);

@@ -8,7 +8,7 @@ import { statement } from "../../db/statement.ts";
 import type { Statement } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
 import { PUSH } from "../../src/notification-limits.ts";
-import { createTogether } from "../../src/notify/together.ts";
+import { createBatchSettler } from "../../src/notify/batch-settler.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestStore } from "../support/store.ts";
@@ -48,7 +48,7 @@ function begin() {
   const batches: (readonly Statement[])[] = [];
   const failures: unknown[] = [];
   const beat = Promise.withResolvers<void>();
-  const together = createTogether({
+  const together = createBatchSettler({
     beat: () => beat.promise,
     write: (statements) => {
       batches.push(statements);

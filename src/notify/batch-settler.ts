@@ -1,4 +1,4 @@
-/** Settles deliveries that were accepted together, as one batch for many of them. */
+/** Settles many accepted deliveries in one batch. */
 
 import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
 import { settleAccepted } from "../../db/notify/accepted.ts";
@@ -14,8 +14,8 @@ interface Accepted {
   readonly until: number;
 }
 
-interface TogetherOptions {
-  /** Resolves when what has come so far is to be written. */
+interface BatchSettlerOptions {
+  /** Resolves when the deliveries gathered so far should be written. */
   readonly beat: () => Promise<void>;
   /** Writes a batch, trying again until a moment of {@link Clock.elapsed}. */
   readonly write: (statements: readonly Statement[], until: number) => Promise<unknown>;
@@ -28,7 +28,7 @@ interface Gathering {
   readonly written: Promise<void>;
 }
 
-export function createTogether({ beat, write, failed }: TogetherOptions) {
+export function createBatchSettler({ beat, write, failed }: BatchSettlerOptions) {
   let gathering: Gathering | undefined;
 
   const settle = async (accepted: readonly Accepted[]): Promise<void> => {
@@ -54,7 +54,7 @@ export function createTogether({ beat, write, failed }: TogetherOptions) {
     return { accepted, written };
   };
 
-  /** Resolves when it was tried; never rejects. */
+  /** Adds one delivery to the batch; resolves after the write was tried, and never rejects. */
   return async (one: Accepted): Promise<void> => {
     gathering ??= gather();
     const { accepted, written } = gathering;
