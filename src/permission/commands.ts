@@ -1,9 +1,9 @@
-/** What a person reads of a tool's input: the command, the diff, or all arguments; pure. */
+/** Formats a tool's input for the person: as a command, a diff, or all arguments; pure. */
 
 import type { QuestionAction } from "../model/question.ts";
 import { diffOf, pathLine } from "./diff.ts";
 
-/** What a use of a tool does, whole. */
+/** What a tool call does, in full. */
 interface Shown {
   readonly form: QuestionAction["form"];
   readonly text: string;
@@ -16,9 +16,9 @@ interface Shown {
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Claude Code: `Bash` as a command; `Edit`, `Write` and `MultiEdit` as a diff. Codex: `shell` and its kin
- * as a command, `apply_patch` as a diff. Everything else, and an input of another form than these tools
- * have, as its arguments, so that nothing of it is left out.
+ * Formats a tool's input. Claude Code: `Bash` as a command; `Edit`, `Write` and `MultiEdit` as a
+ * diff. Codex: `shell` and its kin as a command, `apply_patch` as a diff. Everything else is shown
+ * as its arguments, and so is input in another form than these tools have: nothing is left out.
  */
 export function showInput(tool: string, input: unknown): Shown {
   const patch = tool === "apply_patch" ? patchIn(input) : null;
@@ -35,7 +35,7 @@ export function showInput(tool: string, input: unknown): Shown {
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Members beside the command that a person need not see: they do not change what it does. */
+/** Members beside the command that are not shown: they do not change what it does. */
 const BESIDE: ReadonlySet<string> = new Set([
   "command",
   "cmd",
@@ -71,7 +71,7 @@ function commandIn(members: Members): Shown | null {
 const isTextOrAbsent = (value: unknown): value is string | undefined =>
   value === undefined || typeof value === "string";
 
-/** A list of arguments as a line for a shell; of `bash -lc <script>` the script. */
+/** A list of arguments as a shell command line; for `bash -lc <script>`, the script. */
 function lineOf(given: unknown): string | null {
   if (!Array.isArray(given) || given.length === 0) return null;
   if (!given.every((part): part is string => typeof part === "string")) return null;
@@ -84,7 +84,10 @@ function lineOf(given: unknown): string | null {
 const quoted = (part: string): string =>
   /^[\w@%+=:,./-]+$/.test(part) ? part : `'${part.replaceAll("'", `'\\''`)}'`;
 
-/** The patch alone, or with the name of the command that takes it. */
+/**
+ * The patch: the input itself, its only member, or the argument of `apply_patch`; null for another
+ * form.
+ */
 function patchIn(input: unknown): string | null {
   if (typeof input === "string") return input;
   if (!isObject(input)) return null;
@@ -117,7 +120,7 @@ function editIn(tool: string, members: Members): string | null {
   return null;
 }
 
-/** What is replaced by what, once or everywhere. */
+/** The diff of one replacement; null for an unknown form of input. */
 function replacementIn(edit: Members): string[] | null {
   const { old_string: before, new_string: after, replace_all: everywhere = false } = edit;
   if (typeof before !== "string" || typeof after !== "string") return null;

@@ -1,4 +1,4 @@
-/** The question that a request for permission becomes (docs/interface.md §2.5.5); pure. */
+/** Makes the question for a request for permission (docs/interface.md §2.5.5); pure. */
 
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
@@ -28,12 +28,13 @@ export interface PermissionContent {
 /** Why the person is not asked. */
 export type Unasked = "own_tool" | "too_long";
 
-/** Tools of the client that need the person at the client itself. */
+/** Tools of the client that the person must answer in the client itself. */
 const LOCAL = ["AskUserQuestion"];
 
 /**
- * The question of a request; `host`: the name of the agent's machine. Nothing is cut: what does not fit, or
- * cannot be stored as it is, is not asked.
+ * The question for a request, or why the person is not asked. `host`: the name of the agent's
+ * machine. Nothing is cut: a request that does not fit, or cannot be stored unchanged, is not
+ * asked.
  */
 export function contentOf(
   request: PermissionRequest,
@@ -66,13 +67,13 @@ export function contentOf(
   };
 }
 
-/** Where a command runs: within the folder of the agent unless its own begins at a root. */
+/** Where a command runs: `at`, which may be relative to the folder of the agent. */
 const placeOf = (folder: string | null, at: string): string | null =>
   at === "" ? folder : folder === null || /^([/\\~]|[A-Z]:)/i.test(at) ? at : `${folder}/${at}`;
 
 const isKept = (text: string, max: number): boolean => isStorable(text) && fits(text, max);
 
-/** A tool of Relay, under whatever name the client has for the server. */
+/** Whether a tool is Relay's own, whatever name the client has for the server. */
 function isOwn(tool: string): boolean {
   const [prefix, ...rest] = tool.split("__");
   return prefix === "mcp" && rest.length > 1 && OWN_TOOLS.has(rest.at(-1)!);
@@ -80,12 +81,15 @@ function isOwn(tool: string): boolean {
 
 const NAMES = { command: "The command", diff: "The change", arguments: "The list of arguments" };
 
-/** Characters that are shown of a text which is too long for a prompt. */
+/** Characters shown of a text that is too long for a prompt. */
 const BEGINNING = 300;
 
 type Prompted = Pick<PermissionContent["action"], "tool" | "folder" | "form" | "text">;
 
-/** For clients that do not know `action`, and for notifications: it says so when it is not all. */
+/**
+ * The prompt, for notifications and for clients that do not know `action`. It says so if it does
+ * not show the whole request.
+ */
 function promptOf({ tool, folder, form, text }: Prompted): string {
   const place = folder === null ? "" : ` in ${shortFolder(folder)}`;
   const head = `${tool}${place}:${form === "command" ? " " : "\n"}`;

@@ -1,11 +1,11 @@
-/** What a client gets for an answer, in the form that it takes (docs/interface.md §12.6.5); pure. */
+/** Formats a decision for the client that asked (docs/interface.md §12.6.5); pure. */
 
 import { ANSWERS, type Unasked } from "./content.ts";
 import { sessionGrants } from "./grants.ts";
 import type { PermissionRequest } from "./request.ts";
 
 /** How a request ended; `answer` is null when nobody answered, and then nothing is permitted. */
-export interface Verdict {
+export interface RequestOutcome {
   readonly answer: string | null;
   readonly note?: string | undefined;
 }
@@ -20,7 +20,7 @@ const WHY: Readonly<Record<Why, string>> = {
 };
 
 /** The text for a request that was answered, or that nobody answered. */
-export function decisionText(request: PermissionRequest, { answer, note }: Verdict): string {
+export function decisionText(request: PermissionRequest, { answer, note }: RequestOutcome): string {
   const allows = answer === ANSWERS.allow || answer === ANSWERS.session;
   if (!allows && answer !== ANSWERS.deny) return withoutAnswer(request, "Nobody answered.");
   const message = note ?? "The person denied this.";
@@ -38,7 +38,7 @@ export function decisionText(request: PermissionRequest, { answer, note }: Verdi
 /** The text for a request that the person was not asked about. */
 export const unaskedText = (request: Caller, why: Why): string => withoutAnswer(request, WHY[why]);
 
-/** To a hook an empty text leaves the decision to the client's own prompt. */
+/** For a hook, an empty text leaves the decision to the client's own prompt. */
 const withoutAnswer = ({ call }: Caller, message: string): string =>
   call === "hook" ? "" : JSON.stringify({ behavior: "deny", message });
 

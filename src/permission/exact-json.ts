@@ -1,13 +1,14 @@
-/** JSON whose numbers are exactly those that it names; pure. */
+/** Parses JSON, but only if none of its numbers changes; pure. */
 
 type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** The types of the language do not know the source of a value yet. */
+/** TypeScript's types do not have the third argument of a reviver yet. */
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /**
- * The value of a text; undefined when it is no JSON, or has a number that would be another one here, such as
- * 9007199254740993 or 1e400: a person would be shown what the tool does not get.
+ * The value of a JSON text; undefined if it is invalid, or has a number that a double cannot
+ * represent, such as 9007199254740993 or 1e400: the person would be shown another value than the
+ * tool gets.
  */
 export function parseExactly(text: string): unknown {
   let exact = true;
@@ -22,7 +23,10 @@ export function parseExactly(text: string): unknown {
   }
 }
 
-/** One text for each number in decimals: sign, digits without zeros at their ends, and exponent. */
+/**
+ * The canonical text of a decimal number: sign, digits without zeros at either end, and exponent;
+ * null if it is not a number.
+ */
 function numberOf(text: string): string | null {
   const [found, sign, whole = "", part = "", power = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];

@@ -6,7 +6,10 @@ import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 
 interface Grants {
-  /** The updates of permissions that the client takes: of its suggestions, the members that are described. */
+  /**
+   * Permission updates for the client: its own suggestions, with only the members that are
+   * described.
+   */
   readonly updates: readonly unknown[];
   /** The same for a person to read. */
   readonly described: readonly string[];
@@ -15,8 +18,8 @@ interface Grants {
 const NONE: Grants = { updates: [], described: [] };
 
 /**
- * The suggestions that end with the session and add rules or folders; never a mode, a rule that is
- * removed, or anything that is kept. None at all when they cannot be shown in full.
+ * The client's suggestions that add rules or folders for this session; never one that changes the
+ * mode, removes a rule, or lasts longer. None at all if they cannot be shown in full.
  */
 export function sessionGrants({ client, call, suggestions }: PermissionRequest): Grants {
   if (client !== "claude_code" || call !== "hook") return NONE;
@@ -27,7 +30,7 @@ export function sessionGrants({ client, call, suggestions }: PermissionRequest):
   return { updates: found.map(({ update }) => update), described };
 }
 
-/** An update, or a part of one, with what it permits. */
+/** A part of an update, with the text that says what it permits. */
 interface Described<T> {
   readonly given: T;
   readonly text: string;
@@ -55,7 +58,7 @@ const grant = (update: object, parts: readonly Described<unknown>[]) => ({
   described: parts.map(({ text }) => text),
 });
 
-/** Null when there is none, or one that cannot be described. */
+/** Describes each element; null if there is none, or one that cannot be described. */
 function eachOf<T>(
   list: unknown,
   describe: (one: unknown) => Described<T> | null,

@@ -1,4 +1,4 @@
-/** The tools of Relay's own server, which a client need not ask the person about elsewhere. */
+/** The tools of Relay's own MCP server: the person is not asked to permit their use. */
 export const OWN_TOOLS: ReadonlySet<string> = new Set([
   "list_tasks",
   "create_task",

@@ -1,4 +1,7 @@
-/** Reads what the hook of a coding agent sends, or its permission tool (docs/interface.md §12.6.2); pure. */
+/**
+ * Reads what a coding agent sends by its hook or its permission tool (docs/interface.md §12.6.2);
+ * pure.
+ */
 
 import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
@@ -9,10 +12,10 @@ import { oneVisibleLine } from "./visible.ts";
 
 type Client = QuestionAction["client"];
 
-/** What a client wants to be permitted. */
+/** A tool call that a client asks permission for. */
 export interface PermissionRequest {
   readonly client: Client;
-  /** `tool`: called in the place of the client's own prompt (`--permission-prompt-tool`). */
+  /** `tool`: called instead of the client's own prompt (`--permission-prompt-tool`). */
   readonly call: "hook" | "tool";
   readonly session: string | null;
   /** The person's prompt, or the turn, that the session works on; null where the client does not say. */
@@ -29,11 +32,13 @@ export type PermissionCall =
   | { readonly is: "request"; readonly request: PermissionRequest }
   /** The tool was used, so the request was permitted elsewhere. */
   | { readonly is: "used"; readonly request: PermissionRequest }
-  /** The session waits for nothing any more. */
+  /** The session has stopped or ended: none of its requests waits any more. */
   | { readonly is: "stopped"; readonly session: string }
-  /** An event that says nothing of permissions. */
+  /** An event that has nothing to do with permissions. */
   | { readonly is: "nothing" }
-  /** The field is missing, too long, nests too deep, or holds what cannot be stored or was cut. */
+  /**
+   * The field is missing, too long, nested too deep, cut, or has characters that cannot be stored.
+   */
   | {
       readonly is: "unreadable";
       readonly field: string;
@@ -85,7 +90,10 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
 
 const CLIENTS: readonly string[] = ["claude_code", "codex", "other"] satisfies Client[];
 
-/** What the call says, else the name of the MCP client, else the fields that only one client has. */
+/**
+ * The client: as the call says, else by the name of the MCP client, else by fields that only one
+ * client sends.
+ */
 function clientOf(given: Given, name: string | null): Client {
   if (CLIENTS.includes(given.client as string)) return given.client as Client;
   if (/^claude[-_ ]?code/i.test(name ?? "")) return "claude_code";
@@ -98,7 +106,7 @@ function clientOf(given: Given, name: string | null): Client {
 const textOf = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value : null;
 
-/** A short text in one line; whatever it would hide is shown. */
+/** A text on one line, its hidden characters made visible; null if it is empty or not a text. */
 function lineOf(value: unknown): string | null {
   const text = textOf(value);
   return text === null ? null : oneVisibleLine(text);
@@ -107,17 +115,20 @@ function lineOf(value: unknown): string | null {
 const isShort = (text: string | null): boolean =>
   text === null || (isStorable(text) && fits(text, LIMITS.action_field));
 
-/** Not what the client meant, or not known to be. */
+/** In place of an input that is not, or may not be, what the client meant. */
 const UNREADABLE = Symbol("unreadable");
 
-/** A text is taken for what it is only if it is JSON, or a patch: any other may be cut, or a placeholder. */
+/**
+ * The input of the tool. A text is accepted only as JSON or as a patch: any other may be cut, or a
+ * placeholder.
+ */
 function inputOf(given: Given, tool: string): unknown {
   const input = parsedOf(given.tool_input) ?? parsedOf(given.input) ?? UNREADABLE;
   if (typeof input !== "string") return input;
   return tool === "apply_patch" && /^\s*\*\*\* Begin Patch/.test(input) ? input : UNREADABLE;
 }
 
-/** A value, or the value that a text is the JSON of; undefined when there is none. */
+/** The value, parsed if it is a JSON text; undefined if there is none. */
 function parsedOf(given: unknown): unknown {
   if (given === "" || given === null) return undefined;
   if (typeof given !== "string" || !/^\s*[[{]/.test(given)) return given;

@@ -1,31 +1,33 @@
-/** Shows what a text would hide: a person decides by what they see (docs/interface.md §2.5.6). */
+/**
+ * Makes hidden characters visible: a person decides by what they see (docs/interface.md §2.5.6).
+ */
 
 /**
- * Controls other than line feed and tab, format characters such as those of writing direction,
- * characters without a glyph or a meaning, and every space but the usual one.
+ * Control characters other than line feed and tab, format characters such as those of writing
+ * direction, invisible or unassigned characters, and every space but U+0020.
  */
 const HIDDEN =
   /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)!.toString(16)}}`;
 
-/** The text with each such character as `\u{202e}`. */
+/** The text with each hidden character escaped, such as `\u{202e}`. */
 export const makeVisible = (text: string): string => text.replace(HIDDEN, escaped);
 
 /** The same with line feeds and tabs escaped too. */
 export const oneVisibleLine = (text: string): string =>
   makeVisible(text).replace(/[\n\t]/g, escaped);
 
-/** White space, and combining marks in a number that draws over other lines. */
+/** White space, and combining marks in a number that would draw over other lines. */
 const RUNS = /[ \t\n]+|\p{M}{4,}/gu;
 
-/** White space that is written as it is: line breaks in a row, and characters in all. */
+/** Longest white space that is left as it is: in line breaks, and in characters. */
 const NEWLINES = 3;
 const SPACES = 64;
 
 /**
- * The text as {@link makeVisible} writes it, and with runs that would push the rest out of view as marks, such as
- * `⟨150 spaces⟩`: as the page writes them. `⟨` and `⟩` themselves are escaped.
+ * Like {@link makeVisible}, but also replaces runs that would push the rest out of view by marks
+ * such as `⟨150 spaces⟩`, as the page does. `⟨` and `⟩` themselves are escaped.
  */
 export const makeCompact = (text: string): string =>
   makeVisible(text).replace(/[⟨⟩]/g, escaped).replace(RUNS, compactRun);
@@ -34,7 +36,7 @@ function compactRun(run: string): string {
   if (!/^\s/.test(run)) return `⟨${count([...run].length, "combining mark")}⟩`;
   const lines = run.split("\n");
   if (lines.length - 1 <= NEWLINES && run.length <= SPACES) return run;
-  // What follows begins a line of its own, where it did.
+  // Keep the last line break, so that the text after it still begins a line.
   const last = lines.at(-1)!.length;
   const kept = lines.length > 1 && last <= SPACES ? last + 1 : 0;
   const hidden = run.slice(0, run.length - kept);

@@ -221,7 +221,9 @@ test("disconnecting takes out only what has a mark of Relay, or is at the known 
   for (const env of [{}, { RELAY_URL: LOCAL }]) {
     const { code, err } = await run(disconnect, { env });
     expect([code, read()]).toEqual([3, text]);
-    expect(err).toContain(`may be another's (if not, give --url ${acme}) and was left alone`);
+    expect(err).toContain(
+      `may be another server's (if not, give --url ${acme}) and was left alone`,
+    );
   }
   expect((await run([...disconnect, "--url", `${acme}/`])).code).toBe(0);
   expect(JSON.parse(read())).toEqual({});

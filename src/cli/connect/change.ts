@@ -1,25 +1,31 @@
-/** What connecting changes in the text of a file, and disconnecting; nothing else may differ. Pure. */
+/**
+ * Computes what `relay connect` and `relay disconnect` change in the text of a configuration file,
+ * and refuses if anything else would change. Pure.
+ */
 
 import { isDeepStrictEqual } from "node:util";
 import { ourHooks, type Piece } from "./clients.ts";
 import { type Format, isObject, type Path, Refusal, type Value, valueAt } from "./format.ts";
-import { isOfOthers } from "./owner.ts";
+import { isForAnotherServer } from "./owner.ts";
 
 export interface Change {
-  /** Null: no file. */
+  /** The new text; null: there is to be no file. */
   readonly text: string | null;
   readonly kind: "added" | "updated" | "removed" | "none";
 }
 
-/** A piece that is there; a path to what exactly is Relay's, and its value. */
+/**
+ * A piece found in a file: the path of exactly the part that is Relay's, and the value of the
+ * member or element that contains it.
+ */
 interface Found {
   readonly piece: Piece;
   readonly path: Path;
   readonly value: Value;
 }
 
-/** Turns an exhausted stack, of a text nested too deep, into a refusal. */
-function careful<Result>(run: () => Result): Result {
+/** Throws a {@link Refusal} in place of the stack overflow that a deeply nested text causes. */
+function refuseTooDeep<Result>(run: () => Result): Result {
   try {
     return run();
   } catch (error) {
@@ -28,13 +34,16 @@ function careful<Result>(run: () => Result): Result {
   }
 }
 
-/** Adds what is missing and corrects the address of what is there. Throws {@link Refusal}. */
+/**
+ * Adds the pieces that are missing and corrects the address of those that are there. Throws
+ * {@link Refusal}.
+ */
 export const connectText = (
   text: string,
   format: Format,
   pieces: readonly Piece[],
 ): Change & { readonly text: string } =>
-  careful(() => {
+  refuseTooDeep(() => {
     const is_first = findPieces(format.read(text), pieces).length === 0;
     const wanted = pieces.filter(({ is_former }) => !is_former);
     const former = pieces.filter(({ is_former }) => is_former);
@@ -44,7 +53,7 @@ export const connectText = (
       if (piece.as === "element") {
         if (Array.isArray(there) && there.some(piece.isOurs)) continue;
       } else if (there !== undefined) {
-        if (!piece.isOurs(there) || isOfOthers(there, piece.value))
+        if (!piece.isOurs(there) || isForAnotherServer(there, piece.value))
           throw new Refusal(`has another entry ${piece.path.join(".")}`);
         const [name, url] = addressIn(there, piece.value);
         if (name === null) continue;
@@ -63,8 +72,9 @@ export const connectText = (
   });
 
 /**
- * Takes out what is Relay's. `copy`: the text before it was connected; null if there was no file, or none is kept.
- * What another entry uses stays.
+ * Removes Relay's pieces, except those that another entry of the file uses. `copy`: the text that
+ * `connect` saved before its change; null if there was no file or no copy is left. Throws
+ * {@link Refusal}.
  */
 export const disconnectText = (
   text: string,
@@ -72,15 +82,15 @@ export const disconnectText = (
   copy: string | null,
   all: readonly Piece[],
 ): Change =>
-  careful(() => {
+  refuseTooDeep(() => {
     const root = format.read(text);
     const pieces = all.filter(({ isUsed }) => !isUsed?.(root));
     const found = findPieces(root, pieces);
     if (found.length === 0) return { text, kind: "none" };
-    // A copy that has the entry says nothing of the time before.
+    // A copy that has the entry is not from before `connect`.
     const is_older = copy !== null && findPieces(safeRead(format, copy), pieces).length === 0;
     const before = is_older ? copy : null;
-    // The copy may be of another time, or the person's own.
+    // The copy may be of another time, or a file of the person's own: also try without one.
     for (const old of before === null ? [null] : [before, null]) {
       if (isUntouched(text, format, old ?? "", found)) return { text: old, kind: "removed" };
     }
@@ -92,7 +102,7 @@ export const disconnectText = (
     return { text: result, kind: "removed" };
   });
 
-/** Whether the text is just what connecting made of the text before it. */
+/** Whether adding the pieces to `before` gives exactly `text`: nobody has edited the file since. */
 function isUntouched(
   text: string,
   format: Format,
@@ -111,7 +121,10 @@ function isUntouched(
   }
 }
 
-/** The name of the address in an entry, if it has to change, and the address. */
+/**
+ * The member of an entry that has its address (null if that need not change), and the address to
+ * set.
+ */
 function addressIn(there: unknown, wanted: Value): readonly [name: string | null, url: string] {
   const name = isObject(there) && "url" in there ? "url" : "httpUrl";
   const [before, after] = [valueAt(there, [name]), valueAt(wanted, ["url"])];
@@ -122,19 +135,19 @@ function addressIn(there: unknown, wanted: Value): readonly [name: string | null
   }
   const [here, query = ""] = before.split("?");
   const [address, added = ""] = after.split("?");
-  // What a person added to the address stays, and prompts for permission until the client is disconnected.
+  // A query that the person added stays. `tools=approve` stays until the client is disconnected.
   const has_all = added === "" || new URLSearchParams(query).get("tools") === "approve";
   return here === address && has_all ? [null, after] : [name, after];
 }
 
-/** Whether an entry names a key, in whatever way its client has for that. */
+/** Whether an entry refers to a key, in any of the forms that clients use. */
 const hasKey = (entry: unknown): boolean =>
   isObject(entry) &&
   ("bearer_token_env_var" in entry ||
     "http_headers" in entry ||
     valueAt(entry, ["headers", "Authorization"]) !== undefined);
 
-/** What is Relay's, in the order of the file for elements of an array. */
+/** Finds Relay's pieces; elements of an array in the order of the file. */
 function findPieces(root: unknown, pieces: readonly Piece[]): Found[] {
   return pieces.flatMap((piece) => {
     const value = valueAt(root, piece.path);
@@ -152,7 +165,7 @@ function findPieces(root: unknown, pieces: readonly Piece[]): Found[] {
   });
 }
 
-/** Takes out what was found, and what is empty then, unless it was there before. */
+/** Removes the pieces found, and the containers that this leaves empty unless `before` has them. */
 function withoutPieces(
   text: string,
   format: Format,
@@ -160,13 +173,13 @@ function withoutPieces(
   found: readonly Found[],
 ): string {
   let result = text;
-  // Elements behind another one move when it is taken out.
+  // The last one first: removing an element moves those after it.
   for (const { path } of found.toReversed()) result = format.remove(result, path);
   const gone = found.map(({ piece }) => piece);
   return withoutEmpty(result, format, before, gone);
 }
 
-/** Takes out the objects and arrays that were made for a piece, once they are empty. */
+/** Removes the empty objects and arrays around the pieces that `before` does not have. */
 function withoutEmpty(
   text: string,
   format: Format,
@@ -183,7 +196,7 @@ function withoutEmpty(
   return result;
 }
 
-/** The deepest first. */
+/** Paths of the objects and arrays around the pieces, the deepest first. */
 const containersOf = (pieces: readonly Piece[]): Path[] =>
   pieces
     .flatMap(({ path, as }) =>
@@ -203,13 +216,13 @@ function safeRead(format: Format, text: string): unknown {
   }
 }
 
-/** Throws unless both texts have the same values beside the pieces. */
+/** Throws {@link Refusal} unless both texts have the same values apart from the pieces. */
 function checkRest(format: Format, before: string, after: string, pieces: readonly Piece[]): void {
   const same = isDeepStrictEqual(
     restOf(format.read(before), pieces),
     restOf(format.read(after), pieces),
   );
-  // Many clients read plain JSON only.
+  // Many clients read only plain JSON.
   if (!same || (isPlainJson(before) && !isPlainJson(after))) {
     throw new Refusal("cannot be changed safely");
   }
@@ -224,7 +237,7 @@ function isPlainJson(text: string): boolean {
   }
 }
 
-/** A copy of the value without the pieces, and without what is empty then. */
+/** A copy of the value without the pieces, and without the containers that this leaves empty. */
 function restOf(root: unknown, pieces: readonly Piece[]): unknown {
   const rest: unknown = structuredClone(root);
   const take = (path: Path) => {

@@ -1,4 +1,4 @@
-/** Where each client has its configuration, and what connects it. */
+/** The configuration files of each MCP client, and the entries that connect it to Relay. */
 
 import { isIP } from "node:net";
 import { join } from "node:path";
@@ -11,15 +11,15 @@ import { toml } from "./toml.ts";
 export const CLIENTS = ["claude", "codex", "gemini", "cursor", "vscode"] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** Something that belongs to Relay in a file. */
+/** One entry of Relay in a configuration file. */
 export interface Piece {
-  /** Of the member, or of the array that it is an element of. */
+  /** Path of the member, or of the array that gets the element. */
   readonly path: Path;
   readonly as: "member" | "element";
   readonly value: Value;
-  /** Whether a value that is there is Relay's. */
+  /** Whether a value found in the file is Relay's. */
   readonly isOurs: (value: unknown) => boolean;
-  /** Of an earlier version: taken out, and never added. */
+  /** Added only by an earlier version: it is removed, never added. */
   readonly is_former?: true;
   /** Whether another entry of the file needs it too. */
   readonly isUsed?: (root: unknown) => boolean;
@@ -33,14 +33,14 @@ export interface Place {
 
 export interface SetUp {
   readonly places: readonly Place[];
-  /** What the person does after that. */
+  /** Steps that are left to the person, a line each. */
   readonly next: readonly string[];
 }
 
 interface Wanted {
   /** Address of the MCP server. */
   readonly mcp: string;
-  /** Whether the client's prompts for permission go to the person. */
+  /** Whether the client's permission prompts are sent to the person through Relay. */
   readonly approve: boolean;
 }
 
@@ -53,7 +53,7 @@ export function offersSignIn(url: string): boolean {
   return protocol === "https:" && isIP(bareName(hostname)) === 0 && !hostname.startsWith("[");
 }
 
-/** An HTTP server at `/mcp`, whatever else a person has set for it. */
+/** Whether an entry is an HTTP server at `/mcp`, whatever other members it has. */
 function isServer(value: unknown): boolean {
   if (!isObject(value) || "command" in value) return false;
   const { url = value.httpUrl } = value;
@@ -68,11 +68,11 @@ const isOurHook = (hook: unknown): boolean =>
   hook.server === "relay" &&
   hook.tool === "approve_action";
 
-/** A group of hooks that has one of Relay's. */
+/** Whether a group of hooks contains one of Relay's. */
 const hasOurHook = (group: unknown): boolean =>
   isObject(group) && Array.isArray(group.hooks) && group.hooks.some(isOurHook);
 
-/** Numbers of Relay's hooks in a group; null if it has no others. */
+/** Indexes of Relay's hooks in a group that has others too; null if all or none are Relay's. */
 export function ourHooks(group: unknown): number[] | null {
   const hooks = isObject(group) && Array.isArray(group.hooks) ? group.hooks : [];
   const ours = [...hooks.keys()].filter((n) => isOurHook(hooks[n]));
@@ -92,10 +92,12 @@ const server = (section: string, value: Value): Piece => ({
   isOurs: isServer,
 });
 
-/** Seconds that a hook may take: the person's answer, and word of what happened. */
+/** Time limits of hooks in seconds: for the person's answer, and to report what happened. */
 const [ANSWER_WITHIN, REPORT_WITHIN] = [600, 10];
 
-/** A hook that hands the named fields of its event to Relay, by the connection that the client has. */
+/**
+ * A hook that passes the named fields of its event to Relay, over the client's own MCP connection.
+ */
 function hook(event: string, fields: readonly string[], timeout: number): Piece {
   const input = Object.fromEntries(fields.map((name) => [name, `\${${name}}`]));
   return {
@@ -126,7 +128,8 @@ const CLAUDE_HOOKS = [
   ),
   // Withdraws a question that was answered in the terminal.
   hook("PostToolUse", ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"], REPORT_WITHIN),
-  // It withdraws too much: `Stop` comes while agents in the background wait for an answer.
+  // Removed, as it withdraws too much: `Stop` also comes while agents in the background wait for an
+  // answer.
   { ...hook("Stop", ["session_id"], REPORT_WITHIN), is_former: true },
 ] satisfies Piece[];
 const CODEX_HOOKS = [
@@ -137,7 +140,7 @@ const CODEX_HOOKS = [
   ),
 ];
 
-/** By a variable of the environment, so that no file has a key. */
+/** Reads the key from an environment variable, so that no file contains it. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
 const BY_VARIABLE = { Authorization: "Bearer ${RELAY_KEY}" };
 const SET_KEY =
@@ -221,7 +224,7 @@ const vscode: MakeSetUp = (machine, { mcp, has_sign_in }) => {
   };
 };
 
-/** The folder of VS Code for a user. */
+/** The folder of a user's VS Code settings. */
 function codeFolder({ env, platform, home }: Machine): string {
   if (env.VSCODE_PORTABLE) return join(env.VSCODE_PORTABLE, "user-data");
   if (platform === "win32") return join(env.APPDATA || join(home, "AppData", "Roaming"), "Code");
@@ -231,10 +234,10 @@ function codeFolder({ env, platform, home }: Machine): string {
 
 const MAKE: Readonly<Record<ClientName, MakeSetUp>> = { claude, codex, gemini, cursor, vscode };
 
-/** Clients that can put their prompts for permission to the person by Relay. */
+/** Clients that can send their permission prompts to the person through Relay. */
 export const APPROVING: readonly ClientName[] = ["claude", "codex"];
 
-/** What connects a client to the server at a base address. */
+/** The entries that connect a client to the server at a base address, and the steps left to do. */
 export function setUpOf(
   client: ClientName,
   machine: Machine,
@@ -245,6 +248,6 @@ export function setUpOf(
   return MAKE[client](machine, { mcp, approve, has_sign_in: offersSignIn(url) });
 }
 
-/** All that may have been added for a client; the values do not matter. */
+/** Every place where `connect` may have added something for a client; the values do not matter. */
 export const placesOf = (client: ClientName, machine: Machine): readonly Place[] =>
   setUpOf(client, machine, "http://192.0.2.1", true).places;

@@ -21,14 +21,16 @@ interface ConnectOptions extends Options {
   readonly print?: boolean;
 }
 
-/** A file with what is to become of it. */
+/** A file with its planned change. */
 interface Step {
   readonly place: Place;
   readonly snapshot: Snapshot;
   readonly change: Change;
 }
 
-/** Adds the entry. Gives the exit code: 0 done, 1 the person said no, 3 left alone. */
+/**
+ * Adds the entry. Returns the exit code: 0 done, 1 the person declined, 3 a file was left alone.
+ */
 export async function connect(
   io: Io,
   client: ClientName,
@@ -47,7 +49,7 @@ export async function connect(
   }
   const plan = (place: Place, { text }: Snapshot) => connectText(text, place.format, place.pieces);
   const write = async ({ snapshot, change }: Step): Promise<string | null> => {
-    // One from before the first change is worth more than a later one.
+    // A copy from before the first change is worth more than a later one.
     const keeps = change.kind === "added" || (await readCopy(snapshot.path)) === null;
     const copy = keeps ? await keepCopy(snapshot) : null;
     await replaceFile(snapshot, change.text);
@@ -58,7 +60,7 @@ export async function connect(
   return code;
 }
 
-/** Takes out what `connect` added, and nothing else. Exit codes as for {@link connect}. */
+/** Removes what `connect` added, and nothing else. Exit codes as for {@link connect}. */
 export async function disconnect(io: Io, client: ClientName, options: Options): Promise<number> {
   const base = await knownAddress(io, options);
   const plan = async ({ format, pieces }: Place, { text, path, is_link }: Snapshot) => {
@@ -68,13 +70,13 @@ export async function disconnect(io: Io, client: ClientName, options: Options): 
       const entry = valueAt(format.read(text), path);
       if (as === "member" && isOurs(entry)) checkOwner(entry, path, base);
     }
-    // Without its file, the link would lead nowhere.
+    // Deleting the file would break the link, so it is emptied.
     return change.text === null && is_link ? { ...change, text: "" } : change;
   };
   const write = async ({ snapshot, change }: Step): Promise<string | null> => {
     const copy = await readCopy(snapshot.path);
     await replaceFile(snapshot, change.text);
-    // If there was no file, the copy is of another time, or the person's own.
+    // Where `connect` had made the file, a copy is of another time, or a file of the person's own.
     if (copy === null || change.text === null) return null;
     if (copy.text !== change.text) return copy.path;
     await dropCopy(copy.path);
@@ -89,13 +91,13 @@ interface Work {
   readonly places: readonly Place[];
   readonly options: Options;
   readonly plan: (place: Place, snapshot: Snapshot) => Change | Promise<Change>;
-  /** Gives the path of the copy that is there afterwards. */
+  /** Returns the path of the copy that is kept; null if there is none. */
   readonly write: (step: Step) => Promise<string | null>;
-  /** Whether lines to add by hand help where a file is left alone. */
+  /** Whether to show the lines to add by hand if a file is left alone. */
   readonly paste: boolean;
 }
 
-/** Plans all files before one is written, shows what changes, asks, and writes. */
+/** Plans the changes of all files before it writes any: shows them, asks, and writes. */
 async function carryOut(io: Io, work: Work): Promise<number> {
   const { client, places, options, plan, write } = work;
   const steps: Step[] = [];
@@ -138,6 +140,7 @@ async function carryOut(io: Io, work: Work): Promise<number> {
   return EXIT.done;
 }
 
+/** The refusal that `run` threw; null if it threw none. */
 async function attempt(run: () => Promise<void>): Promise<Refusal | null> {
   try {
     await run();
@@ -170,7 +173,7 @@ function leave(
   return EXIT.fault;
 }
 
-/** What belongs in a file, with its path above. */
+/** The entries to paste into a file, below its path. */
 function pasteText({ file, format, pieces }: Place): string {
   const text = pieces
     .filter(({ is_former }) => !is_former)
@@ -184,7 +187,7 @@ function diffText({ place: { file }, snapshot, change }: Step): string {
   return `${oneLine(file)}${what}\n${lines.map((line) => `${line}\n`).join("")}`;
 }
 
-/** The base address: as given, or that of `RELAY_URL`, or where this user is signed in; else null. */
+/** The base address: from `--url`, from `RELAY_URL`, or from the stored sign-in; else null. */
 async function knownAddress(io: Io, { url: given }: Options): Promise<string | null> {
   const url = given ?? io.env.RELAY_URL ?? (await readAccess(io))?.url;
   return url ? baseOf(url) : null;

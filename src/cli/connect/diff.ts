@@ -1,26 +1,29 @@
-/** Which lines of a file change, for the person to see before. */
+/** Shows the person which lines of a file would change. */
 
 import { splitCommonEnds } from "../../common-ends.ts";
 import { oneLine } from "../escape.ts";
 
-/** Lines of both texts in a comparison; beyond, all lines between are shown. */
+/**
+ * Size of the comparison, lines of one text times lines of the other. Beyond it, all lines between
+ * the common ends are shown as changed.
+ */
 const MAX_CELLS = 1_000_000;
-/** Lines that are shown. */
+/** Lines shown, at most. */
 const MAX_LINES = 100;
-/** Characters of a line around what changes. */
+/** Characters shown of a line, at most. */
 const MAX_WIDTH = 160;
 
 const linesOf = (text: string): string[] => (text === "" ? [] : text.split(/(?<=\n)/));
 
 /**
- * Lines that go, with `-`, and that come, with `+`, after their number. Lines that stay are not shown: they
- * may have secrets of others.
+ * Removed lines with `-` and added ones with `+`, each run below its line number. Lines that stay
+ * are not shown: they may contain secrets of other programs.
  */
 export function diffOf(before: string, after: string): string[] {
   const { head, gone, come } = splitCommonEnds(linesOf(before), linesOf(after));
   const bare = (line: string) => line.trimEnd().replace(/,$/, "");
   const kept = new Set(gone.map(bare)).intersection(new Set(come.map(bare)));
-  // What only gets or loses a comma may be a secret of others.
+  // A line that only gains or loses a comma may contain another program's secret.
   const show = (line: string) => (kept.has(bare(line)) ? hidden(line) : shortened(line));
   const shown: string[] = [];
   let [i, j] = [0, 0];
@@ -38,7 +41,10 @@ export function diffOf(before: string, after: string): string[] {
   return rest > 0 ? [...shown.slice(0, MAX_LINES), `… and ${rest} more lines`] : shown;
 }
 
-/** Keeps, removes and adds lines by a longest common subsequence. */
+/**
+ * The steps from one text to the other, by a longest common subsequence: `=` keeps a line, `-`
+ * removes and `+` adds one.
+ */
 function stepsOf(gone: readonly string[], come: readonly string[]): ("=" | "-" | "+")[] {
   const [n, m] = [gone.length, come.length];
   if (n * m > MAX_CELLS) return [...gone.map(() => "-" as const), ...come.map(() => "+" as const)];
@@ -64,14 +70,14 @@ function stepsOf(gone: readonly string[], come: readonly string[]): ("=" | "-" |
   return steps;
 }
 
-/** The name of a member without its value. */
+/** A line with the name of its member, but without the value. */
 function hidden(line: string): string {
   const [, name = ""] = /^(\s*"[^"]*":)/.exec(line) ?? [];
   const text = line.trimEnd();
   return text.length <= 3 ? text : oneLine(`${name} …${text.endsWith(",") ? "," : ""}`);
 }
 
-/** Of a long line, as in a file without line breaks, what is around the entry. */
+/** A line. Of a long one, as in a file without line breaks, only the part around the entry. */
 function shortened(line: string): string {
   const text = line.replace(/\r?\n$/, "");
   if (text.length <= MAX_WIDTH) return oneLine(text);

@@ -1,4 +1,4 @@
-/** Reads and replaces a configuration file of a client: the whole of it or nothing. */
+/** Reads and atomically replaces a configuration file of a client. */
 
 import { constants, type Stats } from "node:fs";
 import {
@@ -15,14 +15,17 @@ import { dirname } from "node:path";
 import { randomText } from "../../client/idempotency.ts";
 import { Refusal } from "./format.ts";
 
-/** Bytes of a file; that of Claude Code, which keeps its history there, has some hundred thousand. */
+/**
+ * Bytes of a file, at most. Claude Code's, which also has its history, has several hundred
+ * thousand.
+ */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A file as it was read. */
 export interface Snapshot {
   /** Path that the client reads. */
   readonly path: string;
-  /** Where symbolic links lead. */
+  /** The path with symbolic links resolved. */
   readonly real: string;
   /** Whether the path itself is a symbolic link. */
   readonly is_link: boolean;
@@ -35,7 +38,10 @@ export interface Snapshot {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-/** Throws {@link Refusal} unless there is no file, or a text that may be changed. */
+/**
+ * Reads a file. Throws {@link Refusal} if it is there and must not be changed: not a regular file
+ * of UTF-8 text, larger than 8 MiB, hard-linked or read-only.
+ */
 export async function readSnapshot(path: string): Promise<Snapshot> {
   const stat = await statIfThere(path);
   if (!stat) {
@@ -46,7 +52,7 @@ export async function readSnapshot(path: string): Promise<Snapshot> {
   const real = await realpath(path).catch(() => {
     throw new Refusal("is a link that leads nowhere");
   });
-  // Without waiting for the writer of a pipe.
+  // O_NONBLOCK: opening a pipe would otherwise wait for its writer.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => {
     throw new Refusal("cannot be read");
   });
@@ -64,7 +70,7 @@ export async function readSnapshot(path: string): Promise<Snapshot> {
   }
 }
 
-/** Of the path itself, links not followed; null if nothing is there. */
+/** Of the path itself, without following links; null if nothing is there. */
 async function statIfThere(path: string): Promise<Stats | null> {
   try {
     return await lstat(path);
@@ -93,13 +99,18 @@ const MAX_COPIES = 9;
 
 const copyName = (path: string, n: number): string => `${path}.before-relay${n > 1 ? `-${n}` : ""}`;
 
-/** Number of the last copy; 0 if there is none. A file of the person's may have such a name too. */
+/**
+ * Number of the last copy; 0 if there is none. The person may have made a file of such a name too.
+ */
 async function lastCopy(path: string): Promise<number> {
   for (let n = MAX_COPIES; n > 0; n--) if (await statIfThere(copyName(path, n))) return n;
   return 0;
 }
 
-/** Keeps the file as it is beside its path, with its mode and owner, under a name that is free. */
+/**
+ * Copies the file, with its mode and owner, to a free name beside it. Returns the path of the copy;
+ * null if there is no file.
+ */
 export async function keepCopy(snapshot: Snapshot): Promise<string | null> {
   const { path, bytes } = snapshot;
   if (!bytes) return null;
@@ -109,7 +120,7 @@ export async function keepCopy(snapshot: Snapshot): Promise<string | null> {
   return copyName(path, n);
 }
 
-/** The last copy with its path; null if none is there that can be read. */
+/** The last copy with its path; null if there is none or it cannot be read. */
 export async function readCopy(path: string): Promise<{ path: string; text: string } | null> {
   const n = await lastCopy(path);
   if (n === 0) return null;
@@ -141,7 +152,7 @@ export async function replaceFile(snapshot: Snapshot, text: string | null): Prom
   }
 }
 
-/** Writes a new file beside the path and then gives it its name. `check` runs just before that. */
+/** Writes a temporary file beside the path and renames it. `check` runs just before the rename. */
 async function place(
   path: string,
   bytes: Buffer,

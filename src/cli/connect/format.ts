@@ -1,9 +1,9 @@
-/** What the formats of configuration files have in common. */
+/** The port of a configuration file's format: JSON or TOML. */
 
-/** Why a file is left alone, in words that follow its path: "cannot be parsed". */
+/** Why a file is left alone. The message follows the file's path, such as "cannot be parsed". */
 export class Refusal extends Error {}
 
-/** Names of members and numbers of elements, from the root. */
+/** Names of members and indexes of elements, from the root. */
 export type Path = readonly (string | number)[];
 
 export type Value =
@@ -17,19 +17,22 @@ export type Value =
 export interface Format {
   /** The value of the whole text; an empty object if it is blank. */
   readonly read: (text: string) => unknown;
-  /** Adds a member at a path that has none, with the objects that lead there; or the next element of an array. */
+  /**
+   * Adds a member at a path that has none, or appends an element to the array at a path. Makes the
+   * objects that lead there.
+   */
   readonly add: (text: string, path: Path, value: Value, as: "member" | "element") => string;
-  /** Replaces a text at a path. */
+  /** Replaces the string at a path. */
   readonly replace: (text: string, path: Path, value: string) => string;
-  /** Takes out the member or element at a path. */
+  /** Removes the member or element at a path. */
   readonly remove: (text: string, path: Path) => string;
-  /** Takes out an object or array in which nothing is, not even a comment. */
+  /** Removes the object or array at a path if it is empty, without even a comment in it. */
   readonly prune: (text: string, path: Path) => string;
 }
 
 const MARK = "\ufeff";
 
-/** The same for texts that may begin with a byte order mark, which stays. */
+/** The same format for texts that may begin with a byte order mark, which is kept. */
 export function behindMark({ read, add, replace, remove, prune }: Format): Format {
   const mark = (text: string) => (text.startsWith(MARK) ? MARK : "");
   const rest = (text: string) => text.slice(mark(text).length);

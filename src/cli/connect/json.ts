@@ -1,10 +1,13 @@
-/** JSON with comments and trailing commas. The parser gives the places, and only these are changed. */
+/**
+ * JSON with comments and trailing commas. The parser gives the offsets at which the text is
+ * changed; every other byte stays.
+ */
 
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
 import { behindMark, type Format, type Path, Refusal, type Value } from "./format.ts";
 import { applySplices, eolOf, insertion, type List, removal, type Style } from "./splice.ts";
 
-/** The tree; null for a blank text. */
+/** The syntax tree; null for a blank text. Throws {@link Refusal}. */
 function parse(text: string): Node | null {
   if (text.trim() === "") return null;
   const errors: ParseError[] = [];
@@ -12,7 +15,7 @@ function parse(text: string): Node | null {
   try {
     root = parseTree(text, errors, { allowTrailingComma: true });
   } catch {
-    // Nested deeper than the stack holds.
+    // Nested too deep: the stack overflowed.
   }
   if (!root || errors.length > 0) throw new Refusal("cannot be parsed");
   return root;
@@ -51,7 +54,7 @@ function write(value: Value, { eol, unit, is_compact }: Style, indent: string | 
   return JSON.stringify(value, null, 1).replace(/\n */g, " ");
 }
 
-/** The value inside of the objects, and the array, that have to be made for it. */
+/** The value inside of the objects that have to be made for it. */
 const wrap = (value: Value, names: Path): Value =>
   names.reduceRight<Value>((inner, name) => ({ [name]: inner }), value);
 

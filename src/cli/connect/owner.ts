@@ -1,8 +1,8 @@
-/** Whose an entry `relay` is: Relay's, or that of another server with this name. */
+/** Whether an entry named `relay` is Relay's, or that of another server with the same name. */
 
 import { isObject, type Path, Refusal, valueAt } from "./format.ts";
 
-/** What `connect` writes for a key: a name of it, no secret. */
+/** The forms in which `connect` refers to a key: by a variable, never the secret itself. */
 const KEY_FORMS: readonly unknown[] = [
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
   "Bearer ${RELAY_KEY}",
@@ -22,10 +22,10 @@ function addressOf(entry: unknown): URL | null {
 }
 
 /**
- * Whether an entry is for another origin than the wanted one, and has what might be a credential for it. With
- * another address, the client would send that there.
+ * Whether an entry is for another origin than `wanted`, and has something that may be a credential
+ * for it. If its address were changed, the client would send that credential to the new one.
  */
-export function isOfOthers(entry: unknown, wanted: unknown): boolean {
+export function isForAnotherServer(entry: unknown, wanted: unknown): boolean {
   if (!isObject(entry) || addressOf(entry)?.origin === addressOf(wanted)?.origin) return false;
   const isHarmless = ([name, value]: readonly [string, unknown]): boolean => {
     if (["url", "httpUrl", "type"].includes(name)) return true;
@@ -36,7 +36,7 @@ export function isOfOthers(entry: unknown, wanted: unknown): boolean {
   return !Object.entries(entry).every(isHarmless);
 }
 
-/** Whether an entry has what only `connect` writes. */
+/** Whether an entry has something that only `connect` writes. */
 function hasMark(entry: unknown): boolean {
   const headers = valueAt(entry, ["headers"]);
   return (
@@ -46,8 +46,8 @@ function hasMark(entry: unknown): boolean {
 }
 
 /**
- * Throws a {@link Refusal} if an entry, which is at the path, may be that of another server: `base` is not its base address,
- * and it has nothing that only `connect` writes.
+ * Throws a {@link Refusal} if the entry at `path` may be that of another server: its address does
+ * not belong to `base`, and it has nothing that only `connect` writes.
  */
 export function checkOwner(entry: unknown, path: Path, base: string | null): void {
   const url = addressOf(entry);
@@ -56,6 +56,6 @@ export function checkOwner(entry: unknown, path: Path, base: string | null): voi
   if (base !== null && address === new URL(`${base}/mcp`).href) return;
   const option = `--url ${address.replace(/\/mcp$/, "")}`;
   throw new Refusal(
-    `has an entry ${path.join(".")} that may be another's (if not, give ${option})`,
+    `has an entry ${path.join(".")} that may be another server's (if not, give ${option})`,
   );
 }

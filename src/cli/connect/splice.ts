@@ -1,8 +1,8 @@
-/** Inserts and cuts members of a list in a text, so that every other byte of it stays. */
+/** Inserts and removes members of a list in a text; every other byte stays. */
 
 export interface Range {
   readonly start: number;
-  /** Behind the last character. */
+  /** After the last character. */
   readonly end: number;
 }
 
@@ -16,7 +16,7 @@ export interface List extends Range {
   readonly members: readonly Range[];
 }
 
-/** How the file is written. */
+/** How the file is formatted. */
 export interface Style {
   readonly eol: "\n" | "\r\n";
   /** One level of indentation. */
@@ -25,10 +25,10 @@ export interface Style {
   readonly is_compact: boolean;
 }
 
-/** Text of a member: of several lines at an indentation, or of one for null. */
+/** Text of a member: on several lines with this indentation, or on one line for null. */
 type Write = (indent: string | null) => string;
 
-/** Of those at one place, the first comes first. */
+/** Applies the splices by position; those at the same position in the given order. */
 export function applySplices(text: string, splices: readonly Splice[]): string {
   let result = "";
   let at = 0;
@@ -45,7 +45,10 @@ export const eolOf = (text: string): "\n" | "\r\n" =>
 const cut = (start: number, end: number): Splice => ({ start, end, text: "" });
 const put = (at: number, text: string): Splice => ({ start: at, end: at, text });
 
-/** The first comma and the first line break outside of comments in a range that has no value. */
+/**
+ * Offsets of the first comma and the first line break outside of comments, in a range between
+ * values; null where there is none.
+ */
 function gapOf(text: string, from: number, to: number) {
   let comma: number | null = null;
   let line_end: number | null = null;
@@ -70,14 +73,14 @@ function breakBefore(text: string, at: number): number {
   return text[feed - 1] === "\r" ? feed - 1 : feed;
 }
 
-/** Adds a member behind the others, in the manner of the last one. */
+/** Adds a member after the others, formatted like the last one. */
 export function insertion(text: string, list: List, style: Style, write: Write): Splice[] {
   const last = list.members.at(-1);
   if (!last) return filling(text, list, style, write);
   const { comma, line_end } = gapOf(text, last.end, list.end - 1);
   if (line_end !== null && startsLine(text, last.start)) {
     const indent = indentAt(text, last.start);
-    // Behind the comment of the last member.
+    // After a comment that follows the last member.
     const at = Math.max(line_end, (comma ?? -1) + 1);
     const member = style.eol + indent + write(indent);
     return comma === null ? [put(last.end, ","), put(at, member)] : [put(at, `${member},`)];
@@ -88,6 +91,7 @@ export function insertion(text: string, list: List, style: Style, write: Write):
     : [put(comma + 1, `${space}${write(null)},`)];
 }
 
+/** Adds the first member to a list, which may contain comments. */
 function filling(text: string, list: List, style: Style, write: Write): Splice[] {
   const [from, to] = [list.start + 1, list.end - 1];
   const inner = text.slice(from, to);
@@ -103,7 +107,7 @@ function filling(text: string, list: List, style: Style, write: Write): Splice[]
   return [put(to, `${inner.endsWith(" ") ? "" : " "}${write(null)} `)];
 }
 
-/** Takes out a member, and what {@link insertion} has put beside it. */
+/** Removes a member, with the comma and white space that {@link insertion} adds. */
 export function removal(text: string, list: List, index: number): Splice[] {
   const { [index - 1]: previous, [index]: member, [index + 1]: next } = list.members;
   if (!member) return [];

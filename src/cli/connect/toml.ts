@@ -1,4 +1,4 @@
-/** TOML. New tables go to the end of the file; the parser gives the places of what is changed. */
+/** TOML. New tables are appended to the file. The parser gives the offsets of what is changed. */
 
 import { type AST, getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
 import { behindMark, type Format, isObject, type Path, Refusal, type Value } from "./format.ts";
@@ -47,9 +47,9 @@ interface Found {
   /** Tables, with their lines, and single lines. */
   readonly tables: Range[];
   readonly lines: Range[];
-  /** The value that a line or a member of an inline table or array has at exactly this path. */
+  /** The value at exactly this path, of a line or of a member of an inline table or array. */
   value: AST.TOMLContentNode | null;
-  /** The inline table or array of that member, and its number. */
+  /** The inline table or array that has that member, and its index. */
   inside: { readonly list: List; readonly index: number } | null;
 }
 
@@ -78,7 +78,7 @@ function find({ body: [{ body }] }: AST.TOMLProgram, path: Path): Found {
   return found;
 }
 
-/** In one line. */
+/** A value on one line. */
 function inline(value: Value): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -86,7 +86,7 @@ function inline(value: Value): string {
   return `{ ${pairs.join(", ")} }`;
 }
 
-/** As tables; a member that is an array of objects follows as tables of its own. */
+/** The lines of a table. A member that is an array of objects follows as tables of its own. */
 function tables(path: Path, value: Value, as: "member" | "element"): string[] {
   const header = path.join(".");
   const own: string[] = [];
@@ -103,7 +103,7 @@ function tables(path: Path, value: Value, as: "member" | "element"): string[] {
 function add(text: string, path: Path, value: Value, as: "member" | "element"): string {
   const program = parse(text);
   const eol = eolOf(text);
-  // What is written in one line cannot be extended by a table.
+  // An inline table or array cannot be extended by a table below it, so it is extended inline.
   for (let depth = path.length; depth > 0; depth--) {
     const { value: content } = find(program, path.slice(0, depth));
     if (!content) continue;
@@ -133,7 +133,7 @@ function add(text: string, path: Path, value: Value, as: "member" | "element"): 
   return text.endsWith("\n") ? text + eol + block + eol : text + eol + eol + block;
 }
 
-/** Whole lines, and the blank line before a table. */
+/** Cuts whole lines, with the blank line before a table. */
 function cutLines(text: string, { start, end }: Range, is_table: boolean): Splice {
   const first = text.lastIndexOf("\n", start - 1) + 1;
   const blank = is_table ? (/(?:^|\n)(\r?\n)$/.exec(text.slice(0, first))?.[1]?.length ?? 0) : 0;
@@ -151,7 +151,7 @@ function remove(text: string, path: Path): string {
   if (splices.length === 0) throw new Refusal(`has no ${path.join(".")}`);
   const rest = applySplices(text, splices);
   const reached_end = splices.some(({ end }) => end === text.length);
-  // A file without a last line break stays one.
+  // A file that did not end with a line break still does not.
   return reached_end && !text.endsWith("\n") ? rest.replace(/\r?\n$/, "") : rest;
 }
 
@@ -166,6 +166,6 @@ export const toml: Format = behindMark({
   add,
   remove,
   replace,
-  // A table that was never written ends with its last member.
+  // Nothing to remove: the parent of a table is implied and goes with its last member.
   prune: (text) => text,
 });

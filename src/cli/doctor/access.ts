@@ -1,4 +1,4 @@
-/** What needs a credential: whose it is, long waits, streams, channels. */
+/** Checks that need a credential: its owner, long waits, streams, channels. */
 
 import { RelayError } from "../../client/error.ts";
 import type { Io } from "../io.ts";
@@ -9,11 +9,14 @@ import { check, type Finding, fail, ok, warn } from "./finding.ts";
 const ANSWER_WITHIN = 20;
 /** Seconds of the longest wait (docs/interface.md §6). */
 const WAIT = 50;
-/** Seconds by which an answer may come later than expected. */
+/** Seconds by which an answer may be late. */
 const SLACK = 10;
-/** Seconds of silence after which an event stream has a comment (docs/interface.md §7.1.2). */
+/** Seconds without an event after which the server sends a comment (docs/interface.md §7.1.2). */
 const PING = 20;
-/** Seconds after which a tool that waits reports progress, and of that wait (docs/interface.md §12.4). */
+/**
+ * Seconds until a waiting tool reports progress, and seconds that it waits (docs/interface.md
+ * §12.4).
+ */
 const [PROGRESS, TOOL_WAIT] = [10, 20];
 /** Seconds that the test of a channel takes at most (docs/interface.md §19.2.5). */
 const TEST_WITHIN = 20;
@@ -24,7 +27,10 @@ const SEE_LOG = "Look at the log of the server";
 
 export type Owner = "agent" | "account";
 
-/** Whose the credential is; null if it is nobody's. */
+/**
+ * Finds out whether the credential is an agent's or an account's; null if the server does not take
+ * it.
+ */
 export async function checkCredential(
   io: Io,
   { client }: Session,
@@ -46,7 +52,7 @@ export async function checkCredential(
   return [finding, owner];
 }
 
-/** A request that waits as long as one may, as an agent does for an answer. */
+/** Waits as long as a request may, as an agent does for an answer. */
 export const checkWait = (io: Io, { client }: Session): Promise<Finding> => {
   const advice = `Set the read time-out of the proxy to more than ${WAIT + SLACK} s`;
   return check(io, "long wait", WAIT + SLACK, advice, async (signal) => {
@@ -63,13 +69,16 @@ export const checkWait = (io: Io, { client }: Session): Promise<Finding> => {
   });
 };
 
-/** Pieces of a body, each as soon as it is there. */
+/** The text of a body, in pieces as they arrive. */
 async function* piecesOf(response: Response): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   for await (const bytes of response.body ?? []) yield decoder.decode(bytes, { stream: true });
 }
 
-/** The event stream of an account: its first event comes at once, and a comment in silence. */
+/**
+ * Checks the event stream of an account: the first event comes at once, and a comment when nothing
+ * happens.
+ */
 export async function* checkEvents(
   io: Io,
   { connection }: Session,
@@ -100,7 +109,7 @@ export async function* checkEvents(
   }
 }
 
-/** The MCP endpoint as agents use it: the progress of a tool that waits comes before its result. */
+/** Checks the MCP endpoint as agents use it: a waiting tool reports progress before its result. */
 export const checkTools = (io: Io, { connection }: Session, quick: boolean): Promise<Finding> => {
   const advice = "Check that the proxy passes /mcp on";
   return check(io, "mcp", TOOL_WAIT + 2 * SLACK, advice, async (signal) => {
@@ -141,7 +150,7 @@ export const checkTools = (io: Io, { connection }: Session, quick: boolean): Pro
   });
 };
 
-/** A test to each channel of the account. */
+/** Sends a test to each channel of the account; an agent may not. */
 export async function checkChannels(io: Io, { client }: Session, owner: Owner): Promise<Finding[]> {
   if (owner === "agent") {
     const text = "not tested, as an agent may not: use Test on the page, under Account";

@@ -1,4 +1,4 @@
-/** `relay doctor`: each hop of the way to the server, with its time and what to do. */
+/** `relay doctor`: checks each hop on the way to the server, and says what to do about a fault. */
 
 import { jsonLine, oneLine } from "../escape.ts";
 import { EXIT, type Io } from "../io.ts";
@@ -12,7 +12,10 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Gives the exit code: 0 unless a hop failed, then 3. What a failed hop leads to is not checked. */
+/**
+ * Returns the exit code: 3 if a hop failed, else 0. Checks that depend on a failed hop are left
+ * out.
+ */
 export async function doctor(io: Io, { quick = false, json }: Options): Promise<number> {
   const session = await openSession(io);
   let code: number = EXIT.done;
@@ -35,7 +38,7 @@ async function examine(
 ): Promise<void> {
   const address = new URL(session.url);
   if (!report([await checkAddress(io, address)])) return;
-  // One that is not trusted here does not keep the rest from being checked.
+  // An untrusted certificate does not end the examination.
   if (address.protocol === "https:") report([await checkCertificate(io, address)]);
   if (!report(await checkServer(io, session))) return;
   const [credential, owner] = await checkCredential(io, session);
@@ -43,7 +46,7 @@ async function examine(
   if (owner === null) return;
   if (!quick && io.err_is_terminal) io.err("The waits take up to a minute. --quick skips them.\n");
   if (owner === "agent") {
-    // They run side by side.
+    // Both start at once.
     const waits = [checkTools(io, session, quick), ...(quick ? [] : [checkWait(io, session)])];
     for (const wait of waits) report([await wait]);
   } else {

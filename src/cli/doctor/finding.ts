@@ -1,13 +1,13 @@
-/** What a check of the way to the server found. */
+/** The result of one check. */
 
 import type { Io } from "../io.ts";
 
 export interface Finding {
   readonly hop: string;
   readonly status: "ok" | "warn" | "fail";
-  /** Milliseconds that it took; null where no time says anything. */
+  /** Milliseconds that the check took; null where the time would mean nothing. */
   readonly ms: number | null;
-  /** What is so, in one line. */
+  /** What was found, in one line. */
   readonly text: string;
   /** What to do; null if nothing. */
   readonly advice: string | null;
@@ -24,7 +24,10 @@ export const ok = (text: string, ms?: number | null): Found => ({
 export const warn = (text: string, advice: string): Found => ({ status: "warn", text, advice });
 export const fail = (text: string, advice: string): Found => ({ status: "fail", text, advice });
 
-/** Runs one check and takes its time. An error, and the end of `seconds`, is a failure with `advice`. */
+/**
+ * Runs one check and measures its time. An error, or no result within `seconds`, is a failure with
+ * `advice`.
+ */
 export async function check(
   { timers, signal }: Io,
   hop: string,

@@ -1,4 +1,4 @@
-/** The way to the server without a credential: address, certificate, version, clock. */
+/** Checks that need no credential: address, certificate, version, clock. */
 
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
@@ -9,11 +9,11 @@ import type { Io } from "../io.ts";
 import type { Session } from "../session.ts";
 import { check, type Finding, fail, ok, warn } from "./finding.ts";
 
-/** Seconds that each may take. */
+/** Time limits in seconds. */
 const [RESOLVE_WITHIN, TLS_WITHIN, ANSWER_WITHIN] = [5, 10, 10];
-/** Days before its end from which on a certificate is to be renewed. */
+/** A certificate should be renewed this many days before it ends. */
 const DAYS_LEFT = 14;
-/** Seconds that clocks may differ by. */
+/** Seconds by which the clocks may differ. */
 const CLOCK = 5;
 
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "");
@@ -32,7 +32,7 @@ export const checkAddress = (io: Io, { hostname }: URL): Promise<Finding> =>
     },
   );
 
-/** The certificate, whether it is trusted or not. */
+/** Checks that the certificate is trusted here and does not end soon. */
 export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Finding> =>
   check(
     io,
@@ -69,7 +69,10 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
     },
   );
 
-/** `GET /health` by hand, for its `Date` (docs/interface.md §5.12.1). */
+/**
+ * Checks the server by `GET /health`, and the clock by the `Date` of the response
+ * (docs/interface.md §5.12.1).
+ */
 export async function checkServer(io: Io, { connection }: Session): Promise<Finding[]> {
   let clock: Finding | null = null;
   const advice = "Check that the server runs, and that nothing between blocks it";
@@ -96,8 +99,9 @@ export async function checkServer(io: Io, { connection }: Session): Promise<Find
 }
 
 /**
- * How far the clock of the server is ahead. `Date` has whole seconds, and is from some time between the request
- * and its response: a difference that this explains is none.
+ * Compares the server's clock with this one; null without a `Date`. It has whole seconds, and was
+ * set at some time between the request and its response: a difference within that range counts as
+ * none.
  */
 function clockOf(date: string | null, sent: number, received: number): Finding | null {
   const stamp = date === null ? Number.NaN : Date.parse(date) / 1000;
