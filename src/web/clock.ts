@@ -5,10 +5,10 @@ import { systemTimers } from "../client/timers.ts";
 /** Seconds that the server's clock is ahead of this machine's. */
 let ahead = 0;
 
-/** Differences of up to so many seconds are ignored. */
+/** Differences of up to this many seconds are ignored. */
 const TOLERANCE = 2;
 
-/** Epoch seconds. */
+/** Epoch seconds by the server's clock. */
 export const now = (): number => Date.now() / 1000 + ahead;
 
 /** Seconds since the page was opened, for durations: a change of the wall clock does not affect it. */
@@ -24,7 +24,7 @@ export function noteServerTime(date: string | null): void {
 /** Seconds that the server's clock is ahead; 0 until the first response. */
 export const serverAhead = (): number => ahead;
 
-/** Restores the difference measured in an earlier visit, until the server responds. */
+/** Uses the difference measured in an earlier visit until the server responds. */
 export function recallServerTime(seconds: number): void {
   ahead ||= seconds;
 }

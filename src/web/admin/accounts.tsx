@@ -9,7 +9,7 @@ import { Problem, Skeleton } from "../ui/parts.tsx";
 import type { AdminApi, Outputs } from "./api.ts";
 import { count } from "./numbers.ts";
 
-/** Loaded when it is first opened: dialogs would make the first load a fifth larger. */
+/** Loaded when first opened: the dialog code would make the first load a fifth larger. */
 const Pair = lazy(() => import("./pair.tsx").then(({ Pair: pair }) => ({ default: pair })));
 
 type Account = Outputs["accounts"]["accounts"][number];

@@ -15,7 +15,9 @@ const TIMEOUT = 8;
 
 export type AdminApi = ReturnType<typeof createAdminApi>;
 
-/** Calls made in one turn of the event loop share a request. */
+/**
+ * Makes a client with the admin token. Calls made in one turn of the event loop share a request.
+ */
 export function createAdminApi(token: string) {
   return createTRPCClient<AdminRouter>({
     links: [

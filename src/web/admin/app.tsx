@@ -5,7 +5,7 @@ import { createAdminApi } from "./api.ts";
 import { Dashboard } from "./dashboard.tsx";
 import { SignIn } from "./sign-in.tsx";
 
-/** Kept in session storage: it ends with the tab. */
+/** Key in session storage, so that the token is forgotten with the tab. */
 const TOKEN = "relay.admin";
 
 export function App() {

@@ -25,11 +25,11 @@ interface ChartProps {
   readonly format: (value: number) => string;
   readonly times: readonly number[];
   readonly lines: readonly Line[];
-  /** Makes the axis for values up to `most`. */
+  /** Makes the vertical axis for values up to `most`. */
   readonly scale: (most: number) => Scale;
   /** Fills the area below the first line. */
   readonly filled?: boolean;
-  /** The last values are current. */
+  /** True: the last values are current, and labelled "now". */
   readonly live?: boolean;
 }
 

@@ -93,7 +93,10 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
   );
 }
 
-/** Warns if several processes behind one address respond in turn: their charts would alternate. */
+/**
+ * Warns if several processes respond in turn at one address: the charts would alternate between
+ * them.
+ */
 function InTurn({ answers }: Pick<Polled, "answers">) {
   const processes = inTurn(answers).map(
     ({ pid, started_at }) => `${pid} since ${fullTime(started_at)}`,

@@ -40,7 +40,10 @@ export interface Scale {
   readonly marks: readonly [top: number, half: number, foot: number];
 }
 
-/** Linear from 0 to the next of 1, 2, 4 and 10 times a power of ten, so that the middle is round too. */
+/**
+ * Linear scale from 0 to the next of 1, 2, 4 or 10 times a power of ten, so that the middle mark is
+ * round too.
+ */
 export function evenScale(most: number, least: number): Scale {
   const wanted = Math.max(most, least);
   const power = 10 ** Math.floor(Math.log10(wanted));
@@ -48,7 +51,7 @@ export function evenScale(most: number, least: number): Scale {
   return { at: (value) => value / top, marks: [top, top / 2, 0] };
 }
 
-/** Logarithmic from `foot` on, so that one long response does not hide the others. */
+/** Logarithmic scale from `foot` on, so that one long response does not hide the others. */
 export function tenfoldScale(most: number, foot: number): Scale {
   const steps = Math.ceil(Math.log10(Math.max(most / foot, 10)) / 2 - 1e-9) * 2;
   return {

@@ -28,7 +28,7 @@ export interface Polled {
 /** Identifies a process. In containers each may have pid 1, so the start time is needed too. */
 type Answerer = Pick<Outputs["process"], "pid" | "started_at">;
 
-/** Polls whose process is remembered: a minute's worth. */
+/** Polls of which the process is remembered: those of a minute. */
 const REMEMBERED = 12;
 
 const NOTHING: Polled = {
@@ -47,7 +47,7 @@ const NOTHING: Polled = {
   answers: [],
 };
 
-/** Calls `onRefused` if the token is invalid. */
+/** Polls all figures while mounted; calls `onRefused` if the token is invalid. */
 export function useFigures(api: AdminApi, onRefused: () => void): Polled {
   const [polled, setPolled] = useState(NOTHING);
   useEffect(() => {

@@ -22,7 +22,7 @@ export function SignIn({ refused, onEnter }: SignInProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const token = text.trim();
-    // A header cannot hold other characters.
+    // A header cannot contain other characters.
     const none = !/^[!-~]+$/.test(token);
     setWrong(none);
     if (none) return;

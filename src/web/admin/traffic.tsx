@@ -98,6 +98,7 @@ export function Traffic({ minutes, pushes }: TrafficProps) {
   );
 }
 
+/** Times of the minutes, and the values of one figure for each. */
 const part = (minutes: readonly Minute[]) => ({
   times: minutes.map(({ at }) => at),
   of: <Name extends keyof Minute>(name: Name) => minutes.map((minute) => minute[name]),

@@ -18,7 +18,7 @@ export type Item = Outputs["messages"]["send"];
 export type Entry = Outputs["keys"]["activity"]["items"][number];
 export type Authorization = Outputs["oauth"]["request"];
 export type Grant = Outputs["keys"]["grants"]["grants"][number];
-/** A session of the interface; here a `Session` is that of this browser. */
+/** A session of the interface. (`Session` in this code is the state of this browser's own one.) */
 export type SignIn = Outputs["sessions"]["list"]["sessions"][number];
 export type Pairing = Outputs["pairings"]["create"];
 export type Device = Outputs["devices"]["list"]["devices"][number];
@@ -36,11 +36,12 @@ const KEY = "idempotency-key";
 /** Options of a mutation that the server carries out once per key (docs/interface.md 8). */
 export const once = (key: string) => ({ context: { [KEY]: key } });
 
-/** Codes of mutations without a response: the server may have carried them out. */
+/** Fault codes of mutations that got no response: the server may have carried them out. */
 const unanswered = new WeakMap<object, "unanswered" | "repeatable">();
 
 /**
- * Records mutations without a response. After `ended` aborts, results of calls in flight are dropped.
+ * tRPC link that records mutations without a response, and treats a deletion of something already
+ * deleted as done. After `ended` aborts, results of calls in flight are dropped.
  */
 const changesLink =
   (ended: AbortSignal): TRPCLink<AppRouter> =>
@@ -52,7 +53,7 @@ const changesLink =
         complete: () => ended.aborted || observer.complete(),
         error: (error) => {
           if (ended.aborted) return;
-          // Already deleted is a success: the response to an earlier attempt may have been lost.
+          // The response to an earlier attempt may have been lost.
           if (op.path.endsWith(".delete") && error.data?.code_name === "not_found") {
             observer.next({ result: { data: undefined } });
             return observer.complete();
@@ -75,8 +76,8 @@ function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): 
 }
 
 /**
- * A client with this token, or with none to create an account. After `ended` aborts, results are
- * dropped. `note` gets the headers of every response.
+ * Makes a client with this account token, or null for calls without a sign-in. After `ended`
+ * aborts, results are dropped. `note` gets the headers of every response.
  */
 export function createApi(
   token: string | null,
@@ -138,7 +139,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   internal: "Something went wrong on the server.",
 };
 
-/** The fault behind any thrown value. */
+/** Turns any thrown value into a fault. */
 export function faultOf(error: unknown): Fault {
   const data = error instanceof TRPCClientError ? error.data : null;
   const code: string = data?.code_name ?? unanswered.get(Object(error)) ?? "offline";

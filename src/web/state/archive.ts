@@ -11,7 +11,10 @@ const DELAY = 2;
 
 export type Archive = ReturnType<typeof createArchive>;
 
-/** Without IndexedDB, as in some private windows, nothing is kept and the page is empty while offline. */
+/**
+ * Saves the store to IndexedDB. Without it, as in some private windows, nothing is kept, and the
+ * page is empty while offline.
+ */
 export function createArchive(store: Store) {
   const dirty: Record<Kind, Set<string>> = {
     keys: new Set(),
@@ -98,7 +101,7 @@ async function open(): Promise<IDBDatabase> {
     }
   };
   const db = await done(request);
-  // Another tab signs out: do not block the deletion.
+  // Another tab has signed out: do not block its deletion.
   db.onversionchange = () => db.close();
   return db;
 }

@@ -1,6 +1,6 @@
 /** A name for this browser, for the list of sign-ins, such as `Firefox on Linux`. */
 
-/** Each with what its user agent has and the ones before it have not. */
+/** The first match counts: later browsers are also named in the user agents of earlier ones. */
 const BROWSERS = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],
   [/\bOPR\//, "Opera"],

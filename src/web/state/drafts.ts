@@ -1,6 +1,6 @@
 /**
- * Unsent text: it survives reloads and navigation for as long as the tab lives. Each draft has an
- * idempotency key, so that sending it again does not carry it out twice.
+ * Unsent text. It survives reloads and navigation until the tab is closed. A draft is sent under an
+ * idempotency key, so that a repetition is not carried out twice.
  */
 
 import { createIdempotencyKey } from "../../client/idempotency.ts";
@@ -13,7 +13,7 @@ const OWNER = "relay.drafts-of";
 
 export interface Draft<T> {
   readonly value: T;
-  /** The key it was sent under, while unconfirmed and unchanged. */
+  /** The idempotency key it was sent under, while unconfirmed and unchanged; null: not sent. */
   readonly sent_as: string | null;
 }
 
@@ -23,7 +23,7 @@ export function draftOf<T>(name: string): Draft<T> | null {
   return kept === null ? null : (JSON.parse(kept) as Draft<T>);
 }
 
-/** Saves a draft. A changed value must be sent under another key. */
+/** Saves a draft. A changed value must be sent under another key, so `sent_as` is then null. */
 export function keepDraft<T>(name: string, value: T, sent_as: string | null = null): void {
   try {
     sessionStorage.setItem(PREFIX + name, JSON.stringify({ value, sent_as }));
@@ -55,7 +55,7 @@ export function sendDraft<T>(name: string, value: T): string {
   return key;
 }
 
-/** Removes drafts of another account from this tab. */
+/** Makes this account the owner of the tab's drafts; removes those of another account. */
 export function keepDraftsOf(account_id: string): void {
   const owner = sessionStorage.getItem(OWNER);
   if (owner !== null && owner !== account_id) sessionStorage.clear();
@@ -69,7 +69,10 @@ function isPending({ all }: Store, id: string): boolean {
   return all.questions.get(id)?.status === "pending";
 }
 
-/** Whether the subject of a draft still needs it, by the first word of the name; the second is an id. */
+/**
+ * Whether the subject of a draft still needs it, by the kind of draft. A draft's name is its kind
+ * and the id of its subject.
+ */
 const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {
   answer: isPending,
   note: isPending,
@@ -77,7 +80,9 @@ const FOR: Readonly<Record<string, (store: Store, id: string) => boolean>> = {
   message: ({ all }, id) => all.keys.has(id),
 };
 
-/** Called with a question that expired while its answer was being written, and with what there is of it. */
+/**
+ * Called with a question that expired while its answer was being written, and with the text so far.
+ */
 export type OnLate = (question: Question, text: string) => void;
 
 /** Removes drafts whose subject is gone or closed, once the lists are loaded. */

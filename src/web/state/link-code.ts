@@ -1,9 +1,9 @@
-/** A code that a link brings in the address: kept by this tab until it is used or dropped. */
+/** A code in the address of a link: kept by this tab until it is used or dropped. */
 
 interface LinkCodeOptions {
-  /** In `sessionStorage`, so that a reload does not lose the code. */
+  /** Key in `sessionStorage`, so that a reload does not lose the code. */
   readonly name: string;
-  /** The address of a link after `#`; its first group is the code. */
+  /** Matches the address after `#`; its first group is the code. */
   readonly address: RegExp;
   /** Whether this server takes such codes. */
   readonly accepts?: () => boolean;
@@ -20,7 +20,7 @@ export function createLinkCode({ name, address, accepts = () => true }: LinkCode
     for (const listener of [...listeners]) listener();
   };
 
-  /** Takes the code out of the address, where other people and the history would see it. */
+  /** Takes the code out of the address, where it would stay visible and in the history. */
   const take = () => {
     const found = address.exec(location.hash.slice(1))?.[1];
     if (found === undefined) return;
@@ -39,12 +39,15 @@ export function createLinkCode({ name, address, accepts = () => true }: LinkCode
 
     forget: (): void => set(null),
 
-    /** Until {@link forget}, there is no code; nobody is told. */
+    /** Hides the code without telling listeners, until {@link forget} does. */
     hide(): void {
       code = null;
     },
 
-    /** Looks for a link now and whenever the address changes; `before` takes the place of what the tab kept. */
+    /**
+     * Looks for a link now and whenever the address changes. `before`: the code to begin with, by
+     * default the one that the tab kept.
+     */
     watch(before: string | null = sessionStorage.getItem(name)): void {
       set(accepts() ? before : null);
       take();

@@ -1,4 +1,7 @@
-/** Creating an account: neither a lost response nor a reload loses it (docs/interface.md §5.2.1(4)). */
+/**
+ * Creates accounts so that neither a lost response nor a reload loses one (docs/interface.md
+ * §5.2.1(4)).
+ */
 
 import { randomText } from "../../client/idempotency.ts";
 import { createApi, faultOf } from "./api.ts";
@@ -10,13 +13,15 @@ import { startCode } from "./start-code.ts";
 const NEW = "relay.new-token";
 
 function open(token: string, account_id: string): void {
-  // Another attempt may have come first.
+  // Another attempt may have signed in first.
   if (currentSession() === null) signIn(token, account_id, true);
   localStorage.removeItem(NEW);
   startCode.forget();
 }
 
-/** Signs in to the account that an attempt without a response has made; false if there is none. */
+/**
+ * Signs in to the account that an attempt without a response has created; false if there is none.
+ */
 export async function recoverAccount(): Promise<boolean> {
   const token = localStorage.getItem(NEW);
   if (token === null || currentSession() !== null) return false;
@@ -49,9 +54,9 @@ export async function createAccount(start_code?: string): Promise<void> {
     open(token, account.id);
   } catch (error) {
     const { code, fields } = faultOf(error);
-    // Its account was deleted since: it can be no other's.
+    // The token's account has been deleted since: the token cannot be used for another.
     const is_dead = before !== null && fields.token !== undefined;
-    // Refused at the first attempt: no account has it.
+    // Refused at the first attempt: no account has this token.
     if (is_dead || (before === null && REFUSALS.has(code))) localStorage.removeItem(NEW);
     if (is_dead) return createAccount(start_code);
     throw error;

@@ -1,8 +1,8 @@
 /**
- * Secrets of new keys, until the person confirms that they are saved: each is shown only once. A secret
- * survives a reload of its tab for a day. Half of it is in the tab's session storage and half in the
- * browser's local storage, so that confirming it in any tab, or signing out, ends it in every copy of the
- * tab, those that the browser restores later too.
+ * Secrets of new keys, until the person confirms that they are saved: each is shown only once. A
+ * secret survives reloads of its tab for a day. Half of it is in the tab's session storage and half
+ * in the browser's local storage, so that confirming it in any tab, or signing out, ends it in
+ * every copy of the tab, even in one that the browser restores later.
  */
 
 import { now } from "../clock.ts";
@@ -37,7 +37,7 @@ let secrets: readonly NewKeySecret[] = restore();
 /** Requests for keys in flight. */
 let under_way = 0;
 
-/** The first one that the person has not confirmed. */
+/** The oldest secret that the person has not confirmed. */
 export const newKeySecret = (): NewKeySecret | null => secrets[0] ?? null;
 
 /** The secret of this key, while it is known. */
@@ -54,7 +54,9 @@ function set(next: readonly NewKeySecret[]): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** Runs a request for a key and keeps its secret, wherever the person navigates meanwhile. */
+/**
+ * Runs a request that makes a key, and keeps the secret wherever the person navigates meanwhile.
+ */
 export async function makeKey(work: () => Promise<NewKeySecret>): Promise<NewKeySecret> {
   under_way++;
   try {
@@ -93,7 +95,7 @@ function keep({ id, label, secret }: NewKeySecret): void {
     const shared: SharedPart = { half: rest, until: now() + KEPT };
     localStorage.setItem(SHARED + id, JSON.stringify(shared));
   } catch {
-    // It stays on the page until then.
+    // The secret stays on the page until it is reloaded.
   }
 }
 
@@ -106,7 +108,10 @@ function saveTab(parts: readonly TabPart[]): void {
   else sessionStorage.setItem(IN_TAB, JSON.stringify(parts));
 }
 
-/** The secrets of which both halves are there, after a reload. Halves that are too old are removed. */
+/**
+ * Restores the secrets of which both halves are there, after a reload. Removes halves that are too
+ * old.
+ */
 function restore(): readonly NewKeySecret[] {
   for (const name of Object.keys(localStorage)) {
     if (name.startsWith(SHARED) && !(sharedPart(name).until > now())) localStorage.removeItem(name);
@@ -126,12 +131,13 @@ function sharedPart(name: string): SharedPart {
   return JSON.parse(localStorage.getItem(name)!);
 }
 
-// Confirmed in another tab.
+// Confirmed, or signed out, in another tab.
 window.addEventListener("storage", ({ key, newValue }) => {
   if (key?.startsWith(SHARED) && newValue === null) forgetNewKeySecret(key.slice(SHARED.length));
 });
 
-// The response to a request for a key brings a secret that no reload could show.
+// Asks before the page closes: the response under way brings a secret that could not be shown
+// again.
 window.addEventListener("beforeunload", (event) => {
   if (under_way > 0) event.preventDefault();
 });

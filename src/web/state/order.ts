@@ -2,7 +2,7 @@
 
 import type { Priority, Status, Task } from "./api.ts";
 
-/** In the order of the page. */
+/** Both in the order of the page. */
 export const STATUSES = ["in_progress", "todo", "done", "cancelled"] as const satisfies Status[];
 export const PRIORITIES = ["urgent", "high", "medium", "low"] as const satisfies Priority[];
 
@@ -20,7 +20,7 @@ function compare(a: Task, b: Task): number {
   return by || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 }
 
-/** Whether both sort to the same position of the same list. */
+/** Whether both states of a task have the same position in the same list. */
 function hasSamePosition(a: Task, b: Task): boolean {
   return a.status === b.status && compare(a, b) === 0;
 }
@@ -68,7 +68,7 @@ export function createTaskOrder() {
       remove(task);
     },
 
-    /** Sorted. Do not keep it: it is mutated. */
+    /** The tasks of a status, sorted. Do not keep the list: it is changed in place. */
     list: (status: Status): readonly Task[] => lists[status],
   };
 }

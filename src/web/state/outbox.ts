@@ -8,18 +8,18 @@ import { type Api, faultOf, once, type Question } from "./api.ts";
 import type { Pace } from "./pace.ts";
 import type { Store } from "./store.ts";
 
-/** An answer, and what the person adds to it. */
+/** An answer, and the note that the person adds to it. */
 export interface Given {
   readonly answer: string;
   readonly note?: string;
 }
 
-/** An answer of the person on its way. */
+/** An answer that waits for the server, or that it refused. */
 export interface KeptAnswer extends Given {
   readonly question_id: string;
   /** The agent that asked; an answer that an earlier version kept lacks it. */
   readonly key_id?: string;
-  /** Begin of the prompt, for people: the question may be gone when it is needed. */
+  /** The beginning of the prompt, for the person: the question itself may be gone by then. */
   readonly prompt: string;
   /** The idempotency key that it is sent under. */
   readonly key: string;
@@ -30,11 +30,11 @@ export interface KeptAnswer extends Given {
 /** How the question ended, or `gone`; `invalid` if the server does not take this answer. */
 type Refusal = Exclude<Question["status"], "pending"> | "gone" | "invalid";
 
-/** Removed with everything else at sign-out. */
+/** Key in local storage, which is cleared at sign-out. */
 const NAME = "relay.answers";
 /** Answers that are kept at most. */
 const MOST = 200;
-/** Characters of a prompt. */
+/** Characters kept of a prompt. */
 const PROMPT = 120;
 /** Seconds until answers that the server has not taken are sent again. */
 const AGAIN = 5;
@@ -76,7 +76,10 @@ export function createOutbox(first: OutboxOptions) {
     for (const listener of [...listeners]) listener();
   };
 
-  /** Changes what is stored, which another tab may have changed; false if the storage refuses it. */
+  /**
+   * Applies a change to the stored answers, which another tab may have changed; false if they
+   * cannot be stored.
+   */
   const change = (by: (answers: readonly KeptAnswer[]) => readonly KeptAnswer[]): boolean => {
     const account_id = accountId();
     if (ended.aborted || account_id === null) return false;
@@ -118,11 +121,11 @@ export function createOutbox(first: OutboxOptions) {
       if (code !== null && LATER.has(code)) break;
     }
     sending = false;
-    // Without a connection, the store says when there is one.
+    // Otherwise `watch` sends them when the connection is back.
     if (store.link() === "live") arm(AGAIN);
   };
 
-  /** Null if the server has taken it, or else the code. */
+  /** Sends one answer. Null if the server has taken it, else the fault's code. */
   const sendOne = async (one: KeptAnswer): Promise<string | null> => {
     const { question_id, answer, note, key } = one;
     try {
@@ -171,7 +174,7 @@ export function createOutbox(first: OutboxOptions) {
   read();
 
   return {
-    /** Changes with each change of what is kept. */
+    /** The kept answers; another array after each change. */
     all: (): readonly KeptAnswer[] => kept,
 
     subscribe(listener: () => void): () => void {
@@ -186,8 +189,8 @@ export function createOutbox(first: OutboxOptions) {
     },
 
     /**
-     * Keeps an answer and sends it when it can, or shows why it was `refused`; false if it cannot be kept.
-     * None to a permission prompt is: what it allows may have changed by the time it is sent.
+     * Keeps an answer to send it later, or to show why it was `refused`; false if it cannot be
+     * kept. Answers to permission prompts never are: what they allow may have changed by then.
      */
     add(
       { id, key_id, prompt, action }: Question,

@@ -1,4 +1,4 @@
-/** Paces the requests of a load, so that the rate limit leaves room for the person's own. */
+/** Paces the requests of a load, so that the rate limit leaves room for what the person does. */
 
 import { TRPCClientError } from "@trpc/client";
 import { pause, systemTimers } from "../../client/timers.ts";
@@ -6,7 +6,7 @@ import { elapsed } from "../clock.ts";
 
 /** Share of the quota that a load leaves free. */
 const RESERVE = 1 / 4;
-/** Seconds before a refused call is repeated, if the server names none. */
+/** Seconds before a rate-limited call is repeated, if the server does not say. */
 const AGAIN = 1;
 
 export type Pace = ReturnType<typeof createPace>;

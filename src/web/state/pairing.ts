@@ -17,8 +17,8 @@ const CLAIM = "relay.claim";
 const GIVEN_UP = "relay.given-up-token";
 
 /**
- * The code that this tab may sign in with, if the person says so: of a link, or of an unconfirmed claim from
- * before a reload.
+ * The code that this tab offers to sign in with: of a link, or of an unconfirmed claim from before
+ * a reload.
  */
 export const pairingCode = createLinkCode({
   name: "relay.pairing-code",
@@ -31,7 +31,7 @@ export function forgetPairingCode(): void {
   pairingCode.forget();
 }
 
-/** Drops the code. A claim whose response was lost may have made a sign-in: that ends. */
+/** Drops the code, and ends the sign-in that a claim without a response may have made. */
 export function cancelPairing(): void {
   const claim = unconfirmed();
   if (claim) localStorage.setItem(GIVEN_UP, claim.token);
@@ -47,7 +47,7 @@ async function endGivenUp(): Promise<void> {
   try {
     const { sessions } = await api.sessions.list.query({});
     const own = sessions.find(({ current }) => current);
-    // Nobody knows its token, so it is of no use even if it is the only one.
+    // Nobody has its token, so it is of no use, even if it is the account's only sign-in.
     if (own) await api.sessions.delete.mutate({ session_id: own.id, last: true });
   } catch (error) {
     // The claim never arrived, or the sign-in has ended.
@@ -61,10 +61,10 @@ const unconfirmed = (): Claim | null => JSON.parse(localStorage.getItem(CLAIM) ?
 /** Whether a claim of this code was sent and not answered. */
 export const isUnconfirmed = (of: string): boolean => unconfirmed()?.code === of;
 
-/** The code in what was typed or pasted, which may be the whole link. */
+/** The code in a text that was typed or pasted, which may be the whole link. */
 export const codeIn = (text: string): string => text.trim().replace(/^.*#\/pair\//, "");
 
-/** Whether a text has the form of a code that is typed; another one is not worth a request. */
+/** Whether a text has the form of a code to type; others need no request to be refused. */
 export const isTypedCode = (text: string): boolean =>
   /^[\p{L}\p{N}]{8}$/u.test(text.replace(/[\s\p{Pd}]/gu, ""));
 
@@ -92,7 +92,7 @@ export async function claimPairing(given: string): Promise<void> {
   const claim = before?.code === given ? before : { code: given, token: `mca_${randomText(32)}` };
   localStorage.setItem(CLAIM, JSON.stringify(claim));
   const open = (account_id: string) => {
-    // Nobody is told before there is a session.
+    // Without telling listeners: there is no session yet.
     pairingCode.hide();
     signIn(claim.token, account_id);
     forgetPairingCode();

@@ -9,7 +9,7 @@ export interface PushChannel {
   readonly id: string;
   /** Of the subscription that the server has. */
   readonly endpoint: string;
-  /** As last known: a channel that goes with a token is made again with them. */
+  /** As last known: used to make the channel again if it was deleted with a replaced token. */
   readonly settings: PushSettings;
 }
 

@@ -1,4 +1,6 @@
-/** Pushes to this browser: subscribing, keeping the server's record of it right, and ending it. */
+/**
+ * Pushes to this browser: subscribes, keeps its channel on the server up to date, and unsubscribes.
+ */
 
 import { after, elapsed } from "../clock.ts";
 import { onWorkerMessage } from "../messages.ts";
@@ -25,26 +27,26 @@ export async function serverKey(api: Api): Promise<Uint8Array<ArrayBuffer> | nul
   }
 }
 
-/** The browser did not subscribe: its push service is off, or cannot be reached. */
+/** Thrown if the browser did not subscribe: its push service is off, or cannot be reached. */
 export class NotSubscribed extends Error {}
 
 /**
- * Subscribes this browser and makes its channel. The permission is there already. Throws
- * {@link NotSubscribed}, or what the server refused.
+ * Subscribes this browser and makes its channel; the permission must already be granted. Throws
+ * {@link NotSubscribed}, or the error of the server.
  */
 export async function subscribe(api: Api, key: Uint8Array<ArrayBuffer>): Promise<void> {
   const subscription = await subscriptionFor(key);
   await post(api, subscription, {});
 }
 
-/** Ends pushes to this browser, here and on the server. Throws what the server refused. */
+/** Ends pushes to this browser, here and on the server. Throws the error of the server. */
 export async function unsubscribe(api: Api): Promise<void> {
   const own = pushChannel();
   if (own) await api.channels.delete.mutate({ channel_id: own.id });
   await forget();
 }
 
-/** Ends pushes to this browser here. */
+/** Ends pushes to this browser without the server. */
 async function forget(): Promise<void> {
   keepPushChannel(null);
   const worker = await navigator.serviceWorker?.getRegistration();
@@ -54,22 +56,25 @@ async function forget(): Promise<void> {
 export interface KeepOptions {
   readonly api: Api;
   readonly store: Store;
-  /** Aborts at sign-out, and once the token is another one. */
+  /** Aborts at sign-out, and when the token is replaced. */
   readonly ended: AbortSignal;
-  /** The channel may have gone with the token that this session replaced. */
+  /** True: the channel may have been deleted with the token that this session replaced. */
   readonly replaced: boolean;
 }
 
-/** Keeps the channel right until `ended`: now, whenever the page is connected, and on a new subscription. */
+/**
+ * Checks and repairs the channel until `ended`: now, whenever the page connects, and after the
+ * browser has made a new subscription.
+ */
 export function keepPush({ api, store, ended, replaced }: KeepOptions): void {
   let checked = Number.NEGATIVE_INFINITY;
   const check = () => {
     if (store.link() !== "live" || elapsed() - checked < EVERY) return;
     checked = elapsed();
-    // One tab at a time: another one may have mended it.
+    // One tab at a time: another one may already have repaired it.
     void navigator.locks
       .request("relay.push", { signal: ended }, () => mend(api, replaced))
-      // It is tried again at the next connection.
+      // Try again at the next connection.
       .catch(() => {
         checked = Number.NEGATIVE_INFINITY;
       });
@@ -87,7 +92,7 @@ export function keepPush({ api, store, ended, replaced }: KeepOptions): void {
   check();
 }
 
-/** Makes the channel anew where the server has none that works. */
+/** Makes a new channel if the server has none that works. */
 async function mend(api: Api, replaced: boolean): Promise<void> {
   const own = pushChannel();
   if (!own || Notification.permission !== "granted") return;
@@ -104,7 +109,7 @@ async function mend(api: Api, replaced: boolean): Promise<void> {
     return keepPushChannel({ ...own, settings });
   }
   await post(api, subscription, settings);
-  // The server deletes those that are gone itself.
+  // The server itself deletes channels that are gone.
   if (channel && !gone) await api.channels.delete.mutate({ channel_id: channel.id });
 }
 
@@ -134,7 +139,10 @@ async function post(
   });
 }
 
-/** The browser's subscription with this key; `renew`: not the one that it has. */
+/**
+ * The browser's subscription for this key; `renew`: a new one even if it has one. Throws
+ * {@link NotSubscribed}.
+ */
 async function subscriptionFor(
   key: Uint8Array<ArrayBuffer>,
   renew = false,
@@ -142,7 +150,7 @@ async function subscriptionFor(
   const { pushManager } = await navigator.serviceWorker.ready;
   const known = await pushManager.getSubscription();
   if (known && !renew && hasKey(known, key)) return known;
-  // A browser has one subscription, and refuses another key.
+  // A browser has only one subscription, and refuses to subscribe with another key.
   await known?.unsubscribe();
   try {
     const options = { userVisibleOnly: true, applicationServerKey: key };

@@ -1,4 +1,7 @@
-/** How far questions got, and the receipts of this page: what it showed and what was opened in it. */
+/**
+ * Deliveries of questions, and the receipts of this page: which questions it showed, and which were
+ * opened.
+ */
 
 import { after } from "../clock.ts";
 import { type Api, type Delivery, faultOf } from "./api.ts";
@@ -12,13 +15,13 @@ interface Receipt {
   readonly event: Event;
 }
 
-/** Seconds in which receipts gather before they are sent, one after the other. */
+/** Seconds for which receipts are collected before they are sent, one after the other. */
 const GATHER = 1;
-/** Seconds until what the server has not taken is sent again. */
+/** Seconds until receipts that the server has not taken are sent again. */
 const AGAIN = 30;
 /** Receipts that wait for the server, at most; the oldest are dropped. */
 const WAITING = 100;
-/** Receipts that the page remembers to have sent. */
+/** Receipts that the page remembers, so as not to send them twice. */
 const REMEMBERED = 5_000;
 
 export type Receipts = ReturnType<typeof createReceipts>;
@@ -34,7 +37,7 @@ interface ReceiptsOptions {
 export function createReceipts(first: ReceiptsOptions) {
   const { store, ended } = first;
   let { api, pace } = first;
-  /** Sent or waiting: each is sent once. */
+  /** Receipts sent or waiting, by event and question: each is sent once. */
   const known = new Set<string>();
   let waiting: Receipt[] = [];
   let sending = false;
@@ -60,7 +63,7 @@ export function createReceipts(first: ReceiptsOptions) {
       waiting = waiting.filter((one) => one !== next);
     }
     sending = false;
-    // Without a connection, the store says when there is one.
+    // Otherwise they are sent when the connection is back.
     if (store.link() === "live") arm(AGAIN);
   };
 
@@ -77,7 +80,7 @@ export function createReceipts(first: ReceiptsOptions) {
   ended.addEventListener("abort", stop);
 
   return {
-    /** Tells the server, soon; once for each question and event. Never fails. */
+    /** Sends a receipt soon, once for each question and event. Never fails. */
     add(question_id: string, event: Event): void {
       const name = `${event} ${question_id}`;
       if (known.has(name)) return;

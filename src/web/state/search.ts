@@ -7,17 +7,17 @@ export type Found =
   | { readonly kind: "task"; readonly id: string; readonly task: Task }
   | { readonly kind: "question"; readonly id: string; readonly question: Question };
 
-/** Words of a search that count. */
+/** Words of a search that are used; the rest is ignored. */
 const WORDS = 8;
 
 /** The words to look for, in lower case. */
 export const wordsOf = (text: string): readonly string[] =>
   text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, WORDS);
 
-/** Texts in lower case, by resource: a changed resource is another object. */
+/** Cache of lower-case texts by resource: a changed resource is another object. */
 const texts = new WeakMap<Task | Question, { readonly name: string; readonly all: string }>();
 
-/** Of a task or question: its title or prompt, and everything that is searched. */
+/** The searched texts of a task or question; its title or prompt comes first. */
 export function partsOf(one: Task | Question): readonly [name: string, ...more: string[]] {
   return "title" in one
     ? [one.title, one.status_note ?? "", one.description]
@@ -34,14 +34,17 @@ function textOf(one: Task | Question) {
   return text;
 }
 
-/** Names first, then pending questions, then the newest. */
+/** Order of results: matches in the name first, then pending questions, then the newest. */
 interface Rank {
   readonly found: Found;
   readonly tier: number;
   readonly at: number;
 }
 
-/** All that the store holds with these words, and of `older`; the best first. */
+/**
+ * The tasks and questions of the store, and those of `older`, that have all the words; the best
+ * first.
+ */
 export function search(
   { all }: Store,
   older: readonly Question[],
@@ -49,7 +52,7 @@ export function search(
 ): readonly Found[] {
   if (words.length === 0) return [];
   const labels = new Map([...all.keys.values()].map(({ id, label }) => [id, label.toLowerCase()]));
-  /** 0: all words in its name; 1: elsewhere too; null: not all of them. */
+  /** 0: all words are in its name; 1: some are only elsewhere; null: not all words occur. */
   const tierOf = (one: Task | Question): number | null => {
     const text = textOf(one);
     const label = labels.get(one.key_id) ?? "";

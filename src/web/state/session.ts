@@ -17,7 +17,7 @@ import { type Sync, startSync } from "./sync.ts";
 
 export interface Session {
   readonly token: string;
-  /** True until the person confirms that the token of the new account is saved. */
+  /** True for a new account until the person confirms that its token is saved. */
   readonly is_new: boolean;
   readonly api: Api;
   readonly store: Store;
@@ -26,7 +26,7 @@ export interface Session {
   readonly archive: Archive;
   readonly receipts: Receipts;
   readonly outbox: Outbox;
-  /** A new number for each sign-in; the same when the token is replaced. */
+  /** A new number for each sign-in; replacing the token keeps it. */
   readonly number: number;
   /** Aborts at sign-out: results of calls in flight are dropped. */
   readonly ended: AbortController;
@@ -98,7 +98,10 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
 /** Aborts when the session ends or its token is replaced. */
 let closing = new AbortController();
 
-/** From now on, or once the browser has replaced a subscription that this page made. */
+/**
+ * Starts to maintain the push channel: now if this browser has one, else when the service worker
+ * reports a subscription.
+ */
 function keepPush(session: Pick<KeepOptions, "api" | "store" | "replaced">): void {
   const { signal } = closing;
   const begin = async () => {
@@ -126,7 +129,7 @@ function createKnownStore(): Store {
     localStorage.setItem(ACCOUNT, account.id);
     keepDraftsOf(account.id);
   });
-  // What was being written when a question expired can still go as a message.
+  // An answer that was being written when its question expired can still be sent as a message.
   const keepLate: OnLate = (question, answer) => {
     const outbox = session?.store === store ? session.outbox : null;
     if (!outbox || outbox.all().some(({ question_id }) => question_id === question.id)) return;
@@ -149,7 +152,7 @@ async function close(): Promise<void> {
   await old?.archive.close();
 }
 
-/** Saves the token and opens a session; `is_new` for an account created just now. */
+/** Saves the token and opens a session; `is_new`: the account was created just now. */
 export function signIn(token: string, account_id: string, is_new = false): void {
   localStorage.setItem(ACCOUNT, account_id);
   localStorage.setItem(TOKEN, token);
@@ -160,7 +163,7 @@ export function signIn(token: string, account_id: string, is_new = false): void 
 async function continueWith(token: string): Promise<void> {
   localStorage.setItem(TOKEN, token);
   localStorage.removeItem(NEXT);
-  // Another tab, or the server, may have reported it first.
+  // Another tab, or the server, may have reported the new token first.
   if (session?.token === token) return;
   await close();
   if (session && session.token !== token) open(token, { before: session });
@@ -181,7 +184,7 @@ export async function replaceToken(): Promise<void> {
   const unconfirmed = unconfirmedToken();
   const token = unconfirmed ?? `mca_${randomText(32)}`;
   localStorage.setItem(NEXT, token);
-  // The end of the old token must not be noticed before the response.
+  // Otherwise the stream might report the end of the old token before the response arrives.
   await close();
   try {
     await old.api.accounts.replaceToken.mutate({ token });
@@ -198,13 +201,16 @@ export async function replaceToken(): Promise<void> {
 /** Codes after which nothing has changed. */
 const REFUSALS: ReadonlySet<string> = new Set(["invalid_fields", "rate_limited"]);
 
-/** What a sign-out ends on the server: without another sign-in, the token is needed to come back. */
+/**
+ * What a sign-out ends on the server. `nothing` keeps the token valid; `last sign-in` permits
+ * ending the account's only sign-in.
+ */
 type SignOutScope = "nothing" | "sign-in" | "last sign-in";
 
 /**
- * Signs out. If nothing is to end on the server and a replacement of the token is unconfirmed, it is
- * finished first, since the token that the person saved may be dead. False if there is now a new token to
- * save. If the server cannot be reached, the data is removed here all the same.
+ * Signs out. If the token is to stay valid and its replacement is unconfirmed, the replacement is
+ * finished instead, since the token that the person saved may be invalid: returns false, as there
+ * is a new token to save. If the server cannot be reached, the data is removed here all the same.
  */
 export async function signOut(ends: SignOutScope): Promise<boolean> {
   const old = session;
@@ -215,13 +221,13 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
     return false;
   }
   const pushed = pushChannel();
-  // The channel would otherwise end with the sign-in, which stays.
+  // The server deletes a push channel with its sign-in, but this sign-in stays.
   if (ends === "nothing" && old && pushed) {
     void old.api.channels.delete.mutate({ channel_id: pushed.id }).catch(() => null);
   }
   const own = old?.signIns.all()?.find(({ current }) => current);
   if (ends !== "nothing" && old && own) {
-    // The end must not be noticed before the response.
+    // Otherwise the stream might report the end before the response arrives.
     await close();
     try {
       const input = { session_id: own.id, last: ends === "last sign-in" };
@@ -237,7 +243,7 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
   return true;
 }
 
-/** The request may not have arrived. */
+/** Codes after which it is unknown whether the request arrived. */
 const NO_RESPONSE: ReadonlySet<string> = new Set(["offline", "unanswered"]);
 
 /**

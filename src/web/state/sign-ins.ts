@@ -1,8 +1,8 @@
-/** The sign-ins of the account, and which of them the person has not been told of yet. */
+/** The sign-ins of the account, and which of them the person does not know of yet. */
 
 import type { Api, SignIn } from "./api.ts";
 
-/** Ids of the sign-ins that the person was told of in this browser. */
+/** Key in local storage: ids of the sign-ins that this browser has told the person of. */
 const KNOWN = "relay.known-sign-ins";
 
 export type SignIns = ReturnType<typeof createSignIns>;
@@ -18,7 +18,7 @@ export function createSignIns() {
   const set = (next: readonly SignIn[]) => {
     all = next;
     const ids = known();
-    // Those that were there before this browser are no news to whoever signs in here.
+    // Sign-ins that are older than this one are not reported as new.
     if (ids === null) localStorage.setItem(KNOWN, JSON.stringify(next.map(({ id }) => id)));
     unknown = next.filter(({ id, current }) => !current && ids !== null && !ids.includes(id));
     for (const listener of [...listeners]) listener();
@@ -27,7 +27,7 @@ export function createSignIns() {
   return {
     all: () => all,
 
-    /** Those that the person was not told of, newest first. */
+    /** Sign-ins to tell the person of, newest first. */
     unknown: () => unknown,
 
     subscribe(listener: () => void): () => void {
@@ -53,10 +53,10 @@ export function createSignIns() {
       if (all !== null) set(all.filter((one) => one.id !== id));
     },
 
-    /** The person was told of it. */
+    /** Notes that the person knows of a sign-in. */
     know(id: string): void {
       if (all === null) return;
-      // What is gone is forgotten.
+      // Ids of sign-ins that have ended are dropped.
       const ids = (known() ?? []).filter((other) => all?.some((one) => one.id === other));
       localStorage.setItem(KNOWN, JSON.stringify([...new Set([...ids, id])]));
       set(all);

@@ -9,7 +9,10 @@ export function accountCreation(): "open" | "first" | "off" {
   return mode === "first" || mode === "off" ? mode : "open";
 }
 
-/** The code that this tab was opened with. It creates nothing by itself. */
+/**
+ * The start code that this tab was opened with. It is used only when the person creates the
+ * account.
+ */
 export const startCode = createLinkCode({
   name: "relay.start-code",
   address: /^\/start\/([\w-]+)$/,

@@ -8,8 +8,8 @@ import type { Account, Key, Question, Status, Task } from "./api.ts";
 import { createTaskOrder } from "./order.ts";
 
 /**
- * `live`: up to date. `connecting`: unknown. `offline`: stale. `resting`: hidden, while another page of
- * this browser holds the stream.
+ * Whether the data is current. `live`: up to date. `connecting`: unknown. `offline`: stale.
+ * `resting`: the page is hidden, and another page of this browser has the stream.
  */
 export type Link = "connecting" | "live" | "offline" | "resting";
 
@@ -20,7 +20,9 @@ export interface Resources {
 }
 export type Kind = keyof Resources;
 
-/** Seconds after which subscribers are notified without a frame: hidden pages have none. */
+/**
+ * Seconds after which subscribers are notified without an animation frame: hidden pages have none.
+ */
 const NO_FRAME = 0.25;
 
 export type Store = ReturnType<typeof createStore>;
@@ -34,7 +36,7 @@ export function createStore() {
   const versions = { keys: 0, tasks: 0, questions: 0 };
   const order = createTaskOrder();
   const unread = new Map<string, number>();
-  /** How often the access to each key changed. */
+  /** How often the grants of each key have changed. */
   const grants = new Map<string, number>();
   let account: Account | null = null;
   let link: Link = "connecting";
@@ -115,7 +117,7 @@ export function createStore() {
       return () => listeners.delete(listener);
     },
 
-    /** Calls `change` at each change, with the resource. */
+    /** Calls `change` at each change of a resource, which is gone from `all` if it was removed. */
     onChange(change: (kind: Kind, id: string) => void): () => void {
       changes.add(change);
       return () => changes.delete(change);
@@ -139,7 +141,7 @@ export function createStore() {
       changed();
     },
 
-    /** Changes when a client got access to the key, or lost it. */
+    /** Changes when a client gets or loses access to the key. */
     grantsVersion: (key_id: string): number => grants.get(key_id) ?? 0,
 
     grantsChanged(key_id: string): void {
@@ -247,7 +249,7 @@ export function createStore() {
   };
 }
 
-/** When the question left `pending`, as far as its fields say. */
+/** When the question left `pending`, epoch seconds; of a cancelled one, when it was asked. */
 export function closedAt({ answered_at, status, expires_at, created_at }: Question): number {
   return answered_at ?? (status === "expired" ? expires_at : created_at);
 }

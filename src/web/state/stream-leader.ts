@@ -1,8 +1,11 @@
-/** Decides which pages of a browser hold an event stream: visible ones, and one leader for the others. */
+/**
+ * Decides which pages of a browser have an event stream: the visible ones, and one leader among the
+ * hidden ones.
+ */
 
 import { after } from "../clock.ts";
 
-/** Seconds that a page keeps its stream after it was hidden. */
+/** Seconds for which a page keeps its stream after it was hidden. */
 const GRACE = 5;
 
 /**
@@ -25,7 +28,7 @@ export function createStreamLeader(onChange: () => void) {
     lead();
     return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   };
-  // If the browser refuses locks, every page leads.
+  // If the browser refuses the lock, every page leads.
   navigator.locks?.request("relay.stream", { signal }, hold).catch(() => signal.aborted || lead());
 
   const onVisibility = () => {
@@ -40,7 +43,7 @@ export function createStreamLeader(onChange: () => void) {
   document.addEventListener("visibilitychange", onVisibility, { signal });
 
   return {
-    /** Whether this page should hold a stream. */
+    /** Whether this page should have a stream. */
     has: (): boolean => visible || leads,
 
     /** Lets another page lead. */

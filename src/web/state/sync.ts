@@ -23,10 +23,10 @@ interface SyncOptions {
   readonly onEnded: (why: "deleted" | "refused" | "ended") => void;
 }
 
-/** Tasks that the page holds at most; the oldest finished ones are left out first. */
+/** Tasks that the page loads, at most; the oldest finished ones are left out first. */
 const MAX_TASKS = 20_000;
 const PAGE = 500;
-/** Closed questions that are loaded. */
+/** Closed questions that are loaded, at least if there are so many. */
 const HISTORY = 100;
 
 export type Sync = ReturnType<typeof startSync>;
@@ -45,7 +45,7 @@ export function startSync(options: SyncOptions) {
       pace.call(signal, () => api.accounts.get.query({}, options)),
       pace.call(signal, () => api.keys.list.query({}, options)),
       loadQuestions(signal),
-      // The page does not need them to work.
+      // The page works without them.
       signIns.load(api, signal).catch(() => null),
     ]);
     store.setAccount(account);
@@ -192,7 +192,7 @@ export function startSync(options: SyncOptions) {
         }
       }
       if (stopped) return;
-      // Cancels what is left of the load.
+      // Cancels the load if it is still under way.
       connection.abort();
       if (!leader.has()) continue;
       // A stream that ends after a successful load most likely means a restart: reconnect quickly, and show
@@ -204,7 +204,7 @@ export function startSync(options: SyncOptions) {
     }
   };
 
-  /** Reconnects now, when there is reason to expect success. */
+  /** Reconnects now: called when a connection has become likely, or the person asks for it. */
   const hurry = () => {
     if (!document.hidden && store.link() !== "live") wake();
   };

@@ -15,7 +15,7 @@ export function Ago({ at }: { at: number }) {
   const hide = () => setOpen(false);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!open || event.key !== "Escape") return;
-    // It closes the tooltip alone, not the dialog around it.
+    // Escape closes only the tooltip, not the dialog around it.
     event.stopPropagation();
     hide();
   };
@@ -43,8 +43,8 @@ export function Ago({ at }: { at: number }) {
 }
 
 /**
- * The same inside a link, which cannot contain a control: the exact time shows on hover alone. A tap or
- * Enter follows the link, to a view that has the time as an {@link Ago}.
+ * Relative time inside a link, which cannot contain a control: the exact time shows only on hover.
+ * A tap or Enter follows the link, to a view that shows the time as an {@link Ago}.
  */
 export function AgoInLink({ at }: { at: number }) {
   return <RelativeTime at={at} title={fullTime(at)} />;
@@ -66,7 +66,7 @@ interface ExactTimeProps {
   readonly onHide: () => void;
 }
 
-/** A popover, since the cards around a time clip what is positioned in them. */
+/** The tooltip. It is a popover, since the card around it would clip a positioned element. */
 function ExactTime({ id, at, of, onHide }: ExactTimeProps) {
   const tip = useRef<HTMLSpanElement>(null);
   const hide = useRef(onHide);

@@ -1,4 +1,4 @@
-/** Replaces a view that failed to render by an error message. */
+/** Error boundary: replaces a view that failed to render with an error message. */
 
 import { Component, type ReactNode } from "react";
 import { Button } from "./button.tsx";

@@ -17,7 +17,7 @@ const SHAPE =
 
 interface ButtonProps extends ComponentProps<"button"> {
   readonly variant?: keyof typeof VARIANTS;
-  /** Its action is in progress: visible, but not pressable. */
+  /** Its action is in progress: shows a spinner and ignores clicks. */
   readonly busy?: boolean;
 }
 

@@ -4,7 +4,7 @@ import { classes } from "./classes.ts";
 
 interface CodeProps {
   readonly text: string;
-  /** As in a fence of Markdown; `diff` and `patch` are coloured. */
+  /** As after a Markdown code fence; empty for none. `diff` and `patch` are coloured. */
   readonly language: string;
 }
 
@@ -42,7 +42,7 @@ function Diff({ lines }: { lines: readonly string[] }) {
   ));
 }
 
-/** The sign at the begin of a line says the same as its colour. */
+/** Colour by the first character of a line, so that colour is never the only sign. */
 function colorOf(line: string): string {
   if (line.startsWith("+")) return "bg-ok-soft text-ok";
   if (line.startsWith("-")) return "bg-danger-soft text-danger";

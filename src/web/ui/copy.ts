@@ -1,8 +1,8 @@
-/** Copies text. */
+/** Copies text to the clipboard. */
 
 /**
- * Copies `text`; false if the browser refuses. Browsers have the clipboard API over https and on localhost
- * only, so elsewhere this falls back to the older command. To be called in the handler of a click.
+ * Copies `text`; false if the browser refuses. Browsers have the clipboard API only over https and
+ * on localhost, so elsewhere this falls back to the older command. Call it in a click handler.
  */
 export async function copyText(text: string): Promise<boolean> {
   try {
@@ -13,7 +13,10 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** The command copies the selection, so an element outside the view holds the text for a moment. */
+/**
+ * The command copies the selection, so the text is put into a hidden element and selected for a
+ * moment.
+ */
 function copyByCommand(text: string): boolean {
   const holder = document.createElement("pre");
   holder.className = "sr-only select-text";
@@ -22,7 +25,7 @@ function copyByCommand(text: string): boolean {
   const selection = getSelection();
   const before = selection?.rangeCount ? selection.getRangeAt(0) : null;
   let provided = false;
-  // The text as it is, without the styles of the page.
+  // Plain text, without the styles of the page.
   const provide = (event: ClipboardEvent) => {
     event.clipboardData?.setData("text/plain", text);
     event.preventDefault();

@@ -1,14 +1,16 @@
-/** Content that is cut after some lines until the person wants all of it. */
+/** Shows the first lines of long content, with a button to show all of it. */
 
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { classes } from "./classes.ts";
 
 interface CutProps {
-  /** Lines that are shown while it is not open; infinite for all. Content that is hardly longer is never cut. */
+  /**
+   * Lines shown until it is opened; infinite: all of them. Content only slightly longer is not cut.
+   */
   readonly lines: number;
   readonly open: boolean;
   readonly onOpen: (open: boolean) => void;
-  /** Said beside the button while it is cut. */
+  /** Shown beside the button while the content is cut. */
   readonly notice?: string;
   readonly children: ReactNode;
 }
@@ -38,7 +40,7 @@ export function Cut({ lines, open, onOpen, notice, children }: CutProps) {
       <div
         className={classes(cut && "overflow-clip mask-b-from-[calc(100%-1.5lh)]")}
         style={cut ? { maxHeight: `${lines}lh` } : undefined}
-        // Whatever has the focus must be visible.
+        // The element that gets the focus must be visible.
         onFocus={() => cut && onOpen(true)}
       >
         <div ref={content}>{children}</div>

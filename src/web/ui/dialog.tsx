@@ -1,4 +1,4 @@
-/** Dialogs: a sheet for content, and a confirmation for what cannot be undone. */
+/** Dialogs: a sheet for content, and a confirmation for actions that cannot be undone. */
 
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
@@ -11,7 +11,10 @@ import { toast } from "./toast.tsx";
 const SHADE =
   "fixed inset-0 bg-shade transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0";
 
-/** The field of a form that gets the focus: the first text field, or the choice to be made above it. */
+/**
+ * Selector of the field that gets the focus: the first input, or a required select before it that
+ * is empty.
+ */
 export const FIRST_FIELD = ":is(select:invalid, input)";
 
 interface SheetProps {
@@ -23,7 +26,7 @@ interface SheetProps {
   readonly children: ReactNode;
 }
 
-/** Full screen on phones, the right side on desktops. */
+/** A dialog that slides in: full screen on phones, at the right on desktops. */
 export function Sheet({ open, onClose, onClosed, title, children }: SheetProps) {
   const popup = useRef<HTMLDivElement>(null);
   return (

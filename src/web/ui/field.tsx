@@ -99,7 +99,7 @@ interface SelectProps extends FieldProps, Omit<ComponentProps<"select">, "childr
   readonly options: readonly (readonly [string, string])[];
 }
 
-/** The native select: it works best on phones. */
+/** A labelled native select, which works best on phones. */
 export function SelectField({ label, hint, error, options, className, ...rest }: SelectProps) {
   return (
     <Field label={label} hint={hint} error={error}>
@@ -138,7 +138,7 @@ export function Select({ options, quiet, className, ...rest }: BareSelectProps) 
   );
 }
 
-/** A switch that takes effect at once. When disabled it keeps the focus, as buttons do. */
+/** A switch that takes effect at once. Like a button, it keeps the focus when it is disabled. */
 export function Switch({
   label,
   hint,

@@ -35,9 +35,9 @@ export function keepFocus(): () => void {
   };
   const changed = (records: readonly MutationRecord[]) => {
     if (!last) return;
-    // After the frame, since the code that removed it may set the focus itself.
+    // In the next frame, since the code that removed the element may set the focus itself.
     if (!last.isConnected) frame ||= requestAnimationFrame(restore);
-    // An element that was disabled for a moment lost the focus too.
+    // An element that was disabled for a moment has lost the focus too.
     else if (
       document.activeElement === document.body &&
       records.some(({ type, target }) => type === "attributes" && target === last)

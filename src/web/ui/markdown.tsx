@@ -1,10 +1,16 @@
-/** Markdown as elements of the page: no HTML, no images, and nothing of the text lost. */
+/**
+ * Renders Markdown as React elements, without HTML and images, and without losing any word of the
+ * text.
+ */
 
 import MarkdownIt, { type Token } from "markdown-it";
 import { Fragment, type ReactNode } from "react";
 import { Code } from "./code.tsx";
 
-/** Characters, nesting and elements up to which a text is formatted; one that has more is shown as it is. */
+/**
+ * Limits in characters, nesting levels and tokens: a text beyond any of them is shown as plain
+ * text.
+ */
 const MOST = { characters: 20_000, nesting: 20, elements: 4_000 };
 
 const parser = new MarkdownIt({
@@ -13,35 +19,37 @@ const parser = new MarkdownIt({
   breaks: true,
   maxNesting: MOST.nesting,
 })
-  // Images are not loaded. Entities are shown as they were written, and definitions of links too.
+  // Images are not loaded. Entities and link definitions are shown as they were written.
   .disable(["image", "entity", "reference"]);
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
-// The host is read from the address itself, and the text of a bare address is the address.
+// Addresses stay as written: the host is read from them, and a bare address is its own text.
 parser.normalizeLink = (address) => address;
 parser.normalizeLinkText = (address) => address;
 parser.validateLink = (address) => hostOf(address) !== null;
 
-/** Host of a web address; null for any other, such as `javascript:`, or one with a name before its host. */
+/**
+ * Host of a web address; null for any other, such as `javascript:`, and for one with a user name.
+ */
 function hostOf(address: string): string | null {
   if (!/^https?:\/\//i.test(address)) return null;
   const url = URL.parse(address);
   return url && url.username === "" && url.password === "" ? url.host : null;
 }
 
-/** The formatted text; null if it must be shown as it is. */
+/** The formatted text; null if it must be shown as plain text. */
 export function format(text: string): ReactNode {
   if (text.length > MOST.characters) return null;
   const tokens = parser.parse(text, {});
   const all = tokens.flatMap((token) => [token, ...(token.children ?? [])]);
   if (all.length > MOST.elements) return null;
-  // The parser leaves out what is nested deeper.
+  // The parser drops anything nested deeper.
   if (tokens.some(({ level }) => level >= MOST.nesting - 1)) return null;
   return hasAllWords(text, all) ? render(tokens) : null;
 }
 
 /**
- * Whether there are words and all are shown: Markdown leaves some out, such as cells beyond the width of a
- * table, and makes nothing visible of some texts of signs alone.
+ * Whether the text has words and all of them are shown. Markdown drops some, such as cells beyond
+ * the width of a table, and shows nothing for some texts without letters or digits.
  */
 function hasAllWords(text: string, tokens: readonly Token[]): boolean {
   const count = (of: string) => {
@@ -61,7 +69,9 @@ function hasAllWords(text: string, tokens: readonly Token[]): boolean {
   return shown > 0 && shown >= count(text);
 }
 
-/** Elements of tokens, which are flat: each that opens an element has one that closes it. */
+/**
+ * Builds the elements from the flat list of tokens, in which each opening token has a closing one.
+ */
 function render(tokens: readonly Token[]): ReactNode {
   const root: ReactNode[] = [];
   const open: { token: Token; within: ReactNode[] }[] = [];
@@ -110,7 +120,7 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
           {within}
         </p>
       );
-    // Not a heading: it is none of this page.
+    // Not a heading element: it is not part of this page's outline.
     case "heading_open":
       return (
         <p key={key} dir="auto" className="said whitespace-pre-wrap font-semibold">
@@ -135,7 +145,7 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
           {within}
         </ol>
       );
-    // With the number that was written.
+    // Keeps the number that was written.
     case "list_item_open":
       return (
         <li
@@ -189,7 +199,7 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
   }
 }
 
-/** A link that shows its host, unless its text begins with it. */
+/** A link, followed by its host unless its text is the address. */
 function Link({ address, text }: { address: string; text: ReactNode[] }) {
   const host = hostOf(address);
   const written = text.length === 1 ? text[0] : null;

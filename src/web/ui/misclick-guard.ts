@@ -45,7 +45,7 @@ export function useMisclickGuard(
   }).current;
 
   useLayoutEffect(measure);
-  // Content above the list moves it too, and items can grow.
+  // Content above the list can move it, and items can grow.
   useEffect(() => {
     const sizes = new ResizeObserver(measure);
     sizes.observe(document.body);
@@ -69,7 +69,7 @@ export function useMisclickGuard(
     }
     event.preventDefault();
     event.stopPropagation();
-    // The second click of a double click, whose first one counted, says nothing.
+    // No message for the second click of a double click whose first one counted.
     if (event.detail > 1 && clicked.current === button) return;
     const { pointerType } = event.nativeEvent as PointerEvent;
     toast(`${pointerType === "mouse" ? "Click" : "Tap"} again ${purpose}`);

@@ -9,7 +9,7 @@ import { useNow } from "./use-now.ts";
 
 interface PairingCodeProps {
   readonly pairing: Pairing;
-  /** Makes another one, once it has expired. */
+  /** Makes another code, once this one has expired. */
   readonly onAgain: () => void;
   readonly children?: ReactNode;
 }

@@ -89,8 +89,8 @@ export function Skeleton({ rows = 3, label }: { rows?: number; label: string }) 
 }
 
 /**
- * Heading of a view. It takes the focus on navigation, so that screen readers announce it, unless the view
- * begins with a field.
+ * Heading of a view. It takes the focus on navigation, so that screen readers announce it, unless
+ * an input field has it.
  */
 export function Heading({ children, actions }: { children: ReactNode; actions?: ReactNode }) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -122,7 +122,7 @@ export function Problem({ children }: { children: ReactNode }) {
   );
 }
 
-/** The error of a form that belongs to none of its fields. */
+/** Shows a form's error, unless it belongs to fields, which show their own. */
 export function FormProblem({ fault }: { fault: Fault | null }) {
   if (!fault || Object.keys(fault.fields).length > 0) return null;
   return <Problem>{fault.message}</Problem>;

@@ -1,4 +1,4 @@
-/** Text of a person or an agent, formatted as Markdown; until the formatter is loaded, as it is. */
+/** Text of a person or an agent, formatted as Markdown; plain until the formatter is loaded. */
 
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { classes } from "./classes.ts";
@@ -8,7 +8,7 @@ type Formatter = typeof import("./markdown.tsx").format;
 let formatter: Formatter | null = null;
 const listeners = new Set<() => void>();
 
-/** Loads the formatter. If it fails, the next text tries again. */
+/** Loads the formatter. Rejects if it cannot be loaded; the next text with Markdown tries again. */
 export async function loadFormatter(): Promise<void> {
   if (formatter) return;
   const { format } = await import("./markdown.tsx");
@@ -21,7 +21,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** What a text without Markdown does not contain. */
+/** Matches texts that may contain Markdown. */
 const MARKS = /[*_`~#|[<>\\]|:\/\/|^\s*(?:[-+=]|\d+[.)])|^(?: {4}|\t)/m;
 
 interface ProseProps {

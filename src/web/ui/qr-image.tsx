@@ -1,9 +1,9 @@
-/** A QR code as an image; what draws it is loaded on demand. */
+/** A QR code as an image; its encoder is loaded on demand. */
 
 import { useEffect, useState } from "react";
 import type { QrCode } from "./qr.ts";
 
-/** `label` says what is in it. */
+/** `text`: what the code contains; `label`: its description for screen readers. */
 export function QrImage({ text, label }: { text: string; label: string }) {
   const [code, setCode] = useState<QrCode | null>(null);
   useEffect(() => {
@@ -13,7 +13,7 @@ export function QrImage({ text, label }: { text: string; label: string }) {
       ended = true;
     };
   }, [text]);
-  // The same size before it is there, so that nothing moves.
+  // Reserves the size of the code, so that nothing moves.
   if (code === null) return <div className="size-56 rounded-xl bg-white" />;
   return (
     <svg

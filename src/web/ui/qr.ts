@@ -1,4 +1,4 @@
-/** QR codes; loaded on demand. */
+/** Encodes QR codes. Loaded on demand. */
 
 import { encode } from "uqr";
 

@@ -1,4 +1,4 @@
-/** A form in the place of a name that the person changes: saves it, or leaves it with Escape. */
+/** A form in place of a name that the person changes; Escape leaves it unchanged. */
 
 import { type FormEvent, useState } from "react";
 import { Button } from "./button.tsx";
@@ -9,10 +9,10 @@ import { useAction } from "./use-action.ts";
 import { useIsMounted } from "./use-is-mounted.ts";
 
 interface RenameFormProps {
-  /** The name so far. */
+  /** The current name. */
   readonly name: string;
   readonly save: (label: string) => Promise<unknown>;
-  /** It is saved, or the person gave up. */
+  /** Called when the name is saved, or the person cancels. */
   readonly onDone: () => void;
   readonly className: string;
 }

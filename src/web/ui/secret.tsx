@@ -9,7 +9,7 @@ import { copyText } from "./copy.ts";
 import { QrImage } from "./qr-image.tsx";
 import { toast } from "./toast.tsx";
 
-/** Seconds that the button shows success. */
+/** Seconds for which the button shows success. */
 const SAID = 2;
 
 interface CopyButtonProps {
@@ -48,9 +48,9 @@ function select({ current }: RefObject<HTMLElement | null>): void {
 
 interface SnippetProps {
   readonly text: string;
-  /** Says what it is. */
+  /** Names the text in the label of its copy button. */
   readonly name: string;
-  /** A sentence, not code. */
+  /** True: a sentence, not code. */
   readonly prose?: boolean;
 }
 
@@ -76,7 +76,7 @@ export function Snippet({ text, name, prose }: SnippetProps) {
 interface SecretProps {
   readonly text: string;
   readonly name: string;
-  /** Until the person reveals it. */
+  /** True: hidden until the person reveals it. */
   readonly hidden?: boolean;
   /** Whether it can be shown as a QR code. */
   readonly qr?: boolean;
@@ -87,7 +87,7 @@ export function Secret({ text, name, hidden, qr }: SecretProps) {
   const [shown, setShown] = useState(!hidden);
   const [scannable, setScannable] = useState(false);
   const area = useRef<HTMLElement>(null);
-  /** Selected once it is shown. */
+  /** True: to be selected after the next render, which shows it. */
   const [selecting, setSelecting] = useState(false);
   useEffect(() => {
     if (!selecting) return;

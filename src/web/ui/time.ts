@@ -1,4 +1,7 @@
-/** Formats times and durations: words in English, dates and clocks as the browser's locale writes them. */
+/**
+ * Formats times and durations: words in English, dates and times of day by the browser's locale.
+ * Times are epoch seconds.
+ */
 
 const UNITS = [
   ["day", 86_400],
@@ -11,7 +14,7 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
-/** `5 min. ago`; a date after a week. */
+/** Relative time such as `5 min. ago`; the date after a week. */
 export function ago(at: number, now: number): string {
   const passed = Math.max(0, now - at);
   if (passed < 45) return "just now";

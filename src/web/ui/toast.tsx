@@ -22,7 +22,10 @@ function set(next: readonly Toast[]): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** Shows a message, which screen readers announce; one with the same text gives way to it. */
+/**
+ * Shows a message, which screen readers announce. It replaces one with the same text, and the
+ * oldest if three are shown.
+ */
 export function toast(text: string, { bad = false } = {}): void {
   const id = ++last;
   const others = toasts.filter((one) => one.text !== text);

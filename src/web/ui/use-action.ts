@@ -1,4 +1,4 @@
-/** State of an action that the person starts: running, done, or failed with a fault. */
+/** State of an action that the person starts: whether it is running, and the fault if it failed. */
 
 import { useState } from "react";
 import { type Fault, faultOf } from "../state/api.ts";

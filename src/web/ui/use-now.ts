@@ -9,7 +9,7 @@ let cancel: (() => void) | undefined;
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  // Nobody may have subscribed for a while.
+  // Without subscribers the timer is off, so the time may be outdated.
   second = Math.floor(now());
   cancel ??= every(1, () => {
     second = Math.floor(now());

@@ -1,4 +1,4 @@
-/** A long list of which only the visible rows are in the page; the window scrolls it. */
+/** A long list that renders only its visible rows; the window scrolls it. */
 
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import {
@@ -32,7 +32,10 @@ export function VirtualList<Row extends { readonly id: string }>({
   useLayoutEffect(() => {
     if (list.current) setTop(list.current.getBoundingClientRect().top + window.scrollY);
   }, [list]);
-  /** The row that has or last had the focus: it stays rendered when it scrolls out, and keeps the focus. */
+  /**
+   * Id of the row that has or last had the focus: it stays rendered out of view, so as to keep the
+   * focus.
+   */
   const [kept, setKept] = useState<string>();
   const at = kept === undefined ? -1 : rows.findIndex(({ id }) => id === kept);
   const rangeExtractor = useCallback(

@@ -1,17 +1,20 @@
-/** Text for a person who decides by it: whatever cannot be seen, or pushes the rest out of view, is marked. */
+/**
+ * Text that a person decides by: characters that are invisible, or push the rest out of view, are
+ * replaced by visible marks.
+ */
 
 import { Fragment } from "react";
 
-/** A part of a text: as it was written, or what a mark in its place says. */
+/** A part of a text: as it was written, or the words of the mark that replaces it. */
 export type Part = { readonly text: string } | { readonly mark: string };
 
-/** White space that is shown as it is: line breaks in a row, and characters in all. */
+/** Longest white space that is shown as it is: in line breaks, and in characters. */
 const NEWLINES = 3;
 const SPACES = 64;
 
 /**
- * White space; a character that has no form of its own, or that marks use, and its repetitions; and combining
- * marks in a number that draws over other lines.
+ * White space; runs of one invisible character, or of one that marks use; and combining marks in a
+ * number that would draw over other lines.
  */
 const SPECIAL =
   /[ \t\n]+|([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u27e8\u27e9])\1*|\p{M}{4,}/gu;
@@ -43,12 +46,12 @@ export function partsOf(text: string): readonly Part[] {
   return parts;
 }
 
-/** How much of white space, or of combining marks, a mark stands for; 0: it is shown as it is. */
+/** Length of the part of a run that a mark replaces; 0: the run is shown as it is. */
 function lengthOfHidden(run: string): number {
   if (!/^\s/.test(run)) return run.length;
   const lines = run.split("\n");
   if (lines.length - 1 <= NEWLINES && run.length <= SPACES) return 0;
-  // What follows begins a line of its own, where it did.
+  // Keep the last line break, so that the text after it still begins a line.
   const last = lines.at(-1)!.length;
   return lines.length > 1 && last <= SPACES ? run.length - last - 1 : run.length;
 }

@@ -10,12 +10,12 @@ export async function handleClick({ notification, action }: ClickEvent): Promise
   const ticket = ticketOf(data);
   if (answer !== null && ticket) return answerQuestion(notification, data, ticket, answer);
   notification.close();
-  // The window first: a browser lets a click open one for some seconds only.
+  // The window first: after a click, a browser permits opening one for only some seconds.
   await openRoute(routeOf(data));
   if (ticket && data.event === "question") await sendReceipt(ticket, "opened");
 }
 
-/** What a button answers; null for a click elsewhere. */
+/** The answer of the button that was clicked; null for a click elsewhere. */
 function answerOf({ answers }: ShownData, action: string): string | null {
   const [, index] = /^answer-(\d)$/.exec(action) ?? [];
   return index === undefined ? null : (answers?.[Number(index)] ?? null);
@@ -30,7 +30,7 @@ function routeOf({ question_id, task_id }: ShownData): string {
   return task_id ? `tasks/${encodeURIComponent(task_id)}` : "questions";
 }
 
-/** Answers, and shows what became of it in the place of the notification. */
+/** Sends an answer and replaces the notification with its outcome. */
 async function answerQuestion(
   { title, tag, lang, dir }: Notification,
   data: ShownData,
@@ -43,7 +43,7 @@ async function answerQuestion(
   const outcome = await sendAnswer(ticket, answer);
   await tell(textOf(outcome, answer));
   if (outcome.is === "refused" || outcome.is === "unreachable") {
-    // Once the browser no longer allows it, a click on what is shown does the same.
+    // If the browser does not permit it any more, a click on the new notification does the same.
     await openRoute(routeOf(data)).catch(() => null);
     return;
   }
@@ -72,7 +72,7 @@ function textOf(outcome: Answered, answer: string): string {
   }
 }
 
-/** Leads an open tab there, or opens one. */
+/** Goes to the route in an open tab, or opens one. */
 async function openRoute(route: string): Promise<void> {
   const address = `${home}#/${route}`;
   const open = await pages();

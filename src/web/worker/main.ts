@@ -1,4 +1,7 @@
-/** The service worker: the page's files without the server, and notifications without the page. */
+/**
+ * The service worker: serves the page's files while offline, and shows notifications while the page
+ * is closed.
+ */
 
 import { handleClick, ticketOf } from "./clicks.ts";
 import { show, showPush } from "./notifications.ts";
@@ -18,7 +21,7 @@ worker.addEventListener("notificationclick", (event) => {
   keepAlive(event, () => handleClick(event));
 });
 
-// Shows a notification for a page, unless one of its windows has the focus, or a push was first.
+// Shows a notification for a page, unless a window has the focus or a push has already shown it.
 worker.addEventListener("message", (event) => {
   if (event.data?.type !== "show") return;
   const { question_id: tag, title, body } = event.data;
@@ -34,7 +37,10 @@ worker.addEventListener("pushsubscriptionchange", (event) => {
   keepAlive(event, () => resubscribe(event));
 });
 
-/** Keeps the new subscription with the browser; the page, which has the token, sends it when next open. */
+/**
+ * Subscribes again if the browser has not. The page, which has the token, tells the server: at once
+ * if it is open, else when it is next opened.
+ */
 async function resubscribe(event: SubscriptionChangeEvent): Promise<void> {
   const { oldSubscription, newSubscription } = event;
   const applicationServerKey = oldSubscription?.options.applicationServerKey;

@@ -1,12 +1,12 @@
-/** What notifications show: of pushes, of the page, and of what a tap did. */
+/** Shows notifications: of pushes, for the page, and with the outcome of a tap. */
 
 import type { PushData, PushMessage } from "../../model/push-message.ts";
 import { files, type PushEvent, pages, type ShownOptions, worker } from "./scope.ts";
 
-/** Data of a notification; absent in those of earlier versions. */
+/** Data of a notification; parts are absent if an earlier version made it. */
 export type ShownData = Partial<PushData>;
 
-/** What a push has; parts are absent where another version made it. */
+/** The notification in a push; parts are absent if another version made it. */
 type Pushed = Partial<PushMessage["notification"]>;
 
 interface Message {
@@ -14,17 +14,17 @@ interface Message {
   readonly app_badge: number | null;
 }
 
-/** A picture of the app; the file's name has a hash. */
+/** Address of the app's icon; the file's name has a hash. */
 const ICON = files.find((file) => /\/icon-touch-[^/]*\.png$/.test(file));
 
-/** Buttons that this browser shows. */
+/** Buttons that this browser shows on a notification, at most. */
 const MAX_ACTIONS = (Notification as { readonly maxActions?: number }).maxActions ?? 0;
 
-/** Reads a push. Null: nothing that this version can read. */
+/** Reads a push; null if this version cannot. */
 function read({ data, notification, appBadge }: PushEvent): Message | null {
   try {
     const message = data?.json() as Partial<PushMessage> | null | undefined;
-    // Where the browser itself has parsed the message, there are no data.
+    // With Declarative Web Push, the browser has parsed the message, and there is no `data`.
     const found = message?.notification ?? (notification as Pushed | undefined);
     if (typeof found?.title !== "string") return null;
     const badge = message?.app_badge ?? found.app_badge ?? appBadge;
@@ -34,10 +34,13 @@ function read({ data, notification, appBadge }: PushEvent): Message | null {
   }
 }
 
-/** Shows a push, and says in the badge of the app how much waits. Gives what was shown. */
+/**
+ * Shows a push, and the number of pending questions as the app's badge. Returns the data of the
+ * notification shown; null if none was.
+ */
 export async function showPush(event: PushEvent): Promise<ShownData | null> {
   const message = read(event);
-  // A push without a notification would cost this page its permission.
+  // A browser withdraws the permission after pushes that show nothing.
   if (!message) {
     await show("Relay", { body: "Something changed. Open Relay to see it.", tag: "relay" });
     return null;
@@ -47,7 +50,7 @@ export async function showPush(event: PushEvent): Promise<ShownData | null> {
   const data: ShownData = notification.data ?? {};
   if (app_badge !== null) await setBadge(app_badge);
   const open = await pages();
-  // Whoever looks at the page sees it there; a browser then asks for no notification.
+  // A focused page shows it itself; browsers then require no notification.
   if (data.event !== "test" && open.some(({ focused }) => focused)) {
     if (data.event === "ended") await close(tag);
     return null;
@@ -60,7 +63,7 @@ export async function showPush(event: PushEvent): Promise<ShownData | null> {
     silent,
     requireInteraction: notification.requireInteraction ?? false,
     actions: actions.slice(0, MAX_ACTIONS).map(({ action, title }) => ({ action, title })),
-    // A question rings once; news of a task ring each time.
+    // A question rings once, each change of a task again.
     renotify: data.event === "task" && !silent && tag !== "",
     data,
   });
@@ -76,14 +79,14 @@ async function close(tag: string): Promise<void> {
   for (const shown of await worker.registration.getNotifications({ tag })) shown.close();
 }
 
-/** 0 clears it. A browser without badges, or that refuses, has none. */
+/** Sets the app's badge; 0 clears it. Does nothing where the browser has no badges or refuses. */
 export async function setBadge(count: number): Promise<void> {
   const { setAppBadge, clearAppBadge } = navigator as Partial<Navigator>;
   const set = count > 0 ? setAppBadge?.call(navigator, count) : clearAppBadge?.call(navigator);
   await set?.catch(() => null);
 }
 
-/** Question notifications that are shown, but for the one of `tag`. */
+/** Number of question notifications shown, without the one of `tag`. */
 export async function waitingExcept(tag: string): Promise<number> {
   const all = await worker.registration.getNotifications();
   return all.filter((one) => (one.data as ShownData)?.event === "question" && one.tag !== tag)

@@ -15,13 +15,13 @@ interface MessageEvent extends WorkerEvent {
 }
 export interface PushEvent extends WorkerEvent {
   readonly data: { json(): unknown } | null;
-  /** Of Declarative Web Push, where the browser has parsed the message. */
+  /** Set by Declarative Web Push, where the browser itself parses the message. */
   readonly notification?: Notification;
   readonly appBadge?: number | null;
 }
 export interface ClickEvent extends WorkerEvent {
   readonly notification: Notification;
-  /** Of the button that was clicked; empty for the notification itself. */
+  /** Name of the button that was clicked; empty for the notification itself. */
   readonly action: string;
 }
 export interface SubscriptionChangeEvent extends WorkerEvent {
@@ -35,7 +35,7 @@ export interface WindowClient {
   postMessage(message: WorkerMessage): void;
 }
 
-/** What `lib.dom` leaves out, since only workers may use it. */
+/** Options that `lib.dom` leaves out, since only workers may use them. */
 export interface ShownOptions extends NotificationOptions {
   readonly actions?: readonly { readonly action: string; readonly title: string }[];
   readonly renotify?: boolean;
@@ -109,11 +109,14 @@ export function keepAlive(event: WorkerEvent, work: () => Promise<unknown>): voi
   event.waitUntil(promise);
 }
 
-/** Milliseconds after which the next turn begins, whatever the one before does. */
+/** Milliseconds after which the next turn begins even if the one before has not ended. */
 const TURN = 10_000;
 let last_turn: Promise<unknown> = Promise.resolve();
 
-/** Runs `work` after what was given before: a look at what is shown and its change are one step. */
+/**
+ * Runs `work` after earlier calls have ended, so that checking which notifications are shown and
+ * changing them is one step.
+ */
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const mine = last_turn.then(work);
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -38,7 +38,10 @@ async function file(request: Request): Promise<Response> {
   return (await caches.match(request)) ?? fetch(request);
 }
 
-/** From the server, so that a new version loads at once; from the cache if it does not respond. */
+/**
+ * The page from the server, so that a new version loads at once; from the cache if the server does
+ * not respond.
+ */
 async function page(request: Request): Promise<Response> {
   try {
     return await fetch(request, { signal: AbortSignal.timeout(TIMEOUT) });

@@ -1,6 +1,6 @@
 /**
- * Requests with the ticket of a notification: its question is answered and receipts are sent without the
- * page, whose token the worker does not have (docs/interface.md 19).
+ * Requests with the ticket of a notification, by which the worker answers its question and sends
+ * receipts: it does not have the page's token (docs/interface.md 19).
  */
 
 import { after } from "../clock.ts";
@@ -8,7 +8,9 @@ import { home } from "./scope.ts";
 
 /** Milliseconds to wait for a response. */
 const TIMEOUT = 8_000;
-/** Seconds before each further attempt. In all, a browser still lets the worker open a window. */
+/**
+ * Seconds before each further attempt: few enough that the browser still permits opening a window.
+ */
 const RETRIES = [0.5, 1.5, 3] as const;
 
 export interface Ticket {
@@ -19,12 +21,12 @@ export interface Ticket {
 /** What became of an answer. */
 export type Answered =
   | { readonly is: "answered"; readonly answer: string }
-  /** It had ended. `answer`: null unless another answer came first. */
+  /** The question had ended. `answer`: null unless another answer came first. */
   | { readonly is: "ended"; readonly status: string; readonly answer: string | null }
   /** The server refused it, or could not be reached. */
   | { readonly is: "refused" | "unreachable" };
 
-/** Answers the question. The same answer twice is one answer, so it may be repeated. */
+/** Answers the question. Safe to repeat: the server takes the same answer twice as one. */
 export async function sendAnswer(ticket: Ticket, answer: string): Promise<Answered> {
   const response = await persist(() => request(ticket, "POST", "/answer", { answer }));
   if (!response) return { is: "unreachable" };
@@ -40,7 +42,10 @@ export async function sendReceipt(ticket: Ticket, event: "shown" | "opened"): Pr
   await persist(() => request(ticket, "POST", "/receipts", { event }));
 }
 
-/** Repeats a request while the server cannot be reached or cannot serve it; null in the end. */
+/**
+ * Repeats a request while the server cannot be reached or cannot serve it; null after the last
+ * attempt.
+ */
 async function persist(send: () => Promise<Response>): Promise<Response | null> {
   for (const pause of [...RETRIES, null]) {
     const response = await send().catch(() => null);
@@ -63,7 +68,7 @@ function request(
       ...(body && { "content-type": "application/json" }),
     },
     ...(body && { body: JSON.stringify(body) }),
-    // It arrives even if the browser ends the worker.
+    // Sent even if the browser ends the worker.
     keepalive: true,
     signal: AbortSignal.timeout(TIMEOUT),
   });
