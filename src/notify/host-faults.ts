@@ -1,4 +1,7 @@
-/** Hosts that have not answered lately, in the memory of this process: each is tried by one request at a time. */
+/**
+ * Hosts that have not answered lately, in the memory of this process: each is tried by one request
+ * at a time.
+ */
 
 import type { Clock } from "../clock.ts";
 import { PUSH } from "../notification-limits.ts";

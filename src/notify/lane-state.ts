@@ -1,4 +1,7 @@
-/** Whether a lane sends: it is open, paused for a while, or stopped until a restart (docs/interface.md §14.7). */
+/**
+ * Whether a lane sends: it is open, paused for a while, or stopped until a restart
+ * (docs/interface.md §14.7).
+ */
 
 import type { Cancel, Clock } from "../clock.ts";
 import type { Log } from "../log.ts";

@@ -1,7 +1,7 @@
 /**
  * Finds the leases that have run out. A lease is over once this process has seen it unchanged for
- * its whole length by its own clock, whatever timestamps other processes wrote (docs/interface.md
- * 11.5).
+ * its whole length by its own clock, whatever timestamps other processes wrote
+ * (docs/interface.md 11.5).
  */
 
 import type { Clock } from "../clock.ts";

@@ -1,4 +1,6 @@
-/** Whether it is quiet now, by the wall clock of the person's time zone (docs/interface.md 19.1.3). */
+/**
+ * Whether it is quiet now, by the wall clock of the person's time zone (docs/interface.md 19.1.3).
+ */
 
 import type { QuietHours } from "../model/channel.ts";
 
@@ -17,9 +19,9 @@ function formatOf(time_zone: string): Intl.DateTimeFormat {
 }
 
 /**
- * True from `from` to just before `to`, over midnight when `from` is the later one. Where the clocks
- * are set back the hour that comes twice counts twice, and one that is skipped not at all. `now`:
- * epoch seconds.
+ * True from `from` to just before `to`, over midnight when `from` is the later one. Where the
+ * clocks are set back the hour that comes twice counts twice, and one that is skipped not at all.
+ * `now`: epoch seconds.
  */
 export function isQuiet({ from, to, time_zone }: QuietHours, now: number): boolean {
   const time = formatOf(time_zone).format(now * 1000);

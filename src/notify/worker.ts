@@ -120,7 +120,9 @@ export function createDeliveryWorker(options: WorkerOptions) {
 
   const state = createLaneState({ clock, log, named, secondsOf, resumed: () => run() });
 
-  /** Resolves after `PUSH.beat` for all who wait: their writes and the next claim share a commit. */
+  /**
+   * Resolves after `PUSH.beat` for all who wait: their writes and the next claim share a commit.
+   */
   const beat = (): Promise<void> => {
     // During a stop, nothing else may keep the process alive until the timer fires.
     if (stopping) return Promise.resolve();
@@ -288,8 +290,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const names = JSON.stringify(lapsed);
     const values = { lease, lane, now, until: now + PUSH.lease, limit, lapsed: names };
     const rows = claimedDeliveries(values);
-    // One batch: a read of its own would cost a libSQL server a round trip more, and a file the pages
-    // that its reading connection forgets with each commit.
+    // One batch: a read of its own would cost a libSQL server a round trip more, and a file the
+    // pages that its reading connection forgets with each commit.
     const batch = [claimDue(values), stampActivities(values), rows, next_due];
     const written = await store.write(batch).catch((error: unknown) => ({ error }));
     // So that the lease lasts for a request and its repetition.

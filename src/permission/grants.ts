@@ -1,4 +1,6 @@
-/** What "Allow for this session" permits beyond the one use (docs/interface.md §12.6.2(3)); pure. */
+/**
+ * What "Allow for this session" permits beyond the one use (docs/interface.md §12.6.2(3)); pure.
+ */
 
 import { LIMITS } from "../limits.ts";
 import { fits, isBlank, isStorable } from "../plain-text.ts";

@@ -18,7 +18,10 @@ export interface PermissionRequest {
   /** `tool`: called instead of the client's own prompt (`--permission-prompt-tool`). */
   readonly call: "hook" | "tool";
   readonly session: string | null;
-  /** The person's prompt, or the turn, that the session works on; null where the client does not say. */
+  /**
+   * The person's prompt, or the turn, that the session works on; null where the client does not
+   * say.
+   */
   readonly turn: string | null;
   readonly tool: string;
   readonly input: unknown;
@@ -52,8 +55,8 @@ const STOPPED = ["Stop", "StopFailure", "SessionEnd"];
 const NOTHING = { is: "nothing" } as const;
 
 /**
- * Reads the arguments of `approve_action`, or the JSON that a command hook gets on its standard input.
- * `client_name`: what the MCP client calls itself. An empty text counts as absent.
+ * Reads the arguments of `approve_action`, or the JSON that a command hook gets on its standard
+ * input. `client_name`: what the MCP client calls itself. An empty text counts as absent.
  */
 export function readCall(given: Given, client_name: string | null): PermissionCall {
   const event = textOf(given.event) ?? textOf(given.hook_event_name);

@@ -11,7 +11,9 @@ const TOLERANCE = 2;
 /** Epoch seconds by the server's clock. */
 export const now = (): number => Date.now() / 1000 + ahead;
 
-/** Seconds since the page was opened, for durations: a change of the wall clock does not affect it. */
+/**
+ * Seconds since the page was opened, for durations: a change of the wall clock does not affect it.
+ */
 export const { elapsed } = systemTimers;
 
 /** Sets the difference from the `Date` header of a response that just arrived. */

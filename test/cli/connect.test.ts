@@ -96,7 +96,7 @@ test("the change is shown and asked for, and a copy is kept until it is taken ba
   );
   expect(await run(CONNECT)).toMatchObject({
     code: 3,
-    err: "relay: nothing was changed: give --yes to do so without a terminal\n",
+    err: "relay: nothing was changed: pass --yes to change files without a terminal\n",
   });
   expect(await run(CONNECT, answer(false))).toMatchObject({
     code: 1,
@@ -107,7 +107,7 @@ test("the change is shown and asked for, and a copy is kept until it is taken ba
   expect([code, read()]).toEqual([0, after]);
   expect(out).toStartWith(`${file}\n@@ line 3 @@\n`);
   expect(out).toContain(`+      "url": "${LOCAL}/mcp",\n`);
-  expect(err).toStartWith(`The file as it was: ${file}.before-relay\nMake a key`);
+  expect(err).toStartWith(`The file as it was: ${file}.before-relay\nCreate a key`);
   expect(readFileSync(`${file}.before-relay`, "utf8")).toBe(CURSOR);
   expect([file, `${file}.before-relay`].map((path) => statSync(path).mode & 0o777)).toEqual([
     0o640, 0o640,
@@ -118,7 +118,7 @@ test("the change is shown and asked for, and a copy is kept until it is taken ba
   expect([read(), readdirSync(join(home, ".cursor"))]).toEqual([CURSOR, ["mcp.json"]]);
   expect(await run(["disconnect", "cursor"])).toMatchObject({
     code: 0,
-    err: "Nothing of Relay is there.\n",
+    err: "Relay isn't configured there.\n",
   });
 });
 

@@ -38,7 +38,7 @@ webTest("a webhook is added, shows its secret once, and is tested, edited, delet
   await form.getByLabel("Name").fill("Chat bot");
   await form.getByLabel("URL").fill(receiver.url("/chat-bot"));
   await form.getByRole("switch", { name: "Questions" }).uncheck();
-  await form.getByLabel("Least priority").selectOption("high");
+  await form.getByLabel("Lowest priority").selectOption("high");
   await form.getByRole("button", { name: "Add channel" }).click();
   await page.getByText("Copy the secret of Chat bot now").waitFor();
   const secret = (await section(page).locator("code").textContent())!;

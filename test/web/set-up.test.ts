@@ -140,7 +140,7 @@ webTest("the page says when the agent connects, and leads to its first question"
   await page.setViewportSize({ width: 320, height: 640 });
   await expectNoOverflow(page);
   await ask(agent.send, { prompt: "Can you see this question?" });
-  await page.getByText("It asks you a question.").waitFor();
+  await page.getByText("It's asking you a question.").waitFor();
   await page.getByRole("link", { name: "Answer" }).click();
   await press(page.getByRole("button", { name: "Yes" }));
   await page.getByText("Answered").waitFor();

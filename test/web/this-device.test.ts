@@ -25,7 +25,7 @@ const CASES: Readonly<Record<string, Case>> = {
   insecure: { url: `http://${LAN_NAME}:${new URL(app.url).port}`, says: /over HTTPS only/ },
   "home screen": { as_iphone: true, says: /Add Relay to it in two taps/ },
   blocked: { denied: true, says: /Your browser blocks notifications of this page/ },
-  offered: { granted: true, says: /also while Relay is closed/ },
+  offered: { granted: true, says: /even while Relay is closed/ },
 };
 
 for (const [name, one] of Object.entries(CASES)) {

@@ -144,7 +144,7 @@ const CODEX_HOOKS = [
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
 const BY_VARIABLE = { Authorization: "Bearer ${RELAY_KEY}" };
 const SET_KEY =
-  "Make a key on the page of the server, and set RELAY_KEY to it where the client starts";
+  "Create a key on the server's web page, and set RELAY_KEY to it where the client starts";
 
 type MakeSetUp = (machine: Machine, wanted: Wanted & { readonly has_sign_in: boolean }) => SetUp;
 
@@ -187,7 +187,10 @@ const gemini: MakeSetUp = ({ env, home, host }, { mcp, has_sign_in }) => {
   };
 };
 
-/** Cursor signs in through an address of its own scheme, which Relay refuses (docs/interface.md §18.3.3). */
+/**
+ * Cursor signs in through an address of its own scheme, which Relay refuses
+ * (docs/interface.md §18.3.3).
+ */
 const cursor: MakeSetUp = ({ home }, { mcp }) => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor fills it in.
   const headers = { Authorization: "Bearer ${env:RELAY_KEY}" };
@@ -217,7 +220,7 @@ const vscode: MakeSetUp = (machine, { mcp, has_sign_in }) => {
   };
   const entry = { type: "http", url: mcp, ...(!has_sign_in && { headers }) };
   const pieces = [server("servers", entry), ...(has_sign_in ? [] : [input])];
-  const key = has_sign_in ? "" : ". It asks for a key, which you make on the page of the server";
+  const key = has_sign_in ? "" : ". It asks for a key, which you create on the server's web page";
   return {
     places: [place(join(codeFolder(machine), "User", "mcp.json"), json, pieces)],
     next: [`In VS Code, run MCP: List Servers, and start relay${key}`],

@@ -113,7 +113,7 @@ async function carryOut(io: Io, work: Work): Promise<number> {
     if (!options.json) for (const step of due) io.out(diffText(step));
     if (!options.yes) {
       if (!io.confirm)
-        throw new Fault("nothing was changed: give --yes to do so without a terminal");
+        throw new Fault("nothing was changed: pass --yes to change files without a terminal");
       if (!(await io.confirm("Change it?"))) {
         io.err("Nothing was changed.\n");
         return EXIT.no;
@@ -132,7 +132,7 @@ async function carryOut(io: Io, work: Work): Promise<number> {
   if (options.json) {
     io.out(jsonLine({ client, files }));
   } else if (due.length === 0) {
-    io.err(work.paste ? "It is connected already.\n" : "Nothing of Relay is there.\n");
+    io.err(work.paste ? "It is already connected.\n" : "Relay isn't configured there.\n");
   }
   for (const { copy } of options.json ? [] : files) {
     if (copy !== null) io.err(`The file as it was: ${oneLine(copy)}\n`);
@@ -166,8 +166,8 @@ function leave(
     return EXIT.fault;
   }
   const advice = paste
-    ? "add these lines yourself, and look through them for what is there already"
-    : "take the entry relay out yourself";
+    ? "add these lines yourself, except those that are already there"
+    : "remove the entry relay yourself";
   io.err(`relay: ${oneLine(file)} ${oneLine(reason)} and was left alone: ${advice}\n`);
   io.out(lines);
   return EXIT.fault;

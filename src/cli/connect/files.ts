@@ -136,7 +136,10 @@ export async function readCopy(path: string): Promise<{ path: string; text: stri
 
 export const dropCopy = (copy: string): Promise<void> => rm(copy, { force: true });
 
-/** Replaces the file by the text; null deletes it. Throws {@link Refusal} if it changed since it was read. */
+/**
+ * Replaces the file by the text; null deletes it. Throws {@link Refusal} if it changed since it was
+ * read.
+ */
 export async function replaceFile(snapshot: Snapshot, text: string | null): Promise<void> {
   const { path, real, bytes } = snapshot;
   const check = async () => {

@@ -13,7 +13,9 @@ export type Value =
   | { readonly [name: string]: Value }
   | readonly Value[];
 
-/** Changes a text in one place and keeps every other byte. Throws {@link Refusal} where it cannot. */
+/**
+ * Changes a text in one place and keeps every other byte. Throws {@link Refusal} where it cannot.
+ */
 export interface Format {
   /** The value of the whole text; an empty object if it is blank. */
   readonly read: (text: string) => unknown;

@@ -14,8 +14,8 @@ const SLACK = 10;
 /** Seconds without an event after which the server sends a comment (docs/interface.md §7.1.2). */
 const PING = 20;
 /**
- * Seconds until a waiting tool reports progress, and seconds that it waits (docs/interface.md
- * §12.4).
+ * Seconds until a waiting tool reports progress, and seconds that it waits
+ * (docs/interface.md §12.4).
  */
 const [PROGRESS, TOOL_WAIT] = [10, 20];
 /** Seconds that the test of a channel takes at most (docs/interface.md §19.2.5). */
@@ -100,7 +100,7 @@ export async function* checkEvents(
     if (quick || opened.status === "fail") return;
     yield await check(io, "ping", PING + SLACK, BUFFERED, async () => {
       for await (const piece of pieces!) {
-        if (piece.includes(": ping")) return ok("the stream stays open in silence");
+        if (piece.includes(": ping")) return ok("the stream stays open while nothing happens");
       }
       return fail("the stream ended", `Set the read time-out of the proxy to more than ${WAIT} s`);
     });
@@ -111,7 +111,7 @@ export async function* checkEvents(
 
 /** Checks the MCP endpoint as agents use it: a waiting tool reports progress before its result. */
 export const checkTools = (io: Io, { connection }: Session, quick: boolean): Promise<Finding> => {
-  const advice = "Check that the proxy passes /mcp on";
+  const advice = "Check that the proxy forwards /mcp";
   return check(io, "mcp", TOOL_WAIT + 2 * SLACK, advice, async (signal) => {
     const begun = io.timers.elapsed();
     const params = {
@@ -153,7 +153,7 @@ export const checkTools = (io: Io, { connection }: Session, quick: boolean): Pro
 /** Sends a test to each channel of the account; an agent may not. */
 export async function checkChannels(io: Io, { client }: Session, owner: Owner): Promise<Finding[]> {
   if (owner === "agent") {
-    const text = "not tested, as an agent may not: use Test on the page, under Account";
+    const text = "not tested, as an agent may not: use Send a test on the page, under Account";
     return [{ hop: "channels", ms: null, ...ok(text) }];
   }
   let ids: readonly (readonly [string, string])[] = [];

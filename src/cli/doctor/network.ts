@@ -56,13 +56,13 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
         const { authorized, authorizationError: why } = socket;
         const reason = why instanceof Error ? why.message : String(why ?? "");
         const renew = "Renew the certificate, and start the server again";
-        if (Number.isNaN(days)) reject(new Error("the server has sent no certificate"));
-        else if (days < 0) resolve(fail(`it ended ${-days} days ago`, renew));
+        if (Number.isNaN(days)) reject(new Error("the server sent no certificate"));
+        else if (days < 0) resolve(fail(`it expired ${-days} days ago`, renew));
         else if (!authorized) {
           resolve(
             fail(`it is not trusted here: ${reason}`, "Use a certificate that this machine trusts"),
           );
-        } else if (days < DAYS_LEFT) resolve(warn(`it ends in ${days} days`, renew));
+        } else if (days < DAYS_LEFT) resolve(warn(`it expires in ${days} days`, renew));
         else resolve(ok(`${days} days left`));
       });
       return await promise;
@@ -75,7 +75,7 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
  */
 export async function checkServer(io: Io, { connection }: Session): Promise<Finding[]> {
   let clock: Finding | null = null;
-  const advice = "Check that the server runs, and that nothing between blocks it";
+  const advice = "Check that the server runs, and that nothing in between blocks it";
   const server = await check(io, "server", ANSWER_WITHIN, advice, async (signal) => {
     const sent = io.now();
     const response = await fetch(connection.url("/health"), { signal, redirect: "manual" });
@@ -83,7 +83,7 @@ export async function checkServer(io: Io, { connection }: Session): Promise<Find
     const health = (await response.json().catch(() => null)) as Partial<Health> | null;
     if (typeof health?.version !== "string" || typeof health.status !== "string") {
       return fail(
-        `something else than Relay answers, with ${response.status}`,
+        `something other than Relay answers, with ${response.status}`,
         "Check the address",
       );
     }
@@ -112,7 +112,7 @@ function clockOf(date: string | null, sent: number, received: number): Finding |
     Math.abs(off) <= CLOCK
       ? ok(off === 0 ? "no difference" : `${Math.abs(off).toFixed(1)} s apart`)
       : warn(
-          `that of the server is ${Math.round(Math.abs(off))} s ${off > 0 ? "ahead" : "behind"}`,
+          `the server's is ${Math.round(Math.abs(off))} s ${off > 0 ? "ahead" : "behind"}`,
           "Set the clocks of both machines by NTP",
         );
   return { hop: "clock", ms: null, ...found };

@@ -1,4 +1,7 @@
-/** A message of a webhook as a request, in the form of Standard Webhooks, pure (docs/interface.md 19.4.2). */
+/**
+ * A message of a webhook as a request, in the form of Standard Webhooks, pure
+ * (docs/interface.md 19.4.2).
+ */
 
 import { createHmac } from "node:crypto";
 import type { OutboundRequest } from "../../outbound/guard.ts";

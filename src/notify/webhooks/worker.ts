@@ -42,7 +42,9 @@ import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./reque
 export interface ItemPosts {
   /** The item as it is now; null once it was read, or is gone with its key or account. */
   read(item: ItemOf): Promise<Omit<WebhookMessage, "id"> | null>;
-  /** Marks it as read, and its task as seen, in one batch with `statements`; may be called again. */
+  /**
+   * Marks it as read, and its task as seen, in one batch with `statements`; may be called again.
+   */
   taken(item: ItemOf, statements: readonly Statement[]): Promise<void>;
 }
 
@@ -317,8 +319,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     },
 
     /**
-     * Sends one message at once, outside of the queue, within `WEBHOOK.test_wait` seconds; null when
-     * no connection to the host was free in that time. Never throws.
+     * Sends one message at once, outside of the queue, within `WEBHOOK.test_wait` seconds; null
+     * when no connection to the host was free in that time. Never throws.
      */
     async sendNow(
       message: WebhookMessage,

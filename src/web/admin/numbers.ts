@@ -34,7 +34,9 @@ export const percent = (part: number): string =>
 export const many = (value: number, one: string, more = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : more}`;
 
-/** A scale: the position of a value as a share of the height, and the marks at top, middle and foot. */
+/**
+ * A scale: the position of a value as a share of the height, and the marks at top, middle and foot.
+ */
 export interface Scale {
   readonly at: (value: number) => number;
   readonly marks: readonly [top: number, half: number, foot: number];

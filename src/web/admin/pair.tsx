@@ -45,8 +45,8 @@ function Code({ api, account_id }: { api: AdminApi; account_id: string }) {
         <code className="said break-all font-mono text-[0.8125rem]">{account_id}</code>.
       </p>
       <p className="text-soft">
-        Whoever uses the code can read and do everything in this account, so make sure who asks for
-        it. It is logged, and the person sees in the list of sign-ins that you added it.
+        Whoever uses the code can read and do everything in this account, so make sure who is asking
+        for it. It is logged, and the person sees in the list of sign-ins that you added it.
       </p>
       {fault && <Problem>{fault.message}</Problem>}
       <Button variant="primary" busy={busy} onClick={() => void make()}>

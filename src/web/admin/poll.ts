@@ -92,8 +92,8 @@ export function useFigures(api: AdminApi, onRefused: () => void): Polled {
 }
 
 /**
- * The processes that respond in turn, oldest first: those that responded both before and after another
- * one, and that other one. A restart does not count, since the previous process is gone.
+ * The processes that respond in turn, oldest first: those that responded both before and after
+ * another one, and that other one. A restart does not count, since the previous process is gone.
  */
 export function inTurn(answers: readonly Answerer[]): readonly Answerer[] {
   const nameOf = ({ pid, started_at }: Answerer) => `${pid} ${started_at}`;

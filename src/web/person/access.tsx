@@ -1,4 +1,6 @@
-/** What may use an agent's key: programs that got access by OAuth, and the secret (docs/interface.md §5.4.7). */
+/**
+ * Access to an agent: the programs that got it by OAuth, and its key (docs/interface.md §5.4.7).
+ */
 
 import { useEffect, useState } from "react";
 import { type Fault, faultOf, type Grant, type Key } from "../state/api.ts";
@@ -48,14 +50,14 @@ export function Access({ agent }: { agent: Key }) {
       store.put("keys", key);
       return { id: key.id, label: key.label, secret };
     });
-    // Where a new secret is shown.
+    // The setup view shows the new secret.
     go(`agents/${agent.id}/setup`);
   };
   return (
     <section className="card p-5">
       <h2 className="font-semibold text-base">Access</h2>
       <p className="mt-1 mb-4 text-soft">
-        Programs that you let act as this agent, without its key.
+        Programs that you allowed to act as this agent, without its key.
       </p>
       {fault && !grants && <Problem>{fault.message}</Problem>}
       {!grants && !fault && <Skeleton rows={1} label="Loading access" />}
@@ -128,7 +130,7 @@ function GrantRow({ grant, agent }: { grant: Grant; agent: Key }) {
         action="Revoke access"
         onConfirm={revoke}
       >
-        It can't act as this agent any more, from now on. The agent and its tasks stay.
+        It can no longer act as this agent. The agent and its tasks stay.
       </Confirm>
     </>
   );

@@ -85,7 +85,7 @@ function Token() {
   const { token } = useSession();
   const account = useStore((store) => store.account());
   const [replacing, setReplacing] = useState(false);
-  // It changes only with a new session, which renders this again.
+  // Read without a subscription: it changes only with a new session, which renders this again.
   const next = unconfirmedToken();
   const replace = async () => {
     await replaceToken();
@@ -94,8 +94,8 @@ function Token() {
   return (
     <Part title="Token">
       <p className="mb-3 text-soft">
-        This browser's own, good until you sign out here or replace it. Save it as a way back in,
-        should you lose all your devices. Anyone who has it has full access to your account.
+        This browser's own token. It works until you sign out here or replace it. Save it as a way
+        back in if you lose all your devices. Anyone who has it has full access to your account.
       </p>
       <Secret text={token} name="account token" hidden />
       {next !== null && (
@@ -133,7 +133,7 @@ function Token() {
         action="Replace"
         onConfirm={replace}
       >
-        This browser switches to a new token. Whoever else uses the old one is signed out; your
+        This browser switches to a new token. Anyone else who uses the old one is signed out; your
         other sign-ins have tokens of their own.
       </Confirm>
     </Part>
@@ -155,7 +155,8 @@ function Devices() {
     if ("devices" in list) setDevices(list.devices);
     setFault("devices" in list ? null : list);
   }, [api]);
-  // Devices have no events (docs/interface.md 7.3.5), so they are loaded again after each reconnect.
+  // Devices have no events (docs/interface.md 7.3.5), so they are loaded again after each
+  // reconnect.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each time is a new one.
   useEffect(() => void load(), [load, loads]);
   const remove = async ({ id }: Device) => {
@@ -217,7 +218,9 @@ function End() {
   const [deleting, setDeleting] = useState(false);
   const all = useSignIns();
   const in_trial = useTrialEnd() !== null;
-  /** There is no other way in: then the person may keep the token. */
+  /**
+   * Whether this is the only sign-in: the person may then keep the token valid as a way back in.
+   */
   const last = all?.every(({ current }) => current) ?? true;
   const [keeps, setKeeps] = useState(true);
   const waiting = useKeptAnswers().filter(({ refused }) => refused === null).length;
@@ -286,7 +289,7 @@ interface LastSignInProps {
   readonly has_new_key: boolean;
 }
 
-/** What it means to sign out where nobody else is signed in. */
+/** Says what signing out means for the account's only sign-in. */
 function LastSignIn({ keeps, onKeeps, has_new_key }: LastSignInProps) {
   return (
     <>
@@ -294,8 +297,8 @@ function LastSignIn({ keeps, onKeeps, has_new_key }: LastSignInProps) {
         <KeyRound aria-hidden className="mt-0.5 size-5 shrink-0" />
         <span>
           {keeps
-            ? "You're signed in nowhere else, so you need your token to sign in again. Make sure you've saved it"
-            : "You're signed in nowhere else. Only the administrator of this server can then open your account again; your agents keep their access"}
+            ? "You aren't signed in anywhere else, so you need your token to sign in again. Make sure you've saved it"
+            : "You aren't signed in anywhere else. Only the administrator of this server can then open your account again; your agents keep their access"}
           {has_new_key && ", and the new agent's key, which is shown only once"}.
         </span>
       </p>

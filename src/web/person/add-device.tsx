@@ -1,4 +1,4 @@
-/** Adding a device: a pairing code to scan or to type, until a device has joined. */
+/** Dialog to add a device: a pairing code to scan or to type, until a device has joined. */
 
 import { CircleCheck } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
@@ -22,7 +22,7 @@ function Code({ onClose }: { onClose: () => void }) {
   const { api } = useSession();
   const [pairing, setPairing] = useState<Pairing | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
-  /** A new number makes a new code. */
+  /** Each new number makes a new code. */
   const [turn, setTurn] = useState(0);
   const joined = useJoined(turn);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each turn makes a code.
@@ -39,7 +39,7 @@ function Code({ onClose }: { onClose: () => void }) {
     };
   }, [api, turn]);
   const again = () => setTurn(turn + 1);
-  // The code was used, also if the device that joined was signed out at once.
+  // A code works once: make a new one if the device that joined has been signed out.
   const had_joined = useRef(false);
   useEffect(() => {
     if (!joined && had_joined.current) setTurn((before) => before + 1);
@@ -67,7 +67,9 @@ function Code({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** The first sign-in that was added by a code since `turn` began; undefined while there is none. */
+/**
+ * The first sign-in that was added with a code since `turn` changed; undefined while there is none.
+ */
 function useJoined(turn: number) {
   const { signIns } = useSession();
   const all = useSignIns();
@@ -78,7 +80,7 @@ function useJoined(turn: number) {
     here.current = { turn, before: new Set(all.map(({ id }) => id)), joined: null };
   }
   const { current } = here;
-  // Any further one is none of this code's, and is told of like others.
+  // A further one did not use this code, so it is reported like any other new sign-in.
   if (current) {
     current.joined ??=
       all?.findLast(({ id, made_by }) => made_by === "pairing" && !current.before.has(id))?.id ??

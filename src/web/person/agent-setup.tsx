@@ -1,4 +1,4 @@
-/** How to connect an agent: its new key, while that is still known, and instructions. */
+/** How to connect an agent: its new key, until the person has saved it, and instructions. */
 
 import { useState, useSyncExternalStore } from "react";
 import type { Key } from "../state/api.ts";
@@ -37,7 +37,7 @@ export function AgentSetup({ agent }: { agent: Key }) {
           variant="primary"
           href={`#/agents/${agent.id}`}
           onClick={({ ctrlKey, metaKey, shiftKey }) => {
-            // A click that opens a new tab leaves this one as it is.
+            // A click that opens a new tab must not drop the secret in this one.
             if (!ctrlKey && !metaKey && !shiftKey) forgetNewKeySecret(agent.id);
           }}
         >
@@ -52,7 +52,7 @@ function WithKey({ secret }: { secret: string }) {
   return <Instructions stepsOf={({ withKey }) => withKey(baseAddress(), secret)} />;
 }
 
-/** The ways to sign in, once the key is no longer shown. */
+/** The ways to sign in that are offered when the key is not shown. */
 const WAYS = [
   ["browser", "Approve in the browser"],
   ["key", "The agent's key"],

@@ -1,4 +1,7 @@
-/** Where an agent's inbox items are posted to: state, set, remove (docs/interface.md §5.4.10). */
+/**
+ * The webhook that an agent's inbox items are posted to: shows, sets and removes it
+ * (docs/interface.md §5.4.10).
+ */
 
 import { type FormEvent, useEffect, useState } from "react";
 import type { Key } from "../state/api.ts";
@@ -17,7 +20,10 @@ import { useSession, useStore } from "./use-store.ts";
 
 type Webhook = NonNullable<Key["webhook"]>;
 
-/** The webhook as it does now: no event says when its state changes. */
+/**
+ * The webhook with its current state, which is read again after each connect, as its changes have
+ * no event.
+ */
 function useWebhook({ id, webhook }: Key): Webhook | undefined {
   const { api } = useSession();
   const loads = useStore((store) => store.loads());
@@ -29,7 +35,7 @@ function useWebhook({ id, webhook }: Key): Webhook | undefined {
     let ended = false;
     api.keys.webhook.query({ key_id: id }).then(
       (found) => ended || setRead(found),
-      // What the list of keys said stays.
+      // Keep the state from the list of keys.
       () => {},
     );
     return () => {
@@ -56,7 +62,7 @@ export function AgentWebhook({ agent }: { agent: Key }) {
     <section className="card p-5">
       <h2 className="font-semibold text-base">Webhook</h2>
       <p className="mt-1 mb-4 text-soft">
-        What comes into this agent's inbox is posted to a URL, so that it need not ask for it.
+        New items in this agent's inbox are posted to a URL, so that it doesn't have to poll.
       </p>
       <NewSecrets wants={(id) => id === agent.id} />
       {webhook ? <Details webhook={webhook} /> : !editing && <p className="text-faint">None</p>}
@@ -83,7 +89,7 @@ export function AgentWebhook({ agent }: { agent: Key }) {
         action="Remove"
         onConfirm={remove}
       >
-        What was not posted stays in the agent's inbox, unread.
+        Items that weren't posted stay unread in the agent's inbox.
       </Confirm>
     </section>
   );
@@ -129,7 +135,7 @@ function Form({ agent, onDone }: { agent: Key; onDone: () => void }) {
         value={url}
         onChange={({ target }) => setUrl(target.value)}
         placeholder="https://example.com/hook"
-        hint="A test is sent to it, and then what is unread."
+        hint="It gets a test first, then all unread items."
         error={fault?.fields.url}
       />
       <FormProblem fault={fault} />

@@ -1,4 +1,4 @@
-/** The list of agents: what each works on, and when it was last used. */
+/** The list of agents: the tasks of each, and when it was last used. */
 
 import { Bot, CloudOff, Plus } from "lucide-react";
 import { useEffect } from "react";
@@ -13,7 +13,10 @@ import { clientName } from "./words.ts";
 /** Seconds between refreshes of `last_used_at`. */
 const EVERY = 60;
 
-/** Polls `last_used_at` while it is shown: it has no event (docs/interface.md 7.3.4). `seconds` between two. */
+/**
+ * Polls `last_used_at` of all keys every `seconds` while mounted: it has no event
+ * (docs/interface.md 7.3.4).
+ */
 export function useLastUse(seconds = EVERY): void {
   const { api, store } = useSession();
   const live = useStore((one) => one.link() === "live");
@@ -31,7 +34,9 @@ export function useLastUse(seconds = EVERY): void {
   }, [api, store, live, seconds]);
 }
 
-/** Loads the unread counts after each connect: events that were missed carried changes of them. */
+/**
+ * Loads the unread counts after each connect, as events with their changes may have been missed.
+ */
 function useUnread(): void {
   const { api, store } = useSession();
   const loads = useStore((one) => one.loads());
@@ -155,7 +160,7 @@ function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: 
   );
 }
 
-/** Number of its tasks in each status. */
+/** Number of an agent's tasks in each status. `id`: of the agent. */
 export function Counts({ id }: { id: string }) {
   const counts = useStore((store) => store.counts().get(id));
   const shown = [

@@ -20,7 +20,9 @@ function say(text: string): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** Announces a question of this agent, or the number of questions if several arrive within a second. */
+/**
+ * Announces a question of this agent, or the number of questions if several arrive within a second.
+ */
 export function announce(label: string): void {
   waiting.push(label);
   if (waiting.length > 1) return;

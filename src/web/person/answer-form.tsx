@@ -14,6 +14,7 @@ interface AnswerFormProps {
   readonly busy: boolean;
   /** Resolves to true once the question is closed. */
   readonly onSend: (answer: string) => Promise<boolean>;
+  /** Called with whether there is unsent text. */
   readonly onDraft: (typed: boolean) => void;
 }
 

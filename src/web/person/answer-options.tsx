@@ -1,4 +1,7 @@
-/** The ways to answer a question with options: one of them, other words where it takes them, and a note. */
+/**
+ * The ways to answer a question with options: one of them, another answer if the question permits
+ * it, and a note.
+ */
 
 import { Check, MessageSquarePlus, X } from "lucide-react";
 import { type ReactNode, useRef, useState } from "react";
@@ -11,11 +14,12 @@ import { AnswerForm, draftName } from "./answer-form.tsx";
 import { DENY } from "./permission-words.ts";
 import { useDraft } from "./use-draft.ts";
 
-/** Signs of the two answers that stand side by side, such as Yes and No. */
+/** Icons of the two answers shown side by side, such as Yes and No. */
 const PAIR = [Check, X] as const;
+/** Their keys. */
 const KEYS = ["Y", "N"] as const;
 
-/** Characters of a note: `note` of 10.1. */
+/** Characters of a note, at most: `note` of docs/interface.md 10.1. */
 const NOTE = 1_000;
 
 /** Name of the draft of a note. */
@@ -35,7 +39,7 @@ interface AnswerOptionsProps {
   readonly expired: boolean;
   /** The answer that is being sent. */
   readonly sending: string | null;
-  /** True: of a permission prompt, only the answer that grants nothing can be given yet. */
+  /** True: of a permission prompt that has not been read to its end, only Deny can be chosen. */
   readonly locked: boolean;
   /** Resolves to true once the question is closed. */
   readonly onPick: (answer: string) => Promise<boolean>;
@@ -108,7 +112,7 @@ export function AnswerOptions(props: AnswerOptionsProps) {
   );
 }
 
-/** A field for a note beside the verdict, behind a button until it is wanted. */
+/** A field for a note to the answer, which a button opens. */
 function Note({
   id,
   expired,
@@ -116,7 +120,7 @@ function Note({
 }: {
   readonly id: string;
   readonly expired: boolean;
-  /** Other buttons of its line. */
+  /** Buttons before the one that opens the note. */
   readonly children: ReactNode;
 }) {
   const { value, set } = useDraft(noteName(id), "");

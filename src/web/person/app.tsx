@@ -45,7 +45,7 @@ const SECTIONS = [
   { section: "account", name: "Account", icon: CircleUserRound },
 ] as const;
 
-/** Seconds until the other views are loaded: after what the person waits for. */
+/** Seconds until the other views are loaded, so that they do not delay the first one. */
 const LOAD_VIEWS_AFTER = 1;
 
 export function App() {
@@ -73,7 +73,7 @@ function viewFor(
   pairing_code: string | null,
   route: Route,
 ): ReactNode {
-  // Whoever is signed in stays so.
+  // Links with a code do not replace an existing sign-in.
   if (!session) {
     if (pairing_code !== null) return <Pair key={pairing_code} code={pairing_code} />;
     if (start_code !== null) return <Start code={start_code} />;
@@ -84,7 +84,7 @@ function viewFor(
       <Welcome />
     );
   }
-  // The token is the way back in, so it is shown first.
+  // The token of a new account is the way back in, so it is shown first.
   if (session.is_new) return <Created token={session.token} />;
   if (pairing_code !== null && !isUnconfirmed(pairing_code)) return <AlreadySignedIn />;
   return (
@@ -98,10 +98,10 @@ function viewFor(
   );
 }
 
-/** Whether the view is a client's request, which has no navigation around it. */
+/** Whether the view is a client's request for access, which is shown without navigation. */
 const isRequest = ({ section }: Route): boolean => section === "authorize" || section === "approve";
 
-/** Opens the search, or goes to its field. */
+/** Opens the search; if it is open, selects the text of its field. */
 function openSearch(): void {
   const field = document.querySelector<HTMLInputElement>("main input[type=search]");
   if (field) field.select();
@@ -168,7 +168,7 @@ function SignedIn() {
 
 /** Sets the document title: the view, and the number of pending questions. */
 function useTitle({ section }: Route): void {
-  // A paused page has no current number; the page that leads shows it.
+  // A resting page has no current number; the page with the stream shows it.
   const waiting = useStore((store) => (store.link() === "resting" ? 0 : store.pending().length));
   const { name } = SECTIONS.find((one) => one.section === section) ?? SECTIONS[0];
   useEffect(() => {
@@ -194,7 +194,10 @@ function viewOf({ section, id }: Route): ReactNode {
   }
 }
 
-/** At the bottom on phones, at the side on desktops; not fixed where it would cover much of the view. */
+/**
+ * The main navigation: at the bottom on phones, at the side on desktops; not fixed where it would
+ * cover much of the view.
+ */
 function Navigation({ section }: Pick<Route, "section">) {
   const waiting = useStore((store) => store.pending().length);
   return (

@@ -1,4 +1,7 @@
-/** A program's request in a browser without a sign-in: another device decides (docs/interface.md §18.6). */
+/**
+ * A program's request for access in a browser without a sign-in: another device decides
+ * (docs/interface.md §18.6).
+ */
 
 import { useEffect, useState } from "react";
 import { after } from "../clock.ts";
@@ -12,14 +15,14 @@ import { Welcome } from "./welcome.tsx";
 type Api = ReturnType<typeof createApi>;
 type Approval = Awaited<ReturnType<Api["oauth"]["askApproval"]["mutate"]>>;
 
-/** Seconds of one wait: below the time limit of a call. */
+/** Seconds of one wait: less than the time limit of a call. */
 const WAIT = 10;
 /** Seconds between two tries while the server cannot be reached. */
 const RETRY = 2;
 
 type State = "waiting" | "approved" | "denied" | "ended";
 
-/** Asks for the approval and waits for it; goes on to the program once it is decided. */
+/** Asks for an approval, waits for the decision, and then redirects to the program. */
 function useApproval(request: string) {
   const [approval, setApproval] = useState<Approval | null>(null);
   const [state, setState] = useState<State>("waiting");

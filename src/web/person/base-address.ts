@@ -8,28 +8,33 @@ export function baseAddress(): string {
   return configured ?? new URL(".", document.baseURI).href.replace(/\/$/, "");
 }
 
-/** Whether MCP clients accept OAuth at this address: loopback, or https with a host name; no path. */
+/**
+ * Whether MCP clients accept OAuth at this address: loopback, or https with a host name; no path.
+ */
 function acceptsOAuth({ protocol, hostname, pathname }: URL): boolean {
   const is_address = /^\[|^[\d.]+$/.test(hostname);
   const is_loopback = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   return pathname === "/" && (is_loopback || (protocol === "https:" && !is_address));
 }
 
-/** What the server said about this page's own address. */
+/** Whether the server offers OAuth at this page's own address; undefined before it was asked. */
 let confirmed: boolean | undefined;
 
-/** What is known without a request; undefined if nothing is. */
+/**
+ * Whether the address offers OAuth, as far as is known without a request; undefined if a request is
+ * needed.
+ */
 function knownOf(base: string): boolean | undefined {
   const url = new URL(base);
   if (!acceptsOAuth(url)) return false;
-  // The policy of the page lets it ask its own server only.
+  // The page's content security policy permits requests only to its own server.
   return url.origin === location.origin ? confirmed : true;
 }
 
 /**
- * Whether agents can connect without a key at this base address (docs/interface.md §18.1.4); undefined
- * until that is known. Behind a proxy the server may see another address than the page does, so it is
- * asked for its metadata.
+ * Whether agents can connect without a key at this base address (docs/interface.md §18.1.4);
+ * undefined until that is known. Behind a proxy the server may see another address than the page
+ * does, so it is asked for its metadata.
  */
 export function useOffersOAuth(base: string): boolean | undefined {
   const [offered, setOffered] = useState(() => knownOf(base));

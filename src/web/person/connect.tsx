@@ -1,4 +1,4 @@
-/** Parts of the views that connect an agent: instructions, and what has arrived from it. */
+/** Parts of the views that connect an agent: instructions, and whether its requests arrive. */
 
 import { ArrowRight, CircleCheck } from "lucide-react";
 import { useState } from "react";
@@ -11,7 +11,7 @@ import { FIRST_QUESTION, SET_UPS, type SetUp, type Step } from "./set-up.ts";
 import { useStore } from "./use-store.ts";
 import { clientName } from "./words.ts";
 
-/** Seconds between looks for the first request: a request without a client or host has no event. */
+/** Seconds between polls for the first request: a request without a client or host has no event. */
 const LOOK_EVERY = 3;
 
 /** The client that was chosen last: the next view begins with it. */
@@ -92,7 +92,7 @@ function LookForUse() {
   return null;
 }
 
-/** Something that is still to come. */
+/** A line that says what is awaited. */
 export function Waiting({ children }: { children: string }) {
   return (
     <p className="flex items-center gap-2.5 rounded-xl bg-accent-soft px-4 py-3 text-accent">
@@ -102,13 +102,13 @@ export function Waiting({ children }: { children: string }) {
   );
 }
 
-/** A sentence that makes the agent ask, and the way to what it asks. */
+/** A message with which the agent asks a first question, then a link to that question. */
 function FirstQuestion({ agent }: { agent: Key }) {
   const asks = useStore((store) => store.pending().some(({ key_id }) => key_id === agent.id));
   if (asks) {
     return (
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <p className="min-w-0 flex-1">It asks you a question.</p>
+        <p className="min-w-0 flex-1">It's asking you a question.</p>
         <ButtonLink variant="primary" href="#/questions">
           Answer
           <ArrowRight aria-hidden className="size-4.5" />

@@ -1,4 +1,4 @@
-/** A program's request for access: what the person sees of it, and their decision (docs/interface.md §18.4). */
+/** A program's request for access, and the person's decision (docs/interface.md §18.4). */
 
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { type Authorization, type Fault, faultOf } from "../state/api.ts";
@@ -17,7 +17,10 @@ import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useKeyOptions, useSession } from "./use-store.ts";
 import { NO_CODE } from "./words.ts";
 
-/** `request` is the last part of the address: a signed request, or the code that another device shows. */
+/**
+ * The view of a request. `request`: a signed request, or the code that another device shows; null:
+ * the person types the code.
+ */
 export function Consent({ request }: { request: string | null }) {
   const in_trial = useTrialEnd() !== null;
   if (in_trial && request?.includes(".")) return <AwaitApproval request={request} in_trial />;
@@ -97,7 +100,7 @@ interface DecisionProps {
   readonly onDecided: (decision: "approved" | "denied") => void;
 }
 
-/** Neither button is the default one, and Enter in a field presses none. */
+/** The request and the two buttons. Neither is the default, so Enter in a field presses none. */
 function Decision({ request, asked, onDecided }: DecisionProps) {
   const { api } = useSession();
   const keys = useKeyOptions();
@@ -110,7 +113,7 @@ function Decision({ request, asked, onDecided }: DecisionProps) {
   const busy = approval.busy || denial.busy;
 
   const leave = (decision: "approved" | "denied", redirect_to: string | null) => {
-    // Going back must not show a request that is decided.
+    // Replaces the history entry: going back must not show a request that is decided.
     if (redirect_to !== null) {
       onDecided(decision);
       location.replace(redirect_to);
@@ -213,7 +216,7 @@ function factsOf(asked: Authorization): [string, ReactNode][] {
   return facts;
 }
 
-/** For a person who types the code instead of scanning it. */
+/** The form for a person who types the code instead of scanning it. */
 function CodeEntry() {
   const [code, setCode] = useState("");
   const [wrong, setWrong] = useState(false);

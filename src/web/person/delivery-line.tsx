@@ -1,4 +1,4 @@
-/** How far a question got on the person's devices and channels, in one quiet line. */
+/** One line that says how far a question got on the person's devices and channels. */
 
 import { useEffect, useState } from "react";
 import { after, now } from "../clock.ts";
@@ -7,12 +7,12 @@ import { isolated } from "../ui/isolated.ts";
 import { momentOf } from "../ui/time.ts";
 import { useSession } from "./use-store.ts";
 
-/** Seconds until it is read again: soon after the first time, since most are sent by then. */
+/** Seconds until deliveries are read again: first soon, since most are sent by then. */
 const AGAIN = [3, 30] as const;
-/** Targets that are named; the others are counted. */
+/** Targets that are named, at most; the others are counted. */
 const NAMED = 3;
 
-/** Reads while the card can be seen. */
+/** Polls the deliveries of a question while its card is in view. `id`: of the question. */
 export function DeliveryLine({ id, in_view }: { id: string; in_view: boolean }) {
   const { receipts } = useSession();
   const [deliveries, setDeliveries] = useState<readonly Delivery[]>([]);
@@ -34,7 +34,7 @@ export function DeliveryLine({ id, in_view }: { id: string; in_view: boolean }) 
   }, [id, in_view, receipts]);
   const text = describeDeliveries(deliveries, now());
   if (text === null) return null;
-  // In the padding of the card, so that nothing moves when it arrives.
+  // In the padding of the card, so that nothing moves when the line appears.
   return (
     <p className="absolute inset-x-4 bottom-1.5 truncate text-faint text-xs leading-4 sm:inset-x-5">
       {text}
@@ -42,12 +42,15 @@ export function DeliveryLine({ id, in_view }: { id: string; in_view: boolean }) 
   );
 }
 
-/** Null when there is nothing to tell: this page itself is where the person reads it. */
+/**
+ * Deliveries in words; null if there is nothing to say. The page itself is left out: the person is
+ * reading it.
+ */
 function describeDeliveries(deliveries: readonly Delivery[], at: number): string | null {
   const others = deliveries.filter(({ target }) => target.type !== "page");
   const of = (...statuses: Delivery["status"][]) =>
     others.filter(({ status, shown_at, opened_at }) =>
-      // One that was seen has arrived, whatever the service said.
+      // A notification that was seen has arrived, whatever the service reported.
       statuses.includes(shown_at !== null || opened_at !== null ? "sent" : status),
     );
   const [sent, queued, failed] = [of("sent"), of("queued"), of("failed")];

@@ -1,4 +1,4 @@
-/** Ending another sign-in. */
+/** Signs out another device. */
 
 import { useSyncExternalStore } from "react";
 import type { SignIn } from "../state/api.ts";
@@ -6,13 +6,13 @@ import { Confirm } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useSession } from "./use-store.ts";
 
-/** Newest first; null before they are loaded. */
+/** The account's sign-ins, newest first; null before they are loaded. */
 export function useSignIns(): readonly SignIn[] | null {
   const { signIns } = useSession();
   return useSyncExternalStore(signIns.subscribe, signIns.all);
 }
 
-/** Asks before it ends another sign-in; open while there is one. */
+/** The confirmation before another device is signed out; open while `signIn` is set. */
 export function EndSignIn({ signIn, onClose }: { signIn: SignIn | null; onClose: () => void }) {
   const { api, signIns } = useSession();
   const end = async ({ id, label }: SignIn) => {

@@ -1,4 +1,7 @@
-/** The frame of the views before a session: a logo and a title over one column. */
+/**
+ * The frame of views outside of the navigation, such as sign-in: a logo and a title over one
+ * column.
+ */
 
 import type { ReactNode } from "react";
 import { Logo } from "./logo.tsx";

@@ -15,7 +15,7 @@ import { useSession, useStore } from "./use-store.ts";
 
 export function Inbox({ id }: { id: string }) {
   const { api, store } = useSession();
-  // Changes with each event, so that items which become read are shown too.
+  // Changes with each event of the inbox, so that items which become read are shown as read.
   const unread = useStore((one) => one.unreadOf(id));
   const loads = useStore((one) => one.loads());
   const { items, fault, busy, has_more, refresh, more } = usePagination<Item>(async (cursor) => {

@@ -11,11 +11,11 @@ import { useKeptAnswers, useSession } from "./use-store.ts";
 
 interface WaitingAnswerProps {
   readonly given: Given;
-  /** Called when the person takes it back. */
+  /** Called when the person takes the answer back. */
   readonly onChange: () => void;
 }
 
-/** In the place of the ways to answer. */
+/** Shown in place of the ways to answer. */
 export function WaitingAnswer({ given: { answer, note }, onChange }: WaitingAnswerProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl bg-accent-soft py-2 pr-2 pl-4">
@@ -46,7 +46,7 @@ const REASONS: Readonly<Record<NonNullable<KeptAnswer["refused"]>, string>> = {
   invalid: "the server didn't accept it",
 };
 
-/** Answers that could not be given, until the person has seen each. */
+/** Answers that the server did not accept, each until the person dismisses it. */
 export function RefusedAnswers() {
   const refused = useKeptAnswers().filter((one) => one.refused !== null);
   return (
@@ -98,7 +98,7 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
 interface LateAnswerProps extends Omit<ComponentProps<typeof Button>, "onClick" | "onSubmit"> {
   readonly question: Pick<Question, "key_id" | "prompt">;
   readonly given: Given;
-  /** Another tap sends it once only. */
+  /** Sent with the request, so that a second tap sends nothing twice. */
   readonly idempotency_key: string;
   readonly onSent?: () => void;
 }
@@ -118,12 +118,12 @@ export function LateAnswer({ question, given, idempotency_key, onSent, ...rest }
   return <Button {...rest} busy={busy} onClick={() => void send()} />;
 }
 
-/** Characters of a message: `message` of 10.1. */
+/** Characters of a message, at most: `message` of docs/interface.md 10.1. */
 const MESSAGE = 4_000;
-/** Characters of a prompt in it. */
+/** Characters of the prompt in a message. */
 const PROMPT = 120;
 
-/** The answer in words that say what it answers, unless it leaves no room for them. */
+/** The text of the message: the answer, with the question that it answers if that fits. */
 function messageOf(prompt: string, { answer, note }: Given): string {
   const begin = prompt.length > PROMPT ? `${prompt.slice(0, PROMPT)}…` : prompt;
   const words = note === undefined ? answer : `${answer}\n${note}`;

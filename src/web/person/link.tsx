@@ -46,7 +46,7 @@ function useSlow(link: Link): boolean {
   return slow;
 }
 
-/** Banners above every view: stale data, and a new key that was not saved yet. */
+/** Banners above every view: for stale data, and for a new key that is not saved yet. */
 export function LinkBanner() {
   const { sync } = useSession();
   const link = useStore((store) => store.link());
@@ -81,7 +81,7 @@ const BANNER =
 const BANNER_ACTION =
   "touch inline-flex items-center gap-1.5 rounded-lg px-3 font-medium text-sm hover:underline";
 
-/** Reminds of a new key while another view is open. */
+/** Reminds the person of a new key while another view is open. */
 function NewSecretBanner() {
   const new_secret = useSyncExternalStore(onNewKeySecret, newKeySecret);
   const { section, id, part } = useRoute();

@@ -12,7 +12,7 @@ import { App } from "./app.tsx";
 startCode.watch();
 watchPairingLinks();
 resume();
-// Without the server there is nothing to recover yet.
+// While the server cannot be reached, nothing can be recovered yet.
 void recoverAccount().catch(() => null);
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

@@ -1,4 +1,7 @@
-/** Adds an agent: it connects and the person approves it, or the person makes a key for it. */
+/**
+ * The view that adds an agent: it connects and the person approves it, or the person makes a key
+ * for it.
+ */
 
 import { type FormEvent, useEffect, useState } from "react";
 import type { Key } from "../state/api.ts";
@@ -47,7 +50,7 @@ export function NewAgent() {
   );
 }
 
-/** `first`: nothing stands above it, so its field takes the focus. */
+/** `first`: it is the only content of the view, so its field takes the focus. */
 function KeyForm({ first }: { first?: boolean }) {
   const { api, store } = useSession();
   const { busy, fault, run } = useAction();
@@ -121,11 +124,14 @@ function WithoutKey({ base }: { base: string }) {
   );
 }
 
-/** The agent that has joined since the view opened: a new one, or one that a client got access to. */
+/**
+ * The agent that was connected since the view opened: a new one, or one that a client got access
+ * to.
+ */
 function useArrival(): Key | undefined {
   const { store } = useSession();
   const loaded = useStore((one) => one.loads() > 0);
-  /** How often the access to each agent had changed by then. */
+  /** `grantsVersion` of each agent when the view opened; null before the first load. */
   const [before, setBefore] = useState<ReadonlyMap<string, number> | null>(null);
   useEffect(() => {
     const now = () => new Map(store.keys().map(({ id }) => [id, store.grantsVersion(id)]));

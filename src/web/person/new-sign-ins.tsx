@@ -1,4 +1,4 @@
-/** Word of new sign-ins, above every view. */
+/** Banner for new sign-ins, above every view. */
 
 import { ShieldAlert } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
@@ -7,7 +7,7 @@ import { EndSignIn } from "./end-sign-in.tsx";
 import { useTrialEnd } from "./trial.tsx";
 import { useSession } from "./use-store.ts";
 
-/** Tells of sign-ins that are new to this browser, until the person has seen each. */
+/** Shows the sign-ins that are new to this browser, each until the person dismisses it. */
 export function NewSignIns() {
   const { signIns } = useSession();
   const unknown = useSyncExternalStore(signIns.subscribe, signIns.unknown);

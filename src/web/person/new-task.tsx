@@ -14,7 +14,7 @@ import { useKeyOptions, useSession, useStore } from "./use-store.ts";
 
 interface NewTaskProps {
   readonly open: boolean;
-  /** The agent that the list is filtered by: preselected. */
+  /** Id of the agent that the list is filtered by, which is preselected. */
   readonly agent: string | null;
   readonly onClose: () => void;
 }
@@ -56,11 +56,11 @@ function Form({ agent }: { agent: string | null }) {
   const { value, set: change, send } = useDraft("task", start);
   // Changes made while the form is being sent would be lost.
   const set = busy ? () => {} : change;
-  // With several agents the person chooses, and chooses again if that agent is deleted.
+  // A single agent is preselected. With several the person chooses, again if the agent is deleted.
   const key_id = value.key_id === "" && keys.length === 1 ? keys[0]![0] : value.key_id;
   const there = keys.some(([id]) => id === key_id);
   const form = useRef<HTMLFormElement>(null);
-  // By a direct link the sheet is open before the agents are known.
+  // With a direct link, the sheet opens before the agents are loaded.
   useEffect(() => form.current?.querySelector<HTMLElement>(FIRST_FIELD)?.focus(), []);
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -1,4 +1,6 @@
-/** Tells the person about new questions: toasts, browser notifications, and the badge of the app. */
+/**
+ * Tells the person about new questions: by toasts, browser notifications, and the badge of the app.
+ */
 
 import { onWorkerMessage, type ShowMessage } from "../messages.ts";
 import type { Question } from "../state/api.ts";
@@ -11,7 +13,7 @@ import { labelOf } from "./use-store.ts";
 
 const CHOICE = "relay.notify";
 
-/** Addresses at which the questions themselves are shown. */
+/** Matches the addresses at which the questions themselves are shown. */
 const QUESTIONS = /^(#\/?|#\/questions.*)?$/;
 
 export type NotificationState = "on" | "off" | "blocked" | "unsupported";
@@ -56,7 +58,7 @@ export function watchQuestions(store: Store): () => void {
   });
 
   const count = () => {
-    // A paused page has no current number; the page that leads sets the badge.
+    // A resting page has no current number; the page with the stream sets the badge.
     if (store.link() === "resting") return;
     const pending = store.pending().length;
     if (pending === shown_count) return;
@@ -81,8 +83,8 @@ export function watchQuestions(store: Store): () => void {
 }
 
 /**
- * Through the service worker: phones have no other way, the tag is shared by all tabs, and only the
- * worker knows whether another tab has the focus.
+ * Shows a notification through the service worker: phones have no other way, all tabs share the
+ * tag, and only the worker knows whether another tab has the focus.
  */
 async function show(store: Store, { id, key_id, prompt }: Question): Promise<void> {
   if (notificationState() !== "on") return;
@@ -95,11 +97,11 @@ async function show(store: Store, { id, key_id, prompt }: Question): Promise<voi
 }
 
 async function close(id: string): Promise<void> {
-  // A push then says how it ended, in its place: it must show something.
+  // With push on, the push about the end replaces the notification, as every push must show one.
   if (!document.hasFocus() && localStorage.getItem(PUSH_CHANNEL) !== null) return;
   const worker = await navigator.serviceWorker?.getRegistration();
   for (const shown of (await worker?.getNotifications({ tag: id })) ?? []) {
-    // What the worker tells of an answer that it sent stays.
+    // Keep what the worker shows about an answer that it sent.
     if (shown.data?.event !== "ended") shown.close();
   }
 }

@@ -1,4 +1,4 @@
-/** Signing in by a pairing code: the view of a link, and the form for a code that is typed. */
+/** Sign-in by a pairing code: the view of a link, and the form to type a code. */
 
 import { ArrowRight } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
@@ -22,13 +22,13 @@ import { NO_CODE } from "./words.ts";
 
 type Offer = Awaited<ReturnType<typeof offerOf>>;
 
-/** Whose account the code opens; undefined while it is not known. */
+/** Looks up which account the code opens. Empty until there is a response. */
 function useOffer(code: string): { readonly offer?: Offer; readonly fault?: Fault } {
   const [found, setFound] = useState<{ offer?: Offer; fault?: Fault }>({});
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
-    // What was sent already is confirmed by sending it again, not by a look.
+    // A claim that was sent is confirmed by sending it again, without a lookup.
     if (isUnconfirmed(code)) return;
     offerOf(code, signal).then(
       (offer) => signal.aborted || setFound({ offer }),
@@ -39,7 +39,7 @@ function useOffer(code: string): { readonly offer?: Offer; readonly fault?: Faul
   return found;
 }
 
-/** Asks before it signs in: whoever opened a link may not know where it leads. */
+/** Asks before signing in: the person who opened a link may not know where it leads. */
 export function Pair({ code }: { code: string }) {
   const claim = useAction();
   const { offer, fault } = useOffer(code);
@@ -70,7 +70,8 @@ export function Pair({ code }: { code: string }) {
           variant="primary"
           className="w-full"
           busy={claim.busy}
-          // The person judges by the account; without an answer, by the link alone.
+          // The person decides by the account that is shown; if the lookup failed, by the link
+          // alone.
           disabled={!unfinished && !offer && !fault}
           onClick={() => void claim.run(() => claimPairing(code))}
         >
@@ -85,7 +86,7 @@ export function Pair({ code }: { code: string }) {
   );
 }
 
-/** The account, as its own page names it under Account. */
+/** The account, described as in its own view Account. */
 function Account({ offer }: { offer: Offer }) {
   return (
     <section className="card mt-6 p-5">
@@ -114,9 +115,11 @@ function Account({ offer }: { offer: Offer }) {
   );
 }
 
-/** A link was opened in a browser that is signed in: nothing is replaced. */
+/**
+ * Shown when a link is opened in a browser that is already signed in, which it leaves signed in.
+ */
 export function AlreadySignedIn() {
-  // Whoever goes on to another view has no use for the link.
+  // Navigating to another view drops the link.
   useEffect(() => {
     window.addEventListener("hashchange", forgetPairingCode);
     return () => window.removeEventListener("hashchange", forgetPairingCode);
@@ -134,7 +137,10 @@ export function AlreadySignedIn() {
   );
 }
 
-/** For a code that another device shows, or its whole link. */
+/**
+ * The form for a code that another device shows, or for its whole link. `leads`: it is the first
+ * choice of the view.
+ */
 export function CodeForm({ leads }: { leads: boolean }) {
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState(false);

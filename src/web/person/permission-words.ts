@@ -1,4 +1,4 @@
-/** Permission prompts in words (docs/interface.md §2.5.5). */
+/** Words and order of permission prompts (docs/interface.md §2.5.5). */
 
 import type { Question } from "../state/api.ts";
 
@@ -7,7 +7,7 @@ export type Action = NonNullable<Question["action"]>;
 /** The one answer that grants nothing. */
 export const DENY = "Deny";
 
-/** Names of the clients; `other` has none that Relay knows. */
+/** Names of the clients; `other` is one that Relay does not know. */
 const CLIENTS: Readonly<Record<Action["client"], string>> = {
   claude_code: "Claude Code",
   codex: "Codex",
@@ -20,17 +20,17 @@ const ASKS: Readonly<Record<Action["form"], string>> = {
   arguments: "asks to use a tool",
 };
 
-/** What the agent asks for: nothing in it is the agent's. */
+/** What the agent asks for, in Relay's words only, none of the agent's. */
 export const headlineOf = ({ client, form }: Action): string => `${CLIENTS[client]} ${ASKS[form]}`;
 
-/** What is shown of it, as in "the whole command". */
+/** Nouns for the forms, as in "the whole command". */
 export const FORMS: Readonly<Record<Action["form"], string>> = {
   command: "command",
   diff: "change",
   arguments: "arguments",
 };
 
-/** Characters of a session's id that tell it from the others of a person. */
+/** Characters of a session's id that are shown: enough to tell a person's sessions apart. */
 const SESSION = 8;
 
 /** A session's id in short. */
@@ -39,14 +39,15 @@ export function shortSession(session: string): string {
   return characters.length > SESSION + 1 ? `${characters.slice(0, SESSION).join("")}…` : session;
 }
 
-/** What prompts of one session have in common; of every other question its id. */
+/** A name that all prompts of one session share; for any other question, its id. */
 function sessionOf({ id, key_id, action }: Question): string {
   return typeof action?.session === "string" ? JSON.stringify([key_id, action.session]) : id;
 }
 
 /**
- * Pending questions, the next to expire first, and prompts of one session together: where the first of them
- * stands, or stood. `ranks` keeps that from call to call, so that the others stay in place when it is answered.
+ * Groups pending questions: the prompts of one session together, any other question alone. Groups
+ * are sorted by the earliest expiry that the group has had. `ranks` keeps that from call to call,
+ * so that a group stays in place when its first prompt is answered.
  */
 export function bySession(
   questions: readonly Question[],

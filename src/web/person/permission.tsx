@@ -1,6 +1,6 @@
 /**
- * What a permission prompt is about: the whole command, diff or arguments, and where it would run. Texts of
- * the agent are in a fixed-width face, in places of their own (docs/interface.md §2.5.5).
+ * The content of a permission prompt: the whole command, diff or arguments, and where it would run.
+ * Texts of the agent are in a fixed-width font, apart from Relay's own (docs/interface.md §2.5.5).
  */
 
 import { Folder, Server, SquareTerminal } from "lucide-react";
@@ -20,7 +20,7 @@ interface PermissionProps {
   readonly question: Question;
   readonly action: Action;
   readonly details: Details;
-  /** Called once the end of the text was in view. */
+  /** Called once the end of the text has been in view. */
   readonly onRead?: ((read: true) => void) | undefined;
 }
 
@@ -71,7 +71,7 @@ export function Permission({ question, action, details, onRead }: PermissionProp
   );
 }
 
-/** What the third answer permits beyond this once, above the answers. */
+/** What "Allow for this session" permits beyond this one use. */
 function Grants({ grants }: { grants: readonly string[] }) {
   return (
     <div className="mt-3 text-sm">
@@ -96,10 +96,13 @@ function FixedWidth({ text }: { text: string }) {
   );
 }
 
-/** Lines of a description that are shown until the person wants all of it. */
+/** Lines of a description that are shown until the person opens it. */
 const LINES = 6;
 
-/** What the agent says about it: as it was written, since Markdown would give it links and headings. */
+/**
+ * What the agent says about its request. Plain text, since Markdown could imitate the page by links
+ * and headings.
+ */
 function Description({ text }: { text: string }) {
   const parts = useMemo(() => partsOf(text), [text]);
   const [open, setOpen] = useState(false);
@@ -114,7 +117,7 @@ function Description({ text }: { text: string }) {
   );
 }
 
-/** A name that the agent's machine gives, whole. */
+/** A name from the agent's machine, such as a folder, which can be shown in full. */
 function Name({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   return (
@@ -153,8 +156,8 @@ interface ActionTextProps extends Pick<PermissionProps, "onRead"> {
 }
 
 /**
- * The text, in a frame that scrolls until the person wants it whole. It counts as read once its end was in view
- * for as long as input must wait elsewhere.
+ * The text, in a frame that scrolls until the person opens it. It counts as read once its end has
+ * been in view for {@link MISCLICK_DELAY}.
  */
 function ActionText({ id, form, text, onRead }: ActionTextProps) {
   const frame = useRef<HTMLElement>(null);
@@ -180,7 +183,7 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
         dir="ltr"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll it.
         tabIndex={0}
-        // They move between cards elsewhere.
+        // Elsewhere in a card, the arrow keys move between cards.
         onKeyDown={(event) => event.key.startsWith("Arrow") && event.stopPropagation()}
         className={classes(
           "overflow-y-auto overflow-x-clip py-2 font-mono text-[0.8125rem] leading-5 -outline-offset-2",
@@ -219,7 +222,7 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
   );
 }
 
-/** A line as it was written: characters from left to right, and continued further in where it wraps. */
+/** A line, with all characters from left to right; the rest of a wrapped line is indented. */
 function Line({ line, color }: { line: readonly Part[]; color: string }) {
   return (
     <div
@@ -233,7 +236,7 @@ function Line({ line, color }: { line: readonly Part[]; color: string }) {
   );
 }
 
-/** The sign at the begin of a line says the same as its colour. */
+/** Colour by the first character of a line, so that colour is never the only sign. */
 function colorOf([first]: readonly Part[]): string {
   if (!first || !("text" in first)) return "";
   if (first.text.startsWith("+")) return "bg-ok-soft text-ok";
@@ -247,7 +250,7 @@ function sizeOf(text: string): string {
   return `${lines === 1 ? "1 line" : `${lines.toLocaleString("en-US")} lines`}, ${characters} characters`;
 }
 
-/** Whether the end can be seen: in its frame, in the window, in a visible document. */
+/** Whether the element is in view: in its frame, in the window, and in a visible document. */
 function useEndInView(end: RefObject<HTMLElement | null>): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
@@ -273,7 +276,7 @@ function useEndInView(end: RefObject<HTMLElement | null>): boolean {
   return seen;
 }
 
-/** Whether there is more than its height shows. */
+/** Whether the content is higher than its frame. */
 function useOverflow(frame: RefObject<HTMLElement | null>): boolean {
   const [over, setOver] = useState(false);
   useEffect(() => {

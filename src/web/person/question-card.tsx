@@ -35,7 +35,7 @@ const URGENT = 60;
 /** Seconds in view after which a question counts as shown (docs/interface.md 5.7.8). */
 const SHOWN_AFTER = 1;
 
-/** Lines of a prompt that are shown while other questions wait. */
+/** Lines of a prompt that are shown while other questions are pending. */
 const LINES = 12;
 
 /** An answer sent from this page; `lost` if the server did not confirm it. */
@@ -44,7 +44,7 @@ export interface SentAnswer {
   readonly lost: boolean;
 }
 
-/** An answer to a permission prompt is given now, or not at all. */
+/** Answers to permission prompts are never kept for later. */
 const OFFLINE: Fault = {
   code: "offline",
   message: "You're offline. A permission can only be answered while connected: nothing was sent.",
@@ -70,7 +70,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     () => (in_view ? after(SHOWN_AFTER, () => receipts.add(id, "shown")) : undefined),
     [in_view, id, receipts],
   );
-  /** Whether it has the view to itself. */
+  /** Whether the view shows only this question. */
   const linked = useRoute().id === id;
   const [sending, setSending] = useState<string | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -78,10 +78,10 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const entered = useRef(0);
   /** The last attempt: the same answer again is sent under the same key. */
   const attempt = useRef<Given & { readonly key: string }>({ answer: "", key: "" });
-  /** What was in view once has its context, and its command. */
+  /** Whether the card has been in view: its context and command are loaded from then on. */
   const [seen, setSeen] = useState(false);
   const details = useDetails(question, seen);
-  /** Nothing is allowed before the end of it was in view. */
+  /** Whether the end of a permission prompt has been in view: nothing can be allowed before. */
   const [read, setRead] = useState(false);
   const locked = action !== undefined && !read;
   useEffect(() => {
@@ -91,13 +91,13 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   const waiting = useKeptAnswers().find((one) => one.question_id === id && one.refused === null);
   const others = useStore((one) => one.pending().length > 1);
   const [open, setOpen] = useState(false);
-  // One that the person reads already is not cut when another arrives.
+  // A prompt that the person is reading must not be cut when another question arrives.
   useEffect(
     () => (in_view && !others ? after(SHOWN_AFTER, () => setOpen(true)) : undefined),
     [in_view, others],
   );
 
-  /** Keeps the answer, which the server has not got; false if it cannot be kept. */
+  /** Keeps an answer that the server has not confirmed; false if it cannot be kept. */
   const keep = (): boolean => {
     const kept = outbox.add(question, attempt.current);
     if (kept) toast("Your answer will be sent when the server can be reached.");
@@ -125,7 +125,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       if (keep()) return true;
     }
     setSending(text);
-    // Before the request, since its event may arrive before the response.
+    // Called before the request, since the event may arrive before the response.
     onAnswer({ answer: text, lost: false });
     try {
       const options = once(attempt.current.key);
@@ -146,7 +146,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       }
       toast(why.message, { bad: true });
       const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
-      // It can still go as a message.
+      // The person can still send it as a message.
       if (found?.status === "expired" && !action) outbox.add(question, attempt.current, "expired");
       if (found) store.put("questions", found);
       return true;
@@ -155,7 +155,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     }
   };
 
-  /** Takes back an answer that waits. */
+  /** Takes back an answer that waits to be sent; its text becomes a draft again. */
   const change = () => {
     outbox.drop(id);
     onAnswer(null);
@@ -187,7 +187,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   };
 
   return (
-    // The keys are shortcuts for the buttons, active while the focus is in the card.
+    // The key handler provides shortcuts for the buttons while the focus is in the card.
     <article
       ref={card}
       aria-labelledby={`${question.id}-prompt`}
@@ -251,10 +251,10 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   );
 }
 
-/** The answer that a key stands for; undefined if none. */
+/** The answer for which a key is a shortcut; undefined if none. */
 function optionOf({ kind, options, action }: Question, pressed: string): string | undefined {
   const key = pressed.toLowerCase();
-  // No number allows anything: coding agents have orders of their own.
+  // No number keys for permission prompts: coding agents number their answers in other orders.
   if (action && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];
   if (action) return;
   if (kind === "confirm" && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];

@@ -1,4 +1,4 @@
-/** What an agent gives beside the prompt: context, a link, and what it does if nobody answers. */
+/** What an agent adds to the prompt: context, a link, and what it does if nobody answers. */
 
 import { ExternalLink, Quote } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -11,11 +11,11 @@ import { useNow } from "../ui/use-now.ts";
 import type { Details } from "./use-details.ts";
 import { labelOf, useKey } from "./use-store.ts";
 
-/** Lines of a context that are shown until the person wants all of it. */
+/** Lines of a context that are shown until the person opens it. */
 const LINES = 16;
-/** The same of a fallback. */
+/** The same for a fallback. */
 const FALLBACK_LINES = 4;
-/** Characters of a fallback that stands in one line with its time. */
+/** Characters of a fallback, at most, that is shown on one line with its time. */
 const SHORT = 60;
 
 interface ContextProps {
@@ -23,7 +23,7 @@ interface ContextProps {
   readonly details: Details;
 }
 
-/** Context and link, in the frame of the agent's words. */
+/** Context and link, framed as the agent's words. */
 export function QuestionContext({ question, details }: ContextProps) {
   const { url, has_context = question.context !== undefined } = question;
   if (url === undefined && !has_context) return null;
@@ -40,11 +40,11 @@ interface AgentWordsProps {
   readonly children: ReactNode;
 }
 
-/** A frame that says whose words are in it (docs/interface.md 2.5.4). */
+/** A frame that says which agent wrote the words in it (docs/interface.md 2.5.4). */
 export function AgentWords({ key_id, children }: AgentWordsProps) {
   const key = useKey(key_id);
   return (
-    // No section: there may be several, and landmarks need names of their own.
+    // Not a section: there may be several, and landmarks need unique names.
     <figure
       aria-label="From the agent"
       className="isolate mt-3 overflow-clip rounded-xl border border-edge border-dashed bg-sunken"
@@ -82,7 +82,7 @@ function Context({ context: text, failed, retry }: Details) {
   );
 }
 
-/** Leads elsewhere: to the host that it shows, of which the end matters most. */
+/** A link to another site. It shows the host in full, or its end, which identifies the site. */
 function QuestionLink({ url: address }: { url: string }) {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) return null;
@@ -132,7 +132,7 @@ export function Otherwise({ question: { fallback, expires_at } }: { question: Qu
       </p>
     );
   }
-  // The time stands first, where no length can hide it.
+  // The time comes first, so that a long text cannot push it out of view.
   return (
     <div className="mt-3 text-soft text-sm">
       <p>

@@ -1,4 +1,4 @@
-/** One question, pending or ended: where links and notifications lead. */
+/** The view of one question, pending or ended, which links and notifications open. */
 
 import { ChevronLeft, CloudOff, MessageCircleQuestion } from "lucide-react";
 import { Suspense, useEffect, useRef, useState } from "react";
@@ -40,7 +40,7 @@ export function QuestionView({ id }: { id: string }) {
         <Found question={question} />
       ) : fault?.code === "not_found" ? (
         <Empty icon={MessageCircleQuestion} title="Question not found">
-          It may have been deleted with its agent, or be of another account.
+          It may have been deleted with its agent, or belong to another account.
         </Empty>
       ) : offline ? (
         <Empty icon={CloudOff} title="Not connected">
@@ -62,7 +62,7 @@ function useQuestion(id: string) {
   const live = useStore((store) => store.link() === "live");
   const [found, setFound] = useState<Question | null>(null);
   const [fault, setFault] = useState<ReturnType<typeof faultOf> | null>(null);
-  // It may leave the store, which holds the newest ones only.
+  // The question may drop out of the store, which has only the newest ones.
   const last = useRef(held);
   last.current = held ?? last.current;
   const missing = last.current === undefined && found === null;
@@ -145,7 +145,7 @@ function Ended({ question }: { question: Question }) {
   );
 }
 
-/** The options of a question that has expired, each as a message to its agent. */
+/** For a question that has expired: buttons that send an option to the agent as a message. */
 function AnswerLate({ question }: { question: Question }) {
   const { key_id, options } = question;
   const keys = useRef(new Map<string, string>());

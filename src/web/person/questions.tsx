@@ -1,4 +1,4 @@
-/** Questions: pending ones first, then the history. */
+/** The view of all questions: pending ones first, then the history. */
 
 import { CheckCheck, CloudOff } from "lucide-react";
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -52,17 +52,18 @@ export function QuestionsView() {
   );
 }
 
+/** The cards of pending questions, with keys to move between them. */
 export function Pending({ questions }: { questions: readonly Question[] }) {
   const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
   const guardClick = useMisclickGuard(list, "to answer");
   const ranks = useRef(new Map<string, number>());
   const groups = useMemo(() => bySession(questions, ranks.current), [questions]);
-  /** In the order of the cards. */
+  /** The questions in the order of their cards, as last rendered. */
   const shown = useRef(questions);
   /** The card that has the focus, or had it last. */
   const focused = useRef<string | null>(null);
-  /** Questions answered here, and questions with unsent text. */
+  /** By question id: answers given here, and questions with unsent text. */
   const answered = useRef(new Map<string, SentAnswer>());
   const drafts = useRef(new Set<string>());
 
@@ -87,7 +88,8 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
         const cards = list.current?.querySelectorAll<HTMLElement>("article");
         const next = here && cards?.[Math.min(at, cards.length - 1)];
         focused.current = null;
-        // Never an answer of another question: the next key may be meant for the one that left.
+        // Focus the card, never one of its answers: the next key may be meant for the question that
+        // is gone.
         if (next) next.focus();
         else document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
       }
@@ -95,7 +97,7 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
     [store],
   );
   useEffect(() => handleClosed(groups.flat()), [groups, handleClosed]);
-  // When the last question leaves, the list is removed with it.
+  // With the last question, the list itself is removed.
   useEffect(() => () => handleClosed(store.pending()), [handleClosed, store]);
 
   useArrivalKeys(list);
@@ -140,7 +142,7 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
   );
 }
 
-/** Above the prompts of one session, each of which is answered by itself. */
+/** Heading of the prompts of one session, each of which is answered separately. */
 function SessionHeading({ group: [first, ...others] }: { group: readonly Question[] }) {
   const session = first?.action?.session ?? "";
   return (
@@ -152,8 +154,8 @@ function SessionHeading({ group: [first, ...others] }: { group: readonly Questio
 }
 
 /**
- * Lets the keys of the first question work on arrival: it takes the focus, unless that is in use. When
- * the focus is nowhere later on, the keys that move between questions lead back to the first one.
+ * Focuses the first question when the view opens, so that its keys work, unless something else is
+ * in use. If the focus is lost later, the keys that move between questions return to the first one.
  */
 function useArrivalKeys(list: RefObject<HTMLElement | null>): void {
   useEffect(() => {
@@ -162,7 +164,7 @@ function useArrivalKeys(list: RefObject<HTMLElement | null>): void {
       list.current?.querySelector<HTMLElement>("article")?.focus({ preventScroll: true });
       return true;
     };
-    // Where there is no keyboard, the focus stays with the heading.
+    // On touch screens, the heading keeps the focus.
     if (matchMedia("(pointer: fine)").matches) enter();
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -173,7 +175,7 @@ function useArrivalKeys(list: RefObject<HTMLElement | null>): void {
   }, [list]);
 }
 
-/** Whether nothing has the focus but what gets it on navigation. */
+/** Whether nothing is in use: the focus is nowhere, or where navigation has put it. */
 function isFocusFree(): boolean {
   const { activeElement: one } = document;
   return one === null || one === document.body || one.matches("main, main h1, nav a[aria-current]");
@@ -258,7 +260,7 @@ export function Outcome({ question }: { question: Question }) {
   );
 }
 
-/** Its status, and its answer if it has one. */
+/** The status of a question, and its answer if it has one. */
 export function OutcomeLine({ question }: { question: Question }) {
   return (
     <p className="mt-1.5 flex items-start gap-2">

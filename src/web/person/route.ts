@@ -1,4 +1,4 @@
-/** The route, kept in the fragment of the address, so that going back needs no server. */
+/** The route, which is the fragment of the address, so that navigation needs no server. */
 
 import { useSyncExternalStore } from "react";
 
@@ -11,7 +11,10 @@ export interface Route {
     | "account"
     | "authorize"
     | "approve";
-  /** Id of the open question, task or agent; a client's request, or the code of one. */
+  /**
+   * Id of the open question, task or agent; for `authorize` and `approve`, a client's request or
+   * its code. Null: none is open.
+   */
   readonly id: string | null;
   /** Tab of the open agent. */
   readonly part: string | null;
@@ -63,8 +66,8 @@ export function go(to: string, { replace = false } = {}): void {
 }
 
 /**
- * Closes what is open over a list. If the person came from a view of this page, it goes back, so that
- * the list is as they left it; otherwise the list replaces it in the history.
+ * Closes a sheet that is open over a list. If the person came from a view of this page, goes back
+ * in the history, so that the list is as they left it; otherwise replaces the entry by `to`.
  */
 export function close(to: string): void {
   // Already closed, or closing: going back takes the browser a moment.
@@ -87,7 +90,7 @@ const arrive = () => {
   leaving = false;
 };
 
-/** Whether this task is open now: a late response must not navigate. */
+/** Whether this task is open now. Check it before a late response navigates. */
 export function isTaskOpen(task_id: string): boolean {
   const { section, id } = read();
   return section === "tasks" && id === task_id;

@@ -1,4 +1,4 @@
-/** Search over the tasks and questions that the page holds, as one types. */
+/** Searches the loaded tasks and questions while the person types. */
 
 import { ListTodo, MessageCircleQuestion, SearchX } from "lucide-react";
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
@@ -17,7 +17,7 @@ import { STATUS_NAMES } from "./words.ts";
 
 /** Results that are shown at first, and with each **Show more**. */
 const STEP = 50;
-/** Seconds until the address has what was typed. */
+/** Seconds after typing until the address contains the search. */
 const ADDRESS = 0.3;
 
 export function SearchView() {
@@ -37,7 +37,7 @@ export function SearchView() {
   );
   const typed = useDeferredValue(text);
   const words = useMemo(() => wordsOf(typed), [typed]);
-  // Changes of what is found show once a second, however many there are.
+  // Searches again once a second, however often the store changes.
   const second = useNow();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another with time.
   const found = useMemo(() => search(store, older, words), [store, older, words, second]);
@@ -112,7 +112,7 @@ function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
   const key = useKey(one.key_id);
   const [name, ...more] = partsOf(one);
   const title = excerptOf(name, pattern) ?? name.slice(0, 200);
-  // Where else the words are.
+  // An excerpt of another text that has the words.
   const elsewhere = more.map((part) => excerptOf(part, pattern)).find((part) => part !== null);
   const Icon = found.kind === "task" ? ListTodo : MessageCircleQuestion;
   return (
@@ -151,7 +151,7 @@ const timeOf = (found: Found): number =>
   found.kind === "task" ? found.task.updated_at : closedAt(found.question);
 
 function Marked({ text, pattern }: { text: string; pattern: RegExp }) {
-  // Every second part is a word.
+  // `split` with a group puts the matched words at the odd places.
   return text.split(pattern).map((part, at) =>
     at % 2 === 1 ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other names.

@@ -10,15 +10,18 @@ export interface Step {
 export interface SetUp {
   readonly client: string;
   /**
-   * Steps that give the client the key, in files of the user and not of a project, which is often
-   * committed; `base` is the base address.
+   * Steps that give the client its key, in files of the user rather than of a project, which are
+   * often committed. `base`: the base address.
    */
   readonly withKey: (base: string, key: string) => readonly Step[];
-  /** Steps that need no key: the client opens a browser, and the person approves it there. Or why it cannot. */
+  /**
+   * Steps that need no key: the client opens a browser, in which the person approves it. Or the
+   * reason why the client cannot.
+   */
   readonly withoutKey: (base: string) => readonly Step[];
 }
 
-/** Stands where the key belongs, once it is no longer shown. */
+/** Shown in place of the key where that is not known. */
 export const KEY_PLACEHOLDER = "YOUR_KEY";
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
@@ -146,6 +149,6 @@ export const SET_UPS: readonly SetUp[] = [
   },
 ];
 
-/** What to say to an agent so that it asks its first question. */
+/** Message to an agent that makes it ask its first question. */
 export const FIRST_QUESTION =
   "Ask me through Relay whether I can see this question, and wait for my answer.";

@@ -1,9 +1,9 @@
-/** The keys of the page, in a dialog. */
+/** The dialog with the keyboard shortcuts of the page. */
 
 import { Fragment, useState } from "react";
 import { Sheet } from "../ui/dialog.tsx";
 
-/** Title, and each with its keys and what they do. */
+/** Sections: a title, then the keys and what they do. */
 const KEYS = [
   [
     "Everywhere",

@@ -17,7 +17,7 @@ import { useSession, useStore } from "./use-store.ts";
 /** Seconds between refreshes of `last_used_at` and of labels, which have no events. */
 const EVERY = 60;
 
-/** Seconds after which a sign-in without a use is called unused. */
+/** Seconds after which a sign-in without a use is shown as never used. */
 const UNUSED_AFTER = 120;
 
 const MADE_BY: Readonly<Record<SignIn["made_by"], string>> = {
@@ -87,7 +87,7 @@ export function SignInList() {
 
 interface RowProps {
   readonly signIn: SignIn;
-  /** This browser may not change it. */
+  /** True: this browser may not change the sign-in. */
   readonly fixed: boolean;
   readonly onRename: () => void;
   readonly onEnd: () => void;
@@ -96,7 +96,7 @@ interface RowProps {
 function Row({ signIn, fixed, onRename, onEnd }: RowProps) {
   const { label, current, made_by, created_at, last_used_at } = signIn;
   const now = useNow(15);
-  /** Its first use shows only with the next load. */
+  /** The first use is known only after the next load, so wait before saying that there was none. */
   const is_unused = last_used_at === null && created_at < now - UNUSED_AFTER;
   return (
     <div className="flex items-center gap-3">
@@ -121,7 +121,7 @@ function Row({ signIn, fixed, onRename, onEnd }: RowProps) {
           <Pencil aria-hidden className="size-4.5" />
         </IconButton>
       )}
-      {/* This browser's is at the end of the view, with what it means. */}
+      {/* This browser signs out at the end of the view, where the consequences are explained. */}
       {!current && !fixed && (
         <IconButton label={`Sign out ${label}`} onClick={onEnd}>
           <LogOut aria-hidden className="size-4.5" />

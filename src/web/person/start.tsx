@@ -1,4 +1,4 @@
-/** The view of a start link: creates the first account of a server, when the person says so. */
+/** The view of a start link: lets the person create the first account of the server. */
 
 import type { Fault } from "../state/api.ts";
 import { createAccount } from "../state/new-account.ts";

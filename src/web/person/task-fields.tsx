@@ -20,7 +20,7 @@ interface PartProps<T extends TaskText> {
 
 interface TextProps<T extends TaskText> extends PartProps<T> {
   readonly fault: Fault | null;
-  /** True while it is being sent: changes would be lost. */
+  /** True while the form is being sent: the text cannot be changed then. */
   readonly busy?: boolean;
   /** Hints by field name. */
   readonly hints?: Readonly<Record<string, ReactNode>>;

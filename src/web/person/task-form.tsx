@@ -1,4 +1,6 @@
-/** Edits a task. Only fields that the person changed are sent, so that other people's changes stay. */
+/**
+ * Edits a task. Only fields that the person changed are sent, so that other people's changes stay.
+ */
 
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
@@ -14,7 +16,7 @@ import { useDraft } from "./use-draft.ts";
 import { useSession } from "./use-store.ts";
 import { PRIORITY_NAMES, STATUS_NAMES } from "./words.ts";
 
-/** The values of the form's fields, all as they are typed. */
+/** The values of the form's fields for a task; numbers as text. */
 const valuesOf = ({ title, description, status, priority, notify, ...task }: Task) => ({
   title,
   description,

@@ -30,7 +30,10 @@ function filterOf(query: URLSearchParams): Filter {
   };
 }
 
-/** The rows to show: each group and, if it is open, its tasks. Groups of finished tasks start closed. */
+/**
+ * The rows to show: each group and, if it is open, its tasks. Groups of finished tasks start
+ * closed.
+ */
 function rowsOf({ order }: Store, filter: Filter, open: ReadonlySet<Status>): Row[] {
   const rows: Row[] = [];
   for (const status of STATUSES) {

@@ -1,4 +1,4 @@
-/** What an agent did and asked, newest first: its tasks and its questions. */
+/** The timeline of an agent: its tasks and questions by day, newest first. */
 
 import { CircleCheck, CirclePlus, ListTodo, MessageCircleQuestion } from "lucide-react";
 import { memo, type ReactNode, useMemo, useRef } from "react";
@@ -41,7 +41,10 @@ const TONES: Readonly<Record<Status, Tone>> = {
 const ROW = 76;
 const DAY = 44;
 
-/** The rows of an agent: each task when it was created and finished, each question when it was asked. */
+/**
+ * The rows of an agent: each task when it was created and finished, each question when it was
+ * asked.
+ */
 function rowsOf({ all }: Store, key_id: string, older: readonly Question[]): Row[] {
   const rows: Row[] = [];
   for (const { id, key_id: of, created_at, completed_at } of all.tasks.values()) {
@@ -74,7 +77,7 @@ export function Timeline({ id }: { id: string }) {
   const { store } = useSession();
   const list = useRef<HTMLUListElement>(null);
   const { older, has_more, busy, fault, load } = useOlderQuestions(id);
-  // Not with each change of a task: an entry moves only when a task is created, finished or deleted.
+  // Not the version of the tasks, which changes more often: rows move only when the order does.
   const tasks = useStore(({ order }) => order.version());
   const questions = useStore(({ versions }) => versions.questions);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another with its versions.

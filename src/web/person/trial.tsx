@@ -1,10 +1,13 @@
-/** What this browser may not do in its first minutes (docs/interface.md §4.1.6). */
+/**
+ * The trial, in which a browser that was added by a code has fewer rights
+ * (docs/interface.md §4.1.6).
+ */
 
 import { timeOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
 import { useSignIns } from "./end-sign-in.tsx";
 
-/** Until when this browser has fewer rights, epoch seconds; null if it has all of them. */
+/** When this browser's trial ends, epoch seconds; null outside of a trial. */
 export function useTrialEnd(): number | null {
   const all = useSignIns();
   const now = useNow();
@@ -12,7 +15,10 @@ export function useTrialEnd(): number | null {
   return ends !== null && ends > now && all!.length > 1 ? ends : null;
 }
 
-/** Says why something is not offered; `what` continues "it can't". Nothing outside the trial. */
+/**
+ * Says why something is not offered. `what` continues "it can't". Renders nothing outside of a
+ * trial.
+ */
 export function TrialNote({ what }: { what: string }) {
   const ends = useTrialEnd();
   if (ends === null) return null;

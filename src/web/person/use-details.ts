@@ -1,11 +1,14 @@
-/** What the read of one question has, and lists and events leave out (docs/interface.md §2.5.2). */
+/**
+ * The parts of a question that lists and events leave out, so that it must be read by itself
+ * (docs/interface.md §2.5.2).
+ */
 
 import { useEffect, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { useSession } from "./use-store.ts";
 
 export interface Details {
-  /** Null until they are loaded, and if they do not load. */
+  /** Null until loaded, and if loading failed; empty if the question has no context. */
   readonly context: string | null;
   /** The command, diff or arguments of a permission prompt. */
   readonly text: string | null;
@@ -16,11 +19,11 @@ export interface Details {
 const isWhole = ({ has_context = false, action }: Question): boolean =>
   !has_context && (action === undefined || action.text !== undefined);
 
-/** False for `wanted`: not loaded yet. */
+/** Loads the details of a question once `wanted` is true. */
 export function useDetails(question: Question, wanted: boolean): Details {
   const { id } = question;
   const { api } = useSession();
-  // An event that comes later has the question without them.
+  // Kept, since a later event has the question without its details.
   const [found, setFound] = useState<Question | null>(isWhole(question) ? question : null);
   const [failed, setFailed] = useState(false);
   const whole = found ?? (isWhole(question) ? question : null);

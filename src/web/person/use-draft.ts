@@ -11,7 +11,7 @@ import {
   sendDraft,
 } from "../state/drafts.ts";
 
-/** Like `useState`; `forget` discards the draft. */
+/** Like `useState`, for the draft of this name; `forget` discards it. */
 export function useDraft<T>(name: string, initial: T) {
   const [value, setValue] = useState<T>(() => draftOf<T>(name)?.value ?? initial);
   const first = useRef(initial);
@@ -33,8 +33,8 @@ export function useDraft<T>(name: string, initial: T) {
     forget: () => forgetDraft(name),
 
     /**
-     * Sends the value under one idempotency key until the server confirms it, then forgets the draft,
-     * unless it was changed in the meantime; `changed` says so.
+     * Sends the value under one idempotency key until the server confirms it, then forgets the
+     * draft, unless it was changed in the meantime; `changed` says so.
      */
     async send<R>(work: (options: ReturnType<typeof once>) => Promise<R>) {
       const key = sendDraft(name, value);

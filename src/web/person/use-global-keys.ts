@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "react";
 
-/** `actions`: by `KeyboardEvent.key`. */
+/** Runs an action when its key is pressed. `actions`: by `KeyboardEvent.key`. */
 export function useGlobalKeys(actions: Readonly<Record<string, () => void>>): void {
   const latest = useRef(actions);
   latest.current = actions;

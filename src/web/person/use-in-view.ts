@@ -18,7 +18,7 @@ export function useInView(element: RefObject<HTMLElement | null>): boolean {
         near = intersectionRatio >= PART || intersectionRect.height >= innerHeight * PART;
         update();
       },
-      // A card that is higher than the window passes these while it scrolls.
+      // A card that is higher than the window passes these thresholds while it scrolls.
       { threshold: [0, 0.1, 0.2, 0.3, 0.4, PART] },
     );
     observer.observe(target);

@@ -1,18 +1,18 @@
-/** Closed questions that the page does not hold, loaded from the server on request. */
+/** Closed questions that the store does not have, loaded from the server on request. */
 
 import { useState } from "react";
 import { type Fault, faultOf, type Question } from "../state/api.ts";
 import { useSession, useStore } from "./use-store.ts";
 
-/** Closed questions that the page holds (see state/sync.ts). */
+/** Closed questions in the store, at most (see state/sync.ts). */
 const HELD = 100;
-/** Pages of one request of the person, and questions in all. */
+/** Pages loaded at a time, and questions in all, at most. */
 const PAGES = 5;
 const MOST = 5_000;
 
 const CLOSED: Question["status"][] = ["answered", "expired", "cancelled"];
 
-/** With `key_id`, those of that agent. */
+/** Older questions, of all agents or of the one with `key_id`; `load` adds the next ones. */
 export function useOlderQuestions(key_id?: string) {
   const { api } = useSession();
   const history = useStore((store) => store.history());

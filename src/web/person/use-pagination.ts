@@ -8,7 +8,10 @@ interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** A change of `reload_key` reloads the first page. */
+/**
+ * Loads the list when mounted, and its first page again when `reload_key` changes. `get`: reads a
+ * page; `items` are null before the first.
+ */
 export function usePagination<T extends { id: string }>(
   get: (cursor: string | null) => Promise<Page<T>>,
   reload_key: unknown,

@@ -14,7 +14,10 @@ export function useSession(): Session {
   return session;
 }
 
-/** Renders again when the result of `select` changes; it must be stable while the store is. */
+/**
+ * Renders again when the result of `select` changes. The result must stay identical while the store
+ * does not change.
+ */
 export function useStore<T>(select: (store: Store) => T): T {
   const { store } = useSession();
   return useSyncExternalStore(store.subscribe, () => select(store));
@@ -23,7 +26,7 @@ export function useStore<T>(select: (store: Store) => T): T {
 export const useKey = (id: string): Key | undefined => useStore(({ all }) => all.keys.get(id));
 export const useTask = (id: string): Task | undefined => useStore(({ all }) => all.tasks.get(id));
 
-/** Answers that the server has not confirmed. */
+/** Answers that wait to be sent, or that were refused. */
 export function useKeptAnswers(): readonly KeptAnswer[] {
   const { outbox } = useSession();
   return useSyncExternalStore(outbox.subscribe, outbox.all);

@@ -1,4 +1,4 @@
-/** Views that the first load does not need: each is a script of its own. */
+/** Views that the first load does not need, each in a script of its own. */
 
 import { type ComponentType, lazy } from "react";
 import { loadFormatter } from "../ui/prose.tsx";
@@ -31,8 +31,8 @@ export const Permission = later(async () => (await import("./permission.tsx")).P
 export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**
- * Loads all views ahead of their use, so that they open at once, without the server too, and in a page
- * whose version the server no longer has. One that fails is loaded when it is shown.
+ * Loads all views in advance, so that they open at once, while offline, and after the server was
+ * updated to another version. A view that fails to load is loaded again when it is shown.
  */
 export async function loadViews(): Promise<void> {
   await Promise.allSettled(loads.map((load) => load()));

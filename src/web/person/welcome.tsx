@@ -23,9 +23,9 @@ const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
 };
 
 /**
- * Whether most who come here have a code. The page cannot know whether accounts exist, but the first
- * browser is usually on the machine of the server and opens a loopback address. A further one comes by
- * another address, or is a phone or tablet.
+ * Whether this person probably has a code. The page cannot know whether accounts exist, but the
+ * first browser usually runs on the server's machine and opens a loopback address. Further ones use
+ * another address, or are phones or tablets.
  */
 function leadsWithCode(): boolean {
   const is_local = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
@@ -123,7 +123,7 @@ function TokenForm() {
         placeholder="mca_…"
         value={text}
         onChange={({ target }) => setText(target.value)}
-        hint="If you saved one, or find it under Account in another browser."
+        hint="The one you saved, or the one shown under Account in another browser."
         error={wrong ? "isn't an account token: it must start with mca_" : undefined}
       />
       {entry.fault && <Problem>{entry.fault.message}</Problem>}

@@ -16,7 +16,7 @@ export const PRIORITY_NAMES: Readonly<Record<Priority, string>> = {
   low: "Low",
 };
 
-/** Names that clients give in `clientInfo`, where a person knows the client by another one. */
+/** Display names of clients, by the name in their `clientInfo`. */
 const CLIENT_NAMES: Readonly<Record<string, string>> = {
   "claude-code": "Claude Code",
   "codex-mcp-client": "Codex",
@@ -27,5 +27,5 @@ const CLIENT_NAMES: Readonly<Record<string, string>> = {
 export const clientName = ({ name, version }: NonNullable<Key["last_client"]>): string =>
   `${CLIENT_NAMES[name] ?? name} ${version}`.trim();
 
-/** What is wrong with a text that is no code. */
+/** Error for a text that is not a code. */
 export const NO_CODE = "must have 8 letters and digits, such as 7K2M-9XQT";

@@ -106,8 +106,8 @@ export function createApi(
 
 export interface Fault {
   /**
-   * The server's code. Without a response: `repeatable` or `unanswered` for a mutation, which the server
-   * may have carried out, and `offline` for anything else.
+   * The server's code. Without a response: `repeatable` or `unanswered` for a mutation, which the
+   * server may have carried out, and `offline` for anything else.
    */
   readonly code: string;
   /** A message for the person. */

@@ -20,7 +20,10 @@ const SYSTEMS = [
   [/\bLinux\b/, "Linux"],
 ] as const;
 
-/** `agent`: the browser's user agent; `touches`: `maxTouchPoints`, by which an iPad differs from a Mac. */
+/**
+ * `agent`: the browser's user agent; `touches`: `maxTouchPoints`, by which an iPad differs from a
+ * Mac.
+ */
 export function browserLabel(
   agent = navigator.userAgent,
   touches = navigator.maxTouchPoints,

@@ -1,6 +1,6 @@
 /**
- * Creates accounts so that neither a lost response nor a reload loses one (docs/interface.md
- * §5.2.1(4)).
+ * Creates accounts so that neither a lost response nor a reload loses one
+ * (docs/interface.md §5.2.1(4)).
  */
 
 import { randomText } from "../../client/idempotency.ts";
@@ -37,8 +37,8 @@ export async function recoverAccount(): Promise<boolean> {
 }
 
 /**
- * Creates an account and signs in to it. The token is made here and stored before it is sent: another
- * attempt sends the same one, and so gets the same account.
+ * Creates an account and signs in to it. The token is made here and stored before it is sent:
+ * another attempt sends the same one, and so gets the same account.
  */
 export async function createAccount(start_code?: string): Promise<void> {
   if (await recoverAccount()) return;

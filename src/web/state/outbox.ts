@@ -1,6 +1,6 @@
 /**
- * Answers that the server has not confirmed: kept in this browser, sent when the server can be reached, each
- * under one idempotency key (docs/interface.md 5.7.4, 8).
+ * Answers that the server has not confirmed: kept in this browser, sent when the server can be
+ * reached, each under one idempotency key (docs/interface.md 5.7.4, 8).
  */
 
 import { after } from "../clock.ts";

@@ -84,8 +84,9 @@ export function watchPairingLinks(): void {
 }
 
 /**
- * Signs in with the code. The token is made here and stored before it is sent, so that a lost response
- * loses nothing: the same code and token again give the same sign-in (docs/interface.md 5.14.2(2)).
+ * Signs in with the code. The token is made here and stored before it is sent, so that a lost
+ * response loses nothing: the same code and token again give the same sign-in
+ * (docs/interface.md 5.14.2(2)).
  */
 export async function claimPairing(given: string): Promise<void> {
   const before = unconfirmed();

@@ -1,4 +1,7 @@
-/** The channel by which this browser gets pushes; state/push.ts, which handles it, is loaded on demand. */
+/**
+ * The channel by which this browser gets pushes; state/push.ts, which handles it, is loaded on
+ * demand.
+ */
 
 import type { Channel } from "./api.ts";
 

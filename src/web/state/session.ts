@@ -62,7 +62,10 @@ function set(next: Session | null): void {
 
 let sign_ins = 0;
 
-/** Opens a session. When the token was replaced, the store and calls in flight carry over from `before`. */
+/**
+ * Opens a session. When the token was replaced, the store and calls in flight carry over from
+ * `before`.
+ */
 function open(token: string, { is_new = false, before }: { is_new?: boolean; before?: Session }) {
   const ended = before?.ended ?? new AbortController();
   const store = before?.store ?? createKnownStore();
@@ -175,8 +178,8 @@ export function confirmTokenSaved(): void {
 }
 
 /**
- * Replaces the token. The new one is made and stored before the request, so that one of the two stored
- * tokens is valid whatever happens to the response (docs/interface.md 5.2.4).
+ * Replaces the token. The new one is made and stored before the request, so that one of the two
+ * stored tokens is valid whatever happens to the response (docs/interface.md 5.2.4).
  */
 export async function replaceToken(): Promise<void> {
   const old = session;

@@ -176,7 +176,10 @@ export function createStore() {
       changed();
     },
 
-    /** Begins a load: events that arrive during it are newer than its lists (docs/interface.md 7.4.1). */
+    /**
+     * Begins a load: events that arrive during it are newer than its lists
+     * (docs/interface.md 7.4.1).
+     */
     beginLoad(): void {
       gone.clear();
       loading = { updated: new Set(), listed: new Set() };
@@ -254,7 +257,10 @@ export function closedAt({ answered_at, status, expires_at, created_at }: Questi
   return answered_at ?? (status === "expired" ? expires_at : created_at);
 }
 
-/** Whether `value` is older than `before`: `updated_at` only grows, and a question leaves `pending` once. */
+/**
+ * Whether `value` is older than `before`: `updated_at` only grows, and a question leaves `pending`
+ * once.
+ */
 function isOlder(kind: Kind, value: object, before: object): boolean {
   if (kind === "tasks") return (value as Task).updated_at < (before as Task).updated_at;
   const pending = (question: object) => (question as Question).status === "pending";

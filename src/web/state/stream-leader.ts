@@ -10,8 +10,8 @@ const GRACE = 5;
 
 /**
  * Over HTTP/1.1 a browser opens six connections to a server, so six pages with a stream each would
- * leave none for requests. Without the Web Locks API (plain HTTP from another machine), every page has
- * a stream. `onChange` is called when {@link has} may have changed.
+ * leave none for requests. Without the Web Locks API (plain HTTP from another machine), every page
+ * has a stream. `onChange` is called when {@link has} may have changed.
  */
 export function createStreamLeader(onChange: () => void) {
   const ended = new AbortController();

@@ -19,7 +19,10 @@ interface SyncOptions {
   readonly store: Store;
   readonly signIns: SignIns;
   readonly archive: Archive;
-  /** Called when the token has ended: the account was deleted, the token replaced, or this sign-in ended. */
+  /**
+   * Called when the token has ended: the account was deleted, the token replaced, or this sign-in
+   * ended.
+   */
   readonly onEnded: (why: "deleted" | "refused" | "ended") => void;
 }
 
@@ -195,8 +198,8 @@ export function startSync(options: SyncOptions) {
       // Cancels the load if it is still under way.
       connection.abort();
       if (!leader.has()) continue;
-      // A stream that ends after a successful load most likely means a restart: reconnect quickly, and show
-      // no error yet.
+      // A stream that ends after a successful load most likely means a restart: reconnect quickly,
+      // and show no error yet.
       store.setLink(failures === 0 && navigator.onLine ? "connecting" : "offline");
       delay ??= backoff(systemTimers, failures);
       failures++;

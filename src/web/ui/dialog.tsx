@@ -73,8 +73,8 @@ interface ConfirmProps {
   /** Label of the confirming button. */
   readonly action: string;
   /**
-   * Carries out the action. The dialog stays open while it runs, and shows the error if it fails; if the
-   * dialog was removed in the meantime, a toast shows it.
+   * Carries out the action. The dialog stays open while it runs, and shows the error if it fails;
+   * if the dialog was removed in the meantime, a toast shows it.
    */
   readonly onConfirm: () => Promise<unknown>;
 }

@@ -18,10 +18,10 @@ interface ItemPosition {
 }
 
 /**
- * For `onClickCapture` of a list: stops clicks on `data-careful` buttons of an item that is new or has
- * just moved, and the second click of a double click. Keyboard input passes, since it goes to the
- * focused element wherever that is. `purpose` is what the person is told to click again for, such as
- * `to answer`.
+ * For `onClickCapture` of a list: stops clicks on `data-careful` buttons of an item that is new or
+ * has just moved, and the second click of a double click. Keyboard input passes, since it goes to
+ * the focused element wherever that is. `purpose` is what the person is told to click again for,
+ * such as `to answer`.
  */
 export function useMisclickGuard(
   list: RefObject<HTMLElement | null>,

@@ -27,7 +27,9 @@ const NAMES: Readonly<Record<string, string>> = {
   "\u00a0": "no-break space",
 };
 
-/** The parts of a text, in its order. Marks are between `⟨` and `⟩`, which are marked themselves. */
+/**
+ * The parts of a text, in its order. Marks are between `⟨` and `⟩`, which are marked themselves.
+ */
 export function partsOf(text: string): readonly Part[] {
   const parts: Part[] = [];
   let at = 0;

@@ -70,7 +70,10 @@ interface Worker {
   ): void;
 }
 
-/** Files to cache. The server puts the list in front of this script, so a changed file changes the script. */
+/**
+ * Files to cache. The server puts the list in front of this script, so a changed file changes the
+ * script.
+ */
 declare const SHELL: readonly string[];
 
 export const worker = globalThis as unknown as Worker;

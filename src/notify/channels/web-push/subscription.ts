@@ -1,6 +1,6 @@
 /**
- * Checks the subscriptions that browsers give, and turns them into addresses (docs/interface.md
- * §19.6.2).
+ * Checks the subscriptions that browsers give, and turns them into addresses
+ * (docs/interface.md §19.6.2).
  */
 
 import { createPublicKey } from "node:crypto";
@@ -17,8 +17,8 @@ export interface Subscription {
 }
 
 /**
- * Hosts of the push services of Google, Mozilla, Apple and Microsoft. Any other must be named by the
- * operator: otherwise an account could have requests sent to any address.
+ * Hosts of the push services of Google, Mozilla, Apple and Microsoft. Any other must be named by
+ * the operator: otherwise an account could have requests sent to any address.
  */
 const SERVICES = [
   "fcm.googleapis.com",

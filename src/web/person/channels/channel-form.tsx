@@ -1,4 +1,4 @@
-/** The form of a channel: a new one, or the settings of one that is there. */
+/** The forms for a new channel and for the settings of an existing one. */
 
 import { type FormEvent, useState } from "react";
 import type { Channel, Fault, Priority } from "../../state/api.ts";
@@ -11,7 +11,7 @@ import { useSession } from "../use-store.ts";
 import { PRIORITY_NAMES } from "../words.ts";
 import { TYPE_NAMES } from "./channel-words.ts";
 
-/** What the person adds by hand. */
+/** Types of channels that the person adds by this form. */
 type Added = "ntfy" | "webhook";
 
 type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">;
@@ -22,11 +22,11 @@ const HINTS: Readonly<Record<Added, string>> = {
 };
 
 const URL_HINTS: Readonly<Record<Added, string>> = {
-  ntfy: "Whoever knows the topic can read it: choose a name that nobody guesses.",
-  webhook: "It gets a test first, and nothing else before it responds with 2xx.",
+  ntfy: "Anyone who knows the topic can read it: choose a name that is hard to guess.",
+  webhook: "It gets a test first, and nothing else until it responds with 2xx.",
 };
 
-/** In force when the person turns quiet hours on. */
+/** Initial times when the person turns quiet hours on. */
 const NIGHT = { from: "22:00", to: "07:00" };
 
 interface NewProps {
@@ -39,7 +39,7 @@ export function NewChannelForm({ onCreated }: NewProps) {
   const [type, setType] = useState<Added>("ntfy");
   const [url, setUrl] = useState("");
   const [token, setToken] = useState("");
-  /** Null: as the server has it by default. */
+  /** Whether questions have buttons; null: the default, which is on if there is a token. */
   const [chosen, setButtons] = useState<boolean | null>(null);
   const buttons = chosen ?? token.trim() !== "";
   const [settings, setSettings] = useState<Settings>({
@@ -97,7 +97,7 @@ export function NewChannelForm({ onCreated }: NewProps) {
           />
           <Switch
             label="Buttons to answer questions"
-            hint="Whoever reads the topic can answer by them: protect it with an access token."
+            hint="Anyone who reads the topic can use them: protect it with an access token."
             checked={buttons}
             onChange={({ target }) => setButtons(target.checked)}
           />
@@ -176,7 +176,7 @@ function SettingFields({ type, value, onChange, fault }: SettingFieldsProps) {
         <Switch
           label="Questions"
           checked={has("questions")}
-          // One of the two remains.
+          // At least one of the two stays on.
           disabled={has("questions") && !has("tasks")}
           onChange={({ target }) => toggle("questions", target.checked)}
         />
@@ -188,7 +188,7 @@ function SettingFields({ type, value, onChange, fault }: SettingFieldsProps) {
         />
         {has("tasks") && (
           <SelectField
-            label="Least priority of tasks"
+            label="Lowest priority of tasks"
             value={min_priority}
             onChange={({ target }) =>
               onChange({ ...value, min_priority: target.value as Priority })
@@ -207,7 +207,8 @@ function QuietHoursFields({ value, onChange, fault }: SettingsProps) {
   const set = (next: Partial<NonNullable<Settings["quiet_hours"]>>) =>
     quiet_hours && onChange({ ...value, quiet_hours: { ...quiet_hours, ...next } });
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-  // The server names the whole object: the zone is the only part that a person can get wrong in its form.
+  // The server's error names the whole object. The time zone is the only part of it that a person
+  // can mistype here.
   const same = quiet_hours !== null && quiet_hours.from === quiet_hours.to;
   return (
     <fieldset className="space-y-4">

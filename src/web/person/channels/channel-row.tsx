@@ -1,4 +1,4 @@
-/** One channel: how it does, and what can be done with it. */
+/** One channel: its state, and buttons to test, edit and delete it. */
 
 import type { LucideIcon } from "lucide-react";
 import { BellRing, MonitorSmartphone, Pencil, Send, Trash2, Webhook } from "lucide-react";
@@ -19,11 +19,11 @@ const ICONS: Readonly<Record<Channel["type"], LucideIcon>> = {
 
 interface RowProps {
   readonly channel: Channel;
-  /** This browser may not change it, unless it is its own. */
+  /** True: this browser may not change the channel, unless it is its own. */
   readonly fixed: boolean;
   readonly onEdit: () => void;
   readonly onDelete: () => void;
-  /** A test changes the state of the channel. */
+  /** Called after a test, which may have changed the state of the channel. */
   readonly onTested: () => void;
 }
 
@@ -95,7 +95,7 @@ function Details({ channel }: { channel: Channel }) {
   const { type, origin, hint, quiet_hours, state } = channel;
   return (
     <div className="said space-y-0.5 text-faint text-sm">
-      {/* The address of a push service says nothing to the person. */}
+      {/* The address of a push service means nothing to the person. */}
       <p>{type === "web_push" ? TYPE_NAMES[type] : `${TYPE_NAMES[type]} · ${origin}/…${hint}`}</p>
       <p>
         {sendsText(channel)}
@@ -108,8 +108,8 @@ function Details({ channel }: { channel: Channel }) {
       {state === "gone" && (
         <p className="text-warn">
           {type === "web_push"
-            ? "The browser no longer takes notifications. It subscribes again when Relay is next open there."
-            : "Nothing more is sent until a test succeeds, or you delete it."}
+            ? "The browser no longer accepts notifications. It subscribes again when Relay is next open there."
+            : "Nothing more is sent until a test succeeds."}
         </p>
       )}
     </div>

@@ -103,7 +103,7 @@ export function ChannelSettings() {
         action="Delete channel"
         onConfirm={() => remove(deleting!)}
       >
-        What waits for it is not sent.
+        Notifications that are still queued for it won't be sent.
       </Confirm>
     </div>
   );

@@ -1,4 +1,4 @@
-/** A test notification: its outcome, and when it got through each step. */
+/** A test notification: its outcome, and the time of each step. */
 
 import { CircleCheck, CircleX } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -11,12 +11,15 @@ import { faultText } from "./channel-words.ts";
 
 interface TestProps {
   readonly id: string;
-  /** The channel is that of this browser, whose worker tells when it has shown the test. */
+  /**
+   * True: it is this browser's own channel, whose service worker reports when it has shown the
+   * test.
+   */
   readonly is_here: boolean;
   readonly onDone: () => void;
 }
 
-/** Sends one when it is mounted. */
+/** Sends a test when it is mounted, and shows the outcome. */
 export function ChannelTest({ id, is_here, onDone }: TestProps) {
   const { api } = useSession();
   const [shown_at, setShown] = useState<number | null>(null);
@@ -62,7 +65,7 @@ function faultMessage({ code, message }: Fault): string {
 
 interface OutcomeProps {
   readonly delivery: Delivery;
-  /** When this browser showed it; null: it did not, or is another one. */
+  /** When this browser showed it, epoch seconds; null if it did not. */
   readonly shown_at: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** Channels in words: types, states and faults. */
+/** Words for the types, states and faults of channels. */
 
 import type { Channel } from "../../state/api.ts";
 import type { Tone } from "../../ui/parts.tsx";
@@ -30,7 +30,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   unreachable: "it can't be reached",
 };
 
-/** Statuses with a meaning that helps; the others are named by their number. */
+/** Response statuses worth explaining; the others are named by their number. */
 const STATUSES: Readonly<Record<string, string>> = {
   401: "it needs an access token (401)",
   403: "it refused access (403)",
@@ -39,14 +39,17 @@ const STATUSES: Readonly<Record<string, string>> = {
   429: "it got too many requests (429)",
 };
 
-/** Why something was not sent, as a clause in lower case. An unknown code stays as it is. */
+/**
+ * Why something was not sent, in words that follow a colon. An unknown code is shown with spaces
+ * for its underscores.
+ */
 export function faultText(code: string): string {
   const [, status] = /^status_(\d+)$/.exec(code) ?? [];
   if (status === undefined) return FAULTS[code] ?? code.replaceAll("_", " ");
   return STATUSES[status] ?? `it responded with status ${status}`;
 }
 
-/** What the channel is told of, such as `Questions, and tasks of high priority or above`. */
+/** What the channel sends, such as `Questions, and tasks of high priority or above`. */
 export function sendsText({ sends, min_priority }: Pick<Channel, "sends" | "min_priority">) {
   const tasks =
     min_priority === "low"

@@ -6,7 +6,7 @@ export function HomeScreen() {
   return (
     <>
       <p>
-        iPhone and iPad show notifications of apps on the home screen only. Add Relay to it in two
+        iPhone and iPad show notifications only for apps on the home screen. Add Relay to it in two
         taps:
       </p>
       <ol className="my-3 grid gap-3 sm:grid-cols-2">
@@ -18,7 +18,7 @@ export function HomeScreen() {
         </Step>
       </ol>
       <p>
-        Then open Relay from the home screen and come back to this view. It signs in on its own:
+        Then open Relay from the home screen and come back to this view. It needs its own sign-in:
         choose Add a device below for a code.
       </p>
     </>
@@ -36,7 +36,7 @@ function Step({ picture, children }: { picture: ReactNode; children: ReactNode }
 
 const PICTURE = "h-20 w-full text-faint";
 
-/** The lower end of a phone: a bar of icons, Share marked. */
+/** Picture: the bar of icons at the bottom of a phone, with Share marked. */
 function ShareTap() {
   return (
     <svg aria-hidden viewBox="0 0 200 80" className={PICTURE} fill="none" stroke="currentColor">
@@ -55,7 +55,7 @@ function ShareTap() {
   );
 }
 
-/** A menu, its entry Add to Home Screen marked. */
+/** Picture: a menu with its entry Add to Home Screen marked. */
 function AddTap() {
   return (
     <svg aria-hidden viewBox="0 0 200 80" className={PICTURE} fill="none" stroke="currentColor">

@@ -1,11 +1,14 @@
-/** Secrets that are shown once, where their webhooks are set. */
+/** Shows the secrets of new webhooks where these are set. */
 
 import { useSyncExternalStore } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Secret } from "../../ui/secret.tsx";
 import { forgetNewSecret, newSecrets, onNewSecrets } from "./new-secrets.ts";
 
-/** The secrets of new webhooks, until the person confirms that they are saved; `wants`: by their id. */
+/**
+ * The secrets of new webhooks, until the person confirms that they are saved. `wants`: whether to
+ * show the one with this id.
+ */
 export function NewSecrets({ wants }: { wants: (id: string) => boolean }) {
   const made = useSyncExternalStore(onNewSecrets, newSecrets);
   const shown = made.filter(({ id }) => wants(id));

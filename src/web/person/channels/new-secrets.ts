@@ -1,4 +1,4 @@
-/** Secrets of new webhooks until the person confirms that they are saved; kept in memory alone. */
+/** Secrets of new webhooks, until the person confirms that they are saved. Kept only in memory. */
 
 export interface NewSecret {
   /** Of the channel, or of the agent whose webhook it is. */
@@ -22,7 +22,7 @@ function set(next: readonly NewSecret[]): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** Keeps it until it is forgotten or `ended` aborts, at sign-out. */
+/** Keeps a secret until it is forgotten or `ended` aborts, at sign-out. */
 export function keepNewSecret(made: NewSecret, ended: AbortSignal): void {
   if (ended.aborted) return;
   set([...secrets, made]);

@@ -3,13 +3,13 @@
 export type PushSupport =
   /** It can. */
   | "supported"
-  /** The page is not a secure context: plain http, other than on the server's own machine. */
+  /** The page is not a secure context: its address is neither https nor loopback. */
   | "insecure"
-  /** iPhone and iPad have it for apps on the home screen only. */
+  /** iPhone and iPad support it only for apps on the home screen. */
   | "home screen"
   /** The person, or a policy, has refused notifications. */
   | "blocked"
-  /** The browser has none. */
+  /** The browser does not support it. */
   | "unsupported";
 
 export function pushSupport(): PushSupport {

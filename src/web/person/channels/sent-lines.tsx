@@ -1,4 +1,6 @@
-/** What became of the last messages of a channel, or of the webhook of a key. */
+/**
+ * Says when a channel, or the webhook of an agent, last sent something, and what it failed to send.
+ */
 
 import type { Channel } from "../../state/api.ts";
 import { Ago } from "../../ui/ago.tsx";
@@ -6,7 +8,7 @@ import { faultText } from "./channel-words.ts";
 
 interface SentLinesProps {
   readonly of: Pick<Channel, "state" | "last_sent_at" | "last_error" | "missed">;
-  /** What is sent, such as `event`. */
+  /** Name of one message, such as `event`. */
   readonly noun: string;
 }
 

@@ -1,4 +1,6 @@
-/** Notifications on this device: one tap where the browser has push, and why not where it has not. */
+/**
+ * Notifications on this device: a button where the browser supports push, else the reason why not.
+ */
 
 import { BellOff, BellRing } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from "react";
@@ -17,7 +19,7 @@ import { howToAllow, type PushSupport, pushSupport } from "./push-support.ts";
 export function ThisDevice() {
   const [support, setSupport] = useState(pushSupport);
   const check = useCallback(() => setSupport(pushSupport()), []);
-  // Permissions change in the browser's own settings, and the person comes back.
+  // The person may have changed the permission in the browser's settings.
   useEffect(() => {
     window.addEventListener("focus", check);
     return () => window.removeEventListener("focus", check);
@@ -25,11 +27,11 @@ export function ThisDevice() {
   return support === "supported" ? <Push onPermission={check} /> : <Impossible why={support} />;
 }
 
-/** `onPermission`: the browser has asked the person. */
+/** Turns push on or off. `onPermission`: called after the browser has asked the person. */
 function Push({ onPermission }: { readonly onPermission: () => void }) {
   const { api } = useSession();
   const live = useStore((store) => store.link() === "live");
-  /** Undefined before the server has responded; null: it has none. */
+  /** The server's push key; undefined until it has responded; null: it does not send web pushes. */
   const [key, setKey] = useState<Uint8Array<ArrayBuffer> | null | undefined>();
   const [busy, setBusy] = useState(false);
   const has_channel = useSyncExternalStore(onPushChannel, pushChannelId) !== null;
@@ -66,7 +68,7 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
   };
   const start = (with_key: Uint8Array<ArrayBuffer>) =>
     run(async () => {
-      // Until a push arrives, and where the push service fails, the page shows them while it is open.
+      // Where the push service fails, the page itself shows notifications while it is open.
       await setNotifications(true);
       onPermission();
       if (Notification.permission !== "granted") return;
@@ -90,7 +92,7 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
         <>
           <p className="flex gap-2">
             <BellRing aria-hidden className="mt-0.5 size-5 shrink-0 text-ok" />
-            <span>This device is notified, also while Relay is closed.</span>
+            <span>This device is notified even while Relay is closed.</span>
           </p>
           <Button busy={busy} onClick={() => void stop()}>
             <BellOff aria-hidden className="size-4.5" />
@@ -109,8 +111,8 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
             Notify this device
           </Button>
           <p className="text-faint text-sm">
-            Questions and tasks ring here, also while Relay is closed. A question with two answers
-            can be answered from its notification.
+            Questions and tasks notify you here even while Relay is closed. A question with two
+            answers can be answered from its notification.
           </p>
         </>
       )}
@@ -175,7 +177,7 @@ const HINTS: Readonly<Record<NotificationState, string>> = {
   unsupported: "Not available in this browser.",
 };
 
-/** Notifications that the page shows itself, where there is no push. */
+/** Setting for the notifications that the page itself shows, where there is no push. */
 function PageOnly() {
   const [state, setState] = useState(notificationState);
   const choose = async (on: boolean) => {

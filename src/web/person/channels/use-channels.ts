@@ -1,4 +1,4 @@
-/** The account's channels. They have no events, so they are loaded again while they are shown. */
+/** The account's channels. They have no events, so they are polled while they are shown. */
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { every } from "../../clock.ts";
@@ -30,10 +30,10 @@ export function useChannels(): Channels {
     if ("channels" in list) setAll(list.channels);
     setFault("channels" in list ? null : list);
   }, [api]);
-  // Also when this browser's own is made or deleted.
+  // This browser's own channel was made or deleted.
   useEffect(() => onPushChannel(() => void load()), [load]);
   useEffect(() => {
-    // A lost connection is no reason to load: the token may have ended with it.
+    // Do not load when the connection is lost: the token may have ended with it.
     if (live || asked.current === 0) void load();
     return live ? every(EVERY, () => void load()) : undefined;
   }, [load, live]);
