@@ -28,6 +28,11 @@ interface Gathering {
   readonly written: Promise<void>;
 }
 
+/**
+ * Returns a function that adds one accepted delivery to the next batch, of `PUSH.settle` deliveries
+ * at most. A batch that the store refuses is split, so that one bad delivery does not hold up the
+ * others.
+ */
 export function createBatchSettler({ beat, write, failed }: BatchSettlerOptions) {
   let gathering: Gathering | undefined;
 

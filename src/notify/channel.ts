@@ -66,6 +66,7 @@ export interface TargetInput {
   readonly buttons: boolean | null;
 }
 
+/** The target of a channel that an account adds. */
 export interface NewTarget {
   readonly address: string;
   /** The URL that requests are sent to. */
@@ -97,6 +98,7 @@ export interface Network {
   readonly slots: HostSlots;
 }
 
+/** One configured lane, which sends requests to its push service. */
 export interface Connection<Request = unknown, Answer = unknown> {
   readonly lane: string;
   /** Requests under way at once, at most; if left out, an equal share of `PUSH.in_flight`. */
@@ -111,6 +113,7 @@ export interface Connection<Request = unknown, Answer = unknown> {
   abort(): void;
 }
 
+/** Where a notification is sent, and what is known there of its subject. */
 export interface Destination {
   /** As it was registered; its form is the channel's own. A secret: never logged. */
   readonly address: string;
@@ -128,6 +131,7 @@ export interface Destination {
   readonly badge: number | null;
 }
 
+/** What `classify` needs to know of the attempt that got an answer. */
 export interface Attempt {
   readonly kind: NotificationKind;
   /** Attempts so far, this one included. */

@@ -25,6 +25,7 @@ const HAPPENED = {
   cancelled: "Cancelled",
 };
 
+/** The alert of a pending question. */
 export function composeQuestion(question: Question, key: Agent, { full }: ContentOptions): Alert {
   const { id, key_id, task_id, kind, expires_at } = question;
   return {
@@ -143,6 +144,7 @@ interface TaskNews {
   readonly expires_at: number;
 }
 
+/** The alert of a task that was created or changed. */
 export function composeTask(
   { task, key, changes, expires_at }: TaskNews,
   { full }: ContentOptions,
@@ -211,6 +213,7 @@ interface ActivityNews {
   readonly now: number;
 }
 
+/** The start, update or end of a task's live activity. */
 export function composeActivity(news: ActivityNews, { full }: ContentOptions): Activity {
   const { kind, task, task_id, key_id, key, changes, timestamp, now } = news;
   const finished = task?.status === "done" || task?.status === "cancelled";

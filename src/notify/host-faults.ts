@@ -17,6 +17,10 @@ interface Fault {
 /** Hosts remembered, at most; the oldest is dropped. */
 const REMEMBERED = 10_000;
 
+/**
+ * Keeps the hosts that failed and how long to wait for each. The wait grows with each failure in a
+ * row.
+ */
 export function createHostFaults(clock: Pick<Clock, "elapsed">) {
   const faults = new Map<string, Fault>();
 

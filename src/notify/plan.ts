@@ -2,6 +2,7 @@
 
 import type { Task } from "../model/task.ts";
 
+/** A change of a task, with both states. */
 export interface TaskChange {
   /** Null: the task is new. */
   readonly before: Task | null;
@@ -26,10 +27,12 @@ interface TaskNotifications {
 /** Changes that alert at once; any other one of a task is passive. */
 const ALERTING = ["created", "status"];
 
+/** Whether these changes of a task alert with a sound. */
 export function isAlerting(changes: readonly string[]): boolean {
   return changes.some((name) => ALERTING.includes(name));
 }
 
+/** The notifications that a change of a task causes. */
 export function planTask({ before, after, changes, by }: TaskChange): TaskNotifications {
   const was = before?.status === "in_progress";
   const is = after?.status === "in_progress";

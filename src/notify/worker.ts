@@ -294,7 +294,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     // pages that its reading connection forgets with each commit.
     const batch = [claimDue(values), stampActivities(values), rows, next_due];
     const written = await store.write(batch).catch((error: unknown) => ({ error }));
-    // So that the lease lasts for a request and its repetition.
+    // Reads end early enough that the lease lasts for a request and its repetition.
     const held_until = from + PUSH.lease;
     const read_until = held_until - 2 * PUSH.time_limit;
     // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows

@@ -1,4 +1,4 @@
-/** Messages between the page and its service worker: each has a `type`. */
+/** Messages between the page and its service worker, distinguished by `type`. */
 
 /** Page to worker: show a notification, unless a window of the page has the focus. */
 export interface ShowMessage {

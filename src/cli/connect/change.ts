@@ -8,6 +8,7 @@ import { ourHooks, type Piece } from "./clients.ts";
 import { type Format, isObject, type Path, Refusal, type Value, valueAt } from "./format.ts";
 import { isForAnotherServer } from "./owner.ts";
 
+/** A planned change of one file. */
 export interface Change {
   /** The new text; null: there is to be no file. */
   readonly text: string | null;

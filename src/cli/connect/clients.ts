@@ -25,12 +25,14 @@ export interface Piece {
   readonly isUsed?: (root: unknown) => boolean;
 }
 
+/** A configuration file with its format, and the pieces that belong in it. */
 export interface Place {
   readonly file: string;
   readonly format: Format;
   readonly pieces: readonly Piece[];
 }
 
+/** What connects a client: the files to change, and the steps after that. */
 export interface SetUp {
   readonly places: readonly Place[];
   /** Steps that are left to the person, a line each. */

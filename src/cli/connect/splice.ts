@@ -39,6 +39,7 @@ export function applySplices(text: string, splices: readonly Splice[]): string {
   return result + text.slice(at);
 }
 
+/** The line break that a text uses, by its first one. */
 export const eolOf = (text: string): "\n" | "\r\n" =>
   /\r?\n/.exec(text)?.[0] === "\r\n" ? "\r\n" : "\n";
 

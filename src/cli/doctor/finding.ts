@@ -15,13 +15,16 @@ export interface Finding {
 
 type Found = Omit<Finding, "hop" | "ms"> & { readonly ms?: number | null };
 
+/** A result without a fault. `ms` replaces the measured time; null: show none. */
 export const ok = (text: string, ms?: number | null): Found => ({
   status: "ok",
   text,
   advice: null,
   ...(ms !== undefined && { ms }),
 });
+/** A result that does not prevent the use of the server, but needs attention. */
 export const warn = (text: string, advice: string): Found => ({ status: "warn", text, advice });
+/** A result that prevents the use of the server, at least in part. */
 export const fail = (text: string, advice: string): Found => ({ status: "fail", text, advice });
 
 /**

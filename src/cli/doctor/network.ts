@@ -18,6 +18,7 @@ const CLOCK = 5;
 
 const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, "");
 
+/** Checks that the host name of the server resolves. */
 export const checkAddress = (io: Io, { hostname }: URL): Promise<Finding> =>
   check(
     io,

@@ -18,6 +18,7 @@ export interface WebhookMessage {
   readonly data: string;
 }
 
+/** Where a webhook is posted to, and the secret that signs it. */
 export interface WebhookTarget {
   readonly url: string;
   /** `whsec_` and base64. */

@@ -73,6 +73,7 @@ const LANE = "webhook";
 
 export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
+/** The worker of one process; all processes on a store share the queue. */
 export function createWebhookWorker(options: WebhookWorkerOptions) {
   const { store, items, outbound, slots, clock, timers, ids, log } = options;
   const deliveries = new Set<Promise<void>>();

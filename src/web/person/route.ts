@@ -51,6 +51,7 @@ function subscribe(listener: () => void): () => void {
   return () => window.removeEventListener("hashchange", listener);
 }
 
+/** The current route; renders again when it changes. */
 export function useRoute(): Route {
   return useSyncExternalStore(subscribe, read);
 }

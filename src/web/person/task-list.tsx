@@ -9,6 +9,7 @@ import { VirtualList } from "../ui/virtual-list.tsx";
 import { TaskRow } from "./task-row.tsx";
 import { STATUS_NAMES } from "./words.ts";
 
+/** A heading with the tasks of a status, or one task. */
 export type Row =
   | {
       readonly kind: "group";

@@ -8,6 +8,7 @@ import type { Store } from "../state/store.ts";
 
 export const SessionContext = createContext<Session | null>(null);
 
+/** The session of this browser. Throws outside of a {@link SessionContext}. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (!session) throw new Error("there is a session wherever this is shown");

@@ -32,6 +32,7 @@ export function keepDraft<T>(name: string, value: T, sent_as: string | null = nu
   }
 }
 
+/** Removes a draft, and tells the listeners of {@link onForgotten}. */
 export const forgetDraft = (name: string): void => {
   sessionStorage.removeItem(PREFIX + name);
   for (const listener of [...listeners]) listener(name);

@@ -9,6 +9,9 @@ interface LinkCodeOptions {
   readonly accepts?: () => boolean;
 }
 
+/**
+ * Handles one kind of link. `watch` starts it; `get` and `subscribe` fit `useSyncExternalStore`.
+ */
 export function createLinkCode({ name, address, accepts = () => true }: LinkCodeOptions) {
   let code: string | null = null;
   const listeners = new Set<() => void>();

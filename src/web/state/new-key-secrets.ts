@@ -44,6 +44,7 @@ export const newKeySecret = (): NewKeySecret | null => secrets[0] ?? null;
 export const newKeySecretOf = (id: string): string | null =>
   secrets.find((one) => one.id === id)?.secret ?? null;
 
+/** Calls `listener` when the secrets change; returns a function that stops it. */
 export function onNewKeySecret(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

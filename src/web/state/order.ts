@@ -25,6 +25,7 @@ function hasSamePosition(a: Task, b: Task): boolean {
   return a.status === b.status && compare(a, b) === 0;
 }
 
+/** The sorted lists of all tasks in the store, for each status. */
 export function createTaskOrder() {
   const lists: Record<Status, Task[]> = { todo: [], in_progress: [], done: [], cancelled: [] };
   let version = 0;

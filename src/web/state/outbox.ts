@@ -62,6 +62,7 @@ interface OutboxOptions {
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
+/** The outbox of a session. Sends when the store is `live`; follows changes by other tabs. */
 export function createOutbox(first: OutboxOptions) {
   const { store, ended, accountId } = first;
   let { api, pace } = first;

@@ -11,6 +11,7 @@ const AGAIN = 1;
 
 export type Pace = ReturnType<typeof createPace>;
 
+/** Paces the calls of one token, by the `RateLimit` headers of its responses. */
 export function createPace() {
   /** When the quota has refilled enough for a load to continue, in seconds of `elapsed`. */
   let free_at = 0;

@@ -8,6 +8,7 @@ import type { Channel } from "./api.ts";
 /** In local storage: the channel, while this browser has one. */
 export const PUSH_CHANNEL = "relay.push-channel";
 
+/** This browser's channel, as kept in local storage. */
 export interface PushChannel {
   readonly id: string;
   /** Of the subscription that the server has. */
@@ -22,6 +23,7 @@ export type PushSettings = Partial<
 
 const listeners = new Set<() => void>();
 
+/** This browser's channel; null if it has none. */
 export function pushChannel(): PushChannel | null {
   return JSON.parse(localStorage.getItem(PUSH_CHANNEL) ?? "null");
 }
@@ -29,6 +31,7 @@ export function pushChannel(): PushChannel | null {
 /** Its id, for views. */
 export const pushChannelId = (): string | null => pushChannel()?.id ?? null;
 
+/** Saves this browser's channel, or that it has none, and tells the listeners. */
 export function keepPushChannel(channel: PushChannel | null): void {
   if (channel) localStorage.setItem(PUSH_CHANNEL, JSON.stringify(channel));
   else localStorage.removeItem(PUSH_CHANNEL);

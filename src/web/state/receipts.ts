@@ -34,6 +34,7 @@ interface ReceiptsOptions {
   readonly ended: AbortSignal;
 }
 
+/** The receipts of a session. Sends them one after the other while the store is `live`. */
 export function createReceipts(first: ReceiptsOptions) {
   const { store, ended } = first;
   let { api, pace } = first;

@@ -15,6 +15,7 @@ import { createSignIns, type SignIns } from "./sign-ins.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 
+/** A sign-in of this browser, and the parts that work for it until sign-out. */
 export interface Session {
   readonly token: string;
   /** True for a new account until the person confirms that its token is saved. */
@@ -45,11 +46,13 @@ const listeners = new Set<() => void>();
 let session: Session | null = null;
 let sign_out_reason: SignOutReason = "never";
 
+/** The session; null if nobody is signed in. */
 export const currentSession = (): Session | null => session;
 export const lastSignOut = (): SignOutReason => sign_out_reason;
 /** A new token that may already be in force; null if there is none. */
 export const unconfirmedToken = (): string | null => localStorage.getItem(NEXT);
 
+/** Calls `listener` when the session changes; returns a function that stops it. */
 export function onSession(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

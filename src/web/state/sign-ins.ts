@@ -7,6 +7,7 @@ const KNOWN = "relay.known-sign-ins";
 
 export type SignIns = ReturnType<typeof createSignIns>;
 
+/** The list of sign-ins, loaded by `load` and updated by events. */
 export function createSignIns() {
   /** Newest first; null before the first load. */
   let all: readonly SignIn[] | null = null;

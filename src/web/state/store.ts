@@ -27,6 +27,10 @@ const NO_FRAME = 0.25;
 
 export type Store = ReturnType<typeof createStore>;
 
+/**
+ * The store of one session. `all` has the resources by id; only the functions of the store change
+ * them.
+ */
 export function createStore() {
   const all = {
     keys: new Map<string, Key>(),

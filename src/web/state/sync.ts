@@ -34,6 +34,7 @@ const HISTORY = 100;
 
 export type Sync = ReturnType<typeof startSync>;
 
+/** Starts to synchronize, and reconnects with back-off until `stop`. `hurry` reconnects at once. */
 export function startSync(options: SyncOptions) {
   const { token, api, pace, store, signIns, archive, onEnded } = options;
   let stopped = false;

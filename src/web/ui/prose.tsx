@@ -30,6 +30,7 @@ interface ProseProps {
   readonly className?: string;
 }
 
+/** Shows a text with its line breaks, or as Markdown if it has any. */
 export function Prose({ text, id, className }: ProseProps) {
   const marked = useMemo(() => MARKS.test(text), [text]);
   const format = useSyncExternalStore(subscribe, () => formatter);

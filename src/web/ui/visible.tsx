@@ -78,6 +78,7 @@ function nameOf(run: string, character: string): string {
   return times === 1 ? name : `${times.toLocaleString("en-US")} × ${name}`;
 }
 
+/** Shows the parts of a text, with each mark set off from the text around it. */
 export function Visible({ parts }: { parts: readonly Part[] }) {
   return parts.map((part, at) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other names.

@@ -4,6 +4,7 @@ import { type ShownData, setBadge, show, waitingExcept } from "./notifications.t
 import { type ClickEvent, home, pages, worker } from "./scope.ts";
 import { type Answered, sendAnswer, sendReceipt, type Ticket } from "./tickets.ts";
 
+/** Handles a click on a notification (`action` is empty) or on one of its buttons. */
 export async function handleClick({ notification, action }: ClickEvent): Promise<void> {
   const data = (notification.data ?? {}) as ShownData;
   const answer = answerOf(data, action);
@@ -21,6 +22,7 @@ function answerOf({ answers }: ShownData, action: string): string | null {
   return index === undefined ? null : (answers?.[Number(index)] ?? null);
 }
 
+/** The ticket in the data of a notification; null if it has none. */
 export function ticketOf({ question_id, ticket }: ShownData): Ticket | null {
   return question_id && ticket ? { question_id, ticket } : null;
 }

@@ -71,6 +71,7 @@ export async function showPush(event: PushEvent): Promise<ShownData | null> {
   return data;
 }
 
+/** Shows a notification with the app's icon. It replaces one with the same `tag`. */
 export function show(title: string, options: ShownOptions): Promise<void> {
   return worker.registration.showNotification(title, { ...(ICON && { icon: ICON }), ...options });
 }

@@ -90,6 +90,7 @@ export async function pages(): Promise<readonly WindowClient[]> {
   return windows.filter(({ url }) => withoutQuery(url) === home);
 }
 
+/** The address without its query and fragment. */
 export function withoutQuery(url: string): string {
   const plain = new URL(url);
   plain.search = "";

@@ -17,6 +17,10 @@ interface NtfyOptions extends Network {
   readonly clock: Clock;
 }
 
+/**
+ * The client of all ntfy servers. `send` answers `busy` at once where a server has no free
+ * connection, or has not answered lately.
+ */
 export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);

@@ -22,6 +22,7 @@ interface WebPushOptions {
 /** Characters of a topic: RFC 8030 permits 32. */
 const TOPIC = 24;
 
+/** The client of all push services; call `prepare` before `send`. */
 export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOptions) {
   const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);

@@ -19,6 +19,7 @@ type Variables = Pick<
   "HOST" | "PUBLIC_URL" | "TLS_CERT_FILE" | "VAPID_SUBJECT" | "WEB_PUSH_HOSTS"
 >;
 
+/** The settings of Web Push, or the reason why the configuration turns it off. */
 export function settingsOf(config: Variables): Settings {
   const { HOST, PUBLIC_URL, TLS_CERT_FILE, VAPID_SUBJECT, WEB_PUSH_HOSTS = [] } = config;
   const scheme = TLS_CERT_FILE === undefined ? "http" : "https";

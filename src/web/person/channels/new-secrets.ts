@@ -12,6 +12,7 @@ let secrets: readonly NewSecret[] = [];
 
 export const newSecrets = (): readonly NewSecret[] => secrets;
 
+/** Calls `listener` when the secrets change; returns a function that stops it. */
 export function onNewSecrets(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

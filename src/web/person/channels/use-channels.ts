@@ -16,6 +16,7 @@ export interface Channels {
   load(): Promise<void>;
 }
 
+/** Loads the channels, and again every 30 seconds while the page is connected. */
 export function useChannels(): Channels {
   const { api } = useSession();
   const [all, setAll] = useState<readonly Channel[] | null>(null);
