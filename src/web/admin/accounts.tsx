@@ -95,7 +95,7 @@ function Table({ accounts, scroll_ref, onPair }: TableProps) {
     <section
       ref={scroll_ref}
       aria-label="Accounts table"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be focusable.
       tabIndex={0}
       className="-mx-5 overflow-x-auto px-5"
     >

@@ -196,7 +196,7 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
           </h3>
           <ul aria-labelledby="failures" className="space-y-1 text-sm">
             {failures.map(({ kind, outcome, reason, done_at }, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: they have no other name.
+              // biome-ignore lint/suspicious/noArrayIndexKey: failures have no id.
               <li key={i} className="flex flex-wrap justify-between gap-x-3">
                 <span className="said">
                   {`${kind}: ${outcome.replace("_", " ")}${reason === null ? "" : `, ${reason}`}`}

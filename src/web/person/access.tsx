@@ -21,7 +21,7 @@ function useGrants(key_id: string) {
   const loads = useStore((store) => store.loads());
   const [grants, setGrants] = useState<readonly Grant[] | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the two numbers say when to read again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` and `loads` read again.
   useEffect(() => {
     let ended = false;
     api.keys.grants

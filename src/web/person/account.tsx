@@ -157,7 +157,7 @@ function Devices() {
   }, [api]);
   // Devices have no events (docs/interface.md 7.3.5), so they are loaded again after each
   // reconnect.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each time is a new one.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `loads` loads again.
   useEffect(() => void load(), [load, loads]);
   const remove = async ({ id }: Device) => {
     try {

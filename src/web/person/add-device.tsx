@@ -25,7 +25,7 @@ function Code({ onClose }: { onClose: () => void }) {
   /** Each new number makes a new code. */
   const [turn, setTurn] = useState(0);
   const joined = useJoined(turn);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each turn makes a code.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `turn` makes a new code.
   useEffect(() => {
     let ended = false;
     setPairing(null);

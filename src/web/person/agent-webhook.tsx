@@ -29,7 +29,7 @@ function useWebhook({ id, webhook }: Key): Webhook | undefined {
   const loads = useStore((store) => store.loads());
   const [read, setRead] = useState<Webhook | null>(null);
   const set_at = webhook?.created_at;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `loads` says when to read again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `loads` reads again.
   useEffect(() => {
     if (set_at === undefined) return;
     let ended = false;

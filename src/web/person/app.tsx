@@ -120,7 +120,7 @@ function SignedIn() {
   const { section, id, part } = route;
   // A task opens over its list, which keeps its scroll position.
   const view_key = section === "tasks" ? section : `${section} ${id} ${part}`;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each view_key begins at its top.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each view begins at its top.
   useEffect(() => void window.scrollTo(0, 0), [view_key]);
   return (
     <div className="md:grid md:grid-cols-[15rem_minmax(0,1fr)]">

@@ -192,7 +192,7 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
       >
         {lines.map((line, at) => (
           <Line
-            // biome-ignore lint/suspicious/noArrayIndexKey: a text has no other names for its lines.
+            // biome-ignore lint/suspicious/noArrayIndexKey: lines of a text have no ids.
             key={at}
             line={line}
             color={form === "diff" ? colorOf(line) : ""}

@@ -39,11 +39,11 @@ export function SearchView() {
   const words = useMemo(() => wordsOf(typed), [typed]);
   // Searches again once a second, however often the store changes.
   const second = useNow();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another with time.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `store` is mutated in place.
   const found = useMemo(() => search(store, older, words), [store, older, words, second]);
   const pattern = useMemo(() => patternOf(words), [words]);
   const [shown, setShown] = useState(STEP);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its top.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: for another search.
   useEffect(() => setShown(STEP), [typed]);
 
   const list = useRef<HTMLUListElement>(null);
@@ -154,7 +154,7 @@ function Marked({ text, pattern }: { text: string; pattern: RegExp }) {
   // `split` with a group puts the matched words at the odd places.
   return text.split(pattern).map((part, at) =>
     at % 2 === 1 ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other names.
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no ids.
       <mark key={at} className="rounded-sm bg-warn-soft text-warn">
         {part}
       </mark>

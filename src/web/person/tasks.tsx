@@ -64,7 +64,7 @@ export function TasksView() {
   const [open, setOpen] = useState<ReadonlySet<Status>>(new Set(["in_progress", "todo"]));
   const text = query.toString();
   const filter = useMemo(() => filterOf(new URLSearchParams(text)), [text]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the order is another with its version.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `store` is mutated in place.
   const rows = useMemo(() => rowsOf(store, filter, open), [store, filter, open, version]);
   const toggle = (status: Status) => {
     const next = new Set(open);

@@ -80,7 +80,7 @@ export function Timeline({ id }: { id: string }) {
   // Not the version of the tasks, which changes more often: rows move only when the order does.
   const tasks = useStore(({ order }) => order.version());
   const questions = useStore(({ versions }) => versions.questions);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another with its versions.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `store` is mutated in place.
   const rows = useMemo(() => rowsOf(store, id, older), [store, id, older, tasks, questions]);
   return (
     <section aria-label="Timeline">

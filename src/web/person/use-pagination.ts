@@ -37,7 +37,7 @@ export function usePagination<T extends { id: string }>(
     }
   }, []);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: that it is another is the reason.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `reload_key` loads again.
   useEffect(() => void refresh(), [refresh, reload_key]);
 
   return {

@@ -34,7 +34,7 @@ export function Code({ text, language }: CodeProps) {
 
 function Diff({ lines }: { lines: readonly string[] }) {
   return lines.map((line, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: a text has no other names for its lines.
+    // biome-ignore lint/suspicious/noArrayIndexKey: lines of a text have no ids.
     <span key={at} className={classes("block min-h-5 px-3", colorOf(line))}>
       {line}
       {at < lines.length - 1 && "\n"}

@@ -36,7 +36,7 @@ export function Cut({ lines, open, onOpen, notice, children }: CutProps) {
   const cut = is_long && !open;
   return (
     <>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: it only follows the focus. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it only reacts to the focus. */}
       <div
         className={classes(cut && "overflow-clip mask-b-from-[calc(100%-1.5lh)]")}
         style={cut ? { maxHeight: `${lines}lh` } : undefined}

@@ -81,7 +81,7 @@ export function Skeleton({ rows = 3, label }: { rows?: number; label: string }) 
   return (
     <div role="status" aria-label={label} className="space-y-3">
       {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are identical.
         <div key={row} className="h-20 animate-pulse rounded-2xl bg-sunken" />
       ))}
     </div>

@@ -81,7 +81,7 @@ function nameOf(run: string, character: string): string {
 /** Shows the parts of a text, with each mark set off from the text around it. */
 export function Visible({ parts }: { parts: readonly Part[] }) {
   return parts.map((part, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no other names.
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no ids.
     <Fragment key={at}>
       {"text" in part ? (
         part.text

@@ -37,7 +37,7 @@ function Push({ onPermission }: { readonly onPermission: () => void }) {
   const has_channel = useSyncExternalStore(onPushChannel, pushChannelId) !== null;
   const on = has_channel && Notification.permission === "granted";
   const [problem, setProblem] = useState<string | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again once it is connected.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `live` asks again.
   useEffect(() => {
     if (key !== undefined) return;
     let ended = false;
