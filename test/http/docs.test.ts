@@ -1,12 +1,10 @@
-/** `/docs`: what it is made of, and that a real browser shows it with nothing from elsewhere. */
+/** `/docs`: what it is made of; test/web/docs.test.ts shows it in a browser. */
 
 import { expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { chromium } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { runShell } from "../support/documents.ts";
 import { sendRaw } from "../support/raw.ts";
-import { ROUTES } from "../support/routes.ts";
 import { expectProblem } from "../support/wire.ts";
 
 const app = await startTestApp();
@@ -87,44 +85,5 @@ test.if(Bun.which("curl") !== null)(
     expect(await shell.ended).toBe(0);
     // Of the one that answers, and of the one that waits.
     expect(shell.output().match(/"status":"answered","answer":"Yes"/g)).toHaveLength(2);
-  },
-);
-
-/** Of the system: apt-get install chromium. Its headless shell takes half the CPU time. */
-const browser_path = Bun.which("chromium-headless-shell") ?? Bun.which("chromium");
-
-test.if(browser_path !== null)(
-  "a browser shows every route and tries one, with requests to this server alone",
-  async () => {
-    const browser = await chromium.launch({
-      executablePath: browser_path!,
-      args: ["--no-sandbox"],
-    });
-    try {
-      const tab = await browser.newPage();
-      const requests: string[] = [];
-      const complaints: string[] = [];
-      // A breach of the policy is told on the console too.
-      tab.on("request", (request) => requests.push(request.url()));
-      tab.on("console", (message) => complaints.push(message.text()));
-      tab.on("pageerror", (error) => complaints.push(String(error)));
-      // By another name than the document's: what is tried goes to where the page came from.
-      const origin = app.url.replace("127.0.0.1", "localhost");
-      await tab.goto(`${origin}/docs`);
-      const create = tab.locator(".opblock", { hasText: "/v1/accounts" });
-      await create.waitFor();
-      // And the event stream, the health check and the document, which are no procedures.
-      expect(await tab.locator(".opblock").count()).toBe(ROUTES.length + 3);
-      await create.locator(".opblock-summary-control").click();
-      await create.getByRole("button", { name: "Try it out" }).click();
-      await create.getByRole("button", { name: "Execute" }).click();
-      await create.locator(".live-responses-table .response", { hasText: "mca_" }).waitFor();
-      expect(complaints).toEqual([]);
-      const foreign = requests.filter((url) => !/^data:/.test(url) && !url.startsWith(origin));
-      expect(foreign).toEqual([]);
-      expect(requests).toContain(`${origin}/v1/accounts`);
-    } finally {
-      await browser.close();
-    }
   },
 );

@@ -1,8 +1,9 @@
-/** `/docs` in a browser: accessible in light and dark, with lines that name this server. */
+/** `/docs` in a browser: every route, accessible in light and dark, with nothing from elsewhere. */
 
 import { expect } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
+import { ROUTES } from "../support/routes.ts";
 import { browserTests, DESK, openPage, PHONE } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
@@ -13,12 +14,23 @@ const app = await startTestApp();
 const OPENED = ["POST /v1/accounts", "GET /v1/tasks", "DELETE /v1/tasks/{task_id}"];
 
 webTest(
-  "axe finds no violations in /docs, and its lines name this server",
+  "the page links to /docs, which shows every route and tries one, with requests to this server alone",
   async () => {
-    const page = await openPage(app.url, { size: PHONE, at: "docs" });
+    // By another name than the document's: what is tried goes to where the page came from.
+    const origin = app.url.replace("127.0.0.1", "localhost");
+    const person = await createPerson(app.url);
+    const relay = await openPage(origin, { as: person, at: "#/agents", size: PHONE });
+    const requests: string[] = [];
+    relay.context().on("request", (request) => requests.push(request.url()));
+    const opening = relay.waitForEvent("popup");
+    await relay.getByRole("link", { name: "the HTTP interface" }).click();
+    const page = await opening;
+    await page.getByRole("heading", { name: "Relay's HTTP interface" }).waitFor();
     await page.locator(".opblock").first().waitFor();
+    // And the event stream, the health check and the document, which are no procedures.
+    expect(await page.locator(".opblock").count()).toBe(ROUTES.length + 3);
     const lines = (await page.locator("header pre").allInnerTexts()).join("\n");
-    expect(lines).toContain(`curl -s -X POST ${app.url}/v1/accounts`);
+    expect(lines).toContain(`curl -s -X POST ${origin}/v1/accounts`);
     expect(lines).not.toContain("$RELAY");
     await expectNoOverflow(page);
     await page.setViewportSize(DESK);
@@ -32,22 +44,16 @@ webTest(
     }
     await page.getByRole("button", { name: "Execute" }).first().click();
     await page.locator(".live-responses-table .response", { hasText: "mca_" }).waitFor();
+    expect(requests.filter((url) => !/^data:/.test(url) && !url.startsWith(origin))).toEqual([]);
+    expect(requests).toContain(`${origin}/v1/accounts`);
     await untilSettled(page);
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Authorize" }).first().click();
     await page.getByText("Available authorizations").waitFor();
     expect(await violations(page, "#docs .dialog-ux")).toEqual([]);
+    await page.locator(".dialog-ux").getByRole("button", { name: "Close" }).first().click();
+    await page.getByRole("link", { name: "the web page" }).first().click();
+    await page.waitForURL(`${origin}/**`);
   },
   120_000,
 );
-
-webTest("the page links to /docs, in a tab of its own", async () => {
-  const person = await createPerson(app.url);
-  const page = await openPage(app.url, { as: person, at: "#/agents" });
-  const opening = page.waitForEvent("popup");
-  await page.getByRole("link", { name: "the HTTP interface" }).click();
-  const docs = await opening;
-  await docs.getByRole("heading", { name: "Relay's HTTP interface" }).waitFor();
-  await docs.getByRole("link", { name: "the web page" }).first().click();
-  await docs.waitForURL(`${app.url}/**`);
-});
