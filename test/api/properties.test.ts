@@ -15,7 +15,7 @@ const clock = createTestClock();
 const app = await startTestApp({ clock });
 
 /** Stories told; the rules are the same on both stores, and a libSQL server takes three times as long. */
-const RUNS = STORE_KIND === "server" ? 15 : 40;
+const RUNS = STORE_KIND === "server" ? 12 : 28;
 
 const by = fc.constantFrom("person", "agent", "second" as const);
 /** Which of the tasks or questions made so far. */

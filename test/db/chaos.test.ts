@@ -8,7 +8,7 @@ import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 
 const CLIENTS = 6;
-const ROUNDS = 8;
+const ROUNDS = 6;
 /** Answers between two kills. */
 const KILL_EVERY = 24;
 

@@ -16,7 +16,7 @@ import { seeded } from "../support/random.ts";
 import { createTestStore } from "../support/store.ts";
 import { type EventStream, openStream, type StreamEvent } from "../support/stream.ts";
 
-const CHANGES = 150;
+const CHANGES = 100;
 
 /** Two processes on one new store. */
 async function startTwo() {
@@ -115,7 +115,7 @@ test(
     };
     await Promise.all(
       [...apps, ...apps, ...apps].map(async ({ url }) => {
-        for (let i = 0; i < 60; i++) await step(url);
+        for (let i = 0; i < 40; i++) await step(url);
       }),
     );
 

@@ -12,7 +12,7 @@ afterEach(() => expect(apple.faults).toEqual([]));
 /** A person with two phones and an agent whose setting up has been told, long enough ago. */
 async function people() {
   const made = await world.people("a", "b");
-  await advance(61);
+  await advance(61, 2);
   await made.told();
   apple.forget();
   return made;
@@ -69,7 +69,7 @@ test("a question that leaves pending, in whichever way, is cleared everywhere", 
   await agent.send(`DELETE /v1/questions/${asked[1]!.id}`);
   await advance(2);
   expect(await told()).toEqual([`a: clear ${asked[1]!.id}`, `b: clear ${asked[1]!.id}`]);
-  await advance(60);
+  await advance(60, 2);
   expect(await told()).toEqual([`a: clear ${asked[2]!.id}`, `b: clear ${asked[2]!.id}`]);
   await agent.send(`DELETE /v1/tasks/${task.id}`);
   await advance(2);
@@ -81,7 +81,7 @@ test("an agent's task is visible when made and when its status changes, else pas
   const { agent, told } = await people();
   const task = await createTask(agent.send, { title: "Ship" });
   const patch = async (body: object) => {
-    await advance(60);
+    await advance(60, 2);
     await told();
     await agent.send(`PATCH /v1/tasks/${task.id}`, body);
     return world.take();
@@ -133,7 +133,7 @@ test("with notify false an agent's task is silent", async () => {
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 4 });
   await agent.send(`PATCH /v1/tasks/${task.id}`, { notify: false });
   expect(await visible()).toEqual([]);
-  await advance(30);
+  await advance(30, 2);
   expect(await visible()).toEqual([]);
 });
 
@@ -177,7 +177,7 @@ test("what the account makes, changes or deletes is silent", async () => {
 test("what changes nothing, and seen_at, send nothing [§5.5.5(4)]", async () => {
   const { agent, person, told } = await people();
   const task = await createTask(person.send, { title: "t", key_id: agent.key.id });
-  await advance(61);
+  await advance(61, 2);
   await told();
   await person.send(`PATCH /v1/tasks/${task.id}`, { title: "t" });
   await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "builder" });
@@ -192,7 +192,7 @@ test("what changes nothing, and seen_at, send nothing [§5.5.5(4)]", async () =>
 test("a task that expires is cleared", async () => {
   const { agent, told } = await people();
   const { id } = await createTask(agent.send, { title: "t", status: "done", notify: false });
-  await advance(60);
+  await advance(60, 2);
   await told();
   await world.skip(30 * 86_400);
   await advance(65, 5);
@@ -215,7 +215,7 @@ test("the deletion of a key clears what it showed, and drops what it had queued"
   expect((await queued()).length).toBe(2);
   await person.send(`DELETE /v1/keys/${agent.key.id}`);
   expect(await queued()).toEqual([]);
-  await advance(70);
+  await advance(70, 2);
   const clear = `clear ${[task.id, question.id].sort().join(" ")}`;
   expect(await told()).toEqual([`a: ${clear}`, "a: widget", `b: ${clear}`, "b: widget"]);
   expect(await world.rows("select kind from pushes")).toEqual([]);

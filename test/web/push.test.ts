@@ -42,7 +42,7 @@ async function openBehind(person: Person, at = "#/account") {
       (await shownIn(page)).some(
         (one) => one.tag === tag && one.body === body && one.actions.length === actions.length,
       );
-    for (let begun = performance.now(); !(await isShown()); await Bun.sleep(50)) {
+    for (let begun = performance.now(); !(await isShown()); await Bun.sleep(150)) {
       if (performance.now() - begun < 5_000) continue;
       await lookAt(other, { away: [page] });
       await deliver(message);
