@@ -27,6 +27,7 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/demo.test.ts",
   "test/guards/readme.test.ts",
   "test/http/admin.test.ts",
+  "test/http/answer-size.test.ts",
   "test/http/bad-fields.test.ts",
   "test/http/bad-input.test.ts",
   "test/http/bad-query.test.ts",
