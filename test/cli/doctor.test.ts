@@ -53,6 +53,20 @@ const passOn = async (request: Request, target: string): Promise<Response> => {
   return await fetch(target, { method, headers, body, signal });
 };
 
+/** A proxy that sends what it gets in two pieces, so that no line arrives at once. */
+const startSplitter = () =>
+  startProxy(async (request, target) => {
+    const answer = await passOn(request, target);
+    const pieces = async function* () {
+      for await (const bytes of answer.body ?? []) {
+        yield bytes.subarray(0, 3);
+        await Bun.sleep(20);
+        yield bytes.subarray(3);
+      }
+    };
+    return new Response(pieces(), answer);
+  });
+
 test("every hop of an agent's is well, with a wait as long as one may be", async () => {
   const { agent } = await createPair(app.url);
   const { start } = createDoctor(app.url, agent.secret);
@@ -74,14 +88,14 @@ test("every hop of an agent's is well, with a wait as long as one may be", async
   ]);
 });
 
-test("with the token of an account, the event stream and every channel are tested", async () => {
+test("with the token of an account, the event stream and every channel are tested, whatever pieces arrive", async () => {
   const person = await createPerson(app.url);
   const add = (path: string) =>
     person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url(path) });
   expect((await add("/good")).status).toBe(201);
   expect((await add("/bad")).status).toBe(201);
   receiver.behave(({ path }) => (path === "/bad" ? 410 : 200));
-  const { start } = createDoctor(app.url, person.token);
+  const { start } = createDoctor(startSplitter(), person.token);
   const { code, printed } = start(["doctor", "--json"]);
   await until(() => printed.out.includes('"stream"'));
   await clock.advance(20);

@@ -69,10 +69,16 @@ export const checkWait = (io: Io, { client }: Session): Promise<Finding> => {
   });
 };
 
-/** The text of a body, in pieces as they arrive. */
-async function* piecesOf(response: Response): AsyncGenerator<string, void> {
+/** Yields each line of a body once it has arrived whole, then the rest, if any. */
+async function* linesOf(response: Response): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
-  for await (const bytes of response.body ?? []) yield decoder.decode(bytes, { stream: true });
+  let rest = "";
+  for await (const bytes of response.body ?? []) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  if (rest) yield rest;
 }
 
 /**
@@ -85,7 +91,7 @@ export async function* checkEvents(
   quick: boolean,
 ): AsyncGenerator<Finding, void> {
   const left = new AbortController();
-  let pieces: AsyncGenerator<string, void> | undefined;
+  let lines: AsyncGenerator<string, void> | undefined;
   try {
     const opened = await check(io, "stream", SLACK, BUFFERED, async () => {
       const response = await connection.fetch(connection.url("/v1/events"), {
@@ -93,14 +99,14 @@ export async function* checkEvents(
         signal: left.signal,
       });
       if (!response.ok) return fail(`refused with ${response.status}`, SEE_LOG);
-      pieces = piecesOf(response);
-      return (await pieces.next()).done ? fail("it ended", SEE_LOG) : ok("the first event came");
+      lines = linesOf(response);
+      return (await lines.next()).done ? fail("it ended", SEE_LOG) : ok("the first event came");
     });
     yield opened;
     if (quick || opened.status === "fail") return;
     yield await check(io, "ping", PING + SLACK, BUFFERED, async () => {
-      for await (const piece of pieces!) {
-        if (piece.includes(": ping")) return ok("the stream stays open while nothing happens");
+      for await (const line of lines!) {
+        if (line.includes(": ping")) return ok("the stream stays open while nothing happens");
       }
       return fail("the stream ended", `Set the read time-out of the proxy to more than ${WAIT} s`);
     });
@@ -135,10 +141,10 @@ export const checkTools = (io: Io, { connection }: Session, quick: boolean): Pro
       const why = typeof detail === "string" ? `: ${detail}` : "";
       return fail(`refused with ${response.status}${why}`, advice);
     }
-    for await (const piece of piecesOf(response)) {
+    for await (const line of linesOf(response)) {
       const after = io.timers.elapsed() - begun;
-      const has_progress = piece.includes("notifications/progress");
-      const has_result = piece.includes('"result"');
+      const has_progress = line.includes("notifications/progress");
+      const has_result = line.includes('"result"');
       if (has_progress && after < PROGRESS + SLACK) {
         return ok(`progress came after ${Math.round(after)} s`);
       }

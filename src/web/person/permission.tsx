@@ -77,7 +77,7 @@ function Grants({ grants }: { grants: readonly string[] }) {
     <div className="mt-3 text-sm">
       <p className="text-soft">“Allow for this session” also allows, until the session ends:</p>
       <ul className="mt-1 list-disc space-y-0.5 pl-5 marker:text-faint">
-        {grants.map((grant) => (
+        {[...new Set(grants)].map((grant) => (
           <li key={grant}>
             <FixedWidth text={grant} />
           </li>
