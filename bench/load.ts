@@ -15,6 +15,11 @@ interface Target {
   readonly requests: readonly (readonly Uint8Array[])[];
   /** Any other answer ends the bench. */
   readonly status: number;
+  /**
+   * Milliseconds from one request of a connection to the next; 0, the default: as fast as they are answered.
+   * One that the answer before holds up counts from when it was due.
+   */
+  readonly pace?: number;
 }
 
 const END_OF_HEAD = "\r\n\r\n";
@@ -32,7 +37,7 @@ export function requestOf(line: string, { credential = "", body = "" } = {}): Ui
 }
 
 /** Opens the connections of a target; the result loads it for a while, as often as it is called. */
-export async function openLoad({ port, requests, status }: Target) {
+export async function openLoad({ port, requests, status, pace = 0 }: Target) {
   let until = 0;
   let ms: number[] = [];
   let busy = 0;
@@ -43,11 +48,18 @@ export async function openLoad({ port, requests, status }: Target) {
   const connect = (own: readonly Uint8Array[], index: number) => {
     let turn = 0;
     let sent_at = 0;
+    let due_at = 0;
     let rest: Buffer = Buffer.alloc(0);
-    const send = (socket: Bun.Socket) => {
-      sent_at = performance.now();
+    const send = (socket: Bun.Socket, at: number) => {
+      sent_at = at;
       socket.write(own[turn]!);
       turn = (turn + 1) % own.length;
+    };
+    const sendNext = (socket: Bun.Socket, now: number) => {
+      due_at += pace;
+      if (pace === 0) send(socket, now);
+      else if (due_at <= now) send(socket, due_at);
+      else setTimeout(() => send(socket, performance.now()), due_at - now);
     };
     return Bun.connect({
       hostname: "127.0.0.1",
@@ -62,12 +74,18 @@ export async function openLoad({ port, requests, status }: Target) {
           rest = Buffer.alloc(0);
           const now = performance.now();
           ms.push(now - sent_at);
-          if (now < until) send(socket);
+          if (now < until) sendNext(socket, now);
           else if (--busy === 0) idle.resolve();
         },
         close: () => fail("a connection ended"),
       },
-    }).then((socket) => ({ start: () => send(socket), end: () => socket.end() }));
+    }).then((socket) => ({
+      start() {
+        due_at = performance.now();
+        send(socket, due_at);
+      },
+      end: () => socket.end(),
+    }));
   };
 
   const connections = await Promise.all(requests.map(connect));

@@ -1,6 +1,8 @@
 /**
- * `bun run bench:push [--store file|server]`: 10,000 pushes are due at once, at a round trip of 50 ms
- * to the push service; how fast they go, what memory they take, and what requests notice meanwhile.
+ * `bun run bench:push [--store file|server] [--pace <ms>]`: 10,000 pushes are due at once, at a round
+ * trip of 50 ms to the push service; how fast they go, what memory they take, and what requests notice
+ * meanwhile. `--pace`: milliseconds between two requests of a connection; by default each is sent once
+ * the one before is answered.
  */
 
 import { generateKeyPairSync } from "node:crypto";
@@ -22,7 +24,12 @@ const OTHERS = 8;
 const WINDOW = 2;
 const ROUNDS = 5;
 
-const { values: flags } = parseArgs({ options: { store: { type: "string", default: "file" } } });
+const { values: flags } = parseArgs({
+  options: {
+    store: { type: "string", default: "file" },
+    pace: { type: "string", default: "0" },
+  },
+});
 const folder = mkdtempSync(join(tmpdir(), "relay-bench-"));
 const children: Bun.Subprocess[] = [];
 
@@ -97,7 +104,7 @@ function figuresOf({ ms, count, seconds }: Load) {
 const show = ({ rate, p50, p99 }: ReturnType<typeof figuresOf>) =>
   `${Math.round(rate)}/s p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms`;
 
-async function openLoads(port: number, others: readonly Owner[]) {
+async function openLoads(port: number, others: readonly Owner[], pace: number) {
   const body = JSON.stringify({ title: "Release" });
   const half = OTHERS / 2;
   const reads = await Promise.all(
@@ -110,8 +117,8 @@ async function openLoads(port: number, others: readonly Owner[]) {
     .slice(0, half)
     .map(({ secret }) => [requestOf("POST /v1/tasks", { credential: secret, body })]);
   const loads = [
-    await openLoad({ port, requests: creates, status: 201 }),
-    await openLoad({ port, requests: reads, status: 200 }),
+    await openLoad({ port, requests: creates, status: 201, pace }),
+    await openLoad({ port, requests: reads, status: 200, pace }),
   ] as const;
   return {
     async run(seconds: number) {
@@ -177,7 +184,7 @@ try {
   );
 
   // Beside requests: the same number falls due, round after round.
-  const loads = await openLoads(alone.port, others);
+  const loads = await openLoads(alone.port, others, Number(flags.pace));
   await loads.run(1);
   const ratios = { create: [] as number[], read: [] as number[] };
   for (let round = 0; round < ROUNDS; round++) {
