@@ -16,8 +16,8 @@ interface Target {
   /** Any other answer ends the bench. */
   readonly status: number;
   /**
-   * Milliseconds from one request of a connection to the next; 0, the default: as fast as they are answered.
-   * One that the answer before holds up counts from when it was due.
+   * Milliseconds from one request of a connection to the next; 0, the default: each once the previous one is answered.
+   * A request that the previous answer delays is timed from when it was due.
    */
   readonly pace?: number;
 }

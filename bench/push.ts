@@ -1,8 +1,8 @@
 /**
  * `bun run bench:push [--store file|server] [--pace <ms>]`: 10,000 pushes are due at once, at a round
  * trip of 50 ms to the push service; how fast they go, what memory they take, and what requests notice
- * meanwhile. `--pace`: milliseconds between two requests of a connection; by default each is sent once
- * the one before is answered.
+ * meanwhile. `--pace`: milliseconds between two requests of a connection; by default, each is sent once
+ * the previous one is answered.
  */
 
 import { generateKeyPairSync } from "node:crypto";

@@ -24,7 +24,7 @@ export const credentialOwner = select(
     })
     .from(credentials),
   // `in` with three values would build a temporary table for each search, which takes 40 % of its time.
-  // The plus keeps SQLite from making such a list of the alternatives.
+  // The plus keeps SQLite from turning the alternatives into such a list.
   sql`where digest = ${p("digest")} and (+kind = 'key_secret' or +kind = 'account_token' or +kind = 'oauth_access')`,
   { one: true },
 );

@@ -86,7 +86,7 @@ const SETTINGS = {
   label: Label,
   sends: Sends.exactOptional().meta({ description: "Both when absent" }),
   min_priority: TaskPriority.exactOptional().meta({
-    description: "Least priority of tasks that are sent; `low` when absent",
+    description: "Lowest priority of tasks that are sent; `low` when absent",
   }),
   quiet_hours: QuietHoursInput.nullable().exactOptional(),
 };

@@ -53,7 +53,7 @@ const passOn = async (request: Request, target: string): Promise<Response> => {
   return await fetch(target, { method, headers, body, signal });
 };
 
-/** A proxy that sends what it gets in two pieces, so that no line arrives at once. */
+/** A proxy that forwards each chunk in two pieces, so that no line arrives whole. */
 const startSplitter = () =>
   startProxy(async (request, target) => {
     const answer = await passOn(request, target);
@@ -88,7 +88,7 @@ test("every hop of an agent's is well, with a wait as long as one may be", async
   ]);
 });
 
-test("with the token of an account, the event stream and every channel are tested, whatever pieces arrive", async () => {
+test("with the token of an account, the event stream, even in pieces, and every channel are tested", async () => {
   const person = await createPerson(app.url);
   const add = (path: string) =>
     person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url(path) });

@@ -48,7 +48,7 @@ function begin() {
   const batches: (readonly Statement[])[] = [];
   const failures: unknown[] = [];
   const beat = Promise.withResolvers<void>();
-  const together = createBatchSettler({
+  const settleTogether = createBatchSettler({
     beat: () => beat.promise,
     write: (statements) => {
       batches.push(statements);
@@ -57,7 +57,7 @@ function begin() {
     failed: (error) => failures.push(error),
   });
   const settle = (row: AcceptedDelivery, others: () => readonly Statement[] = () => []) =>
-    together({ row, others, until: Number.POSITIVE_INFINITY });
+    settleTogether({ row, others, until: Number.POSITIVE_INFINITY });
   return { settle, strike: beat.resolve, batches, failures };
 }
 

@@ -69,7 +69,10 @@ export const checkWait = (io: Io, { client }: Session): Promise<Finding> => {
   });
 };
 
-/** Yields each line of a body once it has arrived whole, then the rest, if any. */
+/** Characters of a line that are kept until its end arrives. */
+const MOST_OF_LINE = 1024 * 1024;
+
+/** Yields each line of a body once it is complete, then the rest, if any; a longer line comes in parts. */
 async function* linesOf(response: Response): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -77,6 +80,9 @@ async function* linesOf(response: Response): AsyncGenerator<string, void> {
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = lines.pop()!;
     yield* lines;
+    if (rest.length < MOST_OF_LINE) continue;
+    yield rest;
+    rest = "";
   }
   if (rest) yield rest;
 }
