@@ -3,7 +3,7 @@
 import { challenges } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { IN_BACKGROUND, type Store } from "./store.ts";
 
 export const insertChallenge = statement(insertWhere(challenges, sql`true`));
 
@@ -19,6 +19,6 @@ const prune = statement(
 
 /** Deletes up to `limit` challenges that are expired at `now` (epoch seconds); gives their number. */
 export async function pruneChallenges(store: Store, now: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ now, limit })]);
+  const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
   return result!.changes;
 }

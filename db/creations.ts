@@ -5,7 +5,7 @@ import { accountCreations } from "./credentials-schema.ts";
 import { accounts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const time = <Name extends string>(name: Name) => p(name, accountCreations.created_at);
 
@@ -55,6 +55,6 @@ const prune = statement(
 
 /** Deletes up to `limit` from before `before` (epoch seconds); gives their number. */
 export async function pruneCreations(store: Store, before: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ before, limit })]);
+  const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
   return result!.changes;
 }

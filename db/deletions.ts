@@ -4,7 +4,7 @@ import type { Clock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { rowOf, rowsOf, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const deadKey = statement(
   sql`select id from keys where deleted_at is not null order by deleted_at, id limit 1`,
@@ -140,7 +140,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     limit: number,
   ): Promise<boolean> => {
     for (const remove of removals) {
-      const [result] = await store.write([remove({ owner, limit })]);
+      const [result] = await store.write([remove({ owner, limit })], IN_BACKGROUND);
       if (result!.changes > 0) return true;
     }
     return false;
@@ -151,7 +151,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     if (key === undefined) return false;
     const owner = key[0];
     const removed = await removeSome(OF_KEY, owner, limit);
-    if (!removed) await store.write([dropKey({ id: owner })]);
+    if (!removed) await store.write([dropKey({ id: owner })], IN_BACKGROUND);
     return true;
   };
 
@@ -194,7 +194,9 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     const to = Math.min(current.to, current.from + LIMITS.deleted_events_step);
     const values = { ids: JSON.stringify(current.ids), from: current.from, to };
     const [found] = to > current.from ? await store.read(findEvents({ ...values, limit: 1 })) : [];
-    const removed = found ? (await store.write([dropEvents({ ...values, limit })]))[0]!.changes : 0;
+    const removed = found
+      ? (await store.write([dropEvents({ ...values, limit })], IN_BACKGROUND))[0]!.changes
+      : 0;
     // The next step deletes the rest of this range.
     if (removed === limit) return;
     current.from = to;
@@ -212,7 +214,10 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     if (next === undefined) return false;
     const [id, state] = next;
     const values = { owner: id, limit };
-    await store.write([...OF_ACCOUNT.map((remove) => remove(values)), dropAccount(values)]);
+    await store.write(
+      [...OF_ACCOUNT.map((remove) => remove(values)), dropAccount(values)],
+      IN_BACKGROUND,
+    );
     if ((await store.read(accountIsLeft({ id }))).length === 0) waiting.delete(id);
     else state.due = now + LIMITS.deleted_account_retry;
     return true;

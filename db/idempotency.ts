@@ -5,7 +5,7 @@ import { atRevision, type RowRevision } from "./outbox.ts";
 import { idempotency } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
-import type { Statement, Store } from "./store.ts";
+import { IN_BACKGROUND, type Statement, type Store } from "./store.ts";
 
 /** Placeholder `id`: the digest of the body, and the id of the resource that it gave. */
 export const idempotencyRecord = statement(
@@ -56,6 +56,6 @@ export async function pruneIdempotency(
   before: number,
   limit: number,
 ): Promise<number> {
-  const [result] = await store.write([prune({ before, limit })]);
+  const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
   return result!.changes;
 }

@@ -3,7 +3,7 @@
 import { pageProcesses } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const until = p("until", pageProcesses.until);
 // A power cut ends all pages, so nothing here waits for the disk.
@@ -59,6 +59,9 @@ const forget = [
 
 /** Removes up to `limit` rows of processes whose lease ended before `before`; gives how many. */
 export async function forgetOpenPages(store: Store, before: number, limit: number) {
-  const results = await store.write(forget.map((step) => step({ before, limit })));
+  const results = await store.write(
+    forget.map((step) => step({ before, limit })),
+    IN_BACKGROUND,
+  );
   return results[1]!.changes;
 }

@@ -5,7 +5,7 @@ import { approvals, grants } from "./oauth/schema.ts";
 import { accounts, events, items, keys, questions, tasks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
-import type { Cell, Statement, Store } from "./store.ts";
+import { type Cell, IN_BACKGROUND, type Statement, type Store } from "./store.ts";
 
 /** The tables whose rows carry a `revision`. */
 const REVISED = { accounts, approvals, grants, items, keys, questions, tasks };
@@ -113,7 +113,7 @@ export function createOutbox(store: Store) {
       store.read(after({ seq, limit }), { within }),
     /** Deletes up to `limit` events, the oldest first, none after number `upto`; gives how many. */
     async prune(upto: number, limit: number): Promise<number> {
-      const [result] = await store.write([prune({ upto, limit })]);
+      const [result] = await store.write([prune({ upto, limit })], IN_BACKGROUND);
       return result!.changes;
     },
   };

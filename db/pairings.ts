@@ -6,7 +6,7 @@ import { atRevision } from "./outbox.ts";
 import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const isNew = sql`not exists (select 1 from pairings
   where code_digest = ${p("code_digest")} or link_digest = ${p("link_digest")})
@@ -62,6 +62,6 @@ const prune = statement(
 
 /** Deletes up to `limit` codes that expired before `before` (epoch seconds); gives their number. */
 export async function prunePairings(store: Store, before: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ before, limit })]);
+  const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
   return result!.changes;
 }

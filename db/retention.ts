@@ -4,7 +4,7 @@ import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { rowsOf, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const nextKeys = statement(
   sql`select id from keys where id > ${p("after")} and deleted_at is null order by id limit ${p("limit")}`,
@@ -40,7 +40,11 @@ export function createQuestionPruner(store: Store) {
   return async (limit: number): Promise<boolean> => {
     const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id);
     for (const key_id of keys) {
-      const bite = () => store.write(prune.map((step) => step({ key_id })));
+      const bite = () =>
+        store.write(
+          prune.map((step) => step({ key_id })),
+          IN_BACKGROUND,
+        );
       while ((await bite()).some(({ changes }) => changes === BITE));
     }
     const more = keys.length === limit;
@@ -70,7 +74,10 @@ export function createActivityPruner(store: Store) {
       after = "";
       return false;
     }
-    const [result] = await store.write([pruneActivity({ after, last, before, limit })]);
+    const [result] = await store.write(
+      [pruneActivity({ after, last, before, limit })],
+      IN_BACKGROUND,
+    );
     // The same keys again, until nothing old is left of them.
     if (result!.changes === limit) return true;
     const more = keys.length === limit;

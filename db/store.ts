@@ -58,6 +58,17 @@ interface ReadOptions {
   readonly within?: number | undefined;
 }
 
+export interface WriteOptions {
+  /**
+   * True for what no client waits for, such as the ends of notifications and the deletion of what is old: it
+   * takes turns with the writes of requests, one batch at a time while there are any.
+   */
+  readonly in_background?: boolean;
+}
+
+/** The options of background work. */
+export const IN_BACKGROUND: WriteOptions = { in_background: true };
+
 export interface Store {
   /** A file, or a libSQL server. */
   readonly kind: "embedded" | "server";
@@ -68,11 +79,12 @@ export interface Store {
   read<Row>(statement: Statement<Row>, options?: ReadOptions): Promise<Row[]>;
   /**
    * Runs the statements as one atomic batch. Resolves after the commit is durable (synchronous
-   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls.
+   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls, those
+   * in the background apart.
    * Throws `503 store_unavailable` when the store cannot be used, when it gives no result within
    * `LIMITS.store_answer` seconds, and when too many batches wait; the outcome is then unknown.
    */
-  write(statements: readonly Statement[]): Promise<WriteResult[]>;
+  write(statements: readonly Statement[], options?: WriteOptions): Promise<WriteResult[]>;
   /** False while writes fail, and for some seconds after a read met a fault of a file. */
   usable(): boolean;
   /** True once the file was deleted or replaced: nothing is acknowledged any more. */

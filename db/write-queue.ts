@@ -1,11 +1,20 @@
-/** The write queue of a process: waiting batches share one commit, in the order of their calls. */
+/**
+ * The write queue of a process: waiting batches share one commit, in the order of their calls. Batches of
+ * background work wait in a line of their own, which takes turns with that of requests.
+ */
 
 import { type Cancel, type Clock, type Due, forgiveStall } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import { createHistogram } from "../src/observability/metrics.ts";
 import type { ReportFault } from "./faults.ts";
-import { type Statement, type StoreStats, unavailable, type WriteResult } from "./store.ts";
+import {
+  type Statement,
+  type StoreStats,
+  unavailable,
+  type WriteOptions,
+  type WriteResult,
+} from "./store.ts";
 
 /**
  * Batches in one commit at most, and the characters of their texts unless one batch alone has more:
@@ -13,6 +22,13 @@ import { type Statement, type StoreStats, unavailable, type WriteResult } from "
  */
 const GROUP = 256;
 const GROUP_SIZE = 1024 * 1024;
+
+/**
+ * Batches of background work in one commit: `alone` at least if no request wrote for `quiet` seconds,
+ * otherwise one, or a `part` of those that wait if that is more, so that none becomes overdue. One of them,
+ * such as the end of 16 notifications, takes about as long as five changes of requests.
+ */
+const BACKGROUND = { alone: 8, quiet: 0.05, part: 1 / 8 };
 
 /** Seconds of a commit, and batches in one: the bounds of what is counted. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -53,10 +69,16 @@ type CommitGroup = (statements: readonly Statement[], until: number) => Promise<
  * waits is never written, one that is under way may be.
  */
 export function createWriteQueue(commit: CommitGroup, clock: Clock, report: ReportFault) {
-  /** In the order of their calls, hence of their `due`. */
-  const queue: Job[] = [];
+  /** Each in the order of its calls, hence of its `due`. */
+  const requests: Job[] = [];
+  const background: Job[] = [];
+  const lines = [requests, background] as const;
+  /** Whose turn the group under way, or the last one, was. */
+  let turn: (typeof lines)[number] = requests;
   let under_way: readonly Job[] = [];
   let queued_bytes = 0;
+  /** When a request last wrote, by {@link Clock.elapsed}. */
+  let asked_at = Number.NEGATIVE_INFINITY;
   const durations = createHistogram(SECONDS);
   const groups = createHistogram(BATCHES);
   let failed = 0;
@@ -104,23 +126,38 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     job.reject(error);
   };
 
-  /** The first batches of the queue that share a commit. */
-  const nextGroup = (): Job[] => {
+  const queued = () => requests.length + background.length;
+
+  /** The first batches of the line that share a commit, `most` of them at most. */
+  const take = (line: Job[], most: number): Job[] => {
     let count = 0;
     let size = 0;
-    for (const job of queue) {
+    for (const job of line) {
       size += job.size;
-      if (count > 0 && (count === GROUP || size > GROUP_SIZE)) break;
+      if (count > 0 && (count === most || size > GROUP_SIZE)) break;
       count++;
     }
-    const group = queue.splice(0, count);
+    const group = line.splice(0, count);
     for (const job of group) queued_bytes -= job.size;
     return group;
   };
 
+  /**
+   * The lines take turns while both wait. The clients of one group of requests send again while background
+   * work is written, and the next group waits for little of it.
+   */
+  const nextGroup = (): Job[] => {
+    const is_next = background.length > 0 && (turn === requests || requests.length === 0);
+    turn = is_next ? background : requests;
+    if (!is_next) return take(requests, GROUP);
+    const is_alone = clock.elapsed() >= asked_at + BACKGROUND.quiet;
+    const part = Math.ceil(background.length * BACKGROUND.part);
+    return take(background, Math.min(Math.max(part, is_alone ? BACKGROUND.alone : 1), GROUP));
+  };
+
   const run = async () => {
     let gather = 0;
-    while (queue.length > 0) {
+    while (queued() > 0) {
       // A macrotask first, so that every request of this turn of the loop joins the group.
       await new Promise<void>((next) => setImmediate(next));
       if (gather > 0) await new Promise<void>((next) => clock.after(gather, next));
@@ -129,7 +166,8 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
       await settle(under_way);
       under_way = [];
       const took = clock.elapsed() - started;
-      gather = took > GATHER.after ? Math.min(took * GATHER.part, GATHER.most) : 0;
+      const is_slow = turn === requests && took > GATHER.after;
+      gather = is_slow ? Math.min(took * GATHER.part, GATHER.most) : 0;
     }
     running = undefined;
   };
@@ -139,9 +177,11 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     cancel_sweep = undefined;
     const now = clock.elapsed();
     forgiveStall(now - expected, under_way);
-    forgiveStall(now - expected, queue);
-    const late = queue.findIndex(({ due }) => due > now);
-    const overdue = queue.splice(0, late < 0 ? queue.length : late);
+    const overdue = lines.flatMap((line) => {
+      forgiveStall(now - expected, line);
+      const late = line.findIndex(({ due }) => due > now);
+      return line.splice(0, late < 0 ? line.length : late);
+    });
     for (const { size } of overdue) queued_bytes -= size;
     const given_up = [...under_way, ...overdue].filter((job) => !job.answered && job.due <= now);
     if (given_up.length > 0) {
@@ -157,27 +197,34 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   const arm = () => {
     if (cancel_sweep) return;
     const now = clock.elapsed();
-    const next = under_way.find((job) => !job.answered && job.due > now) ?? queue[0];
-    if (!next) return;
-    const expected = now + Math.min(Math.max(next.due - now, 0.001), SWEEP_EVERY);
+    const waited_for = under_way.find((job) => !job.answered && job.due > now);
+    const dues = [waited_for, requests[0], background[0]].flatMap((job) => (job ? [job.due] : []));
+    if (dues.length === 0) return;
+    const expected = now + Math.min(Math.max(Math.min(...dues) - now, 0.001), SWEEP_EVERY);
     cancel_sweep = clock.after(expected - now, () => sweep(expected));
   };
 
   return {
-    write(statements: readonly Statement[]): Promise<WriteResult[]> {
+    write(
+      statements: readonly Statement[],
+      { in_background = false }: WriteOptions = {},
+    ): Promise<WriteResult[]> {
       if (closed) return Promise.reject(unavailable("closed"));
       const size = sizeOf(statements);
       const full =
-        queue.length >= LIMITS.write_queue ||
-        (queue.length > 0 && queued_bytes + size > LIMITS.write_queue_bytes);
+        queued() >= LIMITS.write_queue ||
+        (queued() > 0 && queued_bytes + size > LIMITS.write_queue_bytes);
       if (full) {
         const error = unavailable(new Error("the write queue is full"));
         report(error);
         return Promise.reject(error);
       }
       return new Promise((resolve, reject) => {
-        const due = clock.elapsed() + LIMITS.store_answer;
-        queue.push({ statements, size, due, resolve, reject, answered: false, moved: false });
+        const now = clock.elapsed();
+        const due = now + LIMITS.store_answer;
+        if (!in_background) asked_at = now;
+        const line = in_background ? background : requests;
+        line.push({ statements, size, due, resolve, reject, answered: false, moved: false });
         queued_bytes += size;
         arm();
         running ??= run();
@@ -185,7 +232,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     },
     /** False from a commit that failed, or did not end in time, until one succeeds. */
     writable: (): boolean => writable,
-    stats: (): StoreStats => ({ durations, groups, failed, queued: queue.length }),
+    stats: (): StoreStats => ({ durations, groups, failed, queued: queued() }),
     /**
      * Refuses further batches, and waits until those under way are settled. False when a commit does
      * not end within `LIMITS.store_answer` seconds: its connection is then still in use.

@@ -38,20 +38,16 @@ export const PUSH = {
   clear_wait: 1.5,
   /** Until another process may send what this one claimed: longer than two time limits. */
   lease: 15,
-  /** Leases of one lane that are watched at once, each of up to `claim` rows. */
+  /** Leases of one lane that are watched at once, each of up to `claim` rows of {@link PUSH_BATCH}. */
   leases: 1_000,
   /** Until a request without an answer is given up. */
   time_limit: 5,
   /** Requests under way at once, over all lanes; Bun itself allows 256. */
   in_flight: 200,
-  /** Rows claimed in one batch: few, so that requests get their turn between two. */
-  claim: 25,
   /** Requests made in one turn of the event loop. */
   launch: 4,
   /** Outcomes within it are written together. */
   beat: 0.01,
-  /** Accepted deliveries that share one batch: few, so that no statement holds up the event loop. */
-  settle: 16,
   poll_every: 1,
   /** First back-off of a delivery. After a lost connection it doubles up to `lost_backoff_most`. */
   lost_backoff: 1,
@@ -76,6 +72,16 @@ export const PUSH = {
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
+} as const;
+
+/**
+ * Deliveries in one batch, by the kind of store: rows that are claimed, and accepted ones that are settled.
+ * The SQL of a file runs on the event loop, where requests wait for it; a libSQL server is asked less often
+ * for the same work.
+ */
+export const PUSH_BATCH = {
+  embedded: { claim: 25, settle: 16 },
+  server: { claim: 100, settle: 64 },
 } as const;
 
 /** The numbers of webhooks; seconds unless the name says otherwise (docs/interface.md 19.4). */

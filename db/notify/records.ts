@@ -3,7 +3,7 @@
 import type { DeliveryRecord } from "../../src/model/notification.ts";
 import { p, sql } from "../sql.ts";
 import { insertWhere, type Query, qb, rowsOf, select, statement } from "../statement.ts";
-import type { Store } from "../store.ts";
+import { IN_BACKGROUND, type Store } from "../store.ts";
 import { deliveries, deliveryRecords } from "./schema.ts";
 
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
@@ -34,7 +34,10 @@ const expire = [
 
 /** Drops up to `limit` deliveries that are expired at `now` (epoch seconds); gives their number. */
 export async function expireDeliveries(store: Store, now: number, limit: number): Promise<number> {
-  const results = await store.write(expire.map((step) => step({ now, limit })));
+  const results = await store.write(
+    expire.map((step) => step({ now, limit })),
+    IN_BACKGROUND,
+  );
   return results.at(-1)!.changes;
 }
 
@@ -44,7 +47,7 @@ const prune = statement(
 
 /** Deletes up to `limit` records from before `before` (epoch seconds); gives their number. */
 export async function pruneDeliveryRecords(store: Store, before: number, limit: number) {
-  const [result] = await store.write([prune({ before, limit })]);
+  const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
   return result!.changes;
 }
 

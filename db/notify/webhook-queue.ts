@@ -20,7 +20,7 @@
 import { WEBHOOK } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { insertWhere, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
-import type { Store } from "../store.ts";
+import { IN_BACKGROUND, type Store } from "../store.ts";
 import { channels, webhookMessages } from "./schema.ts";
 
 const number = (value: number) => sql.raw(String(value));
@@ -173,6 +173,9 @@ const expire = [
 
 /** Drops up to `limit` messages that are expired at `now` (epoch seconds); gives their number. */
 export async function expireMessages(store: Store, now: number, limit: number): Promise<number> {
-  const results = await store.write(expire.map((step) => step({ now, limit })));
+  const results = await store.write(
+    expire.map((step) => step({ now, limit })),
+    IN_BACKGROUND,
+  );
   return results.at(-1)!.changes;
 }

@@ -3,7 +3,7 @@
 import { LIMITS } from "../../src/limits.ts";
 import { p, sql } from "../sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
-import type { Store } from "../store.ts";
+import { IN_BACKGROUND, type Store } from "../store.ts";
 import { approvals } from "./schema.ts";
 
 const isOpen = sql`expires_at > ${p("created_at", approvals.created_at)}`;
@@ -73,6 +73,6 @@ const prune = statement(
 
 /** Deletes up to `limit` approvals that are expired at `now`; gives their number. */
 export async function pruneApprovals(store: Store, now: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ now, limit })]);
+  const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
   return result!.changes;
 }

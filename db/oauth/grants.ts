@@ -7,7 +7,7 @@ import { hasRoomForKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
 import { p, sql } from "../sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "../statement.ts";
-import type { Store } from "../store.ts";
+import { IN_BACKGROUND, type Store } from "../store.ts";
 import { grants } from "./schema.ts";
 
 const atGrant = () => atRevision("grants");
@@ -201,6 +201,6 @@ const prune = statement(
 
 /** Deletes up to `limit` grants that are expired at `now`, and with them their tokens; gives their number. */
 export async function pruneGrants(store: Store, now: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ now, limit })]);
+  const [result] = await store.write([prune({ now, limit })], IN_BACKGROUND);
   return result!.changes;
 }

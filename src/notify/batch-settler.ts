@@ -4,7 +4,6 @@ import type { AcceptedDelivery } from "../../db/notify/accepted.ts";
 import { settleAccepted } from "../../db/notify/accepted.ts";
 import type { Statement } from "../../db/store.ts";
 import { ServiceError } from "../errors.ts";
-import { PUSH } from "../notification-limits.ts";
 
 interface Accepted {
   readonly row: AcceptedDelivery;
@@ -15,6 +14,8 @@ interface Accepted {
 }
 
 interface BatchSettlerOptions {
+  /** Deliveries in one batch at most. */
+  readonly most: number;
   /** Resolves when the deliveries gathered so far should be written. */
   readonly beat: () => Promise<void>;
   /** Writes a batch, trying again until a moment of {@link Clock.elapsed}. */
@@ -29,11 +30,10 @@ interface Gathering {
 }
 
 /**
- * Returns a function that adds one accepted delivery to the next batch, of `PUSH.settle` deliveries
- * at most. A batch that the store refuses is split, so that one bad delivery does not hold up the
- * others.
+ * Returns a function that adds one accepted delivery to the next batch, of `most` deliveries at most.
+ * A batch that the store refuses is split, so that one bad delivery does not hold up the others.
  */
-export function createBatchSettler({ beat, write, failed }: BatchSettlerOptions) {
+export function createBatchSettler({ most, beat, write, failed }: BatchSettlerOptions) {
   let gathering: Gathering | undefined;
 
   const settle = async (accepted: readonly Accepted[]): Promise<void> => {
@@ -64,7 +64,7 @@ export function createBatchSettler({ beat, write, failed }: BatchSettlerOptions)
     gathering ??= gather();
     const { accepted, written } = gathering;
     accepted.push(one);
-    if (accepted.length >= PUSH.settle) gathering = undefined;
+    if (accepted.length >= most) gathering = undefined;
     await written;
   };
 }

@@ -12,12 +12,12 @@ import {
   pendingCounts,
   stampActivities,
 } from "../../db/notify/queue.ts";
-import type { Statement, Store } from "../../db/store.ts";
+import { IN_BACKGROUND, type Statement, type Store } from "../../db/store.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
-import { PUSH } from "../notification-limits.ts";
+import { PUSH, PUSH_BATCH } from "../notification-limits.ts";
 import { createBatchSettler } from "./batch-settler.ts";
 import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts";
 import { createLaneState } from "./lane-state.ts";
@@ -149,15 +149,16 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** Writes what ends one attempt of a row; retries until its lease ends, a moment of `elapsed`. */
   const settle = async (until: number, statements: readonly Statement[]): Promise<void> => {
     await beat();
-    await patiently(() => store.write(statements), until).catch(notSettled);
+    await patiently(() => store.write(statements, IN_BACKGROUND), until).catch(notSettled);
   };
 
   // The lease then runs out, and the row is sent once more.
   const notSettled = (error: unknown) => log.warn("push not settled", describeError(error));
 
   const settleTogether = createBatchSettler({
+    most: PUSH_BATCH[store.kind].settle,
     beat,
-    write: (statements, until) => patiently(() => store.write(statements), until),
+    write: (statements, until) => patiently(() => store.write(statements, IN_BACKGROUND), until),
     failed: notSettled,
   });
 
@@ -293,7 +294,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     // One batch: a read of its own would cost a libSQL server a round trip more, and a file the
     // pages that its reading connection forgets with each commit.
     const batch = [claimDue(values), stampActivities(values), rows, next_due];
-    const written = await store.write(batch).catch((error: unknown) => ({ error }));
+    const written = await store.write(batch, IN_BACKGROUND).catch((error: unknown) => ({ error }));
     // Reads end early enough that the lease lasts for a request and its repetition.
     const held_until = from + PUSH.lease;
     const read_until = held_until - 2 * PUSH.time_limit;
@@ -346,7 +347,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
       const found =
         due > now && lapsed.length === 0
           ? { count: 0, due }
-          : await claim(Math.min(room, PUSH.claim));
+          : await claim(Math.min(room, PUSH_BATCH[store.kind].claim));
       if (found.count === 0 && !again) {
         arm(due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
         return;

@@ -1,7 +1,13 @@
 /** The queue of writes: what shares a commit, and when a caller is told that the store hangs. */
 
 import { expect, test } from "bun:test";
-import { type Statement, unavailable, type WriteResult } from "../../db/store.ts";
+import {
+  IN_BACKGROUND,
+  type Statement,
+  unavailable,
+  type WriteOptions,
+  type WriteResult,
+} from "../../db/store.ts";
 import { createWriteQueue } from "../../db/write-queue.ts";
 import { LIMITS } from "../../src/limits.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -139,6 +145,56 @@ test("after a slow commit the next one waits a moment for the clients just answe
   expect(commits).toHaveLength(1);
   await clock.advance(0.003);
   expect(commits.map(({ texts }) => texts)).toEqual([["a"], ["b", "c"]]);
+});
+
+test("background work takes turns with requests, one batch at a time", async () => {
+  const { commits, queue, end } = createSlowQueue();
+  const order: string[] = [];
+  const add = (text: string, options?: WriteOptions) =>
+    void queue.write([write(text)], options).then(() => order.push(text));
+  add("request 1");
+  await turn();
+  for (const text of ["work 1", "work 2", "work 3"]) add(text, IN_BACKGROUND);
+  for (const text of ["request 2", "request 3"]) add(text);
+  await end();
+  add("request 4");
+  await end();
+  await end();
+  await end();
+  const groups = [["request 1"], ["work 1"], ["request 2", "request 3", "request 4"]];
+  expect(commits.map(({ texts }) => texts)).toEqual([...groups, ["work 2"], ["work 3"]]);
+  await end();
+  expect(order).toEqual([...groups.flat(), "work 2", "work 3"]);
+});
+
+test("background batches share a commit while no request writes, and where many wait", async () => {
+  const { commits, queue, end } = createSlowQueue();
+  const sizes = () => commits.map(({ texts }) => texts.length);
+  const add = (count: number, options?: WriteOptions) => {
+    for (let i = 0; i < count; i++) void outcomeOf(queue.write([write("x")], options));
+  };
+  add(10, IN_BACKGROUND);
+  await turn();
+  await end();
+  expect(sizes()).toEqual([8, 2]);
+  add(80, IN_BACKGROUND);
+  add(1);
+  await end();
+  await end();
+  // A part of them, so that the last of them is not overdue beside requests without end.
+  expect(sizes()).toEqual([8, 2, 1, 10]);
+});
+
+test("background work has its answer in time, too", async () => {
+  const { clock, commits, queue, end } = createSlowQueue();
+  const request = outcomeOf(queue.write([write("request")]));
+  await turn();
+  const work = outcomeOf(queue.write([write("work")], IN_BACKGROUND));
+  await clock.advance(LIMITS.store_answer);
+  expect([await request, await work]).toEqual(["store_unavailable", "store_unavailable"]);
+  expect(queue.stats().queued).toBe(0);
+  await end();
+  expect(commits).toHaveLength(1);
 });
 
 test("a bad batch among many costs a few commits more, and fails alone", async () => {

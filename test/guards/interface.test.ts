@@ -74,13 +74,11 @@ const INTERNAL_LIMITS = [
 const INTERNAL_PUSH = [
   "badge_most",
   "beat",
-  "claim",
   "clear_wait",
   "context_read",
   "held_tokens",
   "in_flight",
   "launch",
-  "settle",
   "lease",
   "leases",
   "lost_backoff",

@@ -7,11 +7,13 @@ import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Statement } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { PUSH } from "../../src/notification-limits.ts";
 import { createBatchSettler } from "../../src/notify/batch-settler.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestStore } from "../support/store.ts";
+
+/** Deliveries in one batch. */
+const MOST = 16;
 
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ database_url });
@@ -49,6 +51,7 @@ function begin() {
   const failures: unknown[] = [];
   const beat = Promise.withResolvers<void>();
   const settleTogether = createBatchSettler({
+    most: MOST,
     beat: () => beat.promise,
     write: (statements) => {
       batches.push(statements);
@@ -63,7 +66,7 @@ function begin() {
 
 test("what is accepted within a beat shares batches of a bounded size", async () => {
   const { settle, strike, batches, failures } = begin();
-  const names = Array.from({ length: PUSH.settle + 3 }, (_, i) => `first-${i}`);
+  const names = Array.from({ length: MOST + 3 }, (_, i) => `first-${i}`);
   const written = names.map((name) => settle(accepted(name)));
   strike();
   await Promise.all(written);

@@ -22,7 +22,7 @@ import {
   releaseLapsed,
   TESTS,
 } from "../../../db/notify/webhook-queue.ts";
-import type { Statement, Store } from "../../../db/store.ts";
+import { IN_BACKGROUND, type Statement, type Store } from "../../../db/store.ts";
 import type { Cancel, Clock } from "../../clock.ts";
 import type { Ids } from "../../ids.ts";
 import { describeError, type Log } from "../../log.ts";
@@ -173,7 +173,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const { id, seq, lease, item_seq } = claimed.message;
     const back = { seq, lease: lease ?? "", due_at: clock.now(), tried: 0 };
     const write = (statements: Statement[]) =>
-      patiently(async () => void (await store.write(statements)), until);
+      patiently(async () => void (await store.write(statements, IN_BACKGROUND)), until);
     if (!isWanted(claimed.message, channel)) {
       return write([...settled(claimed, "suppressed", "not_wanted"), dropMessage(back)]);
     }
@@ -241,10 +241,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const lease = ids.unique();
     const moment = { now, now_ms: Math.round(now * 1000), lease };
     const seqs = JSON.stringify(chosen.map(({ seq }) => seq));
-    await store.write([
-      claimMessages({ ...moment, until: now + WEBHOOK.lease, seqs }),
-      countAttempts(moment),
-    ]);
+    const claim = claimMessages({ ...moment, until: now + WEBHOOK.lease, seqs });
+    await store.write([claim, countAttempts(moment)], IN_BACKGROUND);
     // Messages that cannot be read now are sent after the lease has run out.
     const claimed = await patiently(
       () => store.read(claimedMessages({ lease })),
@@ -262,7 +260,10 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     next_look = clock.elapsed() + WEBHOOK.poll_every;
     const lapsed = leases.lapsed(rows.map(([lease]) => lease));
     if (lapsed.length === 0) return;
-    await store.write([releaseLapsed({ lapsed: JSON.stringify(lapsed), now: clock.now() })]);
+    await store.write(
+      [releaseLapsed({ lapsed: JSON.stringify(lapsed), now: clock.now() })],
+      IN_BACKGROUND,
+    );
   };
 
   const pass = async () => {
