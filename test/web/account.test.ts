@@ -6,7 +6,7 @@ import { createPair, createPerson, DEVICE } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, openPage, openProfile, untilLive } from "./browser.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 const app = await startTestApp();
 
 webTest("changes of settings and devices are saved on the server", async () => {

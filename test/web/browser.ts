@@ -20,8 +20,21 @@ const HEADLESS_SHELL = Bun.which("chromium-headless-shell");
 /** A name of this machine that the browser does not trust over plain http, as with a LAN address. */
 export const LAN_NAME = "relay-lan";
 
+/**
+ * Features of the browser that are off: those that Playwright switches off, whose switch this replaces, and the
+ * pages behind the address bar, which took the full browser more CPU time than Relay's page.
+ */
+const FEATURES_OFF = [
+  ...["AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync"],
+  ...["DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades"],
+  ...["LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints"],
+  ...["PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning"],
+  ...["WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "WebUIOmniboxPopup"],
+];
+
 const ARGS = [
   ...["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+  `--disable-features=${FEATURES_OFF.join()}`,
   `--host-resolver-rules=MAP ${LAN_NAME} 127.0.0.1`,
 ];
 
@@ -36,6 +49,8 @@ const browsers = new Map<string, Promise<Browser>>();
 
 /** Executable for the current test file. */
 let path = HEADLESS_SHELL ?? CHROMIUM;
+/** Whether pages of the current test file have the service worker. */
+let with_worker = false;
 
 function launch(executablePath: string): Promise<Browser> {
   let browser = browsers.get(executablePath);
@@ -58,7 +73,7 @@ interface OpenOptions {
   readonly touch?: true;
   /** Language of the browser, such as `de-DE`; `en-US` when absent. */
   readonly locale?: string;
-  /** `block`: as in a browser that has none, or over plain http. */
+  /** `block`: as in a browser that has none, or over plain http. By default as the test file says. */
   readonly serviceWorkers?: "block";
 }
 
@@ -79,9 +94,11 @@ export function expectComplaints(pattern: RegExp): void {
 /**
  * Called once at the top of a test file; gives its `test` function. A test fails on any unexpected
  * console message, violations of the content security policy included.
- * The headless shell has no notifications: a file about them asks for the full browser.
+ * The headless shell has no notifications: a file about them asks for the full browser. A file that needs
+ * no service worker is without: it costs a page a fifth of its CPU time.
  */
-export function browserTests({ notifications = false } = {}) {
+export function browserTests({ notifications = false, worker = false } = {}) {
+  with_worker = worker || notifications;
   path = notifications ? CHROMIUM : (HEADLESS_SHELL ?? CHROMIUM);
   afterEach(() => {
     const found = complaints.splice(0).filter((text) => !expected?.test(text));
@@ -125,7 +142,7 @@ export async function openOwnBrowser(
 
 function settingsOf(options: OpenOptions) {
   const { size = DESK, scheme = "light", touch = false, locale = "en-US" } = options;
-  const { serviceWorkers = "allow" } = options;
+  const { serviceWorkers = with_worker ? "allow" : "block" } = options;
   return {
     viewport: size,
     colorScheme: scheme,

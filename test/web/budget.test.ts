@@ -15,7 +15,7 @@ import {
   untilLive,
 } from "./browser.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 const app = await startTestApp();
 
 /** Bytes of compressed script that the first load may take. */

@@ -5,7 +5,7 @@ import { startTestApp } from "../support/app.ts";
 import { createPerson, DEVICE } from "../support/client.ts";
 import { browserTests, expectComplaints, goOffline, openPage, untilLive } from "./browser.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 const app = await startTestApp();
 
 async function createOwner() {

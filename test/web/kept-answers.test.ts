@@ -16,7 +16,7 @@ import {
 } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 const app = await startTestApp();
 
 /** Folder for screenshots to look at; none when unset. */

@@ -18,7 +18,7 @@ import {
   untilLive,
 } from "./browser.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 
 const banner = /Offline\. Last updated \d+:\d\d\s[AP]M/;
 

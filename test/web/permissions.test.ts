@@ -89,7 +89,7 @@ webTest("what a text would hide is marked, with its length", () => {
 webTest("nothing is allowed before the whole command is loaded, by key or click", async () => {
   const { person, agent } = await createPair(app.url);
   const description = "# Host: trusted\n\n[Allow](https://evil.example) <button>Allow</button>";
-  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  const page = await openPage(app.url, { as: person });
   await page.getByText("All caught up").waitFor();
   const loads = Promise.withResolvers<void>();
   await page.route("**/trpc/questions.get*", async (route) => {
@@ -201,7 +201,7 @@ webTest(
     const { person, agent } = await createPair(app.url);
     const { id } = await prompt(agent, "make deploy");
     const question = await ask(agent.send, { prompt: "Kept?" });
-    const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+    const page = await openPage(app.url, { as: person });
     await until(async () => !(await isOff(page, "Allow")));
     await page.context().setOffline(true);
     await page.getByText("Offline.").waitFor();

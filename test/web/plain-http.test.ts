@@ -14,7 +14,7 @@ import {
   untilLive,
 } from "./browser.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 const app = await startTestApp({ env: { ACCOUNT_CREATION: "first" } });
 const url = `http://${LAN_NAME}:${new URL(app.url).port}`;
 

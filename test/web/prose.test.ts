@@ -146,7 +146,7 @@ webTest("a text is shown plain until the formatter is loaded", async () => {
   expectComplaints(/ERR_FAILED|Failed to/);
   const { person, agent } = await createPair(app.url);
   await ask(agent.send, { prompt: "Is it **ready**?" });
-  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  const page = await openPage(app.url, { as: person });
   await page.route("**/assets/markdown-*.js", (route) => route.abort());
   await page.reload();
   await page.getByText("Is it **ready**?").waitFor();

@@ -50,7 +50,7 @@ webTest("context and link are below the prompt, in a frame that names the agent"
 webTest("a context that does not load says so, and loads on demand", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const { person, agent } = await createPair(app.url);
-  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  const page = await openPage(app.url, { as: person });
   await page.getByText("All caught up").waitFor();
   await page.route("**/trpc/questions.get*", (route) => route.abort());
   await ask(agent.send, RICH);
@@ -93,7 +93,7 @@ webTest("an answer given offline keeps its note, and is sent with it", async () 
   expectComplaints(/Failed to load resource|ERR_/);
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Deploy?" });
-  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  const page = await openPage(app.url, { as: person });
   await press(card(page, "Deploy?").getByRole("button", { name: "Add a note" }));
   await card(page, "Deploy?").getByRole("textbox", { name: "Note" }).fill("After six");
   await page.context().setOffline(true);
@@ -168,7 +168,7 @@ webTest("an answer that comes too late is sent as a message with one tap", async
   expectComplaints(/Failed to load resource|ERR_|409/);
   const { person, agent } = await createPair(app.url);
   const { id } = await ask(agent.send, { prompt: "Restart?", fallback: "No", expires_in: 200 });
-  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  const page = await openPage(app.url, { as: person });
   await card(page, "Restart?").waitFor();
   await press(card(page, "Restart?").getByRole("button", { name: "Add a note" }));
   await card(page, "Restart?").getByRole("textbox", { name: "Note" }).fill("Carefully");

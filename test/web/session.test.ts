@@ -6,7 +6,7 @@ import { client, createPair, createPerson } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, keptIn, openPage, untilLive } from "./browser.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 const app = await startTestApp();
 
 webTest(

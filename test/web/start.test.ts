@@ -6,7 +6,7 @@ import { client } from "../support/client.ts";
 import { browserTests, expectComplaints, go, openPage, PHONE, untilLive } from "./browser.ts";
 import { violations } from "./page-checks.ts";
 
-const webTest = browserTests();
+const webTest = browserTests({ worker: true });
 const env = { ACCOUNT_CREATION: "first" };
 const app = await startTestApp({ env });
 const code = (await app.startCode())!;
