@@ -123,7 +123,7 @@ test("without a configuration there are the lanes that need none, and their metr
 test("what waits for webhooks is a queue like others, and their answers are counted", async () => {
   const receiver = startReceiver();
   const clock = createTestClock();
-  const app = await startTestApp({ clock, env: ADMIN });
+  const app = await startTestApp({ clock, env: ADMIN, jitter: () => 1 });
   const { person, agent } = await createPair(app.url);
   await person.send("POST /v1/channels", { ...WEBHOOK, url: receiver.url("/hook") });
   await app.webhooks.settled();
