@@ -15,10 +15,10 @@ const ROOT = resolve(import.meta.dir, "../..");
 /** Milliseconds until a test counts as hung. */
 const TIMEOUT = 120_000;
 /**
- * Files that run at a time on the embedded store: beside half as many on a server, they keep all cores busy.
- * With twice as many, a run takes as long, and a sixth more CPU time.
+ * Files that run at a time on the embedded store: beside a third as many on a server, they keep all cores busy.
+ * With more of them, tests that wait for each other take CPU time and none of them ends sooner.
  */
-const WORKERS = Math.min(availableParallelism(), 8);
+const WORKERS = Math.min(Math.ceil(1.5 * availableParallelism()), 8);
 /** The fault of a run whose only fault is a failed test. */
 const FAILED_TESTS = "failed tests";
 /** Files shown with their times. */
@@ -83,7 +83,7 @@ const unsteady: Failure[] = [];
 // A run on a server waits for it half of the time, and the longer run is left alone with its end: hence
 // fewer workers for the shorter one.
 const outcomes = await Promise.all(
-  wanted.map((run) => start(run, run === wanted[0] ? WORKERS : Math.ceil(WORKERS / 2))),
+  wanted.map((run) => start(run, run === wanted[0] ? WORKERS : Math.ceil(WORKERS / 3))),
 );
 const check_passed = (await checking) ?? true;
 if (!process.env.RELAY_TEST_STRICT) {

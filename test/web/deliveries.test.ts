@@ -63,6 +63,8 @@ webTest(
     await card(page, "First").waitFor();
     const third = await ask(agent.send, { prompt: "Third", expires_in: 60 });
     await until(() => isShown(person, third.id));
+    // The driver hears of a request a moment after the server.
+    await until(() => sent.length > 2);
     expect(sent).toEqual([`shown ${first.id}`, `shown ${last.id}`, `shown ${third.id}`]);
   },
 );
