@@ -111,7 +111,7 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
 
   // The leases of the killed run out.
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-  const waiting = sql`select (select count(*) from pushes where kind <> 'silent' or parts <> '[]')
+  const waiting = sql`select (select count(*) from pushes where kind <> 'silent' or parts <> '[]' or lease is not null)
     + (select count(*) from webhook_messages)`;
   const count = async () => (await store.read(statement(waiting, { gives: "rows" })({})))[0]![0];
   await until(async () => (await count()) === 0);
@@ -131,7 +131,9 @@ export async function killChannelSenders({ rounds, random }: KillsOptions) {
     const shown = (text: string | undefined) =>
       answered ? text === undefined || text === "Answered: Yes" : text === "Go?";
     return [
-      ...((answered ? cleared.has(id) : on_phone.has(id)) ? [] : [`phone ${id}`]),
+      ...((answered ? cleared.has(id) : on_phone.has(id))
+        ? []
+        : [`phone ${id} ${answered ? "clear" : "alert"}`]),
       ...(shown(browser[id]) ? [] : [`browser ${id} ${browser[id]}`]),
       ...(shown(topic[id]) ? [] : [`topic ${id} ${topic[id]}`]),
       ...(events.has(`question.created ${id} pending`) ? [] : [`webhook ${id}`]),
