@@ -60,8 +60,8 @@ interface ReadOptions {
 
 export interface WriteOptions {
   /**
-   * True for what no client waits for, such as the ends of notifications and the deletion of what is old: it
-   * takes turns with the writes of requests, one batch at a time while there are any.
+   * True for writes that no client waits for, such as settling notifications and deleting old rows. They take
+   * turns with the writes of requests, a few batches at a time.
    */
   readonly in_background?: boolean;
 }
@@ -79,8 +79,8 @@ export interface Store {
   read<Row>(statement: Statement<Row>, options?: ReadOptions): Promise<Row[]>;
   /**
    * Runs the statements as one atomic batch. Resolves after the commit is durable (synchronous
-   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls, those
-   * in the background apart.
+   * FULL), unless no statement asks for it; batches of one process commit in the order of their calls,
+   * background work in an order of its own.
    * Throws `503 store_unavailable` when the store cannot be used, when it gives no result within
    * `LIMITS.store_answer` seconds, and when too many batches wait; the outcome is then unknown.
    */

@@ -1,6 +1,6 @@
 /**
- * The write queue of a process: waiting batches share one commit, in the order of their calls. Batches of
- * background work wait in a line of their own, which takes turns with that of requests.
+ * The write queue of a process: waiting batches share one commit, in the order of their calls. Background
+ * work has a queue of its own, which takes turns with that of requests.
  */
 
 import { type Cancel, type Clock, type Due, forgiveStall } from "../src/clock.ts";
@@ -24,9 +24,9 @@ const GROUP = 256;
 const GROUP_SIZE = 1024 * 1024;
 
 /**
- * Batches of background work in one commit: `alone` at least if no request wrote for `quiet` seconds,
- * otherwise one, or a `part` of those that wait if that is more, so that none becomes overdue. One of them,
- * such as the end of 16 notifications, takes about as long as five changes of requests.
+ * Batches of background work in one commit: one beside requests, or `alone` if no request wrote for `quiet`
+ * seconds; but at least this `part` of those that wait, so that none becomes overdue. One of them, such as
+ * the end of 16 notifications, takes about as long as five changes by requests.
  */
 const BACKGROUND = { alone: 8, quiet: 0.05, part: 1 / 8 };
 
@@ -72,13 +72,13 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   /** Each in the order of its calls, hence of its `due`. */
   const requests: Job[] = [];
   const background: Job[] = [];
-  const lines = [requests, background] as const;
+  const queues = [requests, background] as const;
   /** Whose turn the group under way, or the last one, was. */
-  let turn: (typeof lines)[number] = requests;
+  let turn: (typeof queues)[number] = requests;
   let under_way: readonly Job[] = [];
   let queued_bytes = 0;
   /** When a request last wrote, by {@link Clock.elapsed}. */
-  let asked_at = Number.NEGATIVE_INFINITY;
+  let requested_at = Number.NEGATIVE_INFINITY;
   const durations = createHistogram(SECONDS);
   const groups = createHistogram(BATCHES);
   let failed = 0;
@@ -128,29 +128,29 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
 
   const queued = () => requests.length + background.length;
 
-  /** The first batches of the line that share a commit, `most` of them at most. */
-  const take = (line: Job[], most: number): Job[] => {
+  /** Takes the first batches of a queue that share a commit, `most` at most. */
+  const take = (queue: Job[], most: number): Job[] => {
     let count = 0;
     let size = 0;
-    for (const job of line) {
+    for (const job of queue) {
       size += job.size;
       if (count > 0 && (count === most || size > GROUP_SIZE)) break;
       count++;
     }
-    const group = line.splice(0, count);
+    const group = queue.splice(0, count);
     for (const job of group) queued_bytes -= job.size;
     return group;
   };
 
   /**
-   * The lines take turns while both wait. The clients of one group of requests send again while background
-   * work is written, and the next group waits for little of it.
+   * The queues take turns while neither is empty: the clients just answered send again while background
+   * work is written, and the next group of requests waits for little of it.
    */
   const nextGroup = (): Job[] => {
-    const is_next = background.length > 0 && (turn === requests || requests.length === 0);
-    turn = is_next ? background : requests;
-    if (!is_next) return take(requests, GROUP);
-    const is_alone = clock.elapsed() >= asked_at + BACKGROUND.quiet;
+    const is_background = background.length > 0 && (turn === requests || requests.length === 0);
+    turn = is_background ? background : requests;
+    if (!is_background) return take(requests, GROUP);
+    const is_alone = clock.elapsed() >= requested_at + BACKGROUND.quiet;
     const part = Math.ceil(background.length * BACKGROUND.part);
     return take(background, Math.min(Math.max(part, is_alone ? BACKGROUND.alone : 1), GROUP));
   };
@@ -177,10 +177,10 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     cancel_sweep = undefined;
     const now = clock.elapsed();
     forgiveStall(now - expected, under_way);
-    const overdue = lines.flatMap((line) => {
-      forgiveStall(now - expected, line);
-      const late = line.findIndex(({ due }) => due > now);
-      return line.splice(0, late < 0 ? line.length : late);
+    const overdue = queues.flatMap((queue) => {
+      forgiveStall(now - expected, queue);
+      const late = queue.findIndex(({ due }) => due > now);
+      return queue.splice(0, late < 0 ? queue.length : late);
     });
     for (const { size } of overdue) queued_bytes -= size;
     const given_up = [...under_way, ...overdue].filter((job) => !job.answered && job.due <= now);
@@ -197,8 +197,10 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   const arm = () => {
     if (cancel_sweep) return;
     const now = clock.elapsed();
-    const waited_for = under_way.find((job) => !job.answered && job.due > now);
-    const dues = [waited_for, requests[0], background[0]].flatMap((job) => (job ? [job.due] : []));
+    const first_under_way = under_way.find((job) => !job.answered && job.due > now);
+    const dues = [first_under_way, requests[0], background[0]].flatMap((job) =>
+      job ? [job.due] : [],
+    );
     if (dues.length === 0) return;
     const expected = now + Math.min(Math.max(Math.min(...dues) - now, 0.001), SWEEP_EVERY);
     cancel_sweep = clock.after(expected - now, () => sweep(expected));
@@ -222,9 +224,9 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
       return new Promise((resolve, reject) => {
         const now = clock.elapsed();
         const due = now + LIMITS.store_answer;
-        if (!in_background) asked_at = now;
-        const line = in_background ? background : requests;
-        line.push({ statements, size, due, resolve, reject, answered: false, moved: false });
+        if (!in_background) requested_at = now;
+        const queue = in_background ? background : requests;
+        queue.push({ statements, size, due, resolve, reject, answered: false, moved: false });
         queued_bytes += size;
         arm();
         running ??= run();

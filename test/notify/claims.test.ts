@@ -92,6 +92,22 @@ test("a claim of which nobody knows whether it was written loses no start", asyn
   expect(await outcomes()).toEqual(["sent"]);
 });
 
+test("claims and outcomes are written in the background, so that requests do not wait for them", async () => {
+  const { world, outcomes } = await quiet();
+  const written: (boolean | undefined)[] = [];
+  const { worker } = await workerOn(world, {
+    write: (statements, options) => {
+      written.push(options?.in_background);
+      return world.store.write(statements, options);
+    },
+  });
+  worker.run();
+  await worker.settled();
+  expect(await outcomes()).toEqual(["sent"]);
+  expect(written.length).toBeGreaterThan(1);
+  expect(written).not.toContain(undefined);
+});
+
 test("a start whose lease ran out may have been sent, and never is again", async () => {
   const { world, starts, outcomes } = await quiet();
   const lapse = (world.clock.now() + 15) * 1_000;

@@ -16,7 +16,7 @@ const ROOT = resolve(import.meta.dir, "../..");
 const TIMEOUT = 120_000;
 /**
  * Files that run at a time on the embedded store: beside a third as many on a server, they keep all cores busy.
- * With more of them, tests that wait for each other take CPU time and none of them ends sooner.
+ * More of them take more CPU time, and end no sooner.
  */
 const WORKERS = Math.min(Math.ceil(1.5 * availableParallelism()), 8);
 /** The fault of a run whose only fault is a failed test. */

@@ -94,8 +94,8 @@ export function expectComplaints(pattern: RegExp): void {
 /**
  * Called once at the top of a test file; gives its `test` function. A test fails on any unexpected
  * console message, violations of the content security policy included.
- * The headless shell has no notifications: a file about them asks for the full browser. A file that needs
- * no service worker is without: it costs a page a fifth of its CPU time.
+ * The headless shell has no notifications: a file about them asks for the full browser. Pages have
+ * a service worker only in a file that asks for it, since it takes a fifth of a page's CPU time.
  */
 export function browserTests({ notifications = false, worker = false } = {}) {
   with_worker = worker || notifications;

@@ -51,6 +51,7 @@ webTest(
     expect(requests.filter((url) => !/^data:/.test(url) && !url.startsWith(origin))).toEqual([]);
     expect(requests).toContain(`${origin}/v1/accounts`);
     await untilSettled(page);
+    expect(await page.locator(".opblock.is-open").count()).toBe(OPENED.length);
     expect(await violations(page, LOOKED_AT)).toEqual([]);
     await page.getByRole("button", { name: "Authorize" }).first().click();
     await page.getByText("Available authorizations").waitFor();
