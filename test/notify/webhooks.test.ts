@@ -381,13 +381,16 @@ test("a stop finishes what is under way and gives the rest back [§19.4.5]", asy
     return 200;
   });
   const peer = await start();
-  await app.webhooks.settled();
-  for (let i = 0; i < 6; i++) await createTask(agent.send);
+  // What it does after its start would take a share of the messages.
+  await peer.webhooks.settled();
+  for (let i = 0; i < 10; i++) await createTask(agent.send);
   await until(() => receiver.open() === 4);
+  peer.webhooks.run();
+  await until(() => receiver.open() === 8);
   const stopped = peer.stop();
   slow.open();
   await stopped;
   await app.webhooks.settled();
-  expect(taken(path).length).toBe(6);
+  expect(taken(path).length).toBe(10);
   expect(await rows(`select * from webhook_messages where channel_id = '${id}'`)).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import type { Locator } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createPerson, createTask } from "../support/client.ts";
+import { until } from "../support/until.ts";
 import { browserTests, go, openPage, PHONE } from "./browser.ts";
 import { expectNoOverflow } from "./page-checks.ts";
 
@@ -26,7 +27,9 @@ webTest("states shown by backgrounds stay visible in forced-colors mode", async 
   const track = live.locator("+ span");
   const knobs: string[] = [];
   for (const on of [true, false]) {
-    await live.setChecked(on);
+    // The page shows a change with its next frame.
+    if ((await live.isChecked()) !== on) await live.click();
+    await until(async () => (await live.isChecked()) === on);
     await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
     knobs.push(await background(track, "::after"));
     expect(knobs.at(-1)).not.toBe(await background(track));
