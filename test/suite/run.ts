@@ -15,8 +15,8 @@ const ROOT = resolve(import.meta.dir, "../..");
 /** Milliseconds until a test counts as hung. */
 const TIMEOUT = 120_000;
 /**
- * Files that run at a time on the embedded store: beside a third as many on a server, they keep all cores busy.
- * More of them take more CPU time, and end no sooner.
+ * Files that run at a time on the embedded store: with those on a server, they keep all cores busy. More of
+ * them take more CPU time, and end no sooner.
  */
 const WORKERS = Math.min(Math.ceil(1.5 * availableParallelism()), 8);
 /** The fault of a run whose only fault is a failed test. */
@@ -74,16 +74,17 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const executable = join(folder, "relay");
+const checking = only === undefined ? runCheck() : undefined;
 if (!(await build(executable))) {
+  for (const child of children) child.kill("SIGTERM");
+  await checking;
   rmSync(folder, { recursive: true, force: true });
   process.exit(1);
 }
-const checking = only === undefined ? runCheck() : undefined;
 const unsteady: Failure[] = [];
-// A run on a server waits for it half of the time, and the longer run is left alone with its end: hence
-// fewer workers for the shorter one.
+// The first run is the longer one: it has the browsers.
 const outcomes = await Promise.all(
-  wanted.map((run) => start(run, run === wanted[0] ? WORKERS : Math.ceil(WORKERS / 3))),
+  wanted.map((run) => start(run, run === wanted[0] ? WORKERS : Math.ceil((2 * WORKERS) / 3))),
 );
 const check_passed = (await checking) ?? true;
 if (!process.env.RELAY_TEST_STRICT) {
