@@ -23,14 +23,17 @@ async function crowd(apple_options: AppleOptions = {}) {
 type Crowd = Awaited<ReturnType<typeof crowd>>;
 
 /**
- * Lets the back-off pass. Time goes on once nothing but requests that hang is under way, so no other is
- * given up for the slowness of the machine.
+ * Lets the back-off pass. Time goes on once nothing but requests that hang is under way, and nothing waits to be
+ * claimed or settled, so that nothing is given up for the slowness of the machine or the store.
  */
 async function pass({ world }: Pick<Crowd, "world">) {
   const { app, apple, clock } = world;
-  const onlyHangs = () => {
+  const onlyHangs = async () => {
     const [lane] = app.sender.health();
-    return apple.silentStreams() > 0 && lane!.in_flight <= apple.silentStreams();
+    if (apple.silentStreams() === 0 || lane!.in_flight > apple.silentStreams()) return false;
+    const due = lane!.state === "open" ? `due_at <= ${clock.now() * 1000}` : "false";
+    const busy = await world.rows(`select 1 from pushes where lease is not null or ${due}`);
+    return busy.length <= apple.silentStreams();
   };
   for (let i = 0; i < 24; i++) {
     let settled = false;
