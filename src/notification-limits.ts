@@ -42,8 +42,12 @@ export const PUSH = {
   leases: 1_000,
   /** Until a request without an answer is given up. */
   time_limit: 5,
-  /** Requests under way at once, over all lanes; Bun itself allows 256. */
-  in_flight: 200,
+  /**
+   * Requests under way at once, over all lanes that use Bun's HTTP client, and how many each of them can have
+   * whatever the others do. Bun makes 256 at once in a process, of which a libSQL server takes up to 6.
+   */
+  in_flight: 248,
+  in_flight_reserved: 16,
   /** Requests made in one turn of the event loop. */
   launch: 4,
   /** Outcomes within it are written together. */

@@ -101,8 +101,10 @@ export interface Network {
 /** One configured lane, which sends requests to its push service. */
 export interface Connection<Request = unknown, Answer = unknown> {
   readonly lane: string;
-  /** Requests under way at once, at most; if left out, an equal share of `PUSH.in_flight`. */
+  /** Requests under way at once, at most; by default what `PUSH.in_flight` leaves to a lane. */
   readonly in_flight?: number;
+  /** The same of a connection that does not use Bun's HTTP client, and has no part in `PUSH.in_flight`. */
+  readonly own_sockets?: number;
   /** Called once, after the store opens and before any other method. */
   prepare?(shared: Shared): Promise<void>;
   /** Public key with which clients subscribe at their push service; call after `prepare`. */

@@ -9,6 +9,7 @@ import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import { PUSH } from "../notification-limits.ts";
 import type { Channel, Connection, Network, TicketOf, Verdict } from "./channel.ts";
 import type { Notification } from "./notification.ts";
+import { createRequestPool } from "./request-pool.ts";
 import { createDeliveryWorker } from "./worker.ts";
 
 interface Lane {
@@ -62,14 +63,15 @@ export type Sender = ReturnType<typeof createSender>;
 /** Makes the workers of all lanes; without a lane, it sends nothing. */
 export function createSender(options: SenderOptions) {
   const { config, channels, lanes, store, clock, timers, ids, log, ticketOf } = options;
-  const sharing = lanes.filter(({ connection }) => connection.in_flight === undefined).length;
-  const share = Math.floor(PUSH.in_flight / Math.max(1, sharing));
+  const pool = createRequestPool(PUSH.in_flight, PUSH.in_flight_reserved);
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
   const rest = { store, clock, timers, ids, log, full, base_url, ticketOf };
-  const workers = lanes.map((lane) =>
-    createDeliveryWorker({ ...lane, ...rest, in_flight: lane.connection.in_flight ?? share }),
-  );
+  const workers = lanes.map((lane) => {
+    const { in_flight, own_sockets } = lane.connection;
+    const slots = own_sockets ? createRequestPool(own_sockets, 0).lane() : pool.lane(in_flight);
+    return createDeliveryWorker({ ...lane, ...rest, slots });
+  });
 
   const wake = () => {
     for (const worker of workers) worker.run();

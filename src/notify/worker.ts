@@ -24,6 +24,7 @@ import { createLaneState } from "./lane-state.ts";
 import { createLeaseWatch } from "./leases.ts";
 import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
+import type { LaneSlots, Release } from "./request-pool.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
 
@@ -41,8 +42,8 @@ interface WorkerOptions {
   /** Address of the web page; null where it is not known. */
   readonly base_url: string | null;
   readonly ticketOf: TicketOf;
-  /** Requests that may be under way at once. */
-  readonly in_flight: number;
+  /** The requests that may be under way at once. */
+  readonly slots: LaneSlots;
 }
 
 /** What the deliveries of one claim have in common. */
@@ -72,19 +73,8 @@ const dueOf = ([row]: readonly [due_ms: number | null][]): number =>
 const REASONS = 100;
 
 export function createDeliveryWorker(options: WorkerOptions) {
-  const {
-    channel,
-    connection,
-    store,
-    clock,
-    timers,
-    ids,
-    log,
-    full,
-    base_url,
-    in_flight,
-    ticketOf,
-  } = options;
+  const { channel, connection, store, clock, timers, ids, log, full, base_url, slots, ticketOf } =
+    options;
   const { lane } = connection;
   const next_due = nextDue({ lane });
   const clears = channel.supports("silent");
@@ -219,7 +209,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
     }
   };
 
-  const deliver = async (claimed: ClaimedDelivery, { pending, held_until }: Claim) => {
+  const deliver = async (claimed: ClaimedDelivery, claim: Claim, release: Release) => {
+    const { pending, held_until } = claim;
     const now = clock.now();
     const ending = { claimed, now, clears };
     const prepared = prepareDelivery(claimed, channel, {
@@ -248,7 +239,10 @@ export function createDeliveryWorker(options: WorkerOptions) {
     }
     const turn = tokenBackoff.turn();
     under_way++;
-    const verdict = await send(request, claimed).finally(() => under_way--);
+    const verdict = await send(request, claimed).finally(() => {
+      under_way--;
+      release();
+    });
     if (verdict.do === "finish") {
       const success = { address, reason: quiet ? "quiet_hours" : null };
       const row = acceptedOf({ ...ending, now: clock.now(), ends }, success);
@@ -273,18 +267,20 @@ export function createDeliveryWorker(options: WorkerOptions) {
     return verdict.do === "resend" ? attempt(true) : verdict;
   };
 
-  const launch = (claimed: ClaimedDelivery, claim: Claim) => {
-    const delivery = deliver(claimed, claim)
+  const launch = (claimed: ClaimedDelivery, claim: Claim, release: Release) => {
+    const delivery = deliver(claimed, claim, release)
       .catch((error: unknown) => log.error("push failed", describeError(error)))
       .finally(() => {
+        release();
         deliveries.delete(delivery);
         run();
       });
     deliveries.add(delivery);
   };
 
-  /** Claims rows and launches them. `due`: when the rest is due, epoch seconds, if known. */
-  const claim = async (limit: number): Promise<{ count: number; due: number | undefined }> => {
+  /** Claims a row for each of `held` at most, and launches them. `due`: of the rest, if known. */
+  const claim = async (held: Release[]): Promise<{ count: number; due: number | undefined }> => {
+    const limit = held.length;
     const lease = ids.unique();
     const now = clock.now();
     const from = clock.elapsed();
@@ -311,7 +307,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
     const pending = new Map(counted);
     for (const [i, one] of claimed.entries()) {
-      launch(one, { pending, held_until });
+      launch(one, { pending, held_until }, held.pop()!);
       // Making a request takes time: let other work run after every few.
       if (i % PUSH.launch === PUSH.launch - 1) await new Promise((next) => setImmediate(next));
     }
@@ -337,17 +333,19 @@ export function createDeliveryWorker(options: WorkerOptions) {
     let due: number | undefined;
     for (;;) {
       again = false;
-      const room = in_flight - under_way;
       // The end of a delivery, and that of a pause, calls `run` again.
-      if (stopping || !state.isOpen() || room <= 0) return;
+      if (stopping || !state.isOpen() || slots.room() === 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
       // What the last claim found due still is. A later time may be outdated by a change since.
       if (due === undefined || due > clock.now()) due = dueOf(await store.read(next_due));
       const now = clock.now();
-      const found =
-        due > now && lapsed.length === 0
-          ? { count: 0, due }
-          : await claim(Math.min(room, PUSH_BATCH[store.kind].claim));
+      const idle = due > now && lapsed.length === 0;
+      const held = idle ? [] : slots.take(PUSH_BATCH[store.kind].claim);
+      const found = idle
+        ? { count: 0, due }
+        : await claim(held).finally(() => {
+            for (const release of held) release();
+          });
       if (found.count === 0 && !again) {
         arm(due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
         return;

@@ -78,6 +78,7 @@ const INTERNAL_PUSH = [
   "context_read",
   "held_tokens",
   "in_flight",
+  "in_flight_reserved",
   "launch",
   "lease",
   "leases",

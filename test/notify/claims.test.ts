@@ -9,6 +9,7 @@ import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import { createHostSlots } from "../../src/notify/host-slots.ts";
+import { createRequestPool } from "../../src/notify/request-pool.ts";
 import { connectLanes } from "../../src/notify/sender.ts";
 import { createDeliveryWorker } from "../../src/notify/worker.ts";
 import { createOutbound } from "../../src/outbound/guard.ts";
@@ -45,7 +46,7 @@ async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) 
   const ids = createIds(clock);
   const faulty = { ...store, ...faults };
   const options = { clock, timers: systemClock, ids, log, full: true, base_url: null };
-  const rest = { ...options, store: faulty, in_flight: 10 };
+  const rest = { ...options, store: faulty, slots: createRequestPool(10, 0).lane() };
   const ticketOf = () => "";
   const worker = createDeliveryWorker({ ...connected!, ...rest, ticketOf });
   afterAll(() => worker.stop());

@@ -56,7 +56,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   };
 
   return {
-    in_flight: NTFY.in_flight,
+    own_sockets: NTFY.in_flight,
 
     abort: requests.abort,
 

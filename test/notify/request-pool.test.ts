@@ -1,0 +1,62 @@
+/** Requests that lanes share. */
+
+import { expect, test } from "bun:test";
+import { SERVER_STORE } from "../../src/limits.ts";
+import { PUSH, WEB_PUSH } from "../../src/notification-limits.ts";
+import { createRequestPool, type Release } from "../../src/notify/request-pool.ts";
+
+test("a lane has what the others leave, and what is reserved for it whatever they do", () => {
+  const pool = createRequestPool(20, 4);
+  const [one, two] = [pool.lane(), pool.lane(8)];
+  expect([one.room(), two.room()]).toEqual([16, 8]);
+  const held = one.take(100);
+  expect(held.length).toBe(16);
+  expect([one.room(), two.room()]).toEqual([0, 4]);
+  const others = two.take(100);
+  expect(others.length).toBe(4);
+  expect([one.room(), two.room()]).toEqual([0, 0]);
+  for (const release of [...held.slice(0, 6), held[0]!]) release();
+  expect([one.room(), two.room()]).toEqual([6, 4]);
+  const more = two.take(3);
+  expect(more.length).toBe(3);
+  expect(one.room()).toBe(3);
+  for (const release of [...held, ...others, ...more]) release();
+  expect([one.room(), two.room()]).toEqual([16, 8]);
+});
+
+test("whatever lanes take and give back, all of them together never have more than there are", () => {
+  const pool = createRequestPool(50, 5);
+  const lanes = [pool.lane(), pool.lane(20), pool.lane()];
+  const held: Release[] = [];
+  for (let i = 0; i < 500; i++) {
+    held.push(...lanes[i % 3]!.take((i * 7) % 23));
+    expect(held.length).toBeLessThanOrEqual(50);
+    for (const release of held.splice(0, (i * 5) % 13)) release();
+  }
+  expect(held.length).toBeGreaterThan(0);
+});
+
+/** Requests that Bun's HTTP client makes at once: one more waits for the end of another. */
+const OF_BUN = 256;
+
+test("push services that all hang leave a libSQL server its requests", async () => {
+  const pool = createRequestPool(PUSH.in_flight, PUSH.in_flight_reserved);
+  const lanes = [pool.lane(), pool.lane(), pool.lane(WEB_PUSH.in_flight)];
+  const taken = lanes.flatMap((lane) => lane.take(OF_BUN)).length;
+  // Its reads, its writes, its changes as they happen.
+  expect(taken + SERVER_STORE.read_requests + 2).toBeLessThanOrEqual(OF_BUN);
+  const hanging = Bun.serve({
+    port: 0,
+    idleTimeout: 0,
+    fetch: () => new Promise<Response>(() => {}),
+  });
+  const answering = Bun.serve({ port: 0, fetch: () => new Response("ok") });
+  const end = new AbortController();
+  const all = Array.from({ length: taken }, () =>
+    fetch(hanging.url, { signal: end.signal }).catch(() => {}),
+  );
+  expect(await (await fetch(answering.url)).text()).toBe("ok");
+  end.abort();
+  await Promise.all(all);
+  await Promise.all([hanging.stop(true), answering.stop(true)]);
+});
