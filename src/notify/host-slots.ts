@@ -5,7 +5,7 @@
 
 import { WEBHOOK } from "../notification-limits.ts";
 
-/** Ends the use of a connection; harmless when called again. */
+/** Ends the use of a connection or request; harmless when called again. */
 export type Release = () => void;
 
 export type HostSlots = ReturnType<typeof createHostSlots>;

@@ -3,8 +3,7 @@
  * to a libSQL server too: push services that hang must not use all of it.
  */
 
-/** Ends the use of one request; harmless when called again. */
-export type Release = () => void;
+import type { Release } from "./host-slots.ts";
 
 /** What one lane may take of a pool. */
 export interface LaneSlots {
@@ -24,9 +23,7 @@ export function createRequestPool(total: number, reserved: number) {
       lanes.push(own);
       const room = (): number => {
         let left = total;
-        for (const lane of lanes) {
-          left -= lane === own ? own.taken : Math.max(lane.taken, reserved);
-        }
+        for (const lane of lanes) left -= lane === own ? own.taken : Math.max(lane.taken, reserved);
         return Math.max(0, Math.min(left, most - own.taken));
       };
       const takeOne = (): Release => {

@@ -20,11 +20,12 @@ import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import { PUSH, PUSH_BATCH } from "../notification-limits.ts";
 import { createBatchSettler } from "./batch-settler.ts";
 import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts";
+import type { Release } from "./host-slots.ts";
 import { createLaneState } from "./lane-state.ts";
 import { createLeaseWatch } from "./leases.ts";
 import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
-import type { LaneSlots, Release } from "./request-pool.ts";
+import type { LaneSlots } from "./request-pool.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
 

@@ -3,7 +3,8 @@
 import { expect, test } from "bun:test";
 import { SERVER_STORE } from "../../src/limits.ts";
 import { PUSH, WEB_PUSH } from "../../src/notification-limits.ts";
-import { createRequestPool, type Release } from "../../src/notify/request-pool.ts";
+import type { Release } from "../../src/notify/host-slots.ts";
+import { createRequestPool } from "../../src/notify/request-pool.ts";
 
 test("a lane has what the others leave, and what is reserved for it whatever they do", () => {
   const pool = createRequestPool(20, 4);
