@@ -1,8 +1,11 @@
 /** Answers that concern all pushes of an environment: provider tokens, and a lane that stops. */
 
 import { expect, test } from "bun:test";
+import { PUSH } from "../../src/notification-limits.ts";
+import { startApple } from "../support/apple.ts";
 import { ask, createTask } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
+import { until } from "../support/until.ts";
 
 const EXPIRED = { status: 403, reason: "ExpiredProviderToken" };
 const questionsOf = async (send: Parameters<typeof ask>[0], count: number) => {
@@ -131,4 +134,34 @@ test("429 TooManyProviderTokenUpdates keeps the provider token and pauses the la
   expect(apple.delivered.filter(({ type }) => type === "alert").length).toBe(2);
   expect(new Set(apple.received.map(({ jwt }) => jwt)).size).toBe(1);
   expect(world.app.sender.health()[0]!.state).toBe("open");
+});
+
+test("two lanes whose service hangs share the requests of the process, and then send everything", async () => {
+  const production = await startApple();
+  const world = await createPushWorld({ env: production.env("PRODUCTION") });
+  production.setNow(world.clock.now);
+  const { apple, app } = world;
+  const { person, agent } = await world.people();
+  for (let i = 0; i < 10; i++) {
+    await world.phone(person, `s${i}`, { push_to_start_token: null });
+    const of_production = { push_to_start_token: null, apns_environment: "production" };
+    await world.phone(person, `p${i}`, of_production);
+  }
+  await world.advance(61, 2);
+  apple.forget();
+  production.forget();
+  for (const one of [apple, production]) one.behave(() => ({ hang: true }));
+  await questionsOf(agent.send, 15);
+  const underWay = () => [apple.silentStreams(), production.silentStreams()];
+  await until(() => underWay()[0]! + underWay()[1]! === PUSH.in_flight);
+  expect(Math.min(...underWay())).toBeGreaterThanOrEqual(PUSH.in_flight_reserved);
+  const of_lanes = app.sender.health().filter(({ channel }) => channel === "apns");
+  expect(of_lanes.map(({ in_flight }) => in_flight).toSorted()).toEqual(underWay().toSorted());
+  for (const one of [apple, production]) one.behave(() => undefined);
+  await world.clock.advance(PUSH.time_limit + 0.1);
+  await world.advance(10, 1);
+  for (const one of [apple, production]) {
+    const alerts = one.delivered.filter(({ type }) => type === "alert");
+    expect(alerts.length).toBe(15 * 10);
+  }
 });
