@@ -104,6 +104,11 @@ function figuresOf({ ms, count, seconds }: Load) {
 const show = ({ rate, p50, p99 }: ReturnType<typeof figuresOf>) =>
   `${Math.round(rate)}/s p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms`;
 
+interface Round {
+  readonly create: Load;
+  readonly read: Load;
+}
+
 async function openLoads(port: number, others: readonly Owner[], pace: number) {
   const body = JSON.stringify({ title: "Release" });
   const half = OTHERS / 2;
@@ -121,9 +126,9 @@ async function openLoads(port: number, others: readonly Owner[], pace: number) {
     await openLoad({ port, requests: reads, status: 200, pace }),
   ] as const;
   return {
-    async run(seconds: number) {
+    async run(seconds: number): Promise<Round> {
       const [create, read] = await Promise.all(loads.map((load) => load.run(seconds)));
-      return { create: figuresOf(create!), read: figuresOf(read!) };
+      return { create: create!, read: read! };
     },
     close: () => loads.forEach((load) => void load.close()),
   };
@@ -187,6 +192,7 @@ try {
   const loads = await openLoads(alone.port, others, Number(flags.pace));
   await loads.run(1);
   const ratios = { create: [] as number[], read: [] as number[] };
+  const all = { quiet: [] as Round[], busy: [] as Round[] };
   for (let round = 0; round < ROUNDS; round++) {
     const quiet = await loads.run(WINDOW);
     const before = (await apple.counts()).pushes;
@@ -195,9 +201,12 @@ try {
     const busy = await loads.run(WINDOW);
     const ended = (await apple.counts()).pushes;
     while ((await apple.counts()).pushes < before + PUSHES) await Bun.sleep(20);
+    all.quiet.push(quiet);
+    all.busy.push(busy);
     for (const name of ["create", "read"] as const) {
-      ratios[name].push(busy[name].p99 / quiet[name].p99);
-      process.stdout.write(`${name}: quiet ${show(quiet[name])}; busy ${show(busy[name])}\n`);
+      const [before, meanwhile] = [figuresOf(quiet[name]), figuresOf(busy[name])];
+      ratios[name].push(meanwhile.p99 / before.p99);
+      process.stdout.write(`${name}: quiet ${show(before)}; busy ${show(meanwhile)}\n`);
     }
     process.stdout.write(
       `  meanwhile ${Math.round((ended - begun) / WINDOW)} pushes/s, ${before + PUSHES - ended} left\n`,
@@ -208,6 +217,15 @@ try {
     `p99 of a request with pushes, as a multiple of that without: create ${median(ratios.create).toFixed(2)}, ` +
       `read ${median(ratios.read).toFixed(2)} (medians of ${ROUNDS} rounds); memory ${memoryOf(alone.pid)} MB\n`,
   );
+  // A round has few requests above its p99: all rounds together vary less.
+  const p99Of = (rounds: readonly Round[], name: keyof Round) =>
+    figuresOf({ count: 0, seconds: 1, ms: rounds.flatMap((round) => round[name].ms) }).p99;
+  for (const name of ["create", "read"] as const) {
+    const [before, meanwhile] = [p99Of(all.quiet, name), p99Of(all.busy, name)];
+    process.stdout.write(
+      `${name}, all rounds: p99 ${before.toFixed(2)} and ${meanwhile.toFixed(2)} ms, ${(meanwhile / before).toFixed(2)}\n`,
+    );
+  }
   loads.close();
 } finally {
   for (const child of children) child.kill();
