@@ -18,8 +18,14 @@ import type { ServiceDeps } from "./deps.ts";
 /** Reads until a `request_id` counts as new, after a write that it has kept from creating a question. */
 const LOOKS = 10;
 
+/** Seconds within which a libSQL server shows every connection a commit: it takes some milliseconds. */
+const SHOWN_WITHIN = 1;
+
 export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
-  /** Calls that are being left, by key: what a client asks next must find their questions. */
+  /**
+   * Calls that are being left, or were within {@link SHOWN_WITHIN}, by key: what a client asks next must find
+   * their questions.
+   */
   const leaving = new Map<string, Promise<void>>();
 
   /**
@@ -60,12 +66,34 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
      */
     async join(asked: Question): Promise<string | undefined> {
       const { key_id } = asked;
-      await leaving.get(key_id);
-      if ((await store.read(hasLeftQuestion({ key_id }))).length === 0) return undefined;
+      const mark = leaving.get(key_id);
+      await mark;
+      // A read may not show the mark yet; the write below does.
+      if (!mark && (await store.read(hasLeftQuestion({ key_id }))).length === 0) return undefined;
       const now = clock.now();
       const since = now - LIMITS.left_ask;
       const [result] = await store.write([joinLeftQuestion({ ...asked, since, now })]);
       return result!.rows[0]?.[0] as string | undefined;
+    },
+
+    /**
+     * Runs a call that asks or waits for its question. From the moment that its client goes, what the key
+     * asks next waits for the end of this call: by then its question can be joined. Throws `ClientGone`
+     * when the client is gone already.
+     */
+    async whileAsking<T>(key_id: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+      if (signal.aborted) throw new ClientGone();
+      const running = run();
+      const onGone = () => {
+        const mark = Promise.allSettled([leaving.get(key_id), running]).then(() => {
+          clock.after(SHOWN_WITHIN, () => {
+            if (leaving.get(key_id) === mark) leaving.delete(key_id);
+          });
+        });
+        leaving.set(key_id, mark);
+      };
+      signal.addEventListener("abort", onGone);
+      return running.finally(() => signal.removeEventListener("abort", onGone));
     },
 
     /** What `wait` gives; when its client goes meanwhile, an ask of the same content may join. */
@@ -73,13 +101,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       try {
         return await wait();
       } catch (error) {
-        if (!(error instanceof ClientGone)) throw error;
-        const { key_id } = asked;
-        const mark = Promise.all([leaving.get(key_id), markLeft(asked)]).then(() => {
-          if (leaving.get(key_id) === mark) leaving.delete(key_id);
-        });
-        leaving.set(key_id, mark);
-        await mark;
+        if (error instanceof ClientGone) await markLeft(asked);
         throw error;
       }
     },

@@ -97,7 +97,9 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     if (caller.kind === "key" && effects && !asking) await earlier.show([row]);
     if (wait === 0 || !effects || question.status !== "pending") return question;
     const held = () => hold(caller, question, wait, signal);
-    return asking ? earlier.untilLeft(question, held) : held();
+    if (!asking) return held();
+    const run = () => earlier.untilLeft(question, held);
+    return earlier.whileAsking(question.key_id, signal, run);
   };
 
   const assertOffered = createOfferCheck(deps.settings.push_content === "full");
@@ -155,35 +157,38 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           const held = () => hold(caller, asked, wait, signal, slot ?? undefined);
           return joins && wait > 0 ? earlier.untilLeft(asked, held) : held();
         };
-        const joined = joins ? await earlier.join(question) : undefined;
-        if (joined !== undefined) {
-          return { question: await settled({ id: joined, key_id }), existing: true };
-        }
-        const ask = async (): Promise<{ id: string; existing: boolean } | undefined> => {
-          const happened = await create(account_id, question, (changed) => [
-            insertQuestion({
-              ...question,
-              account_id,
-              revision: changed.revision,
-              idempotency_id: idempotent_request?.id ?? null,
-              hidden: joins && wait > 0,
-            }),
-            ...idempotency.record(idempotent_request, caller, changed),
-          ]);
-          if (happened) return { id: question.id, existing: false };
-          const repeated = await idempotency.findResult(idempotent_request);
-          if (repeated !== undefined) return { id: repeated, existing: false };
-          const other = await earlier.ofRequestMeanwhile(question);
-          if (other !== undefined) return { id: other, existing: true };
-          // What refused it may have passed meanwhile: then it is asked again.
-          return refusal();
+        const run = async (): Promise<Asked> => {
+          const joined = joins ? await earlier.join(question) : undefined;
+          if (joined !== undefined) {
+            return { question: await settled({ id: joined, key_id }), existing: true };
+          }
+          const ask = async (): Promise<{ id: string; existing: boolean } | undefined> => {
+            const happened = await create(account_id, question, (changed) => [
+              insertQuestion({
+                ...question,
+                account_id,
+                revision: changed.revision,
+                idempotency_id: idempotent_request?.id ?? null,
+                hidden: joins && wait > 0,
+              }),
+              ...idempotency.record(idempotent_request, caller, changed),
+            ]);
+            if (happened) return { id: question.id, existing: false };
+            const repeated = await idempotency.findResult(idempotent_request);
+            if (repeated !== undefined) return { id: repeated, existing: false };
+            const other = await earlier.ofRequestMeanwhile(question);
+            if (other !== undefined) return { id: other, existing: true };
+            // What refused it may have passed meanwhile: then it is asked again.
+            return refusal();
+          };
+          const { id, existing } = await untilDecided(ask);
+          if (id === question.id) {
+            return { question: slot ? await settled(question) : question, existing };
+          }
+          slot?.release();
+          return await replay(id, existing);
         };
-        const { id, existing } = await untilDecided(ask);
-        if (id === question.id) {
-          return { question: slot ? await settled(question) : question, existing };
-        }
-        slot?.release();
-        return await replay(id, existing);
+        return await (joins && wait > 0 ? earlier.whileAsking(key_id, signal, run) : run());
       } finally {
         slot?.release();
       }

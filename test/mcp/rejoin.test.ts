@@ -5,6 +5,9 @@ import { openStore } from "../../db/open.ts";
 import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
+import { ClientGone } from "../../src/errors.ts";
+import { newQuestion } from "../../src/model/question.ts";
+import { createEarlierAsks } from "../../src/services/earlier-asks.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock, whileMoving } from "../support/clock.ts";
@@ -99,6 +102,30 @@ test("a call that its session cancels counts as left, and is joined again and ag
     if (i === 3) await call;
   }
   expect((await pendingOf(pair)).length).toBe(1);
+});
+
+test("a call that is being left is found, even if reads do not show it yet, as on a libSQL server [§12.4.5]", async () => {
+  const pair = await createPair(app.url);
+  const { id: key_id } = pair.agent.key;
+  const call = await begin(pair, newEra(app.url, pair.agent.secret));
+  const id = await idOf(pair);
+  const late = { ...store, read: async () => [] };
+  const asks = createEarlierAsks({ store: late, clock });
+  const asked = newQuestion({ prompt: ASK.prompt }, { id: "", key_id, now: clock.now() });
+  expect(await asks.join(asked)).toBeUndefined();
+  const client = new AbortController();
+  const creation = Promise.withResolvers<void>();
+  const leaving = asks.whileAsking(key_id, client.signal, async () => {
+    await creation.promise;
+    return asks.untilLeft({ id, key_id }, () => Promise.reject(new ClientGone()));
+  });
+  // Its client goes before it has begun to wait, and asks once more at once.
+  client.abort();
+  const again = asks.join(asked);
+  creation.resolve();
+  await expect(leaving).rejects.toThrow(ClientGone);
+  expect(await again).toBe(id);
+  await call.leave({ known: true });
 });
 
 test("of two concurrent identical asks one joins and the other asks [§12.4.5]", async () => {
