@@ -106,7 +106,7 @@ export function browserTests({ notifications = false, worker = false } = {}) {
     expect(found).toEqual([]);
   });
   afterAll(async () => {
-    for (const context of own_browsers.splice(0)) await context.close();
+    for (const context of own_browsers.splice(0)) await close(context);
     if (SHARED) return;
     for (const browser of browsers.values()) await (await browser).close();
   });
@@ -117,9 +117,17 @@ export function browserTests({ notifications = false, worker = false } = {}) {
 export async function openProfile(url: string, options: OpenOptions = {}): Promise<BrowserContext> {
   const context = await (await launch(path!)).newContext(settingsOf(options));
   // At the end of the test, and before a server that the test started: its pages would complain.
-  afterAll(() => context.close());
+  afterAll(() => close(context));
   if (options.as) await signIn(context, url, options.as.token);
   return listenTo(context);
+}
+
+/** A route of a test may be in the middle of a request of the page, which fails then. */
+async function close(context: BrowserContext): Promise<void> {
+  for (const one of [context, ...context.pages()]) {
+    await one.unrouteAll({ behavior: "ignoreErrors" });
+  }
+  await context.close();
 }
 
 /**
