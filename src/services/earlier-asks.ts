@@ -18,14 +18,8 @@ import type { ServiceDeps } from "./deps.ts";
 /** Reads until a `request_id` counts as new, after a write that it has kept from creating a question. */
 const LOOKS = 10;
 
-/** Seconds within which a libSQL server shows every connection a commit: it takes some milliseconds. */
-const SHOWN_WITHIN = 1;
-
 export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | "clock">) {
-  /**
-   * Calls that are being left, or were within {@link SHOWN_WITHIN}, by key: what a client asks next must find
-   * their questions.
-   */
+  /** Calls that are being left, by key: what a client asks next must find their questions. */
   const leaving = new Map<string, Promise<void>>();
 
   /**
@@ -68,7 +62,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       const { key_id } = asked;
       const mark = leaving.get(key_id);
       await mark;
-      // A read may not show the mark yet; the write below does.
+      // A libSQL server may show reads the mark a moment late; the write below meets it.
       if (!mark && (await store.read(hasLeftQuestion({ key_id }))).length === 0) return undefined;
       const now = clock.now();
       const since = now - LIMITS.left_ask;
@@ -86,9 +80,7 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       const running = run();
       const onGone = () => {
         const mark = Promise.allSettled([leaving.get(key_id), running]).then(() => {
-          clock.after(SHOWN_WITHIN, () => {
-            if (leaving.get(key_id) === mark) leaving.delete(key_id);
-          });
+          if (leaving.get(key_id) === mark) leaving.delete(key_id);
         });
         leaving.set(key_id, mark);
       };
