@@ -119,7 +119,7 @@ test("a call that is being left is found, even if reads do not show it yet, as o
     await creation.promise;
     return asks.untilLeft({ id, key_id }, () => Promise.reject(new ClientGone()));
   });
-  // Its client goes before it has begun to wait, and asks once more at once.
+  // Its client leaves before the call has begun to wait, and asks again immediately.
   client.abort();
   const again = asks.join(asked);
   creation.resolve();

@@ -1,4 +1,4 @@
-/** Answers that concern all pushes of an environment: provider tokens, and a lane that stops. */
+/** What concerns all pushes of an environment: provider tokens, a lane that stops, requests that lanes share. */
 
 import { expect, test } from "bun:test";
 import { PUSH } from "../../src/notification-limits.ts";
