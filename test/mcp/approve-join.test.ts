@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { callHook, commandOf } from "../support/approve.ts";
+import { callHook, commandOf, openCallSums } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
@@ -12,6 +12,7 @@ const clock = createTestClock();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url });
 const there = await startTestApp({ clock, database_url });
+const calls = await openCallSums(database_url);
 
 test("calls with another input, session, folder or host are two questions [§12.6.3]", async () => {
   const { person, agent } = await createPair(app.url);
@@ -48,8 +49,8 @@ test("calls with another input, session, folder or host are two questions [§12.
   // The order of members is no difference, and what one call does not say is none.
   const { command, workdir } = input;
   const joins = await tool({ input: { workdir, command } });
-  await until(() => app.waits.count() + there.waits.count() === 7);
   const [question] = (await list()).filter(({ action }) => action.session === "session-1");
+  await until(async () => (await calls(question.id)) === "3 0");
   await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Allow" });
   expect(JSON.parse(await joins.text).behavior).toBe("allow");
   await pending(5);

@@ -1,12 +1,8 @@
 /** Permission prompts of coding agents, over real sockets (docs/interface.md §12.6). */
 
 import { expect, test } from "bun:test";
-import { openStore } from "../../db/open.ts";
-import { p, sql } from "../../db/sql.ts";
-import { rowOf, statement } from "../../db/statement.ts";
-import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
-import { callHook, commandOf } from "../support/approve.ts";
+import { callHook, commandOf, openCallSums } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock, whileMoving } from "../support/clock.ts";
 import { newEra, oldEra, openSession, post } from "../support/mcp.ts";
@@ -19,13 +15,7 @@ const clock = createTestClock();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url });
 const there = await startTestApp({ clock, database_url });
-const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
-const readCalls = statement(
-  sql`select action_calls || ' ' || action_left from questions where id = ${p("id")}`,
-  { gives: rowOf<[calls: string]>() },
-);
-/** The calls that have asked a question and those that are gone, as sums of their numbers. */
-const calls = async (id: string) => (await store.read(readCalls({ id })))[0]?.[0];
+const calls = await openCallSums(database_url);
 
 /** Questions of the account, once it has so many that are pending. */
 const pending = (pair: Pick<Pair, "person">, count: number): Promise<any[]> =>

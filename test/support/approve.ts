@@ -1,5 +1,9 @@
 /** A permission hook: a call of `approve_action` over a real socket, whose answer is read as it comes. */
 
+import { openStore } from "../../db/open.ts";
+import { p, sql } from "../../db/sql.ts";
+import { rowOf, statement } from "../../db/statement.ts";
+import { systemClock } from "../../src/clock.ts";
 import { CLIENT, envelope, NEW_ERA } from "./mcp.ts";
 
 interface HookOptions {
@@ -69,4 +73,18 @@ export async function callHook(
     text: message.then((given): string => given?.result?.content[0].text ?? `none: ${received}`),
     leave: () => gone.abort(),
   };
+}
+
+const readCalls = statement(
+  sql`select action_calls || ' ' || action_left from questions where id = ${p("id")}`,
+  { gives: rowOf<[calls: string]>() },
+);
+
+/**
+ * Gives what reads, of a question of this store, the calls that have asked it and those that are gone: sums of
+ * their numbers, such as `3 1` for two calls of which the first is gone. No request shows them.
+ */
+export async function openCallSums(database_url: string) {
+  const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
+  return async (id: string) => (await store.read(readCalls({ id })))[0]?.[0];
 }
