@@ -1,8 +1,9 @@
 /**
  * `bun run bench:push [--store file|server] [--pace <ms>]`: 10,000 pushes are due at once, at a round
  * trip of 50 ms to the push service; how fast they go, what memory they take, and what requests notice
- * meanwhile. `--pace`: milliseconds between two requests of a connection; by default, each is sent once
- * the previous one is answered.
+ * meanwhile, both those to the Relay that sends and those to another one on the same machine. `--pace`:
+ * milliseconds between two requests of a connection; by default, each is sent once the previous one is
+ * answered.
  */
 
 import { generateKeyPairSync } from "node:crypto";
@@ -69,13 +70,20 @@ function memoryOf(pid: number): number {
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const apple = await startApple();
 const ca_file = join(folder, "ca.pem");
-const SQLD_PORT = 18_090;
-const sqld =
-  flags.store === "server" ? await startSqld(join(folder, "sqld"), SQLD_PORT, children) : null;
 await Bun.write(ca_file, apple.ca);
+
+/** Starts the store of a Relay; gives its folder, and the variables that name it. */
+async function createStore(name: string, sqld_port: number) {
+  const store = join(folder, name);
+  if (flags.store !== "server") return { store, variables: {} };
+  const { url } = await startSqld(join(folder, `${name}-sqld`), sqld_port, children);
+  return { store, variables: { DATABASE_URL: url } };
+}
+
+const own = await createStore("own", 18_090);
 const envWith = (port: number) => ({
   LOG_LEVEL: "error",
-  ...(sqld && { DATABASE_URL: sqld.url }),
+  ...own.variables,
   APNS_TEAM_ID: "BENCH00000",
   APNS_BUNDLE_ID: "com.example.bench",
   APNS_SANDBOX_KEY_ID: "BENCH00000",
@@ -95,6 +103,9 @@ async function create(port: number): Promise<Owner> {
   return { token, secret };
 }
 
+const createOthers = (port: number) =>
+  Promise.all(Array.from({ length: OTHERS }, () => create(port)));
+
 function figuresOf({ ms, count, seconds }: Load) {
   const sorted = ms.toSorted((a, b) => a - b);
   const at = (part: number) => sorted[Math.floor(sorted.length * part)]!;
@@ -104,10 +115,10 @@ function figuresOf({ ms, count, seconds }: Load) {
 const show = ({ rate, p50, p99 }: ReturnType<typeof figuresOf>) =>
   `${Math.round(rate)}/s p50 ${p50.toFixed(2)} p99 ${p99.toFixed(2)} ms`;
 
-interface Round {
-  readonly create: Load;
-  readonly read: Load;
-}
+/** Requests whose latency is compared. */
+const KINDS = ["create", "read"] as const;
+type Kind = (typeof KINDS)[number];
+type Round = Readonly<Record<Kind, Load>>;
 
 async function openLoads(port: number, others: readonly Owner[], pace: number) {
   const body = JSON.stringify({ title: "Release" });
@@ -136,9 +147,9 @@ async function openLoads(port: number, others: readonly Owner[], pace: number) {
 
 try {
   // A first run, without a push service, plans the pushes.
-  const first = await startRelay(folder, children, { env: envWith(1) });
+  const first = await startRelay(own.store, children, { env: envWith(1) });
   const owner = await create(first.port);
-  const others = await Promise.all(Array.from({ length: OTHERS }, () => create(first.port)));
+  const others = await createOthers(first.port);
   for (let i = 0; i < DEVICES; i++) {
     const device = {
       platform: "ios",
@@ -173,7 +184,7 @@ try {
   await children.at(-1)!.exited;
 
   // Alone, on a second run.
-  const alone = await startRelay(folder, children, { env: envWith(apple.port) });
+  const alone = await startRelay(own.store, children, { env: envWith(apple.port) });
   const idle = memoryOf(alone.pid);
   let most = idle;
   const from = performance.now();
@@ -188,45 +199,56 @@ try {
       `${requests - pushes} repeated; memory ${idle} MB at first, ${most} MB at most\n`,
   );
 
-  // Beside requests: the same number falls due, round after round.
-  const loads = await openLoads(alone.port, others, Number(flags.pace));
-  await loads.run(1);
-  const ratios = { create: [] as number[], read: [] as number[] };
-  const all = { quiet: [] as Round[], busy: [] as Round[] };
+  // Beside requests: the same number falls due, round after round. What a Relay with a store of its own
+  // notices, which sends nothing, is due to the cores and the disk that both share.
+  const apart = await createStore("apart", 18_091);
+  const bystander = await startRelay(apart.store, children, {
+    env: { LOG_LEVEL: "error", ...apart.variables },
+  });
+  const pace = Number(flags.pace);
+  const asked = [
+    { name: "the same Relay", loads: await openLoads(alone.port, others, pace) },
+    {
+      name: "another Relay",
+      loads: await openLoads(bystander.port, await createOthers(bystander.port), pace),
+    },
+  ].map((one) => ({ ...one, quiet: [] as Round[], busy: [] as Round[] }));
+  for (const { loads } of asked) await loads.run(1);
   for (let round = 0; round < ROUNDS; round++) {
-    const quiet = await loads.run(WINDOW);
-    const before = (await apple.counts()).pushes;
-    await plan(alone.port);
-    const begun = (await apple.counts()).pushes;
-    const busy = await loads.run(WINDOW);
-    const ended = (await apple.counts()).pushes;
-    while ((await apple.counts()).pushes < before + PUSHES) await Bun.sleep(20);
-    all.quiet.push(quiet);
-    all.busy.push(busy);
-    for (const name of ["create", "read"] as const) {
-      const [before, meanwhile] = [figuresOf(quiet[name]), figuresOf(busy[name])];
-      ratios[name].push(meanwhile.p99 / before.p99);
-      process.stdout.write(`${name}: quiet ${show(before)}; busy ${show(meanwhile)}\n`);
+    for (const { name, loads, quiet, busy } of asked) {
+      quiet.push(await loads.run(WINDOW));
+      const before = (await apple.counts()).pushes;
+      await plan(alone.port);
+      const begun = (await apple.counts()).pushes;
+      busy.push(await loads.run(WINDOW));
+      const ended = (await apple.counts()).pushes;
+      while ((await apple.counts()).pushes < before + PUSHES) await Bun.sleep(20);
+      for (const kind of KINDS) {
+        const [without, meanwhile] = [quiet, busy].map((list) => figuresOf(list.at(-1)![kind]));
+        process.stdout.write(
+          `${kind}, ${name}: quiet ${show(without!)}; busy ${show(meanwhile!)}\n`,
+        );
+      }
+      process.stdout.write(
+        `  meanwhile ${Math.round((ended - begun) / WINDOW)} pushes/s, ${before + PUSHES - ended} left\n`,
+      );
     }
-    process.stdout.write(
-      `  meanwhile ${Math.round((ended - begun) / WINDOW)} pushes/s, ${before + PUSHES - ended} left\n`,
-    );
   }
-  const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
   process.stdout.write(
-    `p99 of a request with pushes, as a multiple of that without: create ${median(ratios.create).toFixed(2)}, ` +
-      `read ${median(ratios.read).toFixed(2)} (medians of ${ROUNDS} rounds); memory ${memoryOf(alone.pid)} MB\n`,
+    `p99 of a request without and with pushes, of all rounds; memory ${memoryOf(alone.pid)} MB\n`,
   );
-  // A round has few requests above its p99: all rounds together vary less.
-  const p99Of = (rounds: readonly Round[], name: keyof Round) =>
-    figuresOf({ count: 0, seconds: 1, ms: rounds.flatMap((round) => round[name].ms) }).p99;
-  for (const name of ["create", "read"] as const) {
-    const [before, meanwhile] = [p99Of(all.quiet, name), p99Of(all.busy, name)];
-    process.stdout.write(
-      `${name}, all rounds: p99 ${before.toFixed(2)} and ${meanwhile.toFixed(2)} ms, ${(meanwhile / before).toFixed(2)}\n`,
-    );
+  // A round has few requests above its p99: all rounds together vary less than the median of rounds.
+  const p99Of = (rounds: readonly Round[], kind: Kind) =>
+    figuresOf({ count: 0, seconds: 1, ms: rounds.flatMap((round) => round[kind].ms) }).p99;
+  for (const { name, quiet, busy, loads } of asked) {
+    for (const kind of KINDS) {
+      const [without, meanwhile] = [p99Of(quiet, kind), p99Of(busy, kind)];
+      process.stdout.write(
+        `${kind}, ${name}: ${without.toFixed(2)} and ${meanwhile.toFixed(2)} ms, ${(meanwhile / without).toFixed(2)}\n`,
+      );
+    }
+    loads.close();
   }
-  loads.close();
 } finally {
   for (const child of children) child.kill();
   rmSync(folder, { recursive: true, force: true });
