@@ -200,9 +200,11 @@ test("the ends of each range are taken, and unknown parameters are ignored [§5.
       const path = world.ownOf(route, kind);
       // An inbox that is read is another one the next time.
       if (route.procedure === "inbox.read") while ((await send(path)).body.items.length > 0);
-      const plain = await send(path);
+      let plain = await send(path);
       for (const query of unknown) {
         const answer = await send(path + query);
+        // A webhook may have failed meanwhile, and its answers tell so from then on.
+        if (answer.text !== plain.text) plain = await send(path);
         if (answer.status !== 200 || answer.text !== plain.text) faults.push(`${label} ${query}`);
       }
       for (const name of route.in_query) {
