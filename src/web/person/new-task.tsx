@@ -47,13 +47,15 @@ function Form({ agent }: { agent: string | null }) {
   const keys = useKeyOptions();
   const { busy, fault, run } = useAction();
   const [start] = useState<NewText>(() => ({
-    key_id: agent ?? "",
+    key_id: "",
     title: "",
     description: "",
     priority: "medium",
     notify: true,
   }));
-  const { value, set: change, send } = useDraft("task", start);
+  const { value: draft, set: change, send } = useDraft("task", start);
+  // Not part of the start: the filter may change while the form is there.
+  const value = { ...draft, key_id: draft.key_id || (agent ?? "") };
   // Changes made while the form is being sent would be lost.
   const set = busy ? () => {} : change;
   // A single agent is preselected. With several the person chooses, again if the agent is deleted.
