@@ -114,12 +114,26 @@ export const questionByRequest = select(
 export const mayAsk = sql`exists (select 1 from keys where id = ${p("key_id")} and deleted_at is null)
       and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)}`;
 
+/**
+ * Questions of the same content that were left after `since` and are pending at `now`: an identical ask joins
+ * them. Begins with the condition of an index (schema.ts).
+ */
+const joinable = sql`key_id = ${p("key_id")} and left_at is not null and status = 'pending' and hidden = 1
+    and left_at > ${p("since", questions.left_at)} and expires_at > ${p("now", questions.expires_at)}
+    and prompt = ${p("prompt")} and kind = ${p("kind")} and task_id is ${p("task_id")}
+    and options = ${p("options", questions.options)} and url is ${p("url")}
+    and allow_other is ${p("allow_other", questions.allow_other)} and fallback is ${p("fallback")}
+    and context is ${p("context")} and expires_at - created_at
+      = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}`;
+
 const insert = statement(
   insertWhere(
     questions,
     sql`${mayAsk}
       and (${p("task_id")} is null or exists (select 1 from tasks where id = ${p("task_id")} and key_id = ${p("key_id")}))
       and (${p("request_id")} is null or not exists (select 1 from questions where ${ofRequest}))
+      and (${p("since", questions.left_at)} is null or not exists (
+        select 1 from questions where ${joinable}))
       and ${isFirstRequest()}`,
   ),
 );
@@ -130,11 +144,15 @@ interface NewQuestion extends Question {
   readonly idempotency_id: string | null;
   /** True: its id is not handed out before the asking call ends. */
   readonly hidden: boolean;
+  /** Not asked where one of the same content was left after this and is pending at `now`; null: asked. */
+  readonly since: number | null;
+  readonly now: number;
 }
 
 /**
- * Inserts unless the key is deleted, the task is not the key's, a question has the `request_id`, the key
- * has its full number of pending questions, or the request `idempotency_id` was done before.
+ * Inserts unless the key is deleted, the task is not the key's, a question has the `request_id`, one is there
+ * to be joined, the key has its full number of pending questions, or the request `idempotency_id` was done
+ * before.
  */
 export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
   insert({
@@ -161,38 +179,20 @@ export const UNUSED = {
   action_text: null,
 };
 
-/** Questions that an identical ask may join: the condition of an index (schema.ts). */
-const isLeft = sql`left_at is not null and status = 'pending'`;
-
-/** A row for a key that has such questions. */
-export const hasLeftQuestion = statement(
-  sql`select 1 from questions where key_id = ${p("key_id")} and ${isLeft} limit 1`,
-  { gives: rowOf<[found: 1]>() },
-);
-
 /** Lets an identical ask join a question that is pending and whose id the agent has not got. */
 export const leaveQuestion = statement(
   sql`update questions set left_at = ${p("left_at", questions.left_at)}
     where id = ${p("id")} and key_id = ${p("key_id")} and status = 'pending' and hidden = 1`,
 );
 
-/**
- * Takes over the newest question of the same content that was left after `since` and is pending at
- * `now`; gives its id. Only one of several gets it.
- */
+/** Takes over the newest question that the ask may join; gives its id. Only one of several gets it. */
 export const joinLeftQuestion = (
   asked: Question & { readonly since: number; readonly now: number },
-) => join({ ...UNUSED, ...asked, allow_other: asked.allow_other ? 1 : null });
+) => join({ ...UNUSED, ...asked });
 
 const join = statement(
   sql`update questions set left_at = null where id = (
-      select id from questions where key_id = ${p("key_id")} and ${isLeft} and hidden = 1
-        and left_at > ${p("since", questions.left_at)} and expires_at > ${p("now", questions.expires_at)}
-        and prompt = ${p("prompt")} and kind = ${p("kind")} and task_id is ${p("task_id")}
-        and options = ${p("options", questions.options)} and url is ${p("url")}
-        and allow_other is ${p("allow_other")} and fallback is ${p("fallback")}
-        and context is ${p("context")} and expires_at - created_at
-          = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}
+      select id from questions where ${joinable}
       order by created_at desc limit 1)
     and ${ofLiveKey("questions")} returning id`,
   { gives: rowsOf<[id: string]>() },

@@ -47,7 +47,7 @@ export function p<Name extends string>(name: Name): Sql<Readonly<Record<Name, Ce
 export function p<Name extends string, C extends Column>(
   name: Name,
   column: C,
-): Sql<Readonly<Record<Name, GetColumnData<C, "raw">>>>;
+): Sql<Readonly<Record<Name, GetColumnData<C, "query">>>>;
 export function p(name: string, column?: Column): SQL {
   const placeholder = drizzle.placeholder(name);
   return column ? drizzle`${drizzle.param(placeholder, column)}` : drizzle`${placeholder}`;

@@ -4,7 +4,6 @@
  */
 
 import {
-  hasLeftQuestion,
   joinLeftQuestion,
   leaveQuestion,
   questionByRequest,
@@ -54,18 +53,17 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       return undefined;
     },
 
+    /** When a question that an ask of now joins was left at the earliest. Waits for calls that are being left. */
+    async joinsSince(key_id: string): Promise<number> {
+      await leaving.get(key_id);
+      return clock.now() - LIMITS.left_ask;
+    },
+
     /**
-     * Takes over a question of the same content whose asking call was left; gives its id, to one caller
-     * only. Undefined when there is none.
+     * Takes over a question of the same content whose asking call was left after `since` and that is pending
+     * at `now`; gives its id, to one caller only. Undefined when there is none.
      */
-    async join(asked: Question): Promise<string | undefined> {
-      const { key_id } = asked;
-      const mark = leaving.get(key_id);
-      await mark;
-      // A libSQL server may show reads the mark a moment late; the write below meets it.
-      if (!mark && (await store.read(hasLeftQuestion({ key_id }))).length === 0) return undefined;
-      const now = clock.now();
-      const since = now - LIMITS.left_ask;
+    async join(asked: Question, since: number, now: number): Promise<string | undefined> {
       const [result] = await store.write([joinLeftQuestion({ ...asked, since, now })]);
       return result!.rows[0]?.[0] as string | undefined;
     },

@@ -64,6 +64,12 @@ interface Asked {
   readonly existing: boolean;
 }
 
+/** What an ask came to. */
+interface Found extends Pick<Asked, "existing"> {
+  readonly id: string;
+  readonly joined?: true;
+}
+
 interface ListQuery {
   readonly key_id?: string | undefined;
   readonly task_id?: string | undefined;
@@ -127,6 +133,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       const now = clock.now();
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
       const joins = asking && question.request_id === undefined;
+      /** Whether the same ask joins this one once its client has gone. */
+      const joinable = joins && wait > 0;
       const replay = async (id: string, existing: boolean): Promise<Asked> => ({
         question: await read(caller, id, { wait, signal, effects: true, asking: false }),
         existing,
@@ -146,49 +154,58 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         }
       };
 
+      /**
+       * The id of the new question, or of the one that kept it from being created. What decides is the write:
+       * a libSQL server may show reads a moment later that a question was left.
+       */
+      const createOrFind = async (since: number | null): Promise<Found | undefined> => {
+        // The same for both writes: else one that expires between them would refuse each try.
+        const at = clock.now();
+        const happened = await create(account_id, question, (changed) => [
+          insertQuestion({
+            ...question,
+            account_id,
+            revision: changed.revision,
+            idempotency_id: idempotent_request?.id ?? null,
+            hidden: joinable,
+            since,
+            now: at,
+          }),
+          ...idempotency.record(idempotent_request, caller, changed),
+        ]);
+        if (happened) return { id: question.id, existing: false };
+        const repeated = await idempotency.findResult(idempotent_request);
+        if (repeated !== undefined) return { id: repeated, existing: false };
+        const other = await earlier.ofRequestMeanwhile(question);
+        if (other !== undefined) return { id: other, existing: true };
+        const joined = since === null ? undefined : await earlier.join(question, since, at);
+        if (joined !== undefined) return { id: joined, existing: true, joined: true };
+        // What refused it may have passed meanwhile: then it is asked again.
+        return refusal();
+      };
+
       const slot = wait > 0 ? waits.reserve(key_id) : null;
+      /** The question as it is once the wait is over. */
+      const settled = (asked: Pick<Question, "id" | "key_id">) => {
+        const held = () => hold(caller, asked, wait, signal, slot ?? undefined);
+        return joinable ? earlier.untilLeft(asked, held) : held();
+      };
+      const run = async (): Promise<Asked> => {
+        const since = joins ? await earlier.joinsSince(key_id) : null;
+        const { id, existing, joined } = await untilDecided(() => createOrFind(since));
+        if (joined) return { question: await settled({ id, key_id }), existing };
+        if (id === question.id) {
+          return { question: slot ? await settled(question) : question, existing };
+        }
+        slot?.release();
+        return await replay(id, existing);
+      };
       try {
         if (wait > 0 && !slot) {
           await refusal();
           fail("too_many_waits");
         }
-        /** The question as it is once the wait is over. */
-        const settled = (asked: Pick<Question, "id" | "key_id">) => {
-          const held = () => hold(caller, asked, wait, signal, slot ?? undefined);
-          return joins && wait > 0 ? earlier.untilLeft(asked, held) : held();
-        };
-        const run = async (): Promise<Asked> => {
-          const joined = joins ? await earlier.join(question) : undefined;
-          if (joined !== undefined) {
-            return { question: await settled({ id: joined, key_id }), existing: true };
-          }
-          const ask = async (): Promise<{ id: string; existing: boolean } | undefined> => {
-            const happened = await create(account_id, question, (changed) => [
-              insertQuestion({
-                ...question,
-                account_id,
-                revision: changed.revision,
-                idempotency_id: idempotent_request?.id ?? null,
-                hidden: joins && wait > 0,
-              }),
-              ...idempotency.record(idempotent_request, caller, changed),
-            ]);
-            if (happened) return { id: question.id, existing: false };
-            const repeated = await idempotency.findResult(idempotent_request);
-            if (repeated !== undefined) return { id: repeated, existing: false };
-            const other = await earlier.ofRequestMeanwhile(question);
-            if (other !== undefined) return { id: other, existing: true };
-            // What refused it may have passed meanwhile: then it is asked again.
-            return refusal();
-          };
-          const { id, existing } = await untilDecided(ask);
-          if (id === question.id) {
-            return { question: slot ? await settled(question) : question, existing };
-          }
-          slot?.release();
-          return await replay(id, existing);
-        };
-        return await (joins && wait > 0 ? earlier.whileAsking(key_id, signal, run) : run());
+        return await (joinable ? earlier.whileAsking(key_id, signal, run) : run());
       } finally {
         slot?.release();
       }

@@ -36,6 +36,10 @@ const ASK = { prompt: "Deploy?", wait_seconds: 50 };
 const pendingOf = async ({ person }: Pick<Pair, "person">): Promise<any[]> =>
   (await person.send("GET /v1/questions")).body.questions;
 
+const isLeft = async (key_id: string) => (await store.read(marks({ key_id }))).length > 0;
+/** Resolves once an ask has joined the question of the key that was left: a wait alone may begin before. */
+const joined = (key_id: string) => until(async () => !(await isLeft(key_id)));
+
 /** Id of the one question that is pending. */
 const idOf = async (pair: Pick<Pair, "person">): Promise<string> => (await pendingOf(pair))[0].id;
 
@@ -55,7 +59,7 @@ async function begin(pair: Pair, rpc: Rpc, args: object = ASK) {
       await asleep(0);
       if (known) return;
       const { id: key_id } = pair.agent.key;
-      await until(async () => (await store.read(marks({ key_id }))).length > 0);
+      await until(() => isLeft(key_id));
     },
   };
 }
@@ -78,7 +82,7 @@ for (const [era, open] of ERAS) {
     await first.leave();
     const [question] = await pendingOf(pair);
     const again = callTool(open(there.url, agent.secret), "ask_question", ASK);
-    await asleep(1);
+    await joined(agent.key.id);
     await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Yes" });
     const { structuredContent } = await whileMoving(clock, again);
     expect(structuredContent).toMatchObject({ id: question.id, answer: "Yes" });
@@ -112,7 +116,8 @@ test("a call that is being left is found, even if reads do not show it yet, as o
   const late = { ...store, read: async () => [] };
   const asks = createEarlierAsks({ store: late, clock });
   const asked = newQuestion({ prompt: ASK.prompt }, { id: "", key_id, now: clock.now() });
-  expect(await asks.join(asked)).toBeUndefined();
+  const join = async () => asks.join(asked, await asks.joinsSince(key_id), clock.now());
+  expect(await join()).toBeUndefined();
   const client = new AbortController();
   const creation = Promise.withResolvers<void>();
   const leaving = asks.whileAsking(key_id, client.signal, async () => {
@@ -121,7 +126,7 @@ test("a call that is being left is found, even if reads do not show it yet, as o
   });
   // Its client leaves before the call has begun to wait, and asks again immediately.
   client.abort();
-  const again = asks.join(asked);
+  const again = join();
   creation.resolve();
   await expect(leaving).rejects.toThrow(ClientGone);
   expect(await again).toBe(id);
