@@ -53,7 +53,10 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
       return undefined;
     },
 
-    /** When a question that an ask of now joins was left at the earliest. Waits for calls that are being left. */
+    /**
+     * An ask may join a question that was left after this time. Waits first until calls of the key that are
+     * being left have ended.
+     */
     async joinsSince(key_id: string): Promise<number> {
       await leaving.get(key_id);
       return clock.now() - LIMITS.left_ask;

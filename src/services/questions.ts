@@ -133,7 +133,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       const now = clock.now();
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
       const joins = asking && question.request_id === undefined;
-      /** Whether the same ask joins this one once its client has gone. */
+      /** Whether an identical ask may join this one once its client has gone. */
       const joinable = joins && wait > 0;
       const replay = async (id: string, existing: boolean): Promise<Asked> => ({
         question: await read(caller, id, { wait, signal, effects: true, asking: false }),
@@ -155,8 +155,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       };
 
       /**
-       * The id of the new question, or of the one that kept it from being created. What decides is the write:
-       * a libSQL server may show reads a moment later that a question was left.
+       * The id of the new question, or of the one that kept it from being created. The write decides:
+       * reads of a libSQL server may show a moment late that a question was left.
        */
       const createOrFind = async (since: number | null): Promise<Found | undefined> => {
         // The same for both writes: else one that expires between them would refuse each try.

@@ -203,7 +203,7 @@ test("the ends of each range are taken, and unknown parameters are ignored [§5.
       let plain = await send(path);
       for (const query of unknown) {
         const answer = await send(path + query);
-        // A webhook may have failed meanwhile, and its answers tell so from then on.
+        // A webhook may have failed meanwhile, which changes the answers about it.
         if (answer.text !== plain.text) plain = await send(path);
         if (answer.status !== 200 || answer.text !== plain.text) faults.push(`${label} ${query}`);
       }

@@ -1,6 +1,6 @@
 /** The form for a new task. */
 
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { type FormEvent, useEffect, useRef } from "react";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { FIRST_FIELD, Sheet } from "../ui/dialog.tsx";
 import { SelectField } from "../ui/field.tsx";
@@ -42,19 +42,20 @@ interface NewText extends TaskText {
   readonly key_id: string;
 }
 
+const EMPTY: NewText = {
+  key_id: "",
+  title: "",
+  description: "",
+  priority: "medium",
+  notify: true,
+};
+
 function Form({ agent }: { agent: string | null }) {
   const { api, store } = useSession();
   const keys = useKeyOptions();
   const { busy, fault, run } = useAction();
-  const [start] = useState<NewText>(() => ({
-    key_id: "",
-    title: "",
-    description: "",
-    priority: "medium",
-    notify: true,
-  }));
-  const { value: draft, set: change, send } = useDraft("task", start);
-  // Not part of the start: the filter may change while the form is there.
+  const { value: draft, set: change, send } = useDraft("task", EMPTY);
+  // Not part of the draft's first value: the filter may change while the form is there.
   const value = { ...draft, key_id: draft.key_id || (agent ?? "") };
   // Changes made while the form is being sent would be lost.
   const set = busy ? () => {} : change;
