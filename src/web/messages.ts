@@ -8,6 +8,14 @@ export interface ShowMessage {
   readonly body: string;
 }
 
+/** Page to worker: a question has ended, so close its notification. */
+export interface CloseMessage {
+  readonly type: "close";
+  readonly question_id: string;
+}
+
+export type PageMessage = ShowMessage | CloseMessage;
+
 /** Worker to page: a notification was clicked, so go to this route, such as `questions/<id>`. */
 interface OpenMessage {
   readonly type: "open";

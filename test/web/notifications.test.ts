@@ -14,15 +14,12 @@ import {
   openTab,
   untilLive,
 } from "./browser.ts";
+import { shownIn, untilWorkerSees } from "./worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
 const app = await startTestApp();
 
-const shown = (page: Page) =>
-  page.evaluate(async () => {
-    const worker = await navigator.serviceWorker.ready;
-    return (await worker.getNotifications()).map(({ title, body }) => [title, body]);
-  });
+const shown = async (page: Page) => (await shownIn(page)).map(({ title, body }) => [title, body]);
 
 webTest("with notifications on, a new question shows one until it is closed", async () => {
   // Web push is off there.
@@ -34,13 +31,14 @@ webTest("with notifications on, a new question shows one until it is closed", as
   await context.grantPermissions(["notifications"]);
   const page = await openTab(context, `${app.url}/#/account`);
   await untilLive(page);
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
+  expect(await shown(page)).toEqual([]);
   await ask(agent.send, { prompt: "Before it was wanted?" });
   await page.waitForFunction(() => document.title === "(2) Account · Relay");
   await page.getByRole("switch", { name: "Notifications for new questions" }).check();
   // The person turns to another window.
   const other = await openTab(context, "about:blank");
   await lookAt(other, { away: [page] });
+  await untilWorkerSees(page, false);
   const { id } = await ask(agent.send, { prompt: "Publish <b>it</b>?" });
   await until(async () => (await shown(page)).length > 0);
   expect(await shown(page)).toEqual([["Release bot", "Publish <b>it</b>?"]]);
@@ -66,6 +64,7 @@ webTest("with notifications on, a new question shows one until it is closed", as
   const again = await openTab(context, `${app.url}/`);
   await again.getByText("Publish").waitFor();
   await lookAt(other, { away: [again] });
+  await untilWorkerSees(again, false);
   release();
   await until(async () => (await shown(again)).length > 0);
   expect(await shown(again)).toEqual([["Release bot", "Meanwhile?"]]);
@@ -79,7 +78,7 @@ webTest("no notification is shown while another tab has the focus", async () => 
   await context.grantPermissions(["notifications"]);
   const page = await openTab(context, `${app.url}/#/account`);
   await untilLive(page);
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => null));
+  expect(await shown(page)).toEqual([]);
   await page.getByRole("switch", { name: "Notifications for new questions" }).check();
   const looked_at = await openTab(context, `${app.url}/#/questions`);
   await untilLive(looked_at);
@@ -89,6 +88,7 @@ webTest("no notification is shown while another tab has the focus", async () => 
   // Other pages of this server show no questions.
   const docs = await openTab(context, `${app.url}/docs`);
   await lookAt(docs, { away: [page, looked_at] });
+  await untilWorkerSees(page, false);
   await ask(agent.send, { prompt: "While elsewhere?" });
   await until(async () => (await shown(page)).length > 0);
   expect(await shown(page)).toEqual([["agent", "While elsewhere?"]]);

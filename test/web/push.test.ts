@@ -12,6 +12,7 @@ import {
   clickOn,
   deliverTo,
   pushMessage,
+  shownBy,
   shownIn,
   untilWorkerSees,
   watchBadge,
@@ -32,23 +33,13 @@ async function openBehind(person: Person, at = "#/account") {
   await lookAt(other, { away: [page] });
   const worker = await workerOf(page);
   await untilWorkerSees(page, false);
-  /**
-   * Waits until it is shown, and delivers it once more after some seconds without it: on a busy machine a
-   * tab may have the focus again for a moment, and then nothing is shown.
-   */
-  const untilShown = async (message: PushMessage) => {
-    const { tag, body, actions } = message.notification;
-    const isShown = async () =>
-      (await shownIn(page)).some(
+  expect(await shownBy(worker)).toEqual([]);
+  const untilShown = ({ notification: { tag, body, actions } }: PushMessage) =>
+    until(async () =>
+      (await shownBy(worker)).some(
         (one) => one.tag === tag && one.body === body && one.actions.length === actions.length,
-      );
-    for (let begun = performance.now(); !(await isShown()); await Bun.sleep(150)) {
-      if (performance.now() - begun < 5_000) continue;
-      await lookAt(other, { away: [page] });
-      await deliver(message);
-      begun = performance.now();
-    }
-  };
+      ),
+    );
   const show = async (message: PushMessage) => {
     await deliver(message);
     await untilShown(message);
@@ -162,6 +153,48 @@ webTest("the page and a push show one notification for a question", async () => 
   ]);
 });
 
+webTest("notifications are not listed while one is being shown", async () => {
+  const { person, agent } = await createPair(app.url);
+  const [first, second] = [await ask(agent.send), await ask(agent.send)];
+  const { page, deliver, show, worker } = await openBehind(person, "#/tasks");
+  await show(pushMessage(asked(first.id, person)));
+  await show(pushMessage(asked(second.id, person)));
+  await worker.evaluate(() => {
+    const scope = globalThis as any;
+    const { registration } = scope;
+    const calls: string[] = [];
+    Object.assign(scope, { calls, closes: 0 });
+    scope.addEventListener("message", ({ data }: any) => {
+      if (data.type === "close") scope.closes++;
+    });
+    const { showNotification, getNotifications } = registration;
+    registration.getNotifications = (options: unknown) => {
+      calls.push("list");
+      return getNotifications.call(registration, options);
+    };
+    const released = new Promise<void>((resolve) => {
+      scope.release = resolve;
+    });
+    registration.showNotification = async (...given: unknown[]) => {
+      calls.push("show");
+      await released;
+      await showNotification.apply(registration, given);
+      calls.push("shown");
+    };
+  });
+  const calls = () => worker.evaluate(() => (globalThis as any).calls as string[]);
+  await deliver(pushMessage({ v: 1, event: "test" }));
+  await until(async () => (await calls()).length > 0);
+  // The page wants the notification closed.
+  await person.send(`POST /v1/questions/${first.id}/answer`, { answer: "No" });
+  await until(() => worker.evaluate(() => (globalThis as any).closes > 0));
+  expect(await calls()).toEqual(["show"]);
+  await worker.evaluate(() => (globalThis as any).release());
+  await until(async () => !(await shownIn(page)).some(({ tag }) => tag === first.id));
+  expect((await calls()).slice(0, 3)).toEqual(["show", "shown", "list"]);
+  expect((await shownIn(page)).map(({ tag }) => tag).sort()).toEqual(["chn_1", second.id].sort());
+});
+
 webTest(
   "a page and a push at the same moment leave the notification with its buttons",
   async () => {
@@ -197,12 +230,10 @@ webTest("a button answers the question while no page is open, and tells the outc
   await clickOn(worker, id, "answer-1");
   await until(async () => (await questionOf(person, id)).status === "answered");
   expect((await questionOf(person, id)).answer).toBe("No");
-  const told = () =>
-    worker.evaluate(async (tag) => {
-      const { registration } = globalThis as any;
-      const shown: Notification[] = await registration.getNotifications({ tag });
-      return shown.map(({ body, silent }) => [body, silent]);
-    }, id);
+  const told = async () =>
+    (await shownBy(worker))
+      .filter(({ tag }) => tag === id)
+      .map(({ body, silent }) => [body, silent]);
   await until(async () => (await told())[0]?.[0] === "Answered: No");
   expect(await told()).toEqual([["Answered: No", true]]);
   // The other question is left.
@@ -252,7 +283,16 @@ webTest(
       };
     });
     await clickOn(worker, id, "answer-0");
-    await until(async () => (await questionOf(person, id)).answer === "Yes");
+    await until(async () => (await bodies(page)).includes("Answered: Yes"));
+    expect((await questionOf(person, id)).answer).toBe("Yes");
+    // A page that hears of the end leaves the outcome there.
+    await page.evaluate(async (question_id) => {
+      const { active } = await navigator.serviceWorker.ready;
+      active!.postMessage({ type: "close", question_id });
+      active!.postMessage({ type: "show", question_id: "qst_1", title: "Page", body: "Last" });
+    }, id);
+    await until(async () => (await bodies(page)).includes("Last"));
+    expect(await bodies(page)).toContain("Answered: Yes");
     const second = await ask(agent.send);
     await show(pushMessage({ ...asked(second.id, person), ticket: "mcq_wrong" }));
     await clickOn(worker, second.id, "answer-0");

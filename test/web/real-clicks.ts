@@ -8,7 +8,7 @@ import { ask, type Person } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, go, openTab, untilLive } from "./browser.ts";
 import { createSubscriber } from "./subscriber.ts";
-import { workerOf } from "./worker-pushes.ts";
+import { shownBy, workerOf } from "./worker-pushes.ts";
 
 browserTests({ notifications: true });
 const { start, subscribe } = await createSubscriber({ headless: false });
@@ -48,12 +48,10 @@ async function begin() {
     }),
   );
   await page.goto("about:blank");
-  const shown = (tag: string) =>
-    worker.evaluate(async (wanted) => {
-      const { registration } = globalThis as any;
-      const found: Notification[] = await registration.getNotifications({ tag: wanted });
-      return found.map(({ title, body }) => `${title}: ${body}`);
-    }, tag);
+  const shown = async (wanted: string) =>
+    (await shownBy(worker))
+      .filter(({ tag }) => tag === wanted)
+      .map(({ title, body }) => `${title}: ${body}`);
   const asked = async (prompt: string) => {
     const { id } = await ask(agent.send, { prompt });
     await until(async () => (await shown(id))[0] === `Question from agent: ${prompt}`);

@@ -6,7 +6,7 @@ import { ask, type Person, pair } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, lookAt, openProfile, openTab } from "./browser.ts";
 import { createSubscriber } from "./subscriber.ts";
-import { clickOn, shownIn, untilWorkerSees, workerOf } from "./worker-pushes.ts";
+import { clickOn, shownBy, shownIn, untilWorkerSees, workerOf } from "./worker-pushes.ts";
 
 const webTest = browserTests({ notifications: true });
 const { push, start, subscribe } = await createSubscriber();
@@ -79,12 +79,9 @@ webTest("a button answers by its ticket while no page is open", async () => {
   const worker = await workerOf(page, app.url);
   // No page of this server is left, but another site.
   await page.goto("about:blank");
-  const shownTo = (tag: string) =>
-    worker.evaluate(async (wanted) => {
-      const { registration } = globalThis as any;
-      const shown: Notification[] = await registration.getNotifications({ tag: wanted });
-      return shown.map(({ body }) => body);
-    }, tag);
+  const shownTo = async (wanted: string) =>
+    (await shownBy(worker)).filter(({ tag }) => tag === wanted).map(({ body }) => body);
+  expect(await shownBy(worker)).toEqual([]);
   const { id } = await ask(agent.send, { prompt: "Publish?" });
   await until(async () => (await shownTo(id))[0] === "Publish?");
   await clickOn(worker, id, "answer-0");

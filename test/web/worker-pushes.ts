@@ -13,11 +13,29 @@ interface Shown {
   readonly icon: string;
 }
 
-/** The notifications that are shown. */
-export function shownIn(page: Page): Promise<Shown[]> {
-  return page.evaluate(async () => {
-    const worker = await navigator.serviceWorker.ready;
-    return (await worker.getNotifications()).map((one) => {
+/** The notifications that are shown: see {@link shownBy}. */
+export const shownIn = async (page: Page): Promise<Shown[]> => shownBy(await workerOf(page));
+
+/**
+ * The notifications that are shown. Chromium forgets one that is being shown while they are listed, so from
+ * the first call on, which comes before there are any, the worker does one at a time.
+ */
+export function shownBy(worker: Worker): Promise<Shown[]> {
+  return worker.evaluate(async () => {
+    const scope = globalThis as any;
+    const { registration } = scope;
+    if (!scope.afterOthers) {
+      let last: Promise<unknown> = Promise.resolve();
+      scope.afterOthers = (work: () => Promise<unknown>) => {
+        last = last.then(work, work);
+        return last;
+      };
+      const show = registration.showNotification.bind(registration);
+      registration.showNotification = (...given: unknown[]) =>
+        scope.afterOthers(() => show(...given));
+    }
+    const shown: Notification[] = await scope.afterOthers(() => registration.getNotifications());
+    return shown.map((one) => {
       const { actions = [] } = one as { actions?: readonly { title: string }[] };
       const { title, body, tag, silent, icon } = one;
       return { title, body, tag, silent, icon, actions: actions.map((action) => action.title) };
@@ -123,14 +141,15 @@ export async function watchBadge(worker: Worker): Promise<() => Promise<number[]
   return () => worker.evaluate(() => (globalThis as unknown as { badges: number[] }).badges);
 }
 
-/** Waits until the worker too knows whether a window of the page has the focus. */
+/** Waits until the worker too knows whether a window of the person's page has the focus. */
 export async function untilWorkerSees(page: Page, focused: boolean): Promise<void> {
   const worker = await workerOf(page);
   await until(() =>
     worker.evaluate(async (wanted) => {
       const { clients } = globalThis as any;
-      const open: { focused: boolean }[] = await clients.matchAll({ type: "window" });
-      return open.some((one) => one.focused) === wanted;
+      const open: { url: string; focused: boolean }[] = await clients.matchAll({ type: "window" });
+      const focused = open.filter((one) => one.focused);
+      return focused.some(({ url }) => new URL(url).pathname === "/") === wanted;
     }, focused),
   );
 }

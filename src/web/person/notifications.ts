@@ -2,7 +2,7 @@
  * Tells the person about new questions: by toasts, browser notifications, and the badge of the app.
  */
 
-import { onWorkerMessage, type ShowMessage } from "../messages.ts";
+import { type CloseMessage, onWorkerMessage, type ShowMessage } from "../messages.ts";
 import type { Question } from "../state/api.ts";
 import { PUSH_CHANNEL } from "../state/push-channel.ts";
 import type { Store } from "../state/store.ts";
@@ -97,11 +97,10 @@ async function show(store: Store, { id, key_id, prompt }: Question): Promise<voi
 }
 
 async function close(id: string): Promise<void> {
+  if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
   // With push on, the push about the end replaces the notification, as every push must show one.
   if (!document.hasFocus() && localStorage.getItem(PUSH_CHANNEL) !== null) return;
   const worker = await navigator.serviceWorker?.getRegistration();
-  for (const shown of (await worker?.getNotifications({ tag: id })) ?? []) {
-    // Keep what the worker shows about an answer that it sent.
-    if (shown.data?.event !== "ended") shown.close();
-  }
+  const message: CloseMessage = { type: "close", question_id: id };
+  worker?.active?.postMessage(message);
 }

@@ -1,7 +1,7 @@
 /** Clicks on notifications: a button answers without the page, anything else opens the page. */
 
 import { type ShownData, setBadge, show, waitingExcept } from "./notifications.ts";
-import { type ClickEvent, home, pages, worker } from "./scope.ts";
+import { type ClickEvent, home, inTurn, pages, worker } from "./scope.ts";
 import { type Answered, sendAnswer, sendReceipt, type Ticket } from "./tickets.ts";
 
 /** Handles a click on a notification (`action` is empty) or on one of its buttons. */
@@ -39,8 +39,9 @@ async function answerQuestion(
   ticket: Ticket,
   answer: string,
 ): Promise<void> {
+  const ended: ShownData = { ...data, event: "ended" };
   const tell = (body: string) =>
-    show(title, { tag, lang, dir, body, silent: true, data: { ...data, event: "ended" } });
+    inTurn(() => show(title, { tag, lang, dir, body, silent: true, data: ended }));
   await tell(`Sending: ${answer}`);
   const outcome = await sendAnswer(ticket, answer);
   await tell(textOf(outcome, answer));
@@ -49,7 +50,7 @@ async function answerQuestion(
     await openRoute(routeOf(data)).catch(() => null);
     return;
   }
-  await setBadge(await waitingExcept(tag));
+  await setBadge(await inTurn(() => waitingExcept(tag)));
   if (outcome.is === "answered") await sendReceipt(ticket, "opened");
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { handleClick, ticketOf } from "./clicks.ts";
-import { show, showPush } from "./notifications.ts";
+import { closeAsked, showOnce, showPush } from "./notifications.ts";
 import { inTurn, keepAlive, pages, type SubscriptionChangeEvent, worker } from "./scope.ts";
 import { sendReceipt } from "./tickets.ts";
 import "./shell.ts";
@@ -21,16 +21,10 @@ worker.addEventListener("notificationclick", (event) => {
   keepAlive(event, () => handleClick(event));
 });
 
-// Shows a notification for a page, unless a window has the focus or a push has already shown it.
 worker.addEventListener("message", (event) => {
-  if (event.data?.type !== "show") return;
-  const { question_id: tag, title, body } = event.data;
-  const showOnce = async () => {
-    if ((await pages()).some(({ focused }) => focused)) return;
-    if ((await worker.registration.getNotifications({ tag })).length > 0) return;
-    await show(title, { body, tag, data: { v: 1, event: "question", question_id: tag } });
-  };
-  keepAlive(event, () => inTurn(showOnce));
+  const message = event.data;
+  if (message?.type === "show") keepAlive(event, () => inTurn(() => showOnce(message)));
+  if (message?.type === "close") keepAlive(event, () => inTurn(() => closeAsked(message)));
 });
 
 worker.addEventListener("pushsubscriptionchange", (event) => {

@@ -1,6 +1,7 @@
 /** Shows notifications: of pushes, for the page, and with the outcome of a tap. */
 
 import type { PushData, PushMessage } from "../../model/push-message.ts";
+import type { CloseMessage, ShowMessage } from "../messages.ts";
 import { files, type PushEvent, pages, type ShownOptions, worker } from "./scope.ts";
 
 /** Data of a notification; parts are absent if an earlier version made it. */
@@ -78,6 +79,20 @@ export function show(title: string, options: ShownOptions): Promise<void> {
 
 async function close(tag: string): Promise<void> {
   for (const shown of await worker.registration.getNotifications({ tag })) shown.close();
+}
+
+/** Shows a question for a page, unless a window has the focus or a push has already shown it. */
+export async function showOnce({ question_id: tag, title, body }: ShowMessage): Promise<void> {
+  if ((await pages()).some(({ focused }) => focused)) return;
+  if ((await worker.registration.getNotifications({ tag })).length > 0) return;
+  await show(title, { body, tag, data: { v: 1, event: "question", question_id: tag } });
+}
+
+/** Closes the notification of a question, but not one with the outcome of an answer sent from it. */
+export async function closeAsked({ question_id: tag }: CloseMessage): Promise<void> {
+  for (const shown of await worker.registration.getNotifications({ tag })) {
+    if ((shown.data as ShownData | null)?.event !== "ended") shown.close();
+  }
 }
 
 /** Sets the app's badge; 0 clears it. Does nothing where the browser has no badges or refuses. */

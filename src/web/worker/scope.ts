@@ -1,7 +1,7 @@
 /** The global scope of the service worker, as far as it is used. */
 
 import { after } from "../clock.ts";
-import type { ShowMessage, WorkerMessage } from "../messages.ts";
+import type { PageMessage, WorkerMessage } from "../messages.ts";
 
 interface WorkerEvent extends Event {
   waitUntil(work: Promise<unknown>): void;
@@ -11,7 +11,7 @@ interface FetchEvent extends WorkerEvent {
   respondWith(response: Promise<Response>): void;
 }
 interface MessageEvent extends WorkerEvent {
-  readonly data: ShowMessage;
+  readonly data: PageMessage | null;
 }
 export interface PushEvent extends WorkerEvent {
   readonly data: { json(): unknown } | null;
@@ -119,7 +119,8 @@ let last_turn: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs `work` after earlier calls have ended, so that checking which notifications are shown and
- * changing them is one step.
+ * changing them is one step. All that the worker shows or lists runs in turn: Chromium forgets the data of a
+ * notification that is being shown while they are listed, and then a click on it does nothing.
  */
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const mine = last_turn.then(work);
