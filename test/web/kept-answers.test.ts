@@ -71,6 +71,8 @@ webTest(
 
     await page.reload();
     await page.getByText(/^Offline\./).waitFor();
+    // The page may know that it is offline before it has read what it saved.
+    await page.getByText("Waiting to be sent").nth(1).waitFor();
     expect(await page.getByText("Waiting to be sent").count()).toBe(2);
     await comeBack(page);
     await page.getByText("All caught up").waitFor();
