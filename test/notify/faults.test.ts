@@ -30,7 +30,8 @@ async function pass({ world }: Pick<Crowd, "world">) {
   const { app, apple, clock } = world;
   const onlyHangs = async () => {
     const [lane] = app.sender.health();
-    if (apple.silentStreams() === 0 || lane!.in_flight > apple.silentStreams()) return false;
+    // A request that the sender has given up hangs at the stand-in until it is told.
+    if (apple.silentStreams() === 0 || lane!.in_flight !== apple.silentStreams()) return false;
     const due = lane!.state === "open" ? `due_at <= ${clock.now() * 1000}` : "false";
     const busy = await world.rows(`select 1 from pushes where lease is not null or ${due}`);
     return busy.length <= apple.silentStreams();
