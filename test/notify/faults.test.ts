@@ -30,7 +30,7 @@ async function pass({ world }: Pick<Crowd, "world">) {
   const { app, apple, clock } = world;
   const onlyHangs = async () => {
     const [lane] = app.sender.health();
-    // A request that the sender has given up hangs at the stand-in until it is told.
+    // The stand-in learns a moment later that the sender has given up a request.
     if (apple.silentStreams() === 0 || lane!.in_flight !== apple.silentStreams()) return false;
     const due = lane!.state === "open" ? `due_at <= ${clock.now() * 1000}` : "false";
     const busy = await world.rows(`select 1 from pushes where lease is not null or ${due}`);

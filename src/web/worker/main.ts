@@ -4,7 +4,7 @@
  */
 
 import { handleClick, ticketOf } from "./clicks.ts";
-import { closeAsked, showOnce, showPush } from "./notifications.ts";
+import { closeQuestion, showOnce, showPush } from "./notifications.ts";
 import { inTurn, keepAlive, pages, type SubscriptionChangeEvent, worker } from "./scope.ts";
 import { sendReceipt } from "./tickets.ts";
 import "./shell.ts";
@@ -24,7 +24,7 @@ worker.addEventListener("notificationclick", (event) => {
 worker.addEventListener("message", (event) => {
   const message = event.data;
   if (message?.type === "show") keepAlive(event, () => inTurn(() => showOnce(message)));
-  if (message?.type === "close") keepAlive(event, () => inTurn(() => closeAsked(message)));
+  if (message?.type === "close") keepAlive(event, () => inTurn(() => closeQuestion(message)));
 });
 
 worker.addEventListener("pushsubscriptionchange", (event) => {

@@ -89,7 +89,7 @@ export async function showOnce({ question_id: tag, title, body }: ShowMessage): 
 }
 
 /** Closes the notification of a question, but not one with the outcome of an answer sent from it. */
-export async function closeAsked({ question_id: tag }: CloseMessage): Promise<void> {
+export async function closeQuestion({ question_id: tag }: CloseMessage): Promise<void> {
   for (const shown of await worker.registration.getNotifications({ tag })) {
     if ((shown.data as ShownData | null)?.event !== "ended") shown.close();
   }

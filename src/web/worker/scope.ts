@@ -119,8 +119,8 @@ let last_turn: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs `work` after earlier calls have ended, so that checking which notifications are shown and
- * changing them is one step. All that the worker shows or lists runs in turn: Chromium forgets the data of a
- * notification that is being shown while they are listed, and then a click on it does nothing.
+ * changing them is one step. The worker shows and lists notifications only in turn: Chromium forgets
+ * the data of one that is being shown while they are listed, and then a click on it does nothing.
  */
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const mine = last_turn.then(work);
