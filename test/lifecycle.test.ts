@@ -9,7 +9,7 @@ import { startTestApp } from "./support/app.ts";
 import { client, createPair } from "./support/client.ts";
 import { failToStart, startProcess } from "./support/process.ts";
 import { freePort } from "./support/sqld.ts";
-import { createTestStore } from "./support/store.ts";
+import { createEmptyStore } from "./support/store.ts";
 import { tempFolder } from "./support/temp.ts";
 import { until } from "./support/until.ts";
 
@@ -18,7 +18,7 @@ const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 test("what keeps it from starting is said in one line that names the variable", async () => {
   const folder = tempFolder();
   mkdirSync(join(folder, "taken.db"));
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const running = await startProcess({ DATABASE_URL: url });
   const cases = [
     [{ PORT: new URL(running.url).port, DATABASE_URL: url }, "HOST and PORT"],
@@ -39,7 +39,7 @@ test("what keeps it from starting is said in one line that names the variable", 
 });
 
 test("it goes on when the reader of its log exits", async () => {
-  const { url: DATABASE_URL } = await createTestStore();
+  const { url: DATABASE_URL } = await createEmptyStore();
   const port = String(freePort());
   const child = Bun.spawn([process.execPath, MAIN], {
     env: { PATH: process.env.PATH ?? "", PORT: port, DATABASE_URL, LOG_LEVEL: "debug" },

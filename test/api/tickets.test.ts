@@ -14,13 +14,13 @@ import { createTestClock } from "../support/clock.ts";
 import { post } from "../support/mcp.ts";
 import { screenOf, startPushService } from "../support/push-service.ts";
 import { nameOf, ROUTES } from "../support/routes.ts";
-import { createMigratedStore } from "../support/store.ts";
+import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 import { bodyOf, createWorld, kindsOf } from "../support/world.ts";
 
 const clock = createTestClock();
 const service = await startPushService({ now: clock.now });
-const { url: database_url } = await createMigratedStore();
+const { url: database_url } = await createTestStore();
 const env = { ...service.env, RATE_LIMITS: "off" };
 const app = await startTestApp({ clock, database_url, env, jitter: () => 0.999 });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);

@@ -20,12 +20,12 @@ import {
 } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startPushService } from "../support/push-service.ts";
-import { createMigratedStore } from "../support/store.ts";
+import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const clock = createTestClock();
 const service = await startPushService({ now: clock.now });
-const { url: database_url } = await createMigratedStore();
+const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url, env: service.env, jitter: () => 0.999 });
 const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
 const rows = (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({}));
@@ -48,7 +48,7 @@ test("the key is a point of P-256, the same in every process [§19.2.6]", async 
   const other = client(peer.url, person.token);
   expect((await other("GET /v1/web-push/key")).body).toEqual(body);
   // Of processes that start at once on a new store, too.
-  const { url } = await createMigratedStore();
+  const { url } = await createTestStore();
   const both = await Promise.all(
     [0, 1].map(() => startTestApp({ clock, database_url: url, env: service.env })),
   );

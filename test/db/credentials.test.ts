@@ -14,7 +14,7 @@ import { digest } from "../../src/ids.ts";
 import { startTestApp } from "../support/app.ts";
 import { claim, client, createAgent, createPair, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { createTestStore } from "../support/store.ts";
+import { createEmptyStore } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 
 const migrationsFolder = fileURLToPath(new URL("../../db/migrations", import.meta.url));
@@ -34,7 +34,7 @@ async function open(url: string): Promise<Store> {
 
 /** A store as version 0.1.0 leaves it. */
 async function createOldStore() {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const store = url.startsWith("file:")
     ? await openEmbedded(url, systemClock, () => {})
     : openServer({ url, auth_token: undefined }, systemClock, () => {});
@@ -116,7 +116,7 @@ test("tokens and secrets of a store of version 0.1.0 go on working [§17.4]", as
 });
 
 test("what version 0.1.0 writes beside this one works here at once [§17.4]", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
   await change(store, old.account("a", 1), old.key("k", "a", 2));
@@ -145,7 +145,7 @@ test("what version 0.1.0 writes beside this one works here at once [§17.4]", as
 });
 
 test("version 0.1.0 finds what this version writes [§17.4]", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
   const { person, agent } = await createPair(app.url);
@@ -166,7 +166,7 @@ const another = (bearer: string, kind: string, account_id: string, key_id: strin
   `insert into credentials (digest, id, kind, account_id, key_id, made_by, created_at) values ('${digest(bearer)}', '${bearer}', '${kind}', '${account_id}', ${key_id === null ? "null" : `'${key_id}'`}, 'account', 1)`;
 
 test("an account has several sign-ins: each replaces its own token and leaves the others [§5.2.4]", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
   const first = await createPerson(app.url);
@@ -193,7 +193,7 @@ test("an account has several sign-ins: each replaces its own token and leaves th
 });
 
 test("version 0.1.0 knows the oldest sign-in left, or the one added when none was left [§17.4]", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
   const person = await createPerson(app.url);
@@ -230,7 +230,7 @@ test("version 0.1.0 knows the oldest sign-in left, or the one added when none wa
 });
 
 test("pairing codes end with what version 0.1.0 does to the token and the account [§17.4]", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const app = await startTestApp({ database_url: url });
   const store = await open(url);
   const people = [];
@@ -255,7 +255,7 @@ test("pairing codes end with what version 0.1.0 does to the token and the accoun
 });
 
 test("a key has several credentials, which end with it, or when they expire [§4.1.5]", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const clock = createTestClock();
   const app = await startTestApp({ database_url: url, clock });
   const store = await open(url);

@@ -8,13 +8,13 @@ import { startTestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import { client } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { connectTo, createTestStore } from "../support/store.ts";
+import { connectTo, createEmptyStore } from "../support/store.ts";
 import recorded from "./earlier/store-0.1.0.json";
 
 const DUMP = new URL("./earlier/store-0.1.0.sql", import.meta.url);
 
 test("a store of 0.1.0 with data of every kind reads and pushes as 0.1.0 did", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const raw = connectTo(url);
   await raw.executeMultiple(await Bun.file(DUMP).text());
   raw.close();

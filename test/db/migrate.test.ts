@@ -18,7 +18,7 @@ import { systemClock } from "../../src/clock.ts";
 import { WEBHOOK } from "../../src/notification-limits.ts";
 import { client, createAgent, createPerson, createTask } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
-import { createTestStore } from "../support/store.ts";
+import { createEmptyStore } from "../support/store.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -112,7 +112,7 @@ async function startOpener(folder: string) {
 }
 
 test("four processes that start at once on one new store all come up and serve it", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const processes = await Promise.all(
     Array.from({ length: PROCESSES }, () => startProcess({ DATABASE_URL: url })),
   );
@@ -141,7 +141,7 @@ test("of processes that start at once, one applies each migration", async () => 
     Array.from({ length: PROCESSES }, () => startOpener(code.folder)),
   );
   for (let round = 0; round < 5; round++) {
-    const { url, sqld } = await createTestStore();
+    const { url, sqld } = await createEmptyStore();
     const outcomes = await Promise.all(openers.map(({ open }) => open(url)));
     expect(outcomes).toEqual(outcomes.map(() => "up"));
     expect(await readAll(url, "select n from proof order by n")).toEqual(numbers);
@@ -158,7 +158,7 @@ test("a migration that fails changes nothing, stops the start, and applies once 
     "CREATE TABLE proof (n integer);\n--> statement-breakpoint\nINSERT INTO proof VALUES (1, 2);",
   );
   writeFileSync(join(code.folder, "opener.ts"), OPENER);
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const opener = await startOpener(code.folder);
   expect(await opener.open(url)).toStartWith("failed: ");
   expect(await readAll(url, "select name from sqlite_schema where name = 'proof'")).toEqual([]);
@@ -173,7 +173,7 @@ test("a migration that fails changes nothing, stops the start, and applies once 
 }, 120_000);
 
 test("a start on a store that is up to date applies nothing", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const claims = () => readAll(url, "select hash, applied_at from relay_migrations order by hash");
   const before = [await schemaOf(url), await claims()];
   expect(before[1]).toHaveLength(FILES.length);
@@ -186,7 +186,7 @@ test("a start on a store that is up to date applies nothing", async () => {
 }, 120_000);
 
 test("a migrated store has exactly the tables, columns and indexes of the schemas in db", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const expected = [schema, credentialsSchema, notifySchema, oauthSchema]
     .flatMap(Object.values<any>)
     .flatMap((table) => {
@@ -227,7 +227,7 @@ test("a migrated store has exactly the tables, columns and indexes of the schema
 });
 
 test("the trigger that queues webhooks uses the numbers of the table of limits [§19.4.5]", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const [[text] = []] = await readAll(
     url,
     "select sql from sqlite_schema where name = 'events_webhooks'",

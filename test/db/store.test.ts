@@ -7,9 +7,9 @@ import { p, sql } from "../../db/sql.ts";
 import { insertWhere, qb, select, statement } from "../../db/statement.ts";
 import type { Statement, Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { createTestStore, STORE_KIND } from "../support/store.ts";
+import { createEmptyStore, STORE_KIND } from "../support/store.ts";
 
-const { url } = await createTestStore();
+const { url } = await createEmptyStore();
 const open = () => openStore({ url, auth_token: undefined }, systemClock);
 
 const put = statement(sql`insert into probe (id, body) values (${p("id")}, ${p("body")})`);

@@ -16,7 +16,7 @@ import { startTestApp } from "../support/app.ts";
 import { client } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startProcess } from "../support/process.ts";
-import { createTestStore } from "../support/store.ts";
+import { createEmptyStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -38,7 +38,7 @@ async function open(url: string): Promise<Store> {
 }
 
 test("a store names the oldest version that may use it, and the line only moves up", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const store = await open(url);
   expect(await lineOf(store)).toEqual([OLDEST_COMPATIBLE]);
   await raiseOldestVersion(store, "0.9.0");
@@ -52,7 +52,7 @@ test("a store names the oldest version that may use it, and the line only moves 
 });
 
 test("a start leaves a version line that is newer than the one of its own build", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   const store = await open(url);
   await setLine(store, VERSION);
   const again = await open(url);
@@ -60,7 +60,7 @@ test("a start leaves a version line that is newer than the one of its own build"
 });
 
 test("an older version does not start, says why in one line, and writes nothing", async () => {
-  const { url } = await createTestStore();
+  const { url } = await createEmptyStore();
   // Tables of a version to come, of which this one knows nothing but the line.
   const bare = url.startsWith("file:")
     ? await openEmbedded(url, systemClock, () => {})
@@ -86,7 +86,7 @@ test("an older version does not start, says why in one line, and writes nothing"
 });
 
 test("a process ends only once the version line has moved past it", async () => {
-  const { url: database_url } = await createTestStore();
+  const { url: database_url } = await createEmptyStore();
   const clock = createTestClock();
   const app = await startTestApp({ clock, database_url });
   const store = await open(database_url);
@@ -103,7 +103,7 @@ test("a process ends only once the version line has moved past it", async () => 
 });
 
 test("a running process that is too old stops gracefully with exit code 1", async () => {
-  const { url: DATABASE_URL } = await createTestStore();
+  const { url: DATABASE_URL } = await createEmptyStore();
   const relay = await startProcess({ DATABASE_URL });
   const send = client(relay.url);
   expect((await send("POST /v1/accounts")).status).toBe(201);

@@ -20,7 +20,7 @@ test("what starts a server or a store runs on both, but for pages and the files 
   expect(pages).toContain("test/web/tasks.test.ts");
   expect(once).toContain("test/auth/limiter.test.ts");
   const starts =
-    /\b(startTestApp|createTestStore|startProcess|create(Push|Activity)World|startNtfyWorld|startSqld)\(/;
+    /\b(startTestApp|create(Test|Empty)Store|startProcess|create(Push|Activity)World|startNtfyWorld|startSqld)\(/;
   const starters: string[] = [];
   for (const file of once) {
     const text = await Bun.file(root + file).text();

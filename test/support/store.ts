@@ -1,7 +1,7 @@
 /** The store that a run of the suite is about: a file, or a real libSQL server. */
 
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { createClient } from "@libsql/client";
 import { openStore } from "../../db/open.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -18,31 +18,45 @@ export interface TestStore {
   readonly sqld: Sqld | null;
 }
 
-/** A new empty store of the kind of this run. */
-export async function createTestStore(kind = STORE_KIND): Promise<TestStore> {
-  if (kind === "embedded") return { url: `file:${join(tempFolder(), "relay.db")}`, sqld: null };
-  const sqld = await startSqld();
+/** Files of a store: path in its folder -> content. */
+type StoreFiles = ReadonlyMap<string, Buffer>;
+
+/** A new store of the kind of this run, with all tables: most of the start of an app is done. */
+export async function createTestStore(): Promise<TestStore> {
+  migrated ??= makeMigrated();
+  const folder = tempFolder();
+  for (const [name, content] of await migrated) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content, { mode: 0o600 });
+  }
+  return openFolder(folder);
+}
+
+/** A new store without tables, of the kind of this run. */
+export const createEmptyStore = (): Promise<TestStore> => openFolder(tempFolder());
+
+async function openFolder(folder: string): Promise<TestStore> {
+  if (STORE_KIND === "embedded") return { url: `file:${join(folder, "relay.db")}`, sqld: null };
+  const sqld = await startSqld(folder);
   return { url: sqld.url, sqld };
 }
 
 /** A connection of its own to a store that a server uses too: it waits for the write lock. */
 export const connectTo = (url: string) => createClient({ url, timeout: 30_000 });
 
-/** The file of an embedded store whose tables are up to date; made once for the process. */
-let migrated: Promise<Buffer> | undefined;
+/** A store whose tables are up to date; made once for the process. */
+let migrated: Promise<StoreFiles> | undefined;
 
-async function makeMigrated(): Promise<Buffer> {
-  const path = join(tempFolder(), "relay.db");
-  const store = await openStore({ url: `file:${path}`, auth_token: undefined }, systemClock);
+async function makeMigrated(): Promise<StoreFiles> {
+  const folder = tempFolder();
+  const { url, sqld } = await openFolder(folder);
+  const store = await openStore({ url, auth_token: undefined }, systemClock);
   await store.close();
-  return readFileSync(path);
-}
-
-/** The same with its tables up to date: on a file, that saves most of the start of an app. */
-export async function createMigratedStore(): Promise<TestStore> {
-  if (STORE_KIND !== "embedded") return createTestStore();
-  const path = join(tempFolder(), "relay.db");
-  migrated ??= makeMigrated();
-  writeFileSync(path, await migrated, { mode: 0o600 });
-  return { url: `file:${path}`, sqld: null };
+  await sqld?.stop();
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) =>
+    one.isFile(),
+  );
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name));
+  return new Map(paths.map((path) => [relative(folder, path), readFileSync(path)]));
 }
