@@ -10,6 +10,7 @@ import type { Task } from "../../src/model/task.ts";
 import { type Answer, client, createPerson, type Send } from "../support/client.ts";
 import { startProcess } from "../support/process.ts";
 import { type Random, seeded } from "../support/random.ts";
+import { rejectionOf } from "../support/rejection.ts";
 import { createTestStore, STORE_KIND } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
@@ -191,7 +192,7 @@ test.if(STORE_KIND === "embedded")(
       const broken = statement(sql.raw("insert into modes values (json('broken'))"), {
         synced: false,
       });
-      expect(store.write([broken({})])).rejects.toThrow();
+      expect(await rejectionOf(store.write([broken({})]))).toBeInstanceOf(Error);
       await store.write([mode()]);
       const modes = statement(sql.raw("select mode from modes"), { gives: "rows" });
       expect((await store.read(modes({}))).flat()).toEqual([1, 2, 2, 2, 2, 2]);

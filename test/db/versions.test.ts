@@ -16,6 +16,7 @@ import { startTestApp } from "../support/app.ts";
 import { client } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startProcess } from "../support/process.ts";
+import { rejectionOf } from "../support/rejection.ts";
 import { createEmptyStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
@@ -48,7 +49,7 @@ test("a store names the oldest version that may use it, and the line only moves 
   expect(await lineOf(store)).toEqual(["0.10.0"]);
   await assertCompatible(store, "0.10.0");
   await assertCompatible(store, "1.0.0");
-  await expect(assertCompatible(store, "0.9.9")).rejects.toBeInstanceOf(OutdatedError);
+  expect(await rejectionOf(assertCompatible(store, "0.9.9"))).toBeInstanceOf(OutdatedError);
 });
 
 test("a start leaves a version line that is newer than the one of its own build", async () => {

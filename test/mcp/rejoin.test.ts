@@ -12,6 +12,7 @@ import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock, whileMoving } from "../support/clock.ts";
 import { CLIENT, callTool, newEra, oldEra, openSession, post, type Rpc } from "../support/mcp.ts";
+import { rejectionOf } from "../support/rejection.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
@@ -128,7 +129,7 @@ test("a call that is being left is found, even if reads do not show it yet, as o
   client.abort();
   const again = join();
   creation.resolve();
-  await expect(leaving).rejects.toThrow(ClientGone);
+  expect(await rejectionOf(leaving)).toBeInstanceOf(ClientGone);
   expect(await again).toBe(id);
   await call.leave({ known: true });
 });
