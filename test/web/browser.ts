@@ -285,8 +285,12 @@ export async function untilSteady(what: Locator): Promise<void> {
   );
 }
 
-/** Clicks a button once {@link untilSteady} resolves. */
+/**
+ * Clicks a button once it is in view and {@link untilSteady} resolves: if it moves between the press and
+ * the release, the browser sends it no click.
+ */
 export async function press(button: Locator): Promise<void> {
+  await button.scrollIntoViewIfNeeded();
   await untilSteady(button);
   await button.click();
 }

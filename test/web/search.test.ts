@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import { until } from "../support/until.ts";
-import { browserTests, go, openPage, PHONE } from "./browser.ts";
+import { browserTests, go, openPage, PHONE, press } from "./browser.ts";
 import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -90,7 +90,9 @@ webTest("the search includes older questions on request", async () => {
   await go(page, `agents/${agent.key.id}`);
   const timeline = page.getByRole("list", { name: "Timeline" });
   await timeline.getByText("No. 99").waitFor();
-  await page.getByRole("button", { name: "Show older questions" }).click();
+  const more = page.getByRole("button", { name: "Show older questions" });
+  await press(more);
+  await more.waitFor({ state: "detached" });
   const needle = timeline.getByText("The needle?");
   // More than once: the end moves while rows are loaded and measured.
   await until(async () => {
