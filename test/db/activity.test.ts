@@ -46,7 +46,7 @@ async function open(url: string) {
 }
 
 /** Moves time until the log is written: what came during a write waits for the next one. */
-const untilWritten = (clock: TestClock, check: () => Promise<boolean>) =>
+const untilWritten = <T>(clock: TestClock, check: () => Promise<T>) =>
   until(async () => {
     await clock.advance(0.1);
     return check();
@@ -75,9 +75,7 @@ test("the newest 200 of each key are kept [§15.1.5] [§10.5 activity_per_key]",
     await agent.send(i === 49 ? "GET /v1/questions" : "GET /v1/tasks");
     if (i % 10 === 9) await clock.advance(0.1);
   }
-  const [first] = await until(async () => {
-    // What came during a write waits for the next one.
-    await clock.advance(0.1);
+  const [first] = await untilWritten(clock, async () => {
     const items = await readAll(person.send, agent.key.id);
     // The 50th request was another one: it is gone once all of them are in the log.
     const complete = items.every(({ action }) => action === "GET /v1/tasks");
@@ -88,8 +86,7 @@ test("the newest 200 of each key are kept [§15.1.5] [§10.5 activity_per_key]",
   for (let i = 0; i < 20; i++) await agent.send("HEAD /v1/tasks");
   /** Once the newest is of this action and few more than 200 are stored. */
   const settled = (action: string) =>
-    until(async () => {
-      await clock.advance(0.1);
+    untilWritten(clock, async () => {
       const stored = await rows(agent.key.id);
       const items = await readAll(person.send, agent.key.id);
       return stored.length < 260 && items[0]!.action === action && items;
