@@ -49,6 +49,7 @@ export interface OutboundRequest {
   readonly max_bytes?: number;
   /** Seconds until it is given up; {@link OUTBOUND.seconds} when it is left out. */
   readonly seconds?: number;
+  /** Ends it as `failed`, or with the reason of the abort if that is an {@link OutboundError}. */
   readonly signal?: AbortSignal;
 }
 
@@ -174,7 +175,10 @@ async function within<T>(
 ): Promise<T> {
   const own = new AbortController();
   const end = (error: unknown) => own.abort(error);
-  const leave = () => end(new OutboundError("failed", { cause: outer?.reason }));
+  const leave = () => {
+    const reason: unknown = outer?.reason;
+    end(reason instanceof OutboundError ? reason : new OutboundError("failed", { cause: reason }));
+  };
   if (outer?.aborted) leave();
   outer?.addEventListener("abort", leave, { once: true });
   const cancel = timers.after(seconds, () => end(new OutboundError("timed_out")));

@@ -1,10 +1,12 @@
 /** The routes of channels (docs/interface.md 19.1, 19.2). */
 
 import { expect, test } from "bun:test";
+import { WEBHOOK as WEBHOOK_LIMITS } from "../../src/notification-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson, NEW_CHANNEL, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { gate, startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 const clock = createTestClock();
 const receiver = startReceiver();
@@ -153,4 +155,21 @@ test("a test has one attempt, and its outcome is the channel's [§19.2.5] [§19.
   expect((await person.send(`POST ${path}/test`)).status).toBe(200);
   await person.send(`DELETE ${path}`);
   expect((await person.send(`POST ${path}/test`)).status).toBe(404);
+});
+
+test("a test without an answer fails as timed_out [§19.2.5] [§19.1.5]", async () => {
+  const impatient = await startTestApp({ clock, timers: clock });
+  const { send } = await createPerson(impatient.url);
+  const { body } = await send("POST /v1/channels", { ...WEBHOOK, url: receiver.url("/silent") });
+  await impatient.webhooks.settled();
+  const silent = gate();
+  receiver.behave(async () => {
+    await silent.opened;
+    return 200;
+  });
+  const tested = send(`POST /v1/channels/${body.channel.id}/test`);
+  await until(() => receiver.open() === 1);
+  await clock.skip(WEBHOOK_LIMITS.test_wait);
+  expect((await tested).body).toMatchObject({ status: "failed", reason: "timed_out" });
+  silent.open();
 });

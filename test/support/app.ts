@@ -21,6 +21,8 @@ export interface TestApp extends App {
 
 interface AppOptions {
   readonly clock?: Clock;
+  /** For deadlines of requests and connections; those of the machine when absent. */
+  readonly timers?: Clock;
   /** A new store when absent. */
   readonly database_url?: string;
   readonly env?: Record<string, string>;
@@ -54,7 +56,7 @@ export async function startTestApp(options: AppOptions = {}): Promise<TestApp> {
     config,
     channels: [...CHANNELS, ...channels],
     clock,
-    timers: systemClock,
+    timers: options.timers ?? systemClock,
     ids,
     log,
     storeTime: options.storeTime ?? (clock === systemClock ? storeTime : async () => null),

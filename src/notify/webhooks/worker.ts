@@ -329,7 +329,9 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       { host, ...target }: WebhookTarget & { readonly host: string },
     ): Promise<WebhookVerdict | null> {
       const late = new AbortController();
-      const cancel = timers.after(WEBHOOK.test_wait, () => late.abort());
+      const cancel = timers.after(WEBHOOK.test_wait, () =>
+        late.abort(new OutboundError("timed_out")),
+      );
       const signal = AbortSignal.any([late.signal, cut.signal]);
       const release = await slots.wait(host, signal);
       try {
