@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
+import { createCheckpoints } from "./checkpoints.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
 import {
@@ -26,14 +27,14 @@ const LOCK_WAIT_MS = 5;
 const POLL_EVERY = 0.01;
 
 /** Seconds of SQL on the event loop after which a group lets other work have its turn. */
-const SLICE = 0.001;
+const SLICE = 0.0005;
 
 /**
  * Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL.
  *
  * Reads run on a connection of their own. A group's statements run on the writing connection on the
  * event loop, and its COMMIT, which waits for the disk, in a thread of the binding. With FULL other
- * connections see a commit only once it is synced, so what is read is durable.
+ * connections see a commit only once it is synced, so what is read is durable. Checkpoints run beside both.
  */
 export async function openEmbedded(url: string, clock: Clock, report: ReportFault): Promise<Store> {
   const path = url.startsWith("file://") ? fileURLToPath(url) : url.slice("file:".length);
@@ -46,6 +47,8 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
   // Two processes that start at once may both want to switch the journal: hence the retry.
   await whenFree(clock, () => writer.prepare("pragma journal_mode = wal").all());
   writer.exec("pragma synchronous = full");
+  const checkpoints = createCheckpoints(path, clock);
+  writer.exec(checkpoints.pragma);
   // The first transaction makes the log.
   await whenFree(clock, () => writer.exec("begin immediate; commit"));
   const isSame = watchStoreFile(path);
@@ -71,6 +74,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
         turn = clock.elapsed();
       }
       await writer.execAsync("commit");
+      checkpoints.committed(results);
       return results;
     } catch (error) {
       if (writer.inTransaction()) writer.prepare("rollback").run();
@@ -137,6 +141,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     async close() {
       const drained = await writes.close();
       closed = true;
+      await checkpoints.close();
       reader.close();
       // A connection in the middle of a commit that hangs would block the process: it goes with it.
       if (drained) writer.close();

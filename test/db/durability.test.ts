@@ -179,7 +179,6 @@ test.if(STORE_KIND === "embedded")(
     try {
       expect(await pragma("synchronous")).toEqual([[2]]);
       expect(await pragma("journal_mode")).toEqual([["wal"]]);
-      expect(await pragma("wal_autocheckpoint")).toEqual([[1_000]]);
       // Only what may be lost in a power cut goes without, and only when it goes alone.
       const mode = (synced?: boolean) =>
         statement(sql.raw("insert into modes select synchronous from pragma_synchronous"), {
