@@ -48,8 +48,8 @@ export const PUSH = {
    */
   in_flight: 248,
   in_flight_reserved: 16,
-  /** Requests made in one turn of the event loop. */
-  launch: 4,
+  /** Requests made and answers handled in one turn of the event loop, over all lanes. */
+  per_turn: 4,
   /** Outcomes within it are written together. */
   beat: 0.01,
   poll_every: 1,

@@ -10,6 +10,7 @@ import { PUSH } from "../notification-limits.ts";
 import type { Channel, Connection, Network, TicketOf, Verdict } from "./channel.ts";
 import type { Notification } from "./notification.ts";
 import { createRequestPool } from "./request-pool.ts";
+import { createTurns, inTurns } from "./turns.ts";
 import { createDeliveryWorker } from "./worker.ts";
 
 interface Lane {
@@ -66,11 +67,12 @@ export function createSender(options: SenderOptions) {
   const pool = createRequestPool(PUSH.in_flight, PUSH.in_flight_reserved);
   const full = config.PUSH_CONTENT === "full";
   const base_url = config.PUBLIC_URL?.replace(/\/$/, "") ?? null;
+  const turn = createTurns(PUSH.per_turn);
   const rest = { store, clock, timers, ids, log, full, base_url, ticketOf };
-  const workers = lanes.map((lane) => {
-    const { in_flight, own_sockets } = lane.connection;
+  const workers = lanes.map(({ channel, connection }) => {
+    const { in_flight, own_sockets } = connection;
     const slots = own_sockets ? createRequestPool(own_sockets, 0).lane() : pool.lane(in_flight);
-    return createDeliveryWorker({ ...lane, ...rest, slots });
+    return createDeliveryWorker({ channel, connection: inTurns(connection, turn), ...rest, slots });
   });
 
   const wake = () => {

@@ -307,11 +307,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     const count_pending = () => store.read(pendingCounts({ ids: ids_shown, now: clock.now() }));
     const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
     const pending = new Map(counted);
-    for (const [i, one] of claimed.entries()) {
-      launch(one, { pending, held_until }, held.pop()!);
-      // Making a request takes time: let other work run after every few.
-      if (i % PUSH.launch === PUSH.launch - 1) await new Promise((next) => setImmediate(next));
-    }
+    for (const one of claimed) launch(one, { pending, held_until }, held.pop()!);
     if (claimed.length < limit) lapsed = [];
     const due = "error" in written ? undefined : dueOf(next_due.read(written[3]!.rows));
     return { count: claimed.length, due };
