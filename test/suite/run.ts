@@ -163,6 +163,8 @@ async function start(run: Run, workers: number): Promise<Outcome> {
         ...process.env,
         ...color,
         BUN_RUNTIME_TRANSPILER_CACHE_PATH: join(folder, "compiled"),
+        // The last compiler of JavaScriptCore takes more time than its code saves before a file ends.
+        BUN_JSC_useFTLJIT: "0",
         RELAY_TEST_STORE: run.store,
         RELAY_TEST_SUITE: "1",
         RELAY_TEST_EXECUTABLE: executable,
