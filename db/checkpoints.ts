@@ -23,6 +23,15 @@ export function createCheckpoints(path: string, clock: Pick<Clock, "after">) {
   const connection = openConnection(path, 0);
   let changes = 0;
   let running: Promise<void> | undefined;
+  let closed = false;
+
+  const run = async (): Promise<void> => {
+    try {
+      await connection.execAsync("pragma wal_checkpoint(passive)");
+    } catch {
+      // The next one tries again. What is wrong with the file or its disk shows in the commits.
+    }
+  };
 
   return {
     /** To be set on the connection that writes. */
@@ -31,19 +40,16 @@ export function createCheckpoints(path: string, clock: Pick<Clock, "after">) {
     /** Counts a commit, and starts a checkpoint if enough has changed since the last one. */
     committed(results: readonly WriteResult[]): void {
       for (const result of results) changes += 1 + result.changes;
-      if (running || changes < EVERY) return;
+      if (closed || running || changes < EVERY) return;
       changes = 0;
-      running = connection
-        .execAsync("pragma wal_checkpoint(passive)")
-        // The next one tries again. What is wrong with the file or its disk shows in the commits.
-        .catch(() => {})
-        .finally(() => {
-          running = undefined;
-        });
+      running = run().finally(() => {
+        running = undefined;
+      });
     },
 
     /** Closes the connection, unless a checkpoint hangs: closing it then would block the process. */
     async close(): Promise<void> {
+      closed = true;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
       void Promise.resolve(running).then(() => resolve(true));
