@@ -238,13 +238,15 @@ try {
     `p99 of a request without and with pushes, of all rounds; memory ${memoryOf(alone.pid)} MB\n`,
   );
   // A round has few requests above its p99: all rounds together vary less than the median of rounds.
-  const p99Of = (rounds: readonly Round[], kind: Kind) =>
-    figuresOf({ count: 0, seconds: 1, ms: rounds.flatMap((round) => round[kind].ms) }).p99;
+  const p99Of = (rounds: readonly Round[], kinds: readonly Kind[]) => {
+    const ms = rounds.flatMap((round) => kinds.flatMap((kind) => round[kind].ms));
+    return figuresOf({ count: 0, seconds: 1, ms }).p99;
+  };
   for (const { name, quiet, busy, loads } of asked) {
-    for (const kind of KINDS) {
-      const [without, meanwhile] = [p99Of(quiet, kind), p99Of(busy, kind)];
+    for (const kinds of [...KINDS.map((kind) => [kind]), KINDS]) {
+      const [without, meanwhile] = [p99Of(quiet, kinds), p99Of(busy, kinds)];
       process.stdout.write(
-        `${kind}, ${name}: ${without.toFixed(2)} and ${meanwhile.toFixed(2)} ms, ${(meanwhile / without).toFixed(2)}\n`,
+        `${kinds.join(" or ")}, ${name}: ${without.toFixed(2)} and ${meanwhile.toFixed(2)} ms, ${(meanwhile / without).toFixed(2)}\n`,
       );
     }
     loads.close();
