@@ -4,6 +4,7 @@ import type { Connection } from "./channel.ts";
 
 /** The result resolves when its caller may begin, in the order of the calls; `most` begin in one turn of the loop. */
 export function createTurns(most: number): () => Promise<void> {
+  /** No more than there are requests under way, which the slots of the lanes bound. */
   const waiting: (() => void)[] = [];
   /** Callers that began in this turn. */
   let begun = 0;
