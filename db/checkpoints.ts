@@ -5,8 +5,8 @@ import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
 import type { WriteResult } from "./store.ts";
 
-/** Statements and changed rows from one checkpoint to the next: some 500 to 1,000 pages of the log. */
-const EVERY = 500;
+/** Statements and changed rows from one checkpoint to the next: some 500 to 3,000 pages of the log. */
+const EVERY = 1_500;
 
 /**
  * Pages of the log at which a commit makes a checkpoint itself, before it ends (SQLite's default is 1,000).

@@ -35,7 +35,7 @@ async function createStore() {
 embedded("changes reach the file before a commit has to copy them", async () => {
   const { store, add, filePages, logPages } = await createStore();
   const before = filePages();
-  for (let i = 0; i < 60; i++) await add(10);
+  for (let i = 0; i < 100; i++) await add(10);
   await until(() => filePages() > before + 250);
   // A commit would do so from 4,000 pages on.
   expect(logPages()).toBeLessThan(2_000);
