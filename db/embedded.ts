@@ -29,6 +29,9 @@ const POLL_EVERY = 0.01;
 /** Seconds of SQL on the event loop after which a group lets other work have its turn. */
 const SLICE = 0.0005;
 
+/** What a statement gives that was left out. */
+const NOTHING: WriteResult = { rows: [], changes: 0, row_id: 0 };
+
 /**
  * Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL.
  *
@@ -62,13 +65,16 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     if (gone) throw unavailable(new FileGone());
   };
 
+  const doesNothing = ({ only_if }: Statement): boolean =>
+    only_if !== undefined && writer.run(only_if).rows.length === 0;
+
   const commit = async (statements: readonly Statement[]): Promise<WriteResult[]> => {
     writer.prepare("begin immediate").run();
     try {
       const results: WriteResult[] = [];
       let turn = clock.elapsed();
       for (const statement of statements) {
-        results.push(writer.run(statement));
+        results.push(doesNothing(statement) ? NOTHING : writer.run(statement));
         if (clock.elapsed() - turn < SLICE) continue;
         await new Promise<void>((next) => setImmediate(next));
         turn = clock.elapsed();

@@ -133,19 +133,21 @@ type Gives<Row> = Statement["gives"] & { readonly [ROW]?: Row };
 export const rowsOf = <Row extends Cell[]>(): Gives<Row> => "rows";
 export const rowOf = <Row extends Cell[]>(): Gives<Row> => "row";
 
-interface StatementOptions<Row> {
+interface StatementOptions<Row, P = never> {
   readonly gives?: Gives<Row>;
   readonly synced?: boolean;
+  /** See {@link Statement.only_if}. */
+  readonly only_if?: (values: P) => Statement;
 }
 
 /** A statement written as SQL, as a function of its parameters. */
 export function statement<P, Row extends Cell[] = Cell[]>(
   query: Sql<P>,
-  options?: StatementOptions<Row>,
+  options?: StatementOptions<Row, P>,
 ): (values: P) => Statement<Row>;
 export function statement(
   query: SQL,
-  { gives = "nothing", synced = true }: StatementOptions<Cell[]> = {},
+  { gives = "nothing", synced = true, only_if }: StatementOptions<Cell[], Values> = {},
 ): (values: Values) => Statement<Cell[]> {
   const compiled = dialect.sqlToQuery(query);
   STATEMENT_TEXTS.add(compiled.sql);
@@ -155,6 +157,7 @@ export function statement(
     args: fill(values),
     gives,
     synced,
+    only_if: only_if?.(values),
     read: (rows) => rows,
   });
 }

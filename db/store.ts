@@ -30,6 +30,11 @@ export interface Statement<Row = unknown> {
   readonly synced?: boolean;
   /** Whose list it is: reads of several rows take turns by it where they wait for the store. */
   readonly of?: string | undefined;
+  /**
+   * A query that gives no row if the statement would do nothing, in less time than the statement takes. A file
+   * runs it first and then leaves the statement out. A server does not: there, it would be one more statement.
+   */
+  readonly only_if?: Statement | undefined;
   readonly read: (rows: Cell[][]) => Row[];
 }
 

@@ -8,7 +8,7 @@ import { statement } from "../statement.ts";
 import type { Statement } from "../store.ts";
 import { MERGED } from "./merge.ts";
 import { deliveries } from "./schema.ts";
-import { joinActivityTarget, targetsFor } from "./targets.ts";
+import { hasTargetFor, joinActivityTarget, targetsFor } from "./targets.ts";
 
 const ms = (seconds: number) => sql.raw(seconds * 1000);
 const now = p("now", deliveries.due_at);
@@ -109,6 +109,7 @@ const insertFor = <Due, Expires, Guard>(
       select d.account_id, d.device_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
         d.lane, null, ${p("parts")}, ${sql.raw(urgency)}, ${times.due}, ${times.expires}, ${now}
       ${targetsFor(PURPOSES[kind])} and ${guard} ${MERGED}`,
+    { only_if: hasTargetFor(PURPOSES[kind]) },
   );
 
 const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {

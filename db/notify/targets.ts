@@ -24,6 +24,13 @@ export const targetsFor = (purpose: Purpose) =>
     where account_id = ${p("account_id")} and purpose = ${sql.raw(`'${purpose}'`)}) d
     where d.lane in (select value from json_each(${p("lanes")}))`;
 
+/** Gives a row if the account has a target for this purpose, in any lane. */
+export const hasTargetFor = (purpose: Purpose) =>
+  statement(
+    sql`select 1 from push_targets where account_id = ${p("account_id")} and purpose = ${sql.raw(`'${purpose}'`)} limit 1`,
+    { gives: "row" },
+  );
+
 /** The target of a row `l` of `live_activities`, named `t`. */
 export const joinActivityTarget = (l: Sql) =>
   sql`join push_targets t on t.account_id = ${l}.account_id and t.purpose = 'activity' and t.recipient_id = ${l}.device_id and t.subject = ${l}.task_id`;
