@@ -27,7 +27,7 @@ const LOCK_WAIT_MS = 5;
 const POLL_EVERY = 0.01;
 
 /** Seconds of SQL on the event loop after which a group lets other work have its turn. */
-const SLICE = 0.0005;
+const SLICE = 0.001;
 
 /** What a statement gives that was left out. */
 const NOTHING: WriteResult = { rows: [], changes: 0, row_id: 0 };
