@@ -5,7 +5,7 @@ import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
 import type { WriteResult } from "./store.ts";
 
-/** Statements and changed rows from one checkpoint to the next: some 500 to 3,000 pages of the log. */
+/** Statements and changed rows from one checkpoint to the next: up to some 3,000 pages of the log. */
 const EVERY = 1_500;
 
 /**
