@@ -6,7 +6,7 @@ import { startTestApp } from "../support/app.ts";
 import { ask, createPair, createTask, DEVICE } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import { browserTests, expectComplaints, go, openPage, openProfile, untilLive } from "./browser.ts";
-import { act, focused, untilFocused } from "./keys.ts";
+import { act, actInDialog, focused, untilFocused } from "./keys.ts";
 
 const webTest = browserTests();
 const app = await startTestApp();
@@ -125,8 +125,7 @@ webTest("a removed item passes the focus to the next one, or to the heading", as
   const page = await openPage(app.url, { as: person, at: "#/account" });
   const remove = async (model: string) => {
     await act(page, "button", `Remove ${model}`);
-    await page.getByRole("button", { name: "Remove device" }).focus();
-    await page.keyboard.press("Enter");
+    await actInDialog(page, "Remove device");
   };
   await remove("Phone");
   await untilFocused(page, /^button: Remove Tablet/);

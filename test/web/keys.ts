@@ -9,6 +9,15 @@ export async function act(page: Page, role: "button" | "link", name: string): Pr
   await page.getByRole(role, { name, exact: true }).press("Enter");
 }
 
+/**
+ * Focuses a button of the open dialog and presses Enter. A dialog takes the focus a moment after it
+ * opens, so that another element could get the key: this waits for it.
+ */
+export async function actInDialog(page: Page, button: string): Promise<void> {
+  const dialog = page.locator("[role$=dialog]:focus-within");
+  await dialog.getByRole("button", { name: button, exact: true }).press("Enter");
+}
+
 /** The focused element: its tag, and its label or text. */
 export const focused = (page: Page) =>
   page.evaluate(() => {
