@@ -1,6 +1,6 @@
 /**
- * Limits the connections to hosts that users name: a few per host, shared by all accounts, so that
- * a host that hangs holds up nobody else (docs/interface.md 19.4.6).
+ * Limits the connections to hosts that users name: a few per host (name and port), shared by all
+ * accounts, so that a host that hangs holds up nobody else (docs/interface.md 19.4.6).
  */
 
 import { WEBHOOK } from "../notification-limits.ts";

@@ -25,6 +25,8 @@ const METADATA: readonly Network[] = [
   "fd00:ec2::/32",
   "fd20:ce::254/128",
   "fe80::a9fe:a9fe/128",
+  // Scaleway over IPv6.
+  "fd00:42::42/128",
 ].map((network) => ipaddr.parseCIDR(network));
 
 /**

@@ -112,7 +112,7 @@ export function createChannels(deps: ChannelsDeps) {
       const { account_id } = caller;
       const session_id = exclusive ? caller.session_id : null;
       const endpoint_digest = exclusive ? digest(url) : null;
-      const { origin, hostname } = new URL(url);
+      const { origin, host } = new URL(url);
       const now = clock.now();
       const { sends = ["questions", "tasks"], min_priority = "low", quiet_hours = null } = settings;
       const channel = {
@@ -134,7 +134,7 @@ export function createChannels(deps: ChannelsDeps) {
         session_id,
         secret,
         endpoint_digest,
-        host: hostname,
+        host,
         error_code: null,
         error_at: null,
         revision: ids.unique(),

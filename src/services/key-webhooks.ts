@@ -94,7 +94,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       const wrong = await checkAddress(url);
       if (wrong !== null) failFields({ url: wrong });
       const secret = ids.webhookSecret();
-      const { origin, hostname } = new URL(url);
+      const { origin, host } = new URL(url);
       return untilDecided(async () => {
         const row = await find(caller, key_id);
         const [setter] = await store.read(setterOf({ credential }));
@@ -118,7 +118,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
             key_id,
             set_by: setter[0],
             secret: { url, secret },
-            host: hostname,
+            host,
             revision: changed.changed_revision,
           }),
           insertTestMessage({

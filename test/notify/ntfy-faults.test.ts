@@ -39,6 +39,22 @@ test("three failures in a row make it failing, and a success ends that [§19.1.5
   expect((await read()).state).toBe("ok");
 });
 
+test("Retry-After holds the topic, as a number or as a date [§19.5.4]", async () => {
+  const seconds = () => "60";
+  const date = () => new Date((clock.now() + 60) * 1000).toUTCString();
+  for (const retryAfter of [seconds, date]) {
+    const { agent } = await begin();
+    ntfy.behave({ status: 429, retry_after: retryAfter() });
+    await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
+    await settled();
+    ntfy.behave("ok");
+    await advance(55);
+    expect(ntfy.take()).toEqual([]);
+    await advance(40);
+    expect(ntfy.take()).toHaveLength(1);
+  }
+});
+
 test("a topic that is gone is used again once a test has succeeded [§19.5.4] [§19.2.5]", async () => {
   const { agent, person, id, read } = await begin();
   ntfy.behave(410);
@@ -59,7 +75,7 @@ test("a host that hangs holds up nobody, and is then tried by one request at a t
   const slow = await startNtfy();
   slow.behave("hang");
   const stuck = [];
-  for (let i = 0; i < 3; i++) stuck.push(await begin({}, slow.urlAt("127.0.0.9")));
+  for (let i = 0; i < 3; i++) stuck.push(await begin({}, slow.url));
   for (const { agent } of stuck) {
     for (let i = 0; i < 4; i++) await ask(agent.send, { prompt: `q${i}`, expires_in: 86_400 });
   }
@@ -80,6 +96,8 @@ test("a host that hangs holds up nobody, and is then tried by one request at a t
     // Others of the same turn would be here by now.
     for (let turn = 0; turn < 20; turn++) await new Promise((next) => setImmediate(next));
     expect(slow.open()).toBeLessThanOrEqual(1);
+    await ask(quick.agent.send);
+    await until(() => ntfy.published.length === probe + 2);
     await clock.advance(5);
     await until(() => slow.open() === 0);
   }

@@ -127,6 +127,7 @@ describe("what is refused before a connection", () => {
     for (const host of [
       "169.254.169.254",
       "[fd00:ec2::254]",
+      "[fd00:42::42]",
       // The same address, written as IPv6 for a translator.
       "[::a9fe:a9fe]",
       "[::ffff:a9fe:a9fe]",

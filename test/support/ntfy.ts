@@ -18,7 +18,12 @@ export interface Published {
 }
 
 /** `drop`: the connection closes without an answer; `hang`: there is none. A number: that status. */
-export type NtfyBehaviour = "ok" | "drop" | "hang" | "junk" | number;
+export type NtfyBehaviour = "ok" | "drop" | "hang" | "junk" | number | Refusal;
+
+interface Refusal {
+  readonly status: number;
+  readonly retry_after: string;
+}
 
 interface NtfyOptions {
   /** False: from before 2.16, which knows no `sequence_id`. */
@@ -61,6 +66,10 @@ export async function startNtfy({ replaces = true, token }: NtfyOptions = {}) {
     if (behaviour === "hang") return;
     if (behaviour === "drop") return void request.socket.destroy();
     if (behaviour === "junk") return send(599, "x".repeat(70_000));
+    if (typeof behaviour === "object") {
+      response.setHeader("retry-after", behaviour.retry_after);
+      return send(behaviour.status, "{}");
+    }
     if (typeof behaviour === "number") return send(behaviour, JSON.stringify({ http: behaviour }));
     const { method = "", url = "", headers } = request;
     const { status, body } = publish(method, url, headers.authorization, text);
@@ -75,7 +84,6 @@ export async function startNtfy({ replaces = true, token }: NtfyOptions = {}) {
   afterAll(stop);
   return {
     url: `http://127.0.0.1:${port}`,
-    urlAt: (host: string) => `http://${host}:${port}`,
     published,
     faults,
     behave(next: NtfyBehaviour) {

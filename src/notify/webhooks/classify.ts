@@ -3,6 +3,7 @@
 import { WEBHOOK } from "../../notification-limits.ts";
 import type { OutboundAnswer, OutboundFault } from "../../outbound/guard.ts";
 import { grown } from "../channel.ts";
+import { retryAfter } from "../retry-after.ts";
 
 /** An answer, or why there was none. */
 export type WebhookAnswer =
@@ -25,14 +26,13 @@ export function classify(answer: WebhookAnswer, now: number): WebhookVerdict {
   const code = `status_${status}`;
   if (status === 410) return { do: "end", code };
   const busy = status === 429 || status === 503;
-  return { do: "again", code, hold: busy ? retryAfter(headers["retry-after"], now) : null };
+  return { do: "again", code, hold: busy ? holdOf(headers["retry-after"], now) : null };
 }
 
-/** Seconds, or a date; null for anything else. At most `WEBHOOK.hold_most`. */
-function retryAfter(header: unknown, now: number): number | null {
-  if (typeof header !== "string") return null;
-  const seconds = /^\d{1,9}$/.test(header) ? Number(header) : Date.parse(header) / 1000 - now;
-  return seconds > 0 ? Math.min(seconds, WEBHOOK.hold_most) : null;
+/** At most `WEBHOOK.hold_most`; null: none. */
+function holdOf(header: unknown, now: number): number | null {
+  const seconds = retryAfter(header, now);
+  return seconds ? Math.min(seconds, WEBHOOK.hold_most) : null;
 }
 
 /** Seconds until the next attempt after the `attempts`-th failed; `jitter`: from 0 to below 1. */

@@ -10,6 +10,7 @@ import { VERSION } from "../../../version.ts";
 import type { Network } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
 import { createTimedRequests } from "../../requests.ts";
+import { retryAfter } from "../../retry-after.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
 import type { NtfyRequest } from "./payload.ts";
 
@@ -44,7 +45,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
       return {
         kind: "answer",
         status,
-        retry_after: seconds(headers["retry-after"]),
+        retry_after: retryAfter(headers["retry-after"], clock.now()),
         replaces: given === request.publish.sequence_id,
       };
     } catch (error) {
@@ -62,7 +63,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
 
     /** One request; never throws. */
     async send(request: NtfyRequest): Promise<NtfyAnswer> {
-      const host = URL.canParse(request.server) ? new URL(request.server).hostname : "";
+      const host = URL.parse(request.server)?.host ?? "";
       if (host === "") return { kind: "lost", fault: "invalid_url" };
       if (slots.free(host) <= 0) return { kind: "busy", wait: 1 };
       const wait = faults.wait(host);
@@ -83,9 +84,4 @@ function sequenceIn(body: Buffer): unknown {
   } catch {
     return null;
   }
-}
-
-/** Seconds of a `Retry-After` header; null for a date or anything else. */
-function seconds(header: unknown): number | null {
-  return typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) : null;
 }

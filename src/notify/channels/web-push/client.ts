@@ -6,6 +6,7 @@ import { WEB_PUSH } from "../../../notification-limits.ts";
 import type { Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
 import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
+import { retryAfter } from "../../retry-after.ts";
 import type { WebPushAnswer } from "./classify.ts";
 import { fit, type WebPushRequest } from "./payload.ts";
 import { createVapidHeaders, sharedVapidKeys } from "./vapid.ts";
@@ -91,7 +92,8 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
       try {
         const { status, headers } = await exchange(request, signal);
         faults.answered(host);
-        return { kind: "answer", status, retry_after: seconds(headers.get("retry-after"), clock) };
+        const retry_after = retryAfter(headers.get("retry-after"), clock.now());
+        return { kind: "answer", status, retry_after };
       } catch (error) {
         faults.failed(host);
         const code = codeOf(error);
@@ -113,12 +115,4 @@ async function drain({ body }: Response): Promise<void> {
     bytes += chunk.byteLength;
     if (bytes > WEB_PUSH.answer_bytes) return;
   }
-}
-
-/** Seconds of a `Retry-After` header: a number, or a date (RFC 9110 10.2.3). */
-function seconds(header: string | null, clock: Pick<Clock, "now">): number | null {
-  if (header === null) return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil(at / 1000 - clock.now()));
 }

@@ -1,0 +1,7 @@
+/** Seconds of a `Retry-After` header: a number, or a date (RFC 9110 10.2.3); null for anything else. */
+export function retryAfter(header: unknown, now: number): number | null {
+  if (typeof header !== "string") return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil(at / 1000 - now));
+}
