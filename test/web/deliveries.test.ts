@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
 import { startApple } from "../support/apple.ts";
 import { ask, createPair, DEVICE, type Person } from "../support/client.ts";
+import { startNtfy } from "../support/ntfy.ts";
 import { until } from "../support/until.ts";
 import {
   browserTests,
@@ -19,6 +20,7 @@ import { untilSettled, violations } from "./page-checks.ts";
 
 const webTest = browserTests();
 const apple = await startApple();
+const ntfy = await startNtfy();
 const app = await startTestApp({ env: apple.env("SANDBOX") });
 
 const card = (page: Page, text: string) => page.locator("article", { hasText: text });
@@ -140,4 +142,29 @@ webTest("the card tells in one line how far the question got, and passes axe", a
     await untilSettled(page);
     expect(await violations(page)).toEqual([]);
   }
+});
+
+webTest("when a question was seen is never cut, and stays after its end", async () => {
+  const { person, agent } = await createPair(app.url);
+  const id = `dev_${crypto.randomUUID()}`;
+  await person.send(`PUT /v1/devices/${id}`, DEVICE);
+  const channel = { type: "ntfy", label: "p".repeat(80), url: `${ntfy.url}/topic` };
+  expect((await person.send("POST /v1/channels", channel)).status).toBe(201);
+  const sent = await ask(agent.send, { prompt: "Sent" });
+  await app.sender.settled();
+  const receipt = { event: "shown", device_id: id };
+  await person.send(`POST /v1/questions/${sent.id}/receipts`, receipt);
+  const page = await openPage(app.url, { as: person, size: PHONE, at: `#/questions/${sent.id}` });
+  const seen = card(page, "Sent").getByText(/^, seen /);
+  const isWhole = async () => {
+    await seen.waitFor();
+    const { x, width } = (await seen.boundingBox())!;
+    return x + width <= PHONE.width;
+  };
+  expect(await isWhole()).toBe(true);
+  await person.send(`POST /v1/questions/${sent.id}/answer`, { answer: "Yes" });
+  await page.getByText(/^You answered it/).waitFor();
+  expect(await isWhole()).toBe(true);
+  await untilSettled(page);
+  expect(await violations(page)).toEqual([]);
 });

@@ -202,3 +202,23 @@ webTest("a long prompt is cut while others wait, says so, and opens by key or bu
   await until(async () => (await agent.send(`GET /v1/questions/${other.id}`)).body.answer === "No");
   await until(() => isEndShown(page));
 });
+
+webTest("a table keeps its words whole on a phone, and scrolls", async () => {
+  const { person, agent } = await createPair(app.url);
+  const cells = ["authentication", "eu-central-1", "degraded", "platform-team", "unreachable"];
+  const row = `|${cells.join("|")}|`;
+  await ask(agent.send, { prompt: `${row}\n${"|-".repeat(5)}|\n${row}` });
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  const table = page.locator("article table");
+  const word = table.getByRole("cell", { name: "authentication" }).first();
+  const lines = await word.evaluate((one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return range.getClientRects().length;
+  });
+  expect(lines).toBe(1);
+  const box = table.locator("..");
+  expect(await box.evaluate((one) => one.scrollWidth > one.clientWidth)).toBe(true);
+  await expectNoOverflow(page);
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/table.png` });
+});

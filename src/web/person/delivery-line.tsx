@@ -1,8 +1,9 @@
 /** One line that says how far a question got on the person's devices and channels. */
 
-import { useEffect, useState } from "react";
+import { Fragment, useEffect, useState } from "react";
 import { after, now } from "../clock.ts";
 import type { Delivery } from "../state/api.ts";
+import { classes } from "../ui/classes.ts";
 import { isolated } from "../ui/isolated.ts";
 import { momentOf } from "../ui/time.ts";
 import { useSession } from "./use-store.ts";
@@ -12,8 +13,29 @@ const AGAIN = [3, 30] as const;
 /** Targets that are named, at most; the others are counted. */
 const NAMED = 3;
 
-/** Polls the deliveries of a question while its card is in view. `id`: of the question. */
-export function DeliveryLine({ id, in_view }: { id: string; in_view: boolean }) {
+interface DeliveryLineProps {
+  /** Of the question. */
+  readonly id: string;
+  readonly in_view: boolean;
+}
+
+/** Polls the deliveries of a pending question while its card is in view. */
+export function DeliveryLine({ id, in_view }: DeliveryLineProps) {
+  // In the padding of the card, so that nothing moves when the line appears.
+  return (
+    <Line
+      deliveries={useDeliveries(id, in_view)}
+      className="absolute inset-x-4 bottom-1.5 leading-4 sm:inset-x-5"
+    />
+  );
+}
+
+/** The same below the outcome of a question. */
+export function EndedDeliveryLine({ id }: Pick<DeliveryLineProps, "id">) {
+  return <Line deliveries={useDeliveries(id, true)} className="mt-1.5" />;
+}
+
+function useDeliveries(id: string, in_view: boolean): readonly Delivery[] {
   const { receipts } = useSession();
   const [deliveries, setDeliveries] = useState<readonly Delivery[]>([]);
   useEffect(() => {
@@ -32,21 +54,37 @@ export function DeliveryLine({ id, in_view }: { id: string; in_view: boolean }) 
       cancel();
     };
   }, [id, in_view, receipts]);
-  const text = describeDeliveries(deliveries, now());
-  if (text === null) return null;
-  // In the padding of the card, so that nothing moves when the line appears.
+  return deliveries;
+}
+
+/** On a narrow screen the names of the targets are cut, never when the question was seen. */
+function Line({ deliveries, className }: { deliveries: readonly Delivery[]; className: string }) {
+  const parts = describeDeliveries(deliveries, now());
+  if (parts.length === 0) return null;
   return (
-    <p className="absolute inset-x-4 bottom-1.5 truncate text-faint text-xs leading-4 sm:inset-x-5">
-      {text}
+    <p className={classes("flex whitespace-pre text-faint text-xs", className)}>
+      {parts.map(({ targets, seen }, at) => (
+        <Fragment key={targets}>
+          <span className="min-w-0 truncate">{`${at > 0 ? " · " : ""}${targets}`}</span>
+          {seen !== "" && <span className="shrink-0">{seen}</span>}
+        </Fragment>
+      ))}
     </p>
   );
 }
 
+interface Part {
+  /** Such as `Sent to iPhone`. */
+  readonly targets: string;
+  /** Such as `, seen 10:32`; empty if not known. */
+  readonly seen: string;
+}
+
 /**
- * Deliveries in words; null if there is nothing to say. The page itself is left out: the person is
+ * Deliveries in words; empty if there is nothing to say. The page itself is left out: the person is
  * reading it.
  */
-function describeDeliveries(deliveries: readonly Delivery[], at: number): string | null {
+function describeDeliveries(deliveries: readonly Delivery[], at: number): Part[] {
   const others = deliveries.filter(({ target }) => target.type !== "page");
   const of = (...statuses: Delivery["status"][]) =>
     others.filter(({ status, shown_at, opened_at }) =>
@@ -54,11 +92,13 @@ function describeDeliveries(deliveries: readonly Delivery[], at: number): string
       statuses.includes(shown_at !== null || opened_at !== null ? "sent" : status),
     );
   const [sent, queued, failed] = [of("sent"), of("queued"), of("failed")];
-  const parts: string[] = [];
-  if (sent.length > 0) parts.push(`Sent to ${labelsOf(sent)}${seenOf(sent, at)}`);
-  if (queued.length > 0) parts.push(`Sending to ${labelsOf(queued)}`);
-  if (failed.length > 0) parts.push(`Not delivered to ${labelsOf(failed)}`);
-  return parts.length === 0 ? null : parts.join(" · ");
+  const parts: Part[] = [];
+  if (sent.length > 0) {
+    parts.push({ targets: `Sent to ${labelsOf(sent)}`, seen: seenOf(sent, at) });
+  }
+  if (queued.length > 0) parts.push({ targets: `Sending to ${labelsOf(queued)}`, seen: "" });
+  if (failed.length > 0) parts.push({ targets: `Not delivered to ${labelsOf(failed)}`, seen: "" });
+  return parts;
 }
 
 function seenOf(sent: readonly Delivery[], at: number): string {

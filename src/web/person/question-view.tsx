@@ -9,6 +9,7 @@ import { Ago } from "../ui/ago.tsx";
 import { ButtonLink } from "../ui/button.tsx";
 import { Empty, Heading, Problem, Skeleton } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
+import { EndedDeliveryLine } from "./delivery-line.tsx";
 import { LateAnswer, RefusedAnswers } from "./kept-answers.tsx";
 import { TaskLink } from "./question-card.tsx";
 import { Otherwise, QuestionContext } from "./question-context.tsx";
@@ -139,6 +140,7 @@ function Ended({ question }: { question: Question }) {
             </>
           )}
         </p>
+        <EndedDeliveryLine id={question.id} />
         {question.status === "expired" && !action && <AnswerLate question={question} />}
       </div>
     </article>

@@ -47,6 +47,9 @@ export function format(text: string): ReactNode {
   return hasAllWords(text, all) ? render(tokens) : null;
 }
 
+/** Words of a cell stay whole: a table that is too wide scrolls. */
+const CELL = "border border-line px-2 py-1 wrap-break-word [unicode-bidi:isolate]";
+
 /**
  * Whether the text has words and all of them are shown. Markdown drops some, such as cells beyond
  * the width of a table, and shows nothing for some texts without letters or digits.
@@ -184,13 +187,13 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
       return <tr key={key}>{within}</tr>;
     case "th_open":
       return (
-        <th key={key} dir="auto" className="said border border-line px-2 py-1 text-start">
+        <th key={key} dir="auto" className={`${CELL} text-start`}>
           {within}
         </th>
       );
     case "td_open":
       return (
-        <td key={key} dir="auto" className="said border border-line px-2 py-1 align-top">
+        <td key={key} dir="auto" className={`${CELL} align-top`}>
           {within}
         </td>
       );
