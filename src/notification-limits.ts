@@ -136,6 +136,8 @@ export const NTFY = {
   buttons: 3,
   /** All buttons of a publish together. */
   buttons_bytes: 4_000,
+  /** The longest `Retry-After` that is obeyed. */
+  hold_most: 3_600,
   /** The longest back-off after a failed attempt. */
   backoff_most: 300,
   /** Random extra wait, at most, of a delivery that is put back because its host is busy. */

@@ -1,4 +1,7 @@
-/** Seconds of a `Retry-After` header: a number, or a date (RFC 9110 10.2.3); null for anything else. */
+/**
+ * Seconds of a `Retry-After` header: a number, or a date (RFC 9110 10.2.3); null for anything else.
+ * `now`: epoch seconds. The server may ask for any time: the caller limits it.
+ */
 export function retryAfter(header: unknown, now: number): number | null {
   if (typeof header !== "string") return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);

@@ -55,6 +55,18 @@ test("Retry-After holds the topic, as a number or as a date [§19.5.4]", async (
   }
 });
 
+test("Retry-After holds the topic for an hour at most [§19.5.4]", async () => {
+  const { agent } = await begin();
+  ntfy.behave({ status: 429, retry_after: "999999999" });
+  await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
+  await settled();
+  ntfy.behave("ok");
+  await advance(3_500, 500);
+  expect(ntfy.take()).toEqual([]);
+  await advance(200, 10);
+  expect(ntfy.take()).toHaveLength(1);
+});
+
 test("a topic that is gone is used again once a test has succeeded [§19.5.4] [§19.2.5]", async () => {
   const { agent, person, id, read } = await begin();
   ntfy.behave(410);

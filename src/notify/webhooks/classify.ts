@@ -29,7 +29,7 @@ export function classify(answer: WebhookAnswer, now: number): WebhookVerdict {
   return { do: "again", code, hold: busy ? holdOf(headers["retry-after"], now) : null };
 }
 
-/** At most `WEBHOOK.hold_most`; null: none. */
+/** Seconds, at most `WEBHOOK.hold_most`; null: none asked for. */
 function holdOf(header: unknown, now: number): number | null {
   const seconds = retryAfter(header, now);
   return seconds ? Math.min(seconds, WEBHOOK.hold_most) : null;

@@ -30,7 +30,7 @@ export function DeliveryLine({ id, in_view }: DeliveryLineProps) {
   );
 }
 
-/** The same below the outcome of a question. */
+/** The same for a question that has ended, below its outcome. */
 export function EndedDeliveryLine({ id }: Pick<DeliveryLineProps, "id">) {
   return <Line deliveries={useDeliveries(id, true)} className="mt-1.5" />;
 }

@@ -44,7 +44,7 @@ export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
   const { status, retry_after, replaces } = answer;
   if (status >= 200 && status < 300) return { do: "finish", reason: "ok", replaces };
   const reason = `status_${status}`;
-  const least = retry_after ?? 0;
+  const least = Math.min(retry_after ?? 0, NTFY.hold_most);
   // Without a Retry-After, the time grows with each refusal.
   if (status === 429) return { do: "hold_target", reason, least };
   if (status === 410) {
