@@ -109,8 +109,11 @@ export interface Connection<Request = unknown, Answer = unknown> {
   prepare?(shared: Shared): Promise<void>;
   /** Public key with which clients subscribe at their push service; call after `prepare`. */
   clientKey?(): string;
-  /** Makes one request. Never throws, and ends within `PUSH.time_limit`. */
-  send(request: Request): Promise<Answer>;
+  /**
+   * Makes one request. Never throws, and ends within `PUSH.time_limit`; a connection that has to
+   * wait for others first does so until `patience` aborts, and not at all without it.
+   */
+  send(request: Request, patience?: AbortSignal): Promise<Answer>;
   /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
 }

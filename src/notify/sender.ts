@@ -108,8 +108,8 @@ export function createSender(options: SenderOptions) {
       wake();
     },
     /**
-     * Sends one request outside of the queue, a test of a channel; null for a lane that this
-     * process does not have.
+     * Sends one request outside of the queue, a test of a channel, within `PUSH.test_wait` and
+     * `PUSH.time_limit` seconds; null for a lane that this process does not have.
      */
     async sendNow(
       lane: string,
@@ -120,7 +120,9 @@ export function createSender(options: SenderOptions) {
       const to = { address, delivery_id: ids.unique(), base_url, ...NOBODY };
       const request = found?.channel.render(notification, to) ?? null;
       if (!found || request === null) return null;
-      const answer = await found.connection.send(request);
+      const late = new AbortController();
+      const cancel = clock.after(PUSH.test_wait, () => late.abort());
+      const answer = await found.connection.send(request, late.signal).finally(cancel);
       return found.channel.classify(answer, { kind: "task", attempts: 1, resent: false });
     },
     /** Call it after a change has queued deliveries. */

@@ -33,9 +33,9 @@ export function createTurns(most: number): () => Promise<void> {
 export function inTurns(connection: Connection, turn: () => Promise<void>): Connection {
   return {
     ...connection,
-    async send(request) {
+    async send(request, patience) {
       await turn();
-      const answer = await connection.send(request);
+      const answer = await connection.send(request, patience);
       await turn();
       return answer;
     },

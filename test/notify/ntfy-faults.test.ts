@@ -1,6 +1,7 @@
 /** ntfy: what refusals, failures and a host that hangs do (docs/interface.md 19.5.4). */
 
 import { expect, test } from "bun:test";
+import { PUSH } from "../../src/notification-limits.ts";
 import { ask } from "../support/client.ts";
 import { startNtfy } from "../support/ntfy.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
@@ -116,4 +117,37 @@ test("a host that hangs holds up nobody, and is then tried by one request at a t
   slow.behave("ok");
   await advance(400, 5);
   expect(slow.published.length).toBe(12);
+});
+
+test("a test of a channel waits for a connection to its host [§19.2.5]", async () => {
+  const slow = await startNtfy();
+  slow.behave("hang");
+  const stuck = [];
+  for (let i = 0; i < 4; i++) stuck.push(await begin({}, slow.url));
+  const waiting = await begin({}, slow.url);
+  const testOf = ({ person, id }: typeof waiting) => person.send(`POST /v1/channels/${id}/test`);
+  for (const { agent } of stuck) await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
+  await until(() => slow.open() === 4);
+  await clock.advance(1);
+  const late = testOf(waiting);
+  await until(() => clock.pendingIn(PUSH.test_wait) > 0);
+  expect(slow.open()).toBe(4);
+  slow.behave("ok");
+  // The requests that hang end, and the test goes before what waits in the queue.
+  await clock.advance(4);
+  expect((await late).body).toMatchObject({ status: "sent", reason: null });
+});
+
+test("a test of a channel tries a host that has just failed [§19.2.5]", async () => {
+  const slow = await startNtfy();
+  slow.behave("hang");
+  const { agent, person, id } = await begin({}, slow.url);
+  const test = () => person.send(`POST /v1/channels/${id}/test`);
+  await ask(agent.send, { prompt: "Go?", expires_in: 86_400 });
+  await until(() => slow.open() === 1);
+  await clock.advance(5);
+  await until(() => slow.open() === 0);
+  // The host has just failed: what is queued waits, and a test does not.
+  slow.behave("ok");
+  expect((await test()).body.status).toBe("sent");
 });

@@ -19,8 +19,9 @@ interface NtfyOptions extends Network {
 }
 
 /**
- * The client of all ntfy servers. `send` answers `busy` at once where a server has no free
- * connection, or has not answered lately.
+ * The client of all ntfy servers. `send` answers `busy` where a server has no free connection, or
+ * has not answered lately. With `patience` it waits for a connection until then, and also tries a
+ * server that has not answered.
  */
 export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   const requests = createTimedRequests(clock);
@@ -62,13 +63,15 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
     abort: requests.abort,
 
     /** One request; never throws. */
-    async send(request: NtfyRequest): Promise<NtfyAnswer> {
+    async send(request: NtfyRequest, patience?: AbortSignal): Promise<NtfyAnswer> {
       const host = URL.parse(request.server)?.host ?? "";
       if (host === "") return { kind: "lost", fault: "invalid_url" };
-      if (slots.free(host) <= 0) return { kind: "busy", wait: 1 };
-      const wait = faults.wait(host);
-      if (wait > 0) return { kind: "busy", wait };
-      const release = slots.take(host)!;
+      if (!patience) {
+        const wait = slots.free(host) > 0 ? faults.wait(host) : 1;
+        if (wait > 0) return { kind: "busy", wait };
+      }
+      const release = patience ? await slots.wait(host, patience) : slots.take(host);
+      if (!release) return { kind: "busy", wait: 1 };
       const answer = await publish(request).finally(release);
       if (answer.kind === "lost" && !FINAL.includes(answer.fault)) faults.failed(host);
       else faults.answered(host);
