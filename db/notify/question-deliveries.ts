@@ -4,11 +4,11 @@
  */
 
 import { LIMITS } from "../../src/limits.ts";
-import type { DeliveryStatus } from "../../src/model/delivery.ts";
+import type { DeliveryStatus, Furthest } from "../../src/model/delivery.ts";
 import { labelOfDevice, laneOf } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { p, type Sql, sql } from "../sql.ts";
-import { qb, rowOf, select, statement } from "../statement.ts";
+import { qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { PAGE, questionDeliveries } from "./schema.ts";
 
 const text = (value: string) => sql.raw(`'${value}'`);
@@ -99,6 +99,15 @@ export const pagesWrote = statement(
     select q.id, ${text(PAGE)}, ${newId(sql`(r.value ->> 1)`)}, ${text(PAGE)}, ${text(PAGE_LABEL)}, 'sent', r.value ->> 1, r.value ->> 1, null, null
     from json_each(${p("rows")}) r join questions q on q.id = r.value ->> 0 where true on conflict do nothing`,
   { synced: false },
+);
+
+/** How many of the newest `limit` deliveries got how far, by lane: ids sort by their time. */
+export const furthestByLane = statement(
+  sql`select lane, furthest, count(*) from (
+      select lane, case when opened_at is not null then 'opened' when shown_at is not null then 'shown' else status end as furthest
+      from question_deliveries order by question_id desc limit ${p("limit")})
+    group by lane, furthest`,
+  { gives: rowsOf<[lane: string, furthest: Furthest, deliveries: number]>() },
 );
 
 const own = sql`q.id = ${p("question_id")} and q.account_id = ${p("account_id")}

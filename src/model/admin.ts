@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
+import { Furthest } from "./delivery.ts";
 import { integer } from "./integer.ts";
 import { Id, Timestamp } from "./text.ts";
 
@@ -182,11 +183,18 @@ export const PushFigures = z.object({
   queues: z.array(z.object({ ...LaneName, rows: count, oldest_at: Timestamp })).nullable(),
   /** Outcomes of the last pushes of all processes, at most 500. */
   outcomes: z.record(Outcome, count).nullable(),
-  /** The same by channel; webhooks have the counts of their lane. */
+  /** The same by channel, without webhooks. */
   outcomes_by_channel: z
     .array(z.object({ channel: z.string(), outcomes: z.record(Outcome, count) }))
     .nullable(),
-  /** The newest of them that should have reached somebody and did not, at most 20. */
+  /**
+   * How far the last deliveries of questions got, at most 500, by the type of the target: webhooks
+   * and open pages too. Each is counted once, by the furthest it got.
+   */
+  deliveries_by_type: z
+    .array(z.object({ type: z.string(), furthest: z.partialRecord(Furthest, count) }))
+    .nullable(),
+  /** The newest pushes that should have reached somebody and did not, at most 20. */
   failures: z
     .array(
       z.object({

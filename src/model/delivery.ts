@@ -32,6 +32,10 @@ export const Delivery = z
   .meta({ id: "Delivery" });
 export type Delivery = z.infer<typeof Delivery>;
 
+/** How far one delivery got: its status, or what is known beyond `sent`. */
+export const Furthest = z.enum([...DeliveryStatus.options, "shown", "opened"]);
+export type Furthest = z.infer<typeof Furthest>;
+
 const ReachState = z.enum(["none", "sent", "shown", "opened"]).meta({ id: "ReachState" });
 
 /** The furthest that a question got over all its deliveries, and what to expect. */
@@ -58,21 +62,21 @@ export const ReceiptInput = z.strictObject({
 });
 
 /** Epoch seconds of the first time that a question reached each state; null: it did not. */
-interface Furthest {
+interface FirstTimes {
   readonly sent_at: number | null;
   readonly shown_at: number | null;
   readonly opened_at: number | null;
 }
 
-interface ReachFacts extends Furthest {
+interface ReachFacts extends FirstTimes {
   readonly reachable: boolean;
   /** Seconds of the last answers of the key, at most {@link LIMITS.typical_answers} of them. */
   readonly answers: readonly number[];
 }
 
 /** `exact`: false rounds the time down to the minute, as a key sees it. */
-export function reachOf({ answers, reachable, ...furthest }: ReachFacts, exact: boolean): Reach {
-  const [state, at] = stateOf(furthest);
+export function reachOf({ answers, reachable, ...times }: ReachFacts, exact: boolean): Reach {
+  const [state, at] = stateOf(times);
   return {
     state,
     at: at === null || exact ? at : Math.floor(at / 60) * 60,
@@ -81,7 +85,7 @@ export function reachOf({ answers, reachable, ...furthest }: ReachFacts, exact: 
   };
 }
 
-function stateOf({ sent_at, shown_at, opened_at }: Furthest): [Reach["state"], number | null] {
+function stateOf({ sent_at, shown_at, opened_at }: FirstTimes): [Reach["state"], number | null] {
   if (opened_at !== null) return ["opened", opened_at];
   if (shown_at !== null) return ["shown", shown_at];
   return sent_at === null ? ["none", null] : ["sent", sent_at];

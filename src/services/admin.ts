@@ -15,6 +15,7 @@ import type {
   SeriesFigures,
   StoreFigures,
 } from "../model/admin.ts";
+import type { Furthest } from "../model/delivery.ts";
 import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
@@ -62,6 +63,17 @@ export function createAdmin(deps: AdminDeps) {
     return [...groups]
       .map(([channel, some]) => ({ channel, outcomes: outcomesOf(some) }))
       .sort((a, b) => (a.channel < b.channel ? -1 : 1));
+  };
+
+  const byType = (furthest: PushStatus["furthest"]) => {
+    const groups = Map.groupBy(furthest, ([lane]) => deps.channelOf(lane) ?? lane);
+    return [...groups]
+      .map(([type, some]) => {
+        const counts: Partial<Record<Furthest, number>> = {};
+        for (const [, one, times] of some) counts[one] = (counts[one] ?? 0) + times;
+        return { type, furthest: counts };
+      })
+      .sort((a, b) => (a.type < b.type ? -1 : 1));
   };
 
   return {
@@ -133,6 +145,7 @@ export function createAdmin(deps: AdminDeps) {
           null,
         outcomes: state && outcomesOf(state.records),
         outcomes_by_channel: state && byChannel(state.records),
+        deliveries_by_type: state && byType(state.furthest),
         failures: state?.records.filter(isFailure).slice(0, FAILURES).map(named) ?? null,
       };
     },

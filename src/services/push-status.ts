@@ -1,7 +1,9 @@
 /** Operator figures of notifications: no content, no address. */
 
+import { furthestByLane } from "../../db/notify/question-deliveries.ts";
 import { newestRecords, queuedDeliveries } from "../../db/notify/records.ts";
 import { queuedMessages } from "../../db/notify/webhook-queue.ts";
+import type { Furthest } from "../model/delivery.ts";
 import type { DeliveryRecord, LaneHealth } from "../model/notification.ts";
 import type { ServiceDeps } from "./deps.ts";
 
@@ -27,16 +29,21 @@ export interface PushStatus {
   readonly queues: readonly Queue[];
   /** What became of the last deliveries of all processes, newest first. */
   readonly records: readonly DeliveryRecord[];
+  /** How far the last deliveries of questions got. */
+  readonly furthest: readonly (readonly [lane: string, furthest: Furthest, deliveries: number])[];
 }
 
 export function createPushStatus({ store, health, webhook_lane }: PushStatusDeps) {
   return {
-    /** With the newest `limit` outcome records of the last 7 days. */
+    /**
+     * With the newest `limit` outcome records of the last 7 days, and as many deliveries of questions.
+     */
     async read(limit: number): Promise<PushStatus> {
-      const [queues, [messages], records] = await Promise.all([
+      const [queues, [messages], records, furthest] = await Promise.all([
         store.read(queuedDeliveries({})),
         store.read(queuedMessages({})),
         store.read(newestRecords({ limit })),
+        store.read(furthestByLane({ limit })),
       ]);
       const [rows = 0, oldest_ms = null] = messages ?? [];
       const all =
@@ -45,6 +52,7 @@ export function createPushStatus({ store, health, webhook_lane }: PushStatusDeps
         lanes: health(),
         queues: all.map(([lane, rows, oldest_ms]) => ({ lane, rows, oldest: oldest_ms / 1000 })),
         records,
+        furthest,
       };
     },
   };

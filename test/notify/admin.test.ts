@@ -136,6 +136,36 @@ test("what waits for webhooks is a queue like others, and their answers are coun
   expect(queues).toMatchObject([{ channel: "webhook", lane: "webhook", rows: 1 }]);
 });
 
+test("deliveries of questions are counted by type, each by the furthest that it got", async () => {
+  const receiver = startReceiver();
+  const clock = createTestClock();
+  const app = await startTestApp({ clock, env: ADMIN, jitter: () => 1 });
+  const { person, agent } = await createPair(app.url);
+  const seenBy = async (...events: string[]) => {
+    const { id } = await ask(agent.send);
+    for (const event of events) {
+      const { status } = await person.send(`POST /v1/questions/${id}/receipts`, { event });
+      expect(status).toBe(204);
+    }
+  };
+  const furthest = async () => (await adminClient(app.url).pushes.query()).deliveries_by_type;
+  expect(await furthest()).toEqual([]);
+  const body = { ...WEBHOOK, url: receiver.url("/hook") };
+  await person.send("POST /v1/channels", body);
+  await app.webhooks.settled();
+  await seenBy("shown");
+  await seenBy("shown", "opened");
+  await app.webhooks.settled();
+  receiver.behave(() => 410);
+  await seenBy("shown");
+  await app.webhooks.settled();
+  await clock.advance(2);
+  expect(await furthest()).toEqual([
+    { type: "page", furthest: { opened: 1, shown: 2 } },
+    { type: "webhook", furthest: { failed: 1, sent: 2 } },
+  ]);
+});
+
 test("each of four channels has its lane, its answers and its outcomes", async () => {
   const clock = createTestClock();
   const [apple, service, topics] = await Promise.all([
@@ -171,6 +201,9 @@ test("each of four channels has its lane, its answers and its outcomes", async (
   const counted = told.outcomes_by_channel!.map(({ channel }) => channel);
   expect(counted.toSorted()).toEqual(names.slice(0, 3));
   const { all } = await metricsOf(app.url);
+  expect(told.deliveries_by_type).toEqual(
+    ["apns", "ntfy", "web_push", "webhook"].map((type) => ({ type, furthest: { sent: 1 } })),
+  );
   for (const name of names) {
     const lane = told.lanes.find(({ channel }) => channel === name)!.lane;
     const labels = { channel: name, lane, environment: lane };

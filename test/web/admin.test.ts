@@ -82,6 +82,7 @@ webTest("it shows the server's figures and their changes", async () => {
   const shown = pushes.getByRole("list", { name: "Recent failures" }).getByRole("listitem");
   expect(await shown.count()).toBe(Math.min(5, failures!.length));
   expect(await shown.first().textContent()).toStartWith("task: refused, PayloadEmpty");
+  await pushes.getByText("Recent questions, apns").waitFor();
   await page.getByRole("region", { name: "Jobs" }).getByText("expire questions").waitFor();
   const rows = page.getByRole("table").locator("tbody tr");
   expect(await rows.count()).toBe(counts!.accounts);

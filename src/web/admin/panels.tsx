@@ -131,11 +131,20 @@ const OUTCOMES = [
   ["refused", "danger", "refused"],
 ] as const;
 
+const FURTHEST = [
+  ["opened", "ok", "opened"],
+  ["shown", "accent", "shown"],
+  ["sent", "plain", "sent, not seen"],
+  ["queued", "plain", "queued"],
+  ["suppressed", "warn", "not sent"],
+  ["failed", "danger", "failed"],
+] as const;
+
 /** Failures shown. */
 const SHOWN = 5;
 
 export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
-  const { lanes, off, queues, outcomes_by_channel } = figures;
+  const { lanes, off, queues, outcomes_by_channel, deliveries_by_type } = figures;
   const failures = figures.failures?.slice(0, SHOWN) ?? [];
   return (
     <div className="space-y-6">
@@ -187,6 +196,13 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
             color,
             value: outcomes[outcome],
           }))}
+        />
+      ))}
+      {deliveries_by_type?.map(({ type, furthest }) => (
+        <Shares
+          key={type}
+          title={`Recent questions, ${type}`}
+          parts={FURTHEST.map(([one, color, name]) => ({ name, color, value: furthest[one] ?? 0 }))}
         />
       ))}
       {failures.length > 0 && (
