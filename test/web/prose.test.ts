@@ -90,7 +90,6 @@ const AS_WRITTEN: Readonly<Record<string, string>> = {
   "many elements": filled("**a** "),
   "a huge table": `|${"a|".repeat(1_000)}\n|${"-|".repeat(1_000)}\n${"|b".repeat(2_000)}|`,
   "cells beyond the table": "|a|\n|-|\n|shown|and this|",
-  "a definition of a link": '[a](https://example.com "title that no one sees")',
 };
 /** Texts with marks that mean nothing here. */
 const HARMLESS: Readonly<Record<string, string>> = {
@@ -140,6 +139,54 @@ webTest("hostile Markdown is shown as text, whole, and runs nothing", async () =
     await shown.waitFor({ state: "detached" });
   }
   expect(await page.evaluate(() => "hit" in window)).toBe(false);
+});
+
+webTest(
+  "what cannot be formatted whole is shown as written, and the rest is formatted",
+  async () => {
+    const { person, agent } = await createPair(app.url);
+    const table = "| a |\n| - |\n| shown | **and this** |";
+    const deep = `${">".repeat(40)} deep inside`;
+    const link = '[the plan](https://docs.example.com/plan "Version 2")';
+    const prompt = ["See", link, "", "**One**", "", table, "", "## Two", deep, "", "- *three*"];
+    await ask(agent.send, { prompt: prompt.join("\n") });
+    const page = await openPage(app.url, { as: person });
+    const card = page.getByRole("article");
+    await card.locator("strong").getByText("One").waitFor();
+    const plain = await card.locator("p.said").allTextContents();
+    expect(plain).toContain(table);
+    expect(plain).toContain(deep);
+    expect(plain).toContain("Two");
+    expect(await card.locator("li em").allTextContents()).toEqual(["three"]);
+    expect(await card.locator("table, blockquote").count()).toBe(0);
+    expect(plain[0]).toBe("See\nthe plan (docs.example.com) “Version 2”");
+  },
+);
+
+webTest("lists show texts in one line, without the marks of Markdown", async () => {
+  const { person, agent } = await createPair(app.url);
+  const note = "Waits for *you*: see [the plan](https://docs.example.com/plan)";
+  const description = `Not this. ${"x ".repeat(40)}Then **rounding** \`half_even\`, with 2 * 3.`;
+  const task = await createTask(agent.send, { title: "Add *.ts files", description });
+  await agent.send(`PATCH /v1/tasks/${task.id}`, { status_note: note });
+  const { id } = await ask(agent.send, { prompt: "# Deploy\n**Now**?" });
+  await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+  const page = await openPage(app.url, { as: person, at: "#/tasks" });
+  const row = page.getByRole("link").filter({ hasText: "Add *.ts files" });
+  await row.getByText("Waits for you: see the plan", { exact: true }).waitFor();
+  await go(page, `agents/${agent.key.id}`);
+  const asked = page.getByRole("link").filter({ hasText: "Asked, you answered Yes" });
+  await asked.getByText("Deploy Now?", { exact: true }).waitFor();
+  await go(page, `agents/${agent.key.id}/inbox`);
+  await page.getByRole("list", { name: "Inbox" }).getByText("Deploy Now?").waitFor();
+  await go(page, "search");
+  const results = page.getByRole("list", { name: "Results" });
+  await page.getByRole("searchbox").fill("rounding");
+  await results.getByText("Then rounding half_even, with 2 * 3.").waitFor();
+  expect(await results.locator("mark").allTextContents()).toEqual(["rounding"]);
+  // A word that only the address of a link has is still shown.
+  await page.getByRole("searchbox").fill("docs.example.com");
+  await results.locator("mark").getByText("docs.example.com").waitFor();
 });
 
 webTest("a text is shown plain until the formatter is loaded", async () => {

@@ -7,6 +7,7 @@ import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { AreaField } from "../ui/field.tsx";
 import { Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
+import { OneLine, Prose } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useDraft } from "./use-draft.ts";
@@ -120,15 +121,13 @@ function Line({ item }: { item: Item }) {
       )}
       {question && (
         <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
-          <span className="line-clamp-2 text-soft">{question.prompt}</span>
+          <span className="line-clamp-2 text-soft">
+            <OneLine text={question.prompt} />
+          </span>
           <span className="font-medium">{question.answer}</span>
         </p>
       )}
-      {text !== null && (
-        <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
-          {text}
-        </p>
-      )}
+      {text !== null && <Prose text={text} className="mt-0.5" />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import type { ComponentProps } from "react";
 import { once, type Question } from "../state/api.ts";
 import type { Given, KeptAnswer } from "../state/outbox.ts";
 import { Button } from "../ui/button.tsx";
+import { OneLine } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useKeptAnswers, useSession } from "./use-store.ts";
@@ -66,7 +67,11 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
       <p className="said min-w-40 flex-1 py-2 text-sm">
         <span className="font-medium">{`Your answer wasn't sent: ${REASONS[why!]}.`}</span>
         <span className="line-clamp-2">
-          “<bdi dir="auto">{answer}</bdi>” to “<bdi dir="auto">{prompt}</bdi>”
+          “<bdi dir="auto">{answer}</bdi>” to “
+          <bdi dir="auto">
+            <OneLine text={prompt} />
+          </bdi>
+          ”
         </span>
         {note !== undefined && (
           <span className="line-clamp-2">

@@ -8,6 +8,7 @@ import { closedAt } from "../state/store.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { Badge, Empty, Heading, Problem } from "../ui/parts.tsx";
+import { useLine } from "../ui/prose.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { QuestionBadge } from "./questions.tsx";
 import { go, useRoute } from "./route.ts";
@@ -86,7 +87,7 @@ export function SearchView() {
       )}
       {found.length === 0 && words.length > 0 && (
         <Empty icon={SearchX} title="Nothing found">
-          Every word must occur in a task, a question or the name of its agent.
+          Every word must appear in a task, a question or the name of its agent.
         </Empty>
       )}
       {found.length > shown && (
@@ -115,6 +116,11 @@ function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
   // An excerpt of another text that has the words.
   const elsewhere = more.map((part) => excerptOf(part, pattern)).find((part) => part !== null);
   const Icon = found.kind === "task" ? ListTodo : MessageCircleQuestion;
+  // Prompts, notes and descriptions are Markdown; commands, titles, options and answers are not.
+  const [Name, More] =
+    found.kind === "task"
+      ? [Marked, MarkedLine]
+      : [found.question.action ? Marked : MarkedLine, Marked];
   return (
     <a
       href={`#/${found.kind}s/${one.id}`}
@@ -123,11 +129,11 @@ function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
       <Icon aria-hidden className="mt-0.5 size-5 shrink-0 text-faint" />
       <span className="min-w-0 flex-1">
         <bdi dir="auto" className="said line-clamp-2 font-medium">
-          <Marked text={title} pattern={pattern} />
+          <Name text={title} pattern={pattern} />
         </bdi>
         {elsewhere && (
           <bdi dir="auto" className="said line-clamp-2 text-soft text-sm">
-            <Marked text={elsewhere} pattern={pattern} />
+            <More text={elsewhere} pattern={pattern} />
           </bdi>
         )}
         <span className="mt-0.5 flex items-center gap-2 text-faint text-sm">
@@ -150,7 +156,18 @@ function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
 const timeOf = (found: Found): number =>
   found.kind === "task" ? found.task.updated_at : closedAt(found.question);
 
-function Marked({ text, pattern }: { text: string; pattern: RegExp }) {
+interface MarkedProps {
+  readonly text: string;
+  readonly pattern: RegExp;
+}
+
+/** The same without the marks of Markdown, unless a word is found only there. */
+function MarkedLine({ text, pattern }: MarkedProps) {
+  const line = useLine(text);
+  return <Marked text={line.search(pattern) < 0 ? text : line} pattern={pattern} />;
+}
+
+function Marked({ text, pattern }: MarkedProps) {
   // `split` with a group puts the matched words at the odd places.
   return text.split(pattern).map((part, at) =>
     at % 2 === 1 ? (

@@ -7,6 +7,7 @@ import { faultOf } from "../state/api.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { classes } from "../ui/classes.ts";
 import { Badge, ProgressBar, type Tone } from "../ui/parts.tsx";
+import { OneLine } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { labelOf, useKey, useSession, useTask } from "./use-store.ts";
@@ -82,7 +83,9 @@ function Byline({ task: { key_id, status_note } }: { task: Task }) {
       {status_note !== null && (
         <>
           {" · "}
-          <bdi dir="auto">{status_note}</bdi>
+          <bdi dir="auto">
+            <OneLine text={status_note} />
+          </bdi>
         </>
       )}
     </span>

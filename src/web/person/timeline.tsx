@@ -7,6 +7,7 @@ import type { Store } from "../state/store.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { Badge, Empty, Problem, type Tone } from "../ui/parts.tsx";
+import { OneLine } from "../ui/prose.tsx";
 import { dayOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
 import { VirtualList } from "../ui/virtual-list.tsx";
@@ -132,7 +133,7 @@ interface LineProps {
   /** What happened. */
   readonly event: string;
   readonly at: number;
-  readonly text: string;
+  readonly text: ReactNode;
   readonly children?: ReactNode;
 }
 
@@ -182,7 +183,7 @@ function TaskEntry({ id, kind, at }: TaskEntryProps) {
 }
 
 function QuestionEntry({ question }: { question: Question }) {
-  const { id, created_at, prompt, answer } = question;
+  const { id, created_at, prompt, answer, action } = question;
   return (
     <Line
       href={`#/questions/${id}`}
@@ -190,7 +191,7 @@ function QuestionEntry({ question }: { question: Question }) {
       color="text-accent"
       event={answer === null ? "Asked" : `Asked, you answered ${answer}`}
       at={created_at}
-      text={prompt}
+      text={action ? prompt : <OneLine text={prompt} />}
     >
       <QuestionBadge question={question} />
     </Line>

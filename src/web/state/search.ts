@@ -1,4 +1,4 @@
-/** Search over tasks and questions: every word must occur, in any case and order. */
+/** Search over tasks and questions: every word must appear, in any case and order. */
 
 import type { Question, Task } from "./api.ts";
 import { closedAt, type Store } from "./store.ts";

@@ -38,39 +38,100 @@ function hostOf(address: string): string | null {
 
 /** The formatted text; null if it must be shown as plain text. */
 export function format(text: string): ReactNode {
+  const tokens = parse(text);
+  if (tokens === null || !tokens.some(({ content }) => wordsIn(content) > 0)) return null;
+  const lines = text.split(/\r\n?|\n/);
+  const shown: ReactNode[] = [];
+  let line = 0;
+  const showPlain = (end: number) => {
+    const plain = lines.slice(line, end).join("\n");
+    if (plain.trim() !== "") shown.push(<Plain key={`plain ${line}`} text={plain} />);
+  };
+  for (const block of blocksOf(tokens)) {
+    const [from, to] = block[0]!.map!;
+    // No line is between two blocks, but an empty one.
+    showPlain(from);
+    line = from;
+    if (hasAllWords(lines.slice(from, to).join("\n"), block)) {
+      shown.push(<Fragment key={line}>{render(block)}</Fragment>);
+    } else showPlain(to);
+    line = to;
+  }
+  showPlain(lines.length);
+  return shown;
+}
+
+/** Characters of a text that its one-line form is made of. */
+const PREVIEW = 1_000;
+
+/** The words of a text in one line, without its marks and the addresses of its links. */
+export function toLine(text: string): string {
+  const tokens = parse(text.slice(0, PREVIEW).toWellFormed()) ?? [];
+  let words = "";
+  for (const { type, content, block } of allOf(tokens)) {
+    if (block || type === "softbreak" || type === "hardbreak") words += " ";
+    // The children of an inline token have its words.
+    if (type !== "inline") words += content;
+  }
+  return words.replace(/\s+/g, " ").trim() || text;
+}
+
+/** Null if the text is beyond a limit. */
+function parse(text: string): Token[] | null {
   if (text.length > MOST.characters) return null;
   const tokens = parser.parse(text, {});
-  const all = tokens.flatMap((token) => [token, ...(token.children ?? [])]);
-  if (all.length > MOST.elements) return null;
-  // The parser drops anything nested deeper.
-  if (tokens.some(({ level }) => level >= MOST.nesting - 1)) return null;
-  return hasAllWords(text, all) ? render(tokens) : null;
+  return allOf(tokens).length > MOST.elements ? null : tokens;
+}
+
+/** The tokens, each before those within it. */
+const allOf = (tokens: readonly Token[]): Token[] =>
+  tokens.flatMap((token) => [token, ...(token.children ?? [])]);
+
+/** The tokens of each paragraph, list, table and so on that is within no other. */
+function blocksOf(tokens: readonly Token[]): Token[][] {
+  const blocks: Token[][] = [];
+  for (const token of tokens) {
+    if (token.level === 0 && token.nesting >= 0) blocks.push([token]);
+    else blocks.at(-1)!.push(token);
+  }
+  return blocks;
+}
+
+function Plain({ text }: { text: string }) {
+  return (
+    <p dir="auto" className="said overflow-clip whitespace-pre-wrap">
+      {text}
+    </p>
+  );
+}
+
+/** The letters and digits of a text. */
+function wordsIn(text: string): number {
+  let words = 0;
+  for (const [word] of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) words += word.length;
+  return words;
+}
+
+/**
+ * Whether all words of a block are shown. Markdown drops some, such as cells beyond the width of a
+ * table, and what is nested too deep.
+ */
+function hasAllWords(text: string, block: readonly Token[]): boolean {
+  if (block.some(({ level }) => level >= MOST.nesting - 1)) return false;
+  let shown = 0;
+  for (const { type, content, info, attrs, markup } of allOf(block)) {
+    if (type === "inline") continue;
+    shown += wordsIn(content);
+    if (type === "list_item_open" || type === "fence") shown += wordsIn(info);
+    if (type === "link_open" && markup !== "linkify" && markup !== "autolink") {
+      for (const [, value] of attrs ?? []) shown += wordsIn(String(value));
+    }
+  }
+  return shown >= wordsIn(text);
 }
 
 /** Words of a cell stay whole: a table that is too wide scrolls. */
 const CELL = "border border-line px-2 py-1 wrap-break-word [unicode-bidi:isolate]";
-
-/**
- * Whether the text has words and all of them are shown. Markdown drops some, such as cells beyond
- * the width of a table, and shows nothing for some texts without letters or digits.
- */
-function hasAllWords(text: string, tokens: readonly Token[]): boolean {
-  const count = (of: string) => {
-    let words = 0;
-    for (const [word] of of.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) words += word.length;
-    return words;
-  };
-  let shown = 0;
-  for (const { type, content, info, attrs, markup } of tokens) {
-    if (type === "inline") continue;
-    shown += count(content);
-    if (type === "list_item_open" || type === "fence") shown += count(info);
-    if (type === "link_open" && markup !== "linkify" && markup !== "autolink") {
-      for (const [name, value] of attrs ?? []) if (name === "href") shown += count(String(value));
-    }
-  }
-  return shown > 0 && shown >= count(text);
-}
 
 /**
  * Builds the elements from the flat list of tokens, in which each opening token has a closing one.
@@ -171,7 +232,14 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
     case "s_open":
       return <s key={key}>{within}</s>;
     case "link_open":
-      return <Link key={key} address={String(token.attrGet("href"))} text={within} />;
+      return (
+        <Link
+          key={key}
+          address={String(token.attrGet("href"))}
+          title={token.attrGet("title")}
+          text={within}
+        />
+      );
     case "table_open":
       return (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll it.
@@ -202,8 +270,14 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
   }
 }
 
-/** A link, followed by its host unless its text is the address. */
-function Link({ address, text }: { address: string; text: ReactNode[] }) {
+interface LinkProps {
+  readonly address: string;
+  readonly title: string | number | null;
+  readonly text: ReactNode[];
+}
+
+/** A link, followed by its host unless its text is the address, and by its title. */
+function Link({ address, title, text }: LinkProps) {
   const host = hostOf(address);
   const written = text.length === 1 ? text[0] : null;
   return (
@@ -217,6 +291,7 @@ function Link({ address, text }: { address: string; text: ReactNode[] }) {
         <bdi>{text}</bdi>
       </a>
       {written !== address && <bdi className="text-faint text-sm">{` (${host})`}</bdi>}
+      {title !== null && <bdi className="text-faint text-sm">{` “${title}”`}</bdi>}
     </>
   );
 }

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { classes } from "./classes.ts";
 
-type Formatter = typeof import("./markdown.tsx").format;
+type Formatter = typeof import("./markdown.tsx");
 
 let formatter: Formatter | null = null;
 const listeners = new Set<() => void>();
@@ -11,8 +11,7 @@ const listeners = new Set<() => void>();
 /** Loads the formatter. Rejects if it cannot be loaded; the next text with Markdown tries again. */
 export async function loadFormatter(): Promise<void> {
   if (formatter) return;
-  const { format } = await import("./markdown.tsx");
-  formatter = format;
+  formatter = await import("./markdown.tsx");
   for (const listener of [...listeners]) listener();
 }
 
@@ -24,6 +23,16 @@ function subscribe(listener: () => void): () => void {
 /** Matches texts that may contain Markdown. */
 const MARKS = /[*_`~#|[<>\\]|:\/\/|^\s*(?:[-+=]|\d+[.)])|^(?: {4}|\t)/m;
 
+/** The formatter, once it is loaded and if the text may need it. */
+function useFormatter(text: string): Formatter | null {
+  const marked = useMemo(() => MARKS.test(text), [text]);
+  const loaded = useSyncExternalStore(subscribe, () => formatter);
+  useEffect(() => {
+    if (marked) void loadFormatter().catch(() => null);
+  }, [marked]);
+  return marked ? loaded : null;
+}
+
 interface ProseProps {
   readonly text: string;
   readonly id?: string;
@@ -32,12 +41,8 @@ interface ProseProps {
 
 /** Shows a text with its line breaks, or as Markdown if it has any. */
 export function Prose({ text, id, className }: ProseProps) {
-  const marked = useMemo(() => MARKS.test(text), [text]);
-  const format = useSyncExternalStore(subscribe, () => formatter);
-  useEffect(() => {
-    if (marked) void loadFormatter().catch(() => null);
-  }, [marked]);
-  const formatted = useMemo(() => (marked && format ? format(text) : null), [marked, format, text]);
+  const loaded = useFormatter(text);
+  const formatted = useMemo(() => loaded?.format(text) ?? null, [loaded, text]);
   if (formatted !== null) {
     return (
       <div id={id} className={classes("said space-y-2", className)}>
@@ -51,3 +56,12 @@ export function Prose({ text, id, className }: ProseProps) {
     </p>
   );
 }
+
+/** The text in one line, without the marks of Markdown. */
+export function useLine(text: string): string {
+  const loaded = useFormatter(text);
+  return useMemo(() => (loaded ? loaded.toLine(text) : text), [loaded, text]);
+}
+
+/** The same as an element: for texts in a list. */
+export const OneLine = ({ text }: { readonly text: string }) => useLine(text);
