@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { startTestApp } from "../support/app.ts";
-import { ask, client, createPair } from "../support/client.ts";
+import { ask, client, createPair, createPerson, pair } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import {
   browserTests,
@@ -174,5 +174,54 @@ webTest(
     expect(sent.map((text) => JSON.parse(text).question_id)).toEqual([theirs.id]);
     const { body } = await client(app.url, person.token)(`GET /v1/questions/${id}`);
     expect(body.status).toBe("pending");
+  },
+);
+
+webTest(
+  "an answer that waited as its sign-in was ended is shown, and sent once signed in again",
+  async () => {
+    expectComplaints(/401|ERR_/);
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send, { prompt: "**Lost**?" });
+    const endPhone = async () => {
+      const { body } = await person.send("GET /v1/sessions");
+      const phone = body.sessions.find(({ current }: { current: boolean }) => !current);
+      expect((await person.send(`DELETE /v1/sessions/${phone.id}`)).status).toBe(204);
+    };
+    const page = await openPage(app.url, { as: await pair(app.url, person, "Phone"), size: PHONE });
+    const signInAs = async (token: string) => {
+      await page.getByLabel("Account token").fill(token);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await untilLive(page);
+    };
+    await card(page, "Lost?").waitFor();
+    await goOffline(page);
+    await press(card(page, "Lost?").getByRole("button", { name: "Yes" }));
+    await card(page, "Lost?").getByText("Waiting to be sent").waitFor();
+    await endPhone();
+    await page.context().setOffline(false);
+    const status = page.getByRole("status");
+    await status.getByText("1 answer wasn't sent:").waitFor();
+    await status.getByRole("listitem").getByText("“Yes” to “Lost?”").waitFor();
+    expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0);
+    await untilSettled(page);
+    await expectNoOverflow(page);
+    expect(await violations(page)).toEqual([]);
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/unsent.png` });
+    await signInAs((await pair(app.url, person, "Phone")).token);
+    await page.getByText("Answer sent").waitFor();
+    expect((await agent.send(`GET /v1/questions/${id}`)).body.answer).toBe("Yes");
+
+    // Another account does not get it, and then it is forgotten.
+    const again = await ask(agent.send, { prompt: "Again?" });
+    await goOffline(page);
+    await press(card(page, "Again?").getByRole("button", { name: "Yes" }));
+    await card(page, "Again?").getByText("Waiting to be sent").waitFor();
+    await endPhone();
+    await page.context().setOffline(false);
+    await status.getByText("1 answer wasn't sent:").waitFor();
+    await signInAs((await createPerson(app.url)).token);
+    expect(await stored(page)).toBeNull();
+    expect((await agent.send(`GET /v1/questions/${again.id}`)).body.status).toBe("pending");
   },
 );

@@ -4,11 +4,13 @@ import { ArrowRight } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { createApi } from "../state/api.ts";
 import { createAccount } from "../state/new-account.ts";
+import { type KeptAnswer, unsentAnswers } from "../state/outbox.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { accountCreation } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Problem } from "../ui/parts.tsx";
+import { OneLine } from "../ui/prose.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { Frame } from "./frame.tsx";
@@ -45,6 +47,7 @@ function Or() {
 export function Welcome() {
   const creation = useAction();
   const message = SIGN_OUT_MESSAGES[lastSignOut()];
+  const unsent = unsentAnswers();
   const mode = accountCreation();
   const leads = mode === "off" || leadsWithCode();
   const creating =
@@ -77,9 +80,10 @@ export function Welcome() {
         Your agents ask, you answer. Follow all their tasks in one place.
       </p>
       {message && (
-        <p role="status" className="mt-6 rounded-xl bg-sunken px-4 py-3 text-soft">
-          {message}
-        </p>
+        <div role="status" className="mt-6 rounded-xl bg-sunken px-4 py-3 text-soft">
+          <p>{message}</p>
+          {unsent.length > 0 && <Unsent answers={unsent} />}
+        </div>
       )}
       {mode === "off" && (
         <p className="mt-6 text-soft">
@@ -97,6 +101,32 @@ export function Welcome() {
       )}
       <TokenForm />
     </Frame>
+  );
+}
+
+/** Answers that waited when the sign-in was ended. */
+function Unsent({ answers }: { answers: readonly KeptAnswer[] }) {
+  return (
+    <>
+      <p className="mt-3 font-medium text-warn">
+        {answers.length === 1 ? "1 answer wasn't sent:" : `${answers.length} answers weren't sent:`}
+      </p>
+      <ul className="mt-1 max-h-60 list-disc space-y-1 overflow-y-auto ps-5 text-sm">
+        {answers.map(({ question_id, answer, prompt }) => (
+          <li key={question_id} className="said">
+            “<bdi dir="auto">{answer}</bdi>” to “
+            <bdi dir="auto">
+              <OneLine text={prompt} />
+            </bdi>
+            ”
+          </li>
+        ))}
+      </ul>
+      <p className="mt-2 text-sm">
+        To send {answers.length === 1 ? "it" : "them"}, sign in to the same account before you leave
+        this page.
+      </p>
+    </>
   );
 }
 

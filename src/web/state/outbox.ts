@@ -86,8 +86,7 @@ export function createOutbox(first: OutboxOptions) {
     if (ended.aborted || account_id === null) return false;
     const answers = by(answersOf(account_id));
     try {
-      if (answers.length === 0) localStorage.removeItem(NAME);
-      else localStorage.setItem(NAME, JSON.stringify({ account_id, answers }));
+      keep({ account_id, answers });
     } catch {
       return false;
     }
@@ -231,4 +230,29 @@ function answersOf(account_id: string | null): readonly KeptAnswer[] {
 interface Stored {
   readonly account_id: string | null;
   readonly answers: readonly KeptAnswer[];
+}
+
+function keep({ account_id, answers }: Stored): void {
+  if (answers.length === 0) localStorage.removeItem(NAME);
+  else localStorage.setItem(NAME, JSON.stringify({ account_id, answers }));
+}
+
+/**
+ * Answers that had not been sent when their sign-in was ended elsewhere: only in the memory of this
+ * page, since the browser must forget the account.
+ */
+let unsent: Stored | null = null;
+
+export const unsentAnswers = (): readonly KeptAnswer[] => unsent?.answers ?? [];
+
+/** Remembers them; call it before local storage is cleared. */
+export function rememberUnsent(account_id: string | null): void {
+  const answers = answersOf(account_id).filter(({ refused }) => refused === null);
+  unsent = { account_id, answers };
+}
+
+/** Call it at a sign-in: answers of the same account are sent then, others are forgotten. */
+export function restoreUnsent(account_id: string): void {
+  if (unsent?.account_id === account_id) keep(unsent);
+  unsent = null;
 }

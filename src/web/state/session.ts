@@ -6,7 +6,7 @@ import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetObsoleteDrafts, keepDraftsOf, type OnLate } from "./drafts.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
-import { createOutbox, type Outbox } from "./outbox.ts";
+import { createOutbox, type Outbox, rememberUnsent, restoreUnsent } from "./outbox.ts";
 import { createPace } from "./pace.ts";
 import type { KeepOptions } from "./push.ts";
 import { pushChannel } from "./push-channel.ts";
@@ -162,6 +162,7 @@ async function close(): Promise<void> {
 export function signIn(token: string, account_id: string, is_new = false): void {
   localStorage.setItem(ACCOUNT, account_id);
   localStorage.setItem(TOKEN, token);
+  restoreUnsent(account_id);
   open(token, { is_new });
 }
 
@@ -261,6 +262,7 @@ export async function leave(why: SignOutReason): Promise<void> {
   if (kept !== null && kept !== session?.token) return follow(kept);
   sign_out_reason = why;
   session?.ended.abort();
+  if (why === "refused" || why === "ended") rememberUnsent(localStorage.getItem(ACCOUNT));
   forgetNewKeySecret();
   localStorage.clear();
   sessionStorage.clear();
