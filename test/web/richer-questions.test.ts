@@ -6,7 +6,7 @@ import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { until } from "../support/until.ts";
-import { browserTests, expectComplaints, openPage, PHONE, press } from "./browser.ts";
+import { browserTests, expectComplaints, go, openPage, PHONE, press } from "./browser.ts";
 import { violations } from "./page-checks.ts";
 
 const webTest = browserTests();
@@ -66,7 +66,7 @@ webTest("other words are an answer, and a note goes with any", async () => {
   const asked = agent.send("POST /v1/questions?wait=50", RICH);
   const rich = card(page, RICH.prompt);
   await press(rich.getByRole("button", { name: "Add a note" }));
-  await rich.getByRole("textbox", { name: "Note" }).fill("See the log");
+  await rich.getByRole("textbox", { name: "Note" }).fill(" See the log\n");
   await rich.getByRole("button", { name: "Other…" }).click();
   const own = rich.getByRole("textbox", { name: "Your answer" });
   await own.fill("Only half of it");
@@ -153,6 +153,7 @@ webTest("what was being written when a question expires can be sent as a message
   });
   const late = page.getByRole("button", { name: "Send as a message" });
   await until(async () => (await late.count()) === 2);
+  expect(await page.getByText("Your draft wasn't sent: the question had expired.").count()).toBe(2);
   await press(late.first());
   await until(async () => (await late.count()) === 1);
   await press(late);
@@ -185,11 +186,27 @@ webTest("an answer that comes too late is sent as a message with one tap", async
   expect(await texts()).toEqual(["My answer to “Restart?”, which had expired: Yes\nCarefully"]);
   expect(await page.getByRole("button", { name: "Send as a message" }).count()).toBe(0);
 
-  // A link to it offers the same.
+  // A link to it says so, and another browser sends no second answer.
   await page.goto(`${app.url}/#/questions/${id}`);
-  await press(page.getByRole("button", { name: "No", exact: true }));
-  await until(async () => (await texts()).length === 2);
-  expect((await texts())[1]).toBe("My answer to “Restart?”, which had expired: No");
-  expect(await page.locator("article").textContent()).toContain("Otherwise: No");
-  expect(await violations(page, "main")).toEqual([]);
+  await page.getByText("You sent as a message: Yes").waitFor();
+  expect(await page.getByRole("button", { name: "No", exact: true }).count()).toBe(0);
+  const other = await openPage(app.url, { as: person, at: `#/questions/${id}` });
+  await press(other.getByRole("button", { name: "No", exact: true }));
+  await other.getByText("Not sent: you had already sent another answer").waitFor();
+  await other.getByText("You sent an answer as a message.").waitFor();
+  expect(await texts()).toHaveLength(1);
+  expect(await other.locator("article").textContent()).toContain("Otherwise: No");
+  expect(await violations(other, "main")).toEqual([]);
+  // Where nothing was sent, an option is sent from there.
+  const later = await ask(agent.send, { prompt: "Again?", expires_in: 60 });
+  await clock.skip(60);
+  await agent.send("GET /v1/questions");
+  await go(other, `questions/${later.id}`);
+  await press(other.getByRole("button", { name: "Yes", exact: true }));
+  await other.getByText("You sent as a message: Yes").waitFor();
+  expect((await texts())[1]).toBe("My answer to “Again?”, which had expired: Yes");
+  await other.reload();
+  await other.getByText("You sent as a message: Yes").waitFor();
+  await other.getByRole("link", { name: "Write another message" }).click();
+  await other.getByLabel("Message to agent").waitFor();
 });

@@ -9,13 +9,15 @@ import { expectNoOverflow, untilSettled, violations } from "./page-checks.ts";
 const webTest = browserTests({ notifications: true });
 const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:operator@example.com" } });
 
-const IPHONE =
-  "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1";
+const iphone = (version: string) =>
+  `Mozilla/5.0 (iPhone; CPU iPhone OS ${version.replace(".", "_")} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/${version} Mobile/15E148 Safari/604.1`;
+const ipad = (version: string) =>
+  `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/${version} Safari/605.1.15`;
 
 /** A way to open the page, and what its settings begin with. */
 interface Case {
   readonly url?: string;
-  readonly as_iphone?: true;
+  readonly agent?: string;
   readonly denied?: true;
   readonly granted?: true;
   readonly says: RegExp;
@@ -23,23 +25,28 @@ interface Case {
 
 const CASES: Readonly<Record<string, Case>> = {
   insecure: { url: `http://${LAN_NAME}:${new URL(app.url).port}`, says: /over HTTPS only/ },
-  "home screen": { as_iphone: true, says: /Add Relay to it in two taps/ },
-  blocked: { denied: true, says: /Your browser blocks notifications of this page/ },
+  "home screen": { agent: iphone("19.0"), says: /Add Relay to it in two taps/ },
+  "home screen of an old iPhone": { agent: iphone("16.4"), says: /Add Relay to it in two taps/ },
+  "home screen of an iPad": { agent: ipad("17.0"), says: /Add Relay to it in two taps/ },
+  "an iPhone before 16.4": { agent: iphone("16.3"), says: /from iOS 16.4 on/ },
+  "an iPad before 16.4": { agent: ipad("15.6"), says: /from iOS 16.4 on/ },
+  blocked: { denied: true, says: /Your browser blocks notifications from this page/ },
   offered: { granted: true, says: /even while Relay is closed/ },
 };
 
 for (const [name, one] of Object.entries(CASES)) {
-  const { url = app.url, as_iphone, granted, denied, says } = one;
+  const { url = app.url, agent, granted, denied, says } = one;
   webTest(`the settings say how notifications get to this device: ${name}`, async () => {
     expectComplaints(/Cross-Origin-Opener-Policy header has been ignored/);
     const person = await createPerson(app.url);
     const context = await openProfile(url, { as: person, size: PHONE });
     if (granted) await context.grantPermissions(["notifications"]);
-    if (as_iphone) {
-      await context.addInitScript((agent) => {
-        Object.defineProperty(navigator, "userAgent", { value: agent });
+    if (agent) {
+      await context.addInitScript((as) => {
+        Object.defineProperty(navigator, "userAgent", { value: as });
+        Object.defineProperty(navigator, "maxTouchPoints", { value: 5 });
         delete (globalThis as { PushManager?: unknown }).PushManager;
-      }, IPHONE);
+      }, agent);
     }
     if (denied) {
       await context.addInitScript(() => {

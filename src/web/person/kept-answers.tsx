@@ -2,7 +2,8 @@
 
 import { CloudUpload } from "lucide-react";
 import type { ComponentProps } from "react";
-import { once, type Question } from "../state/api.ts";
+import { faultOf, once, type Question } from "../state/api.ts";
+import { draftOf, keepDraft } from "../state/drafts.ts";
 import type { Given, KeptAnswer } from "../state/outbox.ts";
 import { Button } from "../ui/button.tsx";
 import { OneLine } from "../ui/prose.tsx";
@@ -61,11 +62,13 @@ export function RefusedAnswers() {
 
 function RefusedAnswer({ given }: { given: KeptAnswer }) {
   const { outbox } = useSession();
-  const { question_id, key_id, prompt, answer, note, refused: why, key } = given;
+  const { question_id, key_id, prompt, answer, note, refused: why, draft } = given;
   return (
     <div className="mb-4 flex flex-wrap items-center gap-x-3 rounded-xl bg-warn-soft py-1 pr-1 pl-4 text-warn">
       <p className="said min-w-40 flex-1 py-2 text-sm">
-        <span className="font-medium">{`Your answer wasn't sent: ${REASONS[why!]}.`}</span>
+        <span className="font-medium">
+          {`Your ${draft ? "draft" : "answer"} wasn't sent: ${REASONS[why!]}.`}
+        </span>
         <span className="line-clamp-2">
           “<bdi dir="auto">{answer}</bdi>” to “
           <bdi dir="auto">
@@ -81,10 +84,9 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
       </p>
       {why === "expired" && key_id !== undefined && (
         <LateAnswer
-          question={{ key_id, prompt }}
+          question={{ id: question_id, key_id, prompt }}
           given={given}
-          idempotency_key={key}
-          onSent={() => outbox.drop(question_id)}
+          onSent={(earlier) => earlier || outbox.drop(question_id)}
         >
           Send as a message
         </LateAnswer>
@@ -100,25 +102,46 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
   );
 }
 
+/** Name under which this tab remembers that an answer to an expired question was sent, and which. */
+const lateName = (question_id: string): string => `late ${question_id}`;
+
+/** The answer that was sent as a message, as far as this tab knows; an empty one is not known. */
+export const lateAnswer = (question_id: string): string | null =>
+  draftOf<string>(lateName(question_id))?.value ?? null;
+
 interface LateAnswerProps extends Omit<ComponentProps<typeof Button>, "onClick" | "onSubmit"> {
-  readonly question: Pick<Question, "key_id" | "prompt">;
+  readonly question: Pick<Question, "id" | "key_id" | "prompt">;
   readonly given: Given;
-  /** Sent with the request, so that a second tap sends nothing twice. */
-  readonly idempotency_key: string;
-  readonly onSent?: () => void;
+  /** Called when this answer was sent; with `earlier`, when another one had been. */
+  readonly onSent: (earlier: boolean) => void;
 }
 
-/** A button that sends an answer to a question that has expired as a message to its agent. */
-export function LateAnswer({ question, given, idempotency_key, onSent, ...rest }: LateAnswerProps) {
+/**
+ * A button that sends an answer to a question that has expired as a message to its agent. All
+ * answers to a question have one idempotency key, so that no second one is sent, from whatever
+ * device.
+ */
+export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps) {
   const { api } = useSession();
   const { busy, run } = useAction();
   const send = async () => {
-    const body = { key_id: question.key_id, text: messageOf(question.prompt, given) };
-    const sent = await run(() => api.messages.send.mutate(body, once(idempotency_key)));
-    toast(sent ? "Message sent" : "The message wasn't sent. Try again; it won't be sent twice.", {
-      bad: !sent,
-    });
-    if (sent) onSent?.();
+    const { id, key_id, prompt } = question;
+    const body = { key_id, text: messageOf(prompt, given) };
+    let earlier = false;
+    const done = await run(() =>
+      api.messages.send.mutate(body, once(`late ${id}`)).catch((error: unknown) => {
+        earlier = faultOf(error).code === "idempotency_mismatch";
+        if (!earlier) throw error;
+      }),
+    );
+    if (!done) {
+      toast("The message wasn't sent. Try again; it won't be sent twice.", { bad: true });
+      return;
+    }
+    keepDraft(lateName(id), earlier ? "" : given.answer);
+    if (earlier) toast("Not sent: you had already sent another answer", { bad: true });
+    else toast("Message sent");
+    onSent(earlier);
   };
   return <Button {...rest} busy={busy} onClick={() => void send()} />;
 }

@@ -89,8 +89,7 @@ function KeyForm({ first }: { first?: boolean }) {
       </div>
       {first && (
         <p className="text-faint text-sm">
-          At an https address, and on the machine of the server, agents can also connect without a
-          key.
+          At an https address, and on the server itself, agents can also connect without a key.
         </p>
       )}
     </form>

@@ -113,7 +113,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     }
     const { current: last } = attempt;
     const note = question.kind === "text" ? "" : (draftOf<string>(noteName(id))?.value ?? "");
-    const given = { answer: text, ...(note.trim() !== "" && { note }) };
+    const given = { answer: text, ...(note.trim() !== "" && { note: note.trim() }) };
     const is_same = last.answer === text && last.note === given.note;
     attempt.current = { ...given, key: is_same ? last.key : createIdempotencyKey() };
     if (store.link() === "offline") {

@@ -2,7 +2,6 @@
 
 import { ChevronLeft, CloudOff, MessageCircleQuestion } from "lucide-react";
 import { Suspense, useEffect, useRef, useState } from "react";
-import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { faultOf, type Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
@@ -10,12 +9,12 @@ import { ButtonLink } from "../ui/button.tsx";
 import { Empty, Heading, Problem, Skeleton } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
 import { EndedDeliveryLine } from "./delivery-line.tsx";
-import { LateAnswer, RefusedAnswers } from "./kept-answers.tsx";
+import { LateAnswer, lateAnswer, RefusedAnswers } from "./kept-answers.tsx";
 import { TaskLink } from "./question-card.tsx";
 import { Otherwise, QuestionContext } from "./question-context.tsx";
 import { OutcomeLine, Pending } from "./questions.tsx";
 import { useDetails } from "./use-details.ts";
-import { labelOf, useKey, useSession, useStore } from "./use-store.ts";
+import { labelOf, useKeptAnswers, useKey, useSession, useStore } from "./use-store.ts";
 import { Permission } from "./views.ts";
 
 export function QuestionView({ id }: { id: string }) {
@@ -149,18 +148,26 @@ function Ended({ question }: { question: Question }) {
 
 /** For a question that has expired: buttons that send an option to the agent as a message. */
 function AnswerLate({ question }: { question: Question }) {
-  const { key_id, options } = question;
-  const keys = useRef(new Map<string, string>());
-  const keyOf = (answer: string) => {
-    const key = keys.current.get(answer) ?? createIdempotencyKey();
-    keys.current.set(answer, key);
-    return key;
-  };
-  if (options.length === 0) {
+  const { id, key_id, options } = question;
+  // Also after one of RefusedAnswers was sent.
+  useKeptAnswers();
+  const [, setSent] = useState(false);
+  const sent = lateAnswer(id);
+  if (options.length === 0 || sent !== null) {
     return (
-      <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
-        Write a message instead
-      </ButtonLink>
+      <>
+        {sent !== null && (
+          <p className="mt-3 text-soft text-sm">
+            {sent === "" ? "You sent an answer as a message." : "You sent as a message: "}
+            <bdi dir="auto" className="said font-medium text-ink">
+              {sent}
+            </bdi>
+          </p>
+        )}
+        <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
+          {sent === null ? "Write a message instead" : "Write another message"}
+        </ButtonLink>
+      </>
     );
   }
   return (
@@ -172,7 +179,7 @@ function AnswerLate({ question }: { question: Question }) {
             key={answer}
             question={question}
             given={{ answer }}
-            idempotency_key={keyOf(answer)}
+            onSent={() => setSent(true)}
           >
             <bdi dir="auto" className="said min-w-0">
               {answer}

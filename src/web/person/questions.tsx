@@ -155,20 +155,28 @@ function SessionHeading({ group: [first, ...others] }: { group: readonly Questio
 
 /**
  * Focuses the first question when the view opens, so that its keys work, unless something else is
- * in use. If the focus is lost later, the keys that move between questions return to the first one.
+ * in use. Where it is not focused, as on touch screens or once the focus is lost, the keys that
+ * move between questions and those that answer lead to the first one.
  */
 function useArrivalKeys(list: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const enter = () => {
-      if (!isFocusFree()) return false;
-      list.current?.querySelector<HTMLElement>("article")?.focus({ preventScroll: true });
-      return true;
+      if (!isFocusFree()) return null;
+      const card = list.current?.querySelector<HTMLElement>("article");
+      card?.focus({ preventScroll: true });
+      return card ?? null;
     };
     // On touch screens, the heading keeps the focus.
     if (matchMedia("(pointer: fine)").matches) enter();
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (["j", "k", "ArrowDown", "ArrowUp"].includes(event.key) && enter()) event.preventDefault();
+      const { key } = event;
+      const moves = ["j", "k", "ArrowDown", "ArrowUp"].includes(key);
+      const card = moves || /^[yn1-9]$/i.test(key) ? enter() : null;
+      if (!card) return;
+      event.preventDefault();
+      // The question has just got the focus, so it asks to press the key again.
+      if (!moves) card.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);

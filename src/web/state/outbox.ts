@@ -23,6 +23,8 @@ export interface KeptAnswer extends Given {
   readonly prompt: string;
   /** The idempotency key that it is sent under. */
   readonly key: string;
+  /** It was still being written when the question ended. */
+  readonly draft?: true;
   /** Why it can no longer be given; null while it waits. */
   readonly refused: Refusal | null;
 }
@@ -194,7 +196,7 @@ export function createOutbox(first: OutboxOptions) {
      */
     add(
       { id, key_id, prompt, action }: Question,
-      given: Given & Pick<KeptAnswer, "key">,
+      given: Given & Pick<KeptAnswer, "key" | "draft">,
       refused: Refusal | null = null,
     ): boolean {
       const others = kept.filter(({ question_id }) => question_id !== id);

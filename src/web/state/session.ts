@@ -139,7 +139,7 @@ function createKnownStore(): Store {
   const keepLate: OnLate = (question, answer) => {
     const outbox = session?.store === store ? session.outbox : null;
     if (!outbox || outbox.all().some(({ question_id }) => question_id === question.id)) return;
-    outbox.add(question, { answer, key: createIdempotencyKey() }, "expired");
+    outbox.add(question, { answer, key: createIdempotencyKey(), draft: true }, "expired");
   };
   store.subscribe(() => {
     forgetObsoleteDrafts(store, keepLate);

@@ -18,7 +18,7 @@ type Settings = Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours"
 
 const HINTS: Readonly<Record<Added, string>> = {
   ntfy: "Notifications in the ntfy app of phones and desktops.",
-  webhook: "Posts every event to a program of yours, signed.",
+  webhook: "Posts each event, signed, to a program of yours.",
 };
 
 const URL_HINTS: Readonly<Record<Added, string>> = {

@@ -45,8 +45,8 @@ export function ChannelSettings() {
         !fault && <Skeleton rows={1} label="Loading channels" />
       ) : all.length === 0 ? (
         <p className="text-soft">
-          No channels yet. A channel reaches you while this page is closed: by a browser, the ntfy
-          app, or a program of yours.
+          No channels yet. A channel reaches you while this page is closed: through a browser, the
+          ntfy app, or a program of yours.
         </p>
       ) : (
         <ul aria-label="Channels" className="divide-y divide-line">

@@ -35,7 +35,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   401: "it needs an access token (401)",
   403: "it refused access (403)",
   404: "it doesn't know this address (404)",
-  410: "it wants nothing more (410)",
+  410: "it accepts no further messages (410)",
   429: "it got too many requests (429)",
 };
 

@@ -11,7 +11,7 @@ export function HomeScreen() {
       </p>
       <ol className="my-3 grid gap-3 sm:grid-cols-2">
         <Step picture={<ShareTap />}>
-          <strong className="font-semibold">1.</strong> Tap Share in the bar of the browser.
+          <strong className="font-semibold">1.</strong> Tap Share in the browser's toolbar.
         </Step>
         <Step picture={<AddTap />}>
           <strong className="font-semibold">2.</strong> Choose Add to Home Screen.

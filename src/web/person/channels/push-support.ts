@@ -7,6 +7,8 @@ export type PushSupport =
   | "insecure"
   /** iPhone and iPad support it only for apps on the home screen. */
   | "home screen"
+  /** Nor do they there, before iOS 16.4. */
+  | "outdated"
   /** The person, or a policy, has refused notifications. */
   | "blocked"
   /** The browser does not support it. */
@@ -14,8 +16,15 @@ export type PushSupport =
 
 export function pushSupport(): PushSupport {
   if (!isSecureContext) return "insecure";
-  if (!("PushManager" in globalThis) || !navigator.serviceWorker || !("Notification" in globalThis))
-    return isIphoneOrIpad() && !isOnHomeScreen() ? "home screen" : "unsupported";
+  if (
+    !("PushManager" in globalThis) ||
+    !navigator.serviceWorker ||
+    !("Notification" in globalThis)
+  ) {
+    if (!isIphoneOrIpad()) return "unsupported";
+    if (isBefore16_4()) return "outdated";
+    return isOnHomeScreen() ? "unsupported" : "home screen";
+  }
   return Notification.permission === "denied" ? "blocked" : "supported";
 }
 
@@ -25,6 +34,13 @@ function isIphoneOrIpad(): boolean {
   return (
     /\b(iPhone|iPad)\b/.test(userAgent) || (/\bMac OS X\b/.test(userAgent) && maxTouchPoints > 1)
   );
+}
+
+/** By the version of iOS or, on an iPad that calls itself a Mac, of Safari, which is the same. */
+function isBefore16_4(): boolean {
+  const found = /\bOS (\d+)_(\d+)|\bVersion\/(\d+)\.(\d+)/.exec(navigator.userAgent);
+  const [major = 0, minor = 0] = (found ?? []).slice(1).filter(Boolean).map(Number);
+  return found !== null && (major < 16 || (major === 16 && minor < 4));
 }
 
 const isOnHomeScreen = (): boolean =>
@@ -52,7 +68,7 @@ export function howToAllow(): readonly string[] {
     ];
   }
   return [
-    "Click the icon beside the address.",
+    `${matchMedia("(pointer: coarse)").matches ? "Tap" : "Click"} the icon beside the address.`,
     "Allow notifications, or reset that permission.",
     "Reload this page.",
   ];

@@ -133,8 +133,8 @@ function Impossible({ why }: { why: Exclude<PushSupport, "supported"> }) {
         <Note title="This address can't notify you">
           <p>
             Browsers allow notifications over HTTPS only. Open Relay at an address that begins with
-            https, or at http://localhost on the machine that it runs on. A channel below works at
-            any address.
+            https, or at http://localhost on the machine it runs on. A channel below works at any
+            address.
           </p>
         </Note>
       );
@@ -144,10 +144,19 @@ function Impossible({ why }: { why: Exclude<PushSupport, "supported"> }) {
           <HomeScreen />
         </Note>
       );
+    case "outdated":
+      return (
+        <Note title="This version of iOS can't notify you">
+          <p>
+            iPhone and iPad show notifications of web apps from iOS 16.4 on. Update this device, or
+            use a channel below.
+          </p>
+        </Note>
+      );
     case "blocked":
       return (
         <Note title="Notifications are blocked">
-          <p>Your browser blocks notifications of this page. To allow them:</p>
+          <p>Your browser blocks notifications from this page. To allow them:</p>
           <ol className="mt-2 list-decimal space-y-1 pl-5">
             {howToAllow().map((step) => (
               <li key={step}>{step}</li>
