@@ -177,6 +177,7 @@ export const UNUSED = {
   action_calls: null,
   action_left: null,
   action_text: null,
+  cancelled_at: null,
 };
 
 /** Lets an identical ask join a question that is pending and whose id the agent has not got. */
@@ -206,7 +207,15 @@ export const showQuestions = statement(
 
 export const stillPending = sql`id = ${p("id")} and status = 'pending' and ${ofLiveKey("questions")}`;
 /** What changes when a question ends. */
-export const finish = ["status", "answer", "answered_at", "revision"] as const;
+export const finish = ["status", "answer", "answered_at", "cancelled_at", "revision"] as const;
+
+/** A question as it is once it has ended, by a change at `now` (a timestamp). */
+export type EndedQuestion = Question & {
+  readonly revision: string;
+  readonly now: number;
+  /** Null unless it is cancelled. */
+  readonly cancelled_at: number | null;
+};
 
 const finishInTime = statement(
   updateSet(
@@ -217,9 +226,8 @@ const finishInTime = statement(
 );
 
 /** Answers or cancels a question that is pending and not overdue at `now` (a timestamp). */
-export const finishQuestion = (
-  ended: Question & { readonly revision: string; readonly now: number },
-): Statement => finishInTime({ ...UNUSED, ...ended });
+export const finishQuestion = (ended: EndedQuestion): Statement =>
+  finishInTime({ ...UNUSED, ...ended });
 
 /** Expires a question that is pending; the caller has found it overdue. */
 export const expireQuestion = statement(updateSet(questions, finish, stillPending));

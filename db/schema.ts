@@ -163,6 +163,8 @@ export const questions = sqliteTable(
     action_left: integer(),
     /** All that the agent wants to do. */
     action_text: text(),
+    /** Null also if a version before this column cancelled it. */
+    cancelled_at: timestamp(),
   },
   (t) => [
     index("questions_key").on(t.key_id, t.status, t.created_at, t.id),

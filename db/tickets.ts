@@ -6,14 +6,15 @@ import { p, sql } from "./sql.ts";
 import { qb, select } from "./statement.ts";
 
 /**
- * The account of a channel and of a question that both are there, and when the question ended; of one
- * that is pending or was cancelled, when it would have expired. By ids alone: one row of each table.
+ * The account of a channel and of a question that both are there, and when the question ended or
+ * expires. By ids alone: one row of each table.
  */
 export const ticketFacts = select(
   qb
     .select({
       account_id: channels.account_id,
       answered_at: questions.answered_at,
+      cancelled_at: questions.cancelled_at,
       expires_at: questions.expires_at,
     })
     .from(channels)

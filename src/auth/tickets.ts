@@ -46,7 +46,7 @@ export function createTickets({ store, signer, clock }: TicketsOptions) {
   /** Null once it has ended: with its channel, its key or account, or some time after its question. */
   const find = async ({ question_id, channel_id }: Subject) => {
     const [facts] = await store.read(ticketFacts({ question_id, channel_id }));
-    const ended_at = facts?.answered_at ?? facts?.expires_at ?? 0;
+    const ended_at = facts?.answered_at ?? facts?.cancelled_at ?? facts?.expires_at ?? 0;
     return facts && clock.now() < ended_at + LIMITS.ticket_life ? facts : null;
   };
 

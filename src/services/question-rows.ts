@@ -1,7 +1,12 @@
 /** What all changes and reads of a question share: finding, ending and waiting for it. */
 
 import type { RowRevision } from "../../db/outbox.ts";
-import { expireQuestion, type QuestionRow, questionById } from "../../db/questions.ts";
+import {
+  type EndedQuestion,
+  expireQuestion,
+  type QuestionRow,
+  questionById,
+} from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
 import { failNotFound } from "../errors.ts";
 import type { WaitSlot } from "../events/waiters.ts";
@@ -18,9 +23,6 @@ import type { ServiceDeps } from "./deps.ts";
 import { createInboxWriter } from "./inbox-writer.ts";
 
 export type QuestionRevision = RowRevision & { readonly table: "questions" };
-
-/** A question as it is to be, and when; its end is guarded by what the row is. */
-type Ended = Question & { readonly revision: string; readonly now: number };
 
 export function createQuestionRows(deps: ServiceDeps) {
   const { store, commit, waits, clock, ids, assertLive, pushPlans } = deps;
@@ -39,11 +41,13 @@ export function createQuestionRows(deps: ServiceDeps) {
   const finish = (
     { account_id }: QuestionRow,
     next: Question,
-    update: (ended: Ended) => Statement,
+    update: (ended: EndedQuestion) => Statement,
     also: (changed: QuestionRevision) => Statement[] = () => [],
     answered_by: string | null = null,
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
+    const now = clock.now();
+    const cancelled_at = next.status === "cancelled" ? now : null;
     const revision = ids.unique();
     const changed = { table: "questions", id: question_id, revision } as const;
     const item = {
@@ -56,7 +60,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     const inbox_write = inboxWriter.write(changed, goesToInbox(next) ? item : null);
     return commit({
       statements: [
-        update({ ...next, revision, now: clock.now() }),
+        update({ ...next, revision, now, cancelled_at }),
         ...inbox_write.statements,
         ...also(changed),
       ],

@@ -69,6 +69,7 @@ export function createTaskDecisions({ clock, ids, pushPlans, inboxWriter }: Task
       const follow_ups: Statement[] = ended.map((end) =>
         finishWithTask({
           ...end.question,
+          cancelled_at: end.question.status === "cancelled" ? now : null,
           revision: end.revision,
           changed_id: id,
           changed_revision: revision,

@@ -9,7 +9,14 @@ import { LIMITS, RATES } from "../../src/limits.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf } from "../support/approve.ts";
-import { ask, client, createAgent, createPerson, type Person } from "../support/client.ts";
+import {
+  ask,
+  client,
+  createAgent,
+  createPerson,
+  createTask,
+  type Person,
+} from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { post } from "../support/mcp.ts";
 import { screenOf, startPushService } from "../support/push-service.ts";
@@ -36,14 +43,18 @@ async function addBrowser({ send }: Pick<Person, "send">, label = "Firefox") {
 }
 
 /** A question that was pushed to a browser, with the ticket that came along. */
-async function begin(body: object = {}) {
+async function begin(body: object = {}, with_task = false) {
   const person = await createPerson(app.url);
   const agent = await createAgent(app.url, person, "builder");
   const browser = await addBrowser(person);
-  const question = await ask(agent.send, { prompt: "Ship it?", ...body });
+  const task = with_task ? { task_id: (await createTask(agent.send)).id } : {};
+  const question = await ask(agent.send, { prompt: "Ship it?", ...body, ...task });
   await settled();
-  const pushed = service.take().find(({ endpoint }) => endpoint === browser.endpoint)!;
-  const ticket = pushed.message.notification.data.ticket!;
+  const ticket = service
+    .take()
+    .filter(({ endpoint }) => endpoint === browser.endpoint)
+    .map(({ message }) => message.notification.data.ticket)
+    .find(Boolean)!;
   const path = `/v1/questions/${question.id}` as const;
   return { person, agent, question, ticket, path, ...browser, send: client(app.url, ticket) };
 }
@@ -213,6 +224,11 @@ test("it ends a day after its question, and with its channel, sign-in, key or ac
   const answered = await begin({ expires_in: 86_400 });
   await answered.send(`POST ${answered.path}/answer`, answer("Yes"));
   const expired = await begin({ expires_in: 60 });
+  const withdrawn = await begin({ expires_in: 86_400 });
+  await withdrawn.agent.send(`DELETE ${withdrawn.path}`);
+  const of_task = await begin({ expires_in: 86_400 }, true);
+  await of_task.person.send(`DELETE /v1/tasks/${of_task.question.task_id}`);
+  const ended = [answered, withdrawn, of_task];
   const day = LIMITS.ticket_life;
   // No push is under way when time jumps, or it would count as one that hangs.
   const skip = async (seconds: number) => {
@@ -221,9 +237,10 @@ test("it ends a day after its question, and with its channel, sign-in, key or ac
     await settled();
   };
   await skip(day - 1);
-  expect(await read(answered)).toBe(200);
+  expect(await Promise.all(ended.map(read))).toEqual([200, 200, 200]);
   await skip(2);
-  expect([await read(answered), await read(expired)]).toEqual([401, 200]);
+  expect(await Promise.all(ended.map(read))).toEqual([401, 401, 401]);
+  expect(await read(expired)).toBe(200);
   await skip(60);
   expect(await read(expired)).toBe(401);
 
