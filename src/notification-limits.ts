@@ -74,7 +74,7 @@ export const PUSH = {
   /** How long a push service keeps the test of a channel. */
   test_life: 60,
   /** How long the test of a channel waits for a connection; its request follows. */
-  test_wait: 5,
+  connection_wait: 5,
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,

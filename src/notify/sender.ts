@@ -108,7 +108,7 @@ export function createSender(options: SenderOptions) {
       wake();
     },
     /**
-     * Sends one request outside of the queue, a test of a channel, within `PUSH.test_wait` and
+     * Sends one request outside of the queue, a test of a channel, within `PUSH.connection_wait` and
      * `PUSH.time_limit` seconds; null for a lane that this process does not have.
      */
     async sendNow(
@@ -121,7 +121,7 @@ export function createSender(options: SenderOptions) {
       const request = found?.channel.render(notification, to) ?? null;
       if (!found || request === null) return null;
       const late = new AbortController();
-      const cancel = clock.after(PUSH.test_wait, () => late.abort());
+      const cancel = clock.after(PUSH.connection_wait, () => late.abort());
       const answer = await found.connection.send(request, late.signal).finally(cancel);
       return found.channel.classify(answer, { kind: "task", attempts: 1, resent: false });
     },

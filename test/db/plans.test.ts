@@ -40,6 +40,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["status <> 'pending' order by created_at desc", "finished questions of a key; a job"],
   ["sum(size) over (partition by key_id", "the activity log of a key"],
   ['from "question_deliveries" where question_id = ? order by', "deliveries of a question"],
+  ["from question_deliveries order by question_id desc limit ?", "the limit"],
   ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
   ["from channels c join webhook_messages m", "webhooks with a message that is due"],
   ["delete from webhook_messages where channel_id = ?", "the queue of a webhook"],

@@ -130,7 +130,7 @@ test("a test of a channel waits for a connection to its host [§19.2.5]", async 
   await until(() => slow.open() === 4);
   await clock.advance(1);
   const late = testOf(waiting);
-  await until(() => clock.pendingIn(PUSH.test_wait) > 0);
+  await until(() => clock.pendingIn(PUSH.connection_wait) > 0);
   expect(slow.open()).toBe(4);
   slow.behave("ok");
   // The requests that hang end, and the test goes before what waits in the queue.
