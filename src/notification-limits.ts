@@ -73,7 +73,7 @@ export const PUSH = {
   badge_most: 1_000,
   /** How long a push service keeps the test of a channel. */
   test_life: 60,
-  /** How long the test of a channel waits for a connection; its request follows. */
+  /** How long the test of a channel waits for a connection, before its request. */
   connection_wait: 5,
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,

@@ -12,7 +12,7 @@ import type { SubscriptionInput } from "../model/channel.ts";
 import type { NotificationKind } from "../model/notification.ts";
 import type { Outbound } from "../outbound/guard.ts";
 import type { Signer } from "../signer.ts";
-import type { HostSlots } from "./host-slots.ts";
+import type { HostSlots, Patience } from "./host-slots.ts";
 import type { Notification } from "./notification.ts";
 
 /** `Request` and `Answer` are opaque outside of the channel. */
@@ -110,10 +110,11 @@ export interface Connection<Request = unknown, Answer = unknown> {
   /** Public key with which clients subscribe at their push service; call after `prepare`. */
   clientKey?(): string;
   /**
-   * Makes one request. Never throws, and ends within `PUSH.time_limit`; a connection that has to
-   * wait for others first does so until `patience` aborts, and not at all without it.
+   * Makes one request. Never throws, and ends within `PUSH.time_limit`. With `patience`, as for the
+   * test of a channel, it waits for a connection first, and does not mind that the host has not
+   * answered lately.
    */
-  send(request: Request, patience?: AbortSignal): Promise<Answer>;
+  send(request: Request, patience?: Patience): Promise<Answer>;
   /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
 }

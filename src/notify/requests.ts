@@ -45,7 +45,7 @@ export function createTimedRequests(clock: Pick<Clock, "after">) {
  * trusted.
  */
 export const UNCONNECTED =
-  /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket)/;
+  /^(ECONNREFUSED|ConnectionRefused|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|DNS|CERT|ERR_TLS|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|FailedToOpenSocket|ERR_PROXY_TUNNEL)/;
 
 /** The code of what `fetch` threw, else its name. */
 export function codeOf(error: unknown): string {

@@ -4,7 +4,7 @@
  */
 export function retryAfter(header: unknown, now: number): number | null {
   if (typeof header !== "string") return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
+  if (/^\d+$/.test(header)) return Number(header);
   const at = Date.parse(header);
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil(at / 1000 - now));
 }

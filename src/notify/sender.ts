@@ -114,7 +114,7 @@ export function createSender(options: SenderOptions) {
     async sendNow(
       lane: string,
       notification: Notification,
-      address: string,
+      { address, account_id }: { readonly address: string; readonly account_id: string },
     ): Promise<Verdict | null> {
       const found = lanes.find(({ connection }) => connection.lane === lane);
       const to = { address, delivery_id: ids.unique(), base_url, ...NOBODY };
@@ -122,7 +122,8 @@ export function createSender(options: SenderOptions) {
       if (!found || request === null) return null;
       const late = new AbortController();
       const cancel = clock.after(PUSH.connection_wait, () => late.abort());
-      const answer = await found.connection.send(request, late.signal).finally(cancel);
+      const patience = { owner: account_id, until: late.signal };
+      const answer = await found.connection.send(request, patience).finally(cancel);
       return found.channel.classify(answer, { kind: "task", attempts: 1, resent: false });
     },
     /** Call it after a change has queued deliveries. */

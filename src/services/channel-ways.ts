@@ -8,6 +8,7 @@ import {
   insertTarget,
 } from "../../db/channels.ts";
 import type { ChannelSecret } from "../../db/notify/schema.ts";
+import { forgetTarget } from "../../db/notify/targets.ts";
 import { insertTestMessage } from "../../db/notify/webhook-queue.ts";
 import type { Statement } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
@@ -95,8 +96,8 @@ export function createWebhookWay({ ids, clock, webhooks }: WebhookWayDeps): Chan
     ],
 
     async test(channel) {
-      const { id, host, secret } = channel;
-      const target = { url: secret.url, secret: secret.secret ?? "", host };
+      const { id, account_id, host, secret } = channel;
+      const target = { url: secret.url, secret: secret.secret ?? "", host, account_id };
       const verdict = await webhooks.sendNow(testMessage(channel, clock.now()), target);
       if (!verdict) return { sent: false, reason: "busy", statements: [] };
       const now = clock.now();
@@ -143,9 +144,12 @@ export function createLaneWay(
     start: (channel, now) => [target(channel, now)],
 
     async test(channel) {
-      const { id, secret } = channel;
+      const { id, account_id, secret } = channel;
       const notification = composeTest(id, { expires_at: clock.now() + PUSH.test_life });
-      const verdict = await sender.sendNow(lane, notification, secret.address ?? "");
+      const verdict = await sender.sendNow(lane, notification, {
+        address: secret.address ?? "",
+        account_id,
+      });
       if (!verdict) return { sent: false, reason: "busy", statements: [] };
       const now = clock.now();
       const code = verdict.reason;
@@ -155,9 +159,18 @@ export function createLaneWay(
         const statements = [channelSucceeded({ id, now, test: 1, replaces }), target(channel, now)];
         return { sent: true, reason: code, statements };
       }
-      const refused = verdict.do === "drop" ? 1 : 0;
-      const statements = [channelFailed({ id, now, code, hold: 0, refused })];
-      return { sent: false, reason: code, statements };
+      const statements = (): Statement[] => {
+        if (verdict.do === "forget_target") {
+          const { address = "" } = secret;
+          const of = { account_id, purpose: "alert", recipient_id: id, subject: "", lane, address };
+          return [forgetTarget({ ...of, since: now }), channelGone({ id, now, code })];
+        }
+        // No request was made.
+        if (verdict.do === "again" && verdict.tried === false) return [];
+        const refused = verdict.do === "drop" ? 1 : 0;
+        return [channelFailed({ id, now, code, hold: 0, refused })];
+      };
+      return { sent: false, reason: code, statements: statements() };
     },
 
     wake: () => sender.wake(),

@@ -307,7 +307,14 @@ test("a test goes to the browser at once, and says how it went [§19.2.5]", asyn
   service.behave({ status: 500 });
   const failed = await person.send(`POST ${path}/test`);
   expect(failed.body).toMatchObject({ status: "failed", reason: "status_500" });
+  // Whatever befell the messages of others a moment ago.
+  service.behave("drop");
+  const { agent } = await begin();
+  await ask(agent.send);
+  await settled();
   service.behave("ok");
+  const again = await person.send(`POST ${path}/test`);
+  expect(again.body).toMatchObject({ status: "sent", reason: null });
 });
 
 test("the push services of browsers are reached through the proxy, if there is one [§11.6.4]", async () => {
@@ -339,6 +346,16 @@ test("the push services of browsers are reached through the proxy, if there is o
   expect(service.take().map((pushed) => pushed.endpoint)).toEqual([endpoint]);
   const states = await deliveries(person, question.id);
   expect(states.toSorted()).toEqual(["web_push Chrome queued", "web_push Firefox sent"]);
+  // NO_PROXY is for other programs, and stays as it is.
+  process.env.NO_PROXY = "*";
+  afterAll(() => delete process.env.NO_PROXY);
+  const { channels } = (await person.send("GET /v1/channels")).body;
+  const { id } = channels.find((channel: { label: string }) => channel.label === "Chrome");
+  const tested = await person.send(`POST /v1/channels/${id}/test`);
+  expect(tested.body).toMatchObject({ status: "failed", reason: "unreachable" });
+  expect(new Set(asked)).toEqual(new Set(["CONNECT fcm.googleapis.com:443"]));
+  expect(asked.length).toBeGreaterThan(1);
+  expect(process.env.NO_PROXY).toBe("*");
 });
 
 test("generic content names nothing [§19.6.3]", async () => {

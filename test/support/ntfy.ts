@@ -17,8 +17,11 @@ export interface Published {
   readonly sequence_id?: string;
 }
 
-/** `drop`: the connection closes without an answer; `hang`: there is none. A number: that status. */
-export type NtfyBehaviour = "ok" | "drop" | "hang" | "junk" | number | Refusal;
+/**
+ * `drop`: the connection closes without an answer; `hang`: there is none; `hang some`: there is none
+ * for topics whose name begins with `hang`. A number: that status.
+ */
+export type NtfyBehaviour = "ok" | "drop" | "hang" | "hang some" | "junk" | number | Refusal;
 
 interface Refusal {
   readonly status: number;
@@ -64,6 +67,7 @@ export async function startNtfy({ replaces = true, token }: NtfyOptions = {}) {
       response.end(body);
     };
     if (behaviour === "hang") return;
+    if (behaviour === "hang some" && text.includes('"topic":"hang')) return;
     if (behaviour === "drop") return void request.socket.destroy();
     if (behaviour === "junk") return send(599, "x".repeat(70_000));
     if (typeof behaviour === "object") {

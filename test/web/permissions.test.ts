@@ -120,7 +120,7 @@ webTest("nothing is allowed before the whole command is loaded, by key or click"
   await until(async () => !(await isOff(page, "Allow")));
   expect(await command.locator("div").allTextContents()).toEqual(["rm -rf build", "bun run build"]);
   expect(await cards(page).first().textContent()).toMatch(
-    /asks to run a command.*Bash.*rm -rf build.*Hoststudio.*Folder\/home\/me\/app.*Sessionsession-.*Bash\(bun run build:\*\).*Allow/s,
+    /wants to run a command.*Bash.*rm -rf build.*Hoststudio.*Folder\/home\/me\/app.*Sessionsession-.*Bash\(bun run build:\*\).*Allow/s,
   );
   // The agent's words are as they were written.
   const words = cards(page).getByRole("figure", { name: "From the agent" });
@@ -174,7 +174,7 @@ webTest("prompts of one session stand together, and each is answered by itself",
   await prompt(agent, "make alone");
   const second = await prompt(agent, "make two", turn);
   const page = await openPage(app.url, { as: person });
-  await page.getByText("2 prompts of session 12345678…").waitFor();
+  await page.getByText("2 requests of session 12345678…").waitFor();
   // Commands are loaded once they are in view.
   const commands = page.getByRole("figure", { name: "The command" });
   for (const at of [1, 2, 3]) {
@@ -188,7 +188,7 @@ webTest("prompts of one session stand together, and each is answered by itself",
   expect(await violations(page, "main")).toEqual([]);
   const of = (text: string) => cards(page).filter({ hasText: text });
   await press(of("make two").getByRole("button", { name: "Deny" }));
-  await page.getByText("2 prompts of session").waitFor({ state: "detached" });
+  await page.getByText("2 requests of session").waitFor({ state: "detached" });
   expect(decisionIn(await second.decided).behavior).toBe("deny");
   await press(of("make one").getByRole("button", { name: "Allow", exact: true }));
   expect(decisionIn(await first.decided).behavior).toBe("allow");

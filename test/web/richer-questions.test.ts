@@ -188,11 +188,11 @@ webTest("an answer that comes too late is sent as a message with one tap", async
 
   // A link to it says so, and another browser sends no second answer.
   await page.goto(`${app.url}/#/questions/${id}`);
-  await page.getByText("You sent as a message: Yes").waitFor();
+  await page.getByText("You sent “Yes” as a message.").waitFor();
   expect(await page.getByRole("button", { name: "No", exact: true }).count()).toBe(0);
   const other = await openPage(app.url, { as: person, at: `#/questions/${id}` });
   await press(other.getByRole("button", { name: "No", exact: true }));
-  await other.getByText("Not sent: you had already sent another answer").waitFor();
+  await other.getByText("Not sent: you've already sent an answer to this question").waitFor();
   await other.getByText("You sent an answer as a message.").waitFor();
   expect(await texts()).toHaveLength(1);
   expect(await other.locator("article").textContent()).toContain("Otherwise: No");
@@ -203,10 +203,10 @@ webTest("an answer that comes too late is sent as a message with one tap", async
   await agent.send("GET /v1/questions");
   await go(other, `questions/${later.id}`);
   await press(other.getByRole("button", { name: "Yes", exact: true }));
-  await other.getByText("You sent as a message: Yes").waitFor();
+  await other.getByText("You sent “Yes” as a message.").waitFor();
   expect((await texts())[1]).toBe("My answer to “Again?”, which had expired: Yes");
   await other.reload();
-  await other.getByText("You sent as a message: Yes").waitFor();
+  await other.getByText("You sent “Yes” as a message.").waitFor();
   await other.getByRole("link", { name: "Write another message" }).click();
   await other.getByLabel("Message to agent").waitFor();
 });

@@ -28,7 +28,7 @@ import type { Ids } from "../../ids.ts";
 import { describeError, type Log } from "../../log.ts";
 import type { StoredEvent } from "../../model/event.ts";
 import type { LaneHealth } from "../../model/notification.ts";
-import { WEBHOOK } from "../../notification-limits.ts";
+import { PUSH, WEBHOOK } from "../../notification-limits.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch } from "../leases.ts";
@@ -63,6 +63,12 @@ interface WebhookWorkerOptions {
   readonly timers: Pick<Clock, "after">;
   readonly ids: Ids;
   readonly log: Log;
+}
+
+/** Where the test of a channel is sent. */
+interface TestTarget extends WebhookTarget {
+  readonly host: string;
+  readonly account_id: string;
 }
 
 /** Distinct codes that are counted; further ones count as `other`. */
@@ -322,23 +328,26 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
 
     /**
      * Sends one message at once, outside of the queue, within `WEBHOOK.test_wait` seconds; null
-     * when no connection to the host was free in that time. Never throws.
+     * when no connection to the host was free within `PUSH.connection_wait`. Never throws.
      */
     async sendNow(
       message: WebhookMessage,
-      { host, ...target }: WebhookTarget & { readonly host: string },
+      { host, account_id, ...target }: TestTarget,
     ): Promise<WebhookVerdict | null> {
       const late = new AbortController();
-      const cancel = timers.after(WEBHOOK.test_wait, () =>
-        late.abort(new OutboundError("timed_out")),
-      );
-      const signal = AbortSignal.any([late.signal, cut.signal]);
-      const release = await slots.wait(host, signal);
+      const impatient = new AbortController();
+      const cancels = [
+        timers.after(WEBHOOK.test_wait, () => late.abort(new OutboundError("timed_out"))),
+        clock.after(PUSH.connection_wait, () => impatient.abort()),
+      ];
+      const until = AbortSignal.any([impatient.signal, cut.signal]);
+      const release = await slots.wait(host, { owner: account_id, until });
       try {
+        const signal = AbortSignal.any([late.signal, cut.signal]);
         return release && (await send(message, target, signal));
       } finally {
         release?.();
-        cancel();
+        for (const cancel of cancels) cancel();
       }
     },
 

@@ -201,7 +201,7 @@ export function Pushes({ figures }: { figures: Outputs["pushes"] }) {
       {deliveries_by_type?.map(({ type, furthest }) => (
         <Shares
           key={type}
-          title={`Recent questions, ${type}`}
+          title={type === "page" ? "Recent questions, open pages" : `Recent questions, ${type}`}
           parts={FURTHEST.map(([one, color, name]) => ({ name, color, value: furthest[one] ?? 0 }))}
         />
       ))}

@@ -37,11 +37,14 @@ export function AgentView({ id }: { id: string }) {
   if (id === "new") return <NewAgent />;
   if (!key) {
     return (
-      <Empty icon={Bot} title="Agent not found">
-        <ButtonLink variant="quiet" href="#/agents">
-          Back to agents
-        </ButtonLink>
-      </Empty>
+      <>
+        <Heading>Agent</Heading>
+        <Empty icon={Bot} title="Agent not found">
+          <ButtonLink variant="quiet" href="#/agents">
+            Back to agents
+          </ButtonLink>
+        </Empty>
+      </>
     );
   }
   return <Agent agent={key} />;

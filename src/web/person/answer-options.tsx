@@ -22,6 +22,9 @@ const KEYS = ["Y", "N"] as const;
 /** Characters of a note, at most: `note` of docs/interface.md 10.1. */
 const NOTE = 1_000;
 
+/** Whether a note has more characters than an answer can have. */
+export const isNoteTooLong = (note: string): boolean => [...note.trim()].length > NOTE;
+
 /** Name of the draft of a note. */
 export const noteName = (question_id: string): string => `note ${question_id}`;
 
@@ -153,7 +156,7 @@ function Note({
             hint="Sent with your answer."
             rows={2}
             className="min-h-18"
-            maxLength={NOTE}
+            error={isNoteTooLong(value) ? "must have at most 1,000 characters" : undefined}
             readOnly={expired}
             value={value}
             onChange={({ target }) => set(target.value)}

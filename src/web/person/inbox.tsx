@@ -7,7 +7,7 @@ import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { AreaField } from "../ui/field.tsx";
 import { Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
-import { OneLine, Prose } from "../ui/prose.tsx";
+import { OneLine } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { useDraft } from "./use-draft.ts";
@@ -125,9 +125,16 @@ function Line({ item }: { item: Item }) {
             <OneLine text={question.prompt} />
           </span>
           <span className="font-medium">{question.answer}</span>
+          {question.note !== undefined && (
+            <span className="block text-soft text-sm">{question.note}</span>
+          )}
         </p>
       )}
-      {text !== null && <Prose text={text} className="mt-0.5" />}
+      {text !== null && (
+        <p dir="auto" className="said mt-0.5 whitespace-pre-wrap">
+          {text}
+        </p>
+      )}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { CloudUpload } from "lucide-react";
 import type { ComponentProps } from "react";
 import { faultOf, once, type Question } from "../state/api.ts";
 import { draftOf, keepDraft } from "../state/drafts.ts";
-import type { Given, KeptAnswer } from "../state/outbox.ts";
+import { beginningOf, type Given, type KeptAnswer } from "../state/outbox.ts";
 import { Button } from "../ui/button.tsx";
 import { OneLine } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -139,7 +139,7 @@ export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps
       return;
     }
     keepDraft(lateName(id), earlier ? "" : given.answer);
-    if (earlier) toast("Not sent: you had already sent another answer", { bad: true });
+    if (earlier) toast("Not sent: you've already sent an answer to this question", { bad: true });
     else toast("Message sent");
     onSent(earlier);
   };
@@ -148,13 +148,10 @@ export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps
 
 /** Characters of a message, at most: `message` of docs/interface.md 10.1. */
 const MESSAGE = 4_000;
-/** Characters of the prompt in a message. */
-const PROMPT = 120;
 
 /** The text of the message: the answer, with the question that it answers if that fits. */
 function messageOf(prompt: string, { answer, note }: Given): string {
-  const begin = prompt.length > PROMPT ? `${prompt.slice(0, PROMPT)}…` : prompt;
   const words = note === undefined ? answer : `${answer}\n${note}`;
-  const text = `My answer to “${begin.toWellFormed()}”, which had expired: ${words}`;
+  const text = `My answer to “${beginningOf(prompt)}”, which had expired: ${words}`;
   return [text, words].find((one) => [...one].length <= MESSAGE) ?? answer;
 }

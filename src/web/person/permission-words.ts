@@ -15,9 +15,9 @@ const CLIENTS: Readonly<Record<Action["client"], string>> = {
 };
 
 const ASKS: Readonly<Record<Action["form"], string>> = {
-  command: "asks to run a command",
-  diff: "asks to change a file",
-  arguments: "asks to use a tool",
+  command: "wants to run a command",
+  diff: "wants to change a file",
+  arguments: "wants to use a tool",
 };
 
 /** What the agent asks for, in Relay's words only, none of the agent's. */

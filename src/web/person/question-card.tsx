@@ -18,7 +18,7 @@ import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { AnswerForm, draftName } from "./answer-form.tsx";
-import { AnswerOptions, noteName } from "./answer-options.tsx";
+import { AnswerOptions, isNoteTooLong, noteName } from "./answer-options.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
 import { DENY, FORMS } from "./permission-words.ts";
@@ -48,6 +48,12 @@ export interface SentAnswer {
 const OFFLINE: Fault = {
   code: "offline",
   message: "You're offline. A permission can only be answered while connected: nothing was sent.",
+  fields: {},
+};
+
+const LONG_NOTE: Fault = {
+  code: "invalid_fields",
+  message: "Nothing was sent: a note can have at most 1,000 characters.",
   fields: {},
 };
 
@@ -113,6 +119,10 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     }
     const { current: last } = attempt;
     const note = question.kind === "text" ? "" : (draftOf<string>(noteName(id))?.value ?? "");
+    if (isNoteTooLong(note)) {
+      setFault(LONG_NOTE);
+      return false;
+    }
     const given = { answer: text, ...(note.trim() !== "" && { note: note.trim() }) };
     const is_same = last.answer === text && last.note === given.note;
     attempt.current = { ...given, key: is_same ? last.key : createIdempotencyKey() };

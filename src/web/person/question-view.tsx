@@ -158,10 +158,17 @@ function AnswerLate({ question }: { question: Question }) {
       <>
         {sent !== null && (
           <p className="mt-3 text-soft text-sm">
-            {sent === "" ? "You sent an answer as a message." : "You sent as a message: "}
-            <bdi dir="auto" className="said font-medium text-ink">
-              {sent}
-            </bdi>
+            {sent === "" ? (
+              "You sent an answer as a message."
+            ) : (
+              <>
+                You sent “
+                <bdi dir="auto" className="said font-medium text-ink">
+                  {sent}
+                </bdi>
+                ” as a message.
+              </>
+            )}
           </p>
         )}
         <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
@@ -187,6 +194,11 @@ function AnswerLate({ question }: { question: Question }) {
           </LateAnswer>
         ))}
       </div>
+      {question.allow_other && (
+        <ButtonLink href={`#/agents/${key_id}/inbox`} className="mt-3">
+          Write a message instead
+        </ButtonLink>
+      )}
     </div>
   );
 }

@@ -142,12 +142,12 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
   );
 }
 
-/** Heading of the prompts of one session, each of which is answered separately. */
+/** Heading of the requests of one session, each of which is answered separately. */
 function SessionHeading({ group: [first, ...others] }: { group: readonly Question[] }) {
   const session = first?.action?.session ?? "";
   return (
     <p className="said mb-2 font-semibold text-soft text-sm">
-      {`${others.length + 1} prompts of session `}
+      {`${others.length + 1} requests of session `}
       <bdi className="font-mono">{shortSession(session)}</bdi>
     </p>
   );

@@ -28,14 +28,24 @@ export function SearchView() {
   const field = useRef<HTMLInputElement>(null);
   const { older, has_more, busy, fault, load } = useOlderQuestions();
   useEffect(() => field.current?.focus(), []);
+  /** The search that this view has put into the address last. */
+  const written = useRef(text);
   useEffect(
     () =>
       after(ADDRESS, () => {
         const to = text.trim() === "" ? "search" : `search?${new URLSearchParams({ q: text })}`;
+        written.current = text.trim() === "" ? "" : text;
         if (location.hash !== `#/${to}`) go(to, { replace: true });
       }),
     [text],
   );
+  const wanted = query.get("q") ?? "";
+  // A link, or the history, leads to another search.
+  useEffect(() => {
+    if (wanted === written.current) return;
+    written.current = wanted;
+    setText(wanted);
+  }, [wanted]);
   const typed = useDeferredValue(text);
   const words = useMemo(() => wordsOf(typed), [typed]);
   // Searches again once a second, however often the store changes.

@@ -1,10 +1,10 @@
 /** The first view: create an account, or sign in with a token. */
 
 import { ArrowRight } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { createApi } from "../state/api.ts";
 import { createAccount } from "../state/new-account.ts";
-import { type KeptAnswer, unsentAnswers } from "../state/outbox.ts";
+import { type KeptAnswer, onUnsent, unsentAnswers } from "../state/outbox.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { accountCreation } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";
@@ -21,7 +21,7 @@ const SIGN_OUT_MESSAGES: Readonly<Record<SignOutReason, string | null>> = {
   "signed out": "You're signed out. Your account data was removed from this browser.",
   deleted: "Your account and all its data were deleted.",
   ended: "This browser was signed out from another device.",
-  refused: "You were signed out because your token is no longer valid.",
+  refused: "This browser was signed out: its token is no longer valid.",
 };
 
 /**
@@ -47,7 +47,7 @@ function Or() {
 export function Welcome() {
   const creation = useAction();
   const message = SIGN_OUT_MESSAGES[lastSignOut()];
-  const unsent = unsentAnswers();
+  const unsent = useSyncExternalStore(onUnsent, unsentAnswers);
   const mode = accountCreation();
   const leads = mode === "off" || leadsWithCode();
   const creating =
@@ -112,13 +112,18 @@ function Unsent({ answers }: { answers: readonly KeptAnswer[] }) {
         {answers.length === 1 ? "1 answer wasn't sent:" : `${answers.length} answers weren't sent:`}
       </p>
       <ul className="mt-1 max-h-60 list-disc space-y-1 overflow-y-auto ps-5 text-sm">
-        {answers.map(({ question_id, answer, prompt }) => (
+        {answers.map(({ question_id, answer, prompt, note }) => (
           <li key={question_id} className="said">
             “<bdi dir="auto">{answer}</bdi>” to “
             <bdi dir="auto">
               <OneLine text={prompt} />
             </bdi>
             ”
+            {note !== undefined && (
+              <>
+                , with the note “<bdi dir="auto">{note}</bdi>”
+              </>
+            )}
           </li>
         ))}
       </ul>

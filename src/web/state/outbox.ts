@@ -38,6 +38,11 @@ const NAME = "relay.answers";
 const MOST = 200;
 /** Characters kept of a prompt. */
 const PROMPT = 120;
+
+/** The beginning of a prompt; that of a beginning is the same. */
+export const beginningOf = (prompt: string): string =>
+  prompt.length > PROMPT ? `${prompt.slice(0, PROMPT).toWellFormed()}…` : prompt;
+
 /** Seconds until answers that the server has not taken are sent again. */
 const AGAIN = 5;
 
@@ -201,7 +206,7 @@ export function createOutbox(first: OutboxOptions) {
     ): boolean {
       const others = kept.filter(({ question_id }) => question_id !== id);
       if (action || others.length >= MOST) return false;
-      const one = { ...given, question_id: id, key_id, prompt: prompt.slice(0, PROMPT), refused };
+      const one = { ...given, question_id: id, key_id, prompt: beginningOf(prompt), refused };
       const added = change((answers) => [
         ...answers.filter(({ question_id }) => question_id !== id),
         one,
@@ -239,18 +244,34 @@ function keep({ account_id, answers }: Stored): void {
   else localStorage.setItem(NAME, JSON.stringify({ account_id, answers }));
 }
 
+const NONE: readonly KeptAnswer[] = [];
 /**
- * Answers that had not been sent when their sign-in was ended elsewhere: only in the memory of this
- * page, since the browser must forget the account.
+ * Answers that had not been sent when their sign-in was ended elsewhere: only in the memory of the
+ * open tabs, since the browser must forget the account.
  */
 let unsent: Stored | null = null;
+const unsent_listeners = new Set<() => void>();
+/** The tab that learns of the end first tells the others: the person may look at any. */
+const tabs = new BroadcastChannel("relay.unsent");
+tabs.addEventListener("message", ({ data }: MessageEvent<Stored>) => {
+  unsent = data;
+  for (const listener of [...unsent_listeners]) listener();
+});
 
-export const unsentAnswers = (): readonly KeptAnswer[] => unsent?.answers ?? [];
+export const unsentAnswers = (): readonly KeptAnswer[] => unsent?.answers ?? NONE;
+
+export function onUnsent(listener: () => void): () => void {
+  unsent_listeners.add(listener);
+  return () => unsent_listeners.delete(listener);
+}
 
 /** Remembers them; call it before local storage is cleared. */
 export function rememberUnsent(account_id: string | null): void {
   const answers = answersOf(account_id).filter(({ refused }) => refused === null);
+  // Another tab may have been first.
+  if (answers.length === 0) return;
   unsent = { account_id, answers };
+  tabs.postMessage(unsent);
 }
 
 /** Call it at a sign-in: answers of the same account are sent then, others are forgotten. */

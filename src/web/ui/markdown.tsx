@@ -1,133 +1,25 @@
-/**
- * Renders Markdown as React elements, without HTML and images, and without losing any word of the
- * text.
- */
+/** Renders Markdown as React elements, without HTML and images. */
 
-import MarkdownIt, { type Token } from "markdown-it";
+import type { Token } from "markdown-it";
 import { Fragment, type ReactNode } from "react";
 import { Code } from "./code.tsx";
+import { blocksOf, hostOf } from "./markdown-blocks.ts";
 
-/**
- * Limits in characters, nesting levels and tokens: a text beyond any of them is shown as plain
- * text.
- */
-const MOST = { characters: 20_000, nesting: 20, elements: 4_000 };
-
-const parser = new MarkdownIt({
-  html: false,
-  linkify: true,
-  breaks: true,
-  maxNesting: MOST.nesting,
-})
-  // Images are not loaded. Entities and link definitions are shown as they were written.
-  .disable(["image", "entity", "reference"]);
-parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
-// Addresses stay as written: the host is read from them, and a bare address is its own text.
-parser.normalizeLink = (address) => address;
-parser.normalizeLinkText = (address) => address;
-parser.validateLink = (address) => hostOf(address) !== null;
-
-/**
- * Host of a web address; null for any other, such as `javascript:`, and for one with a user name.
- */
-function hostOf(address: string): string | null {
-  if (!/^https?:\/\//i.test(address)) return null;
-  const url = URL.parse(address);
-  return url && url.username === "" && url.password === "" ? url.host : null;
-}
+export { toLine } from "./markdown-blocks.ts";
 
 /** The formatted text; null if it must be shown as plain text. */
 export function format(text: string): ReactNode {
-  const tokens = parse(text);
-  if (tokens === null || !tokens.some(({ content }) => wordsIn(content) > 0)) return null;
-  const lines = text.split(/\r\n?|\n/);
-  const shown: ReactNode[] = [];
-  let line = 0;
-  const showPlain = (end: number) => {
-    const plain = lines.slice(line, end).join("\n");
-    if (plain.trim() !== "") shown.push(<Plain key={`plain ${line}`} text={plain} />);
-  };
-  for (const block of blocksOf(tokens)) {
-    const [from, to] = block[0]!.map!;
-    // No line is between two blocks, but an empty one.
-    showPlain(from);
-    line = from;
-    if (hasAllWords(lines.slice(from, to).join("\n"), block)) {
-      shown.push(<Fragment key={line}>{render(block)}</Fragment>);
-    } else showPlain(to);
-    line = to;
-  }
-  showPlain(lines.length);
-  return shown;
-}
-
-/** Characters of a text that its one-line form is made of. */
-const PREVIEW = 1_000;
-
-/** The words of a text in one line, without its marks and the addresses of its links. */
-export function toLine(text: string): string {
-  const tokens = parse(text.slice(0, PREVIEW).toWellFormed()) ?? [];
-  let words = "";
-  for (const { type, content, block } of allOf(tokens)) {
-    if (block || type === "softbreak" || type === "hardbreak") words += " ";
-    // The children of an inline token have its words.
-    if (type !== "inline") words += content;
-  }
-  return words.replace(/\s+/g, " ").trim() || text;
-}
-
-/** Null if the text is beyond a limit. */
-function parse(text: string): Token[] | null {
-  if (text.length > MOST.characters) return null;
-  const tokens = parser.parse(text, {});
-  return allOf(tokens).length > MOST.elements ? null : tokens;
-}
-
-/** The tokens, each before those within it. */
-const allOf = (tokens: readonly Token[]): Token[] =>
-  tokens.flatMap((token) => [token, ...(token.children ?? [])]);
-
-/** The tokens of each paragraph, list, table and so on that is within no other. */
-function blocksOf(tokens: readonly Token[]): Token[][] {
-  const blocks: Token[][] = [];
-  for (const token of tokens) {
-    if (token.level === 0 && token.nesting >= 0) blocks.push([token]);
-    else blocks.at(-1)!.push(token);
-  }
-  return blocks;
-}
-
-function Plain({ text }: { text: string }) {
+  const blocks = blocksOf(text);
   return (
-    <p dir="auto" className="said overflow-clip whitespace-pre-wrap">
-      {text}
-    </p>
+    blocks?.map(({ line, source, tokens }) => {
+      if (tokens) return <Fragment key={line}>{render(tokens)}</Fragment>;
+      return (
+        <p key={line} dir="auto" className="said overflow-clip whitespace-pre-wrap">
+          {source}
+        </p>
+      );
+    }) ?? null
   );
-}
-
-/** The letters and digits of a text. */
-function wordsIn(text: string): number {
-  let words = 0;
-  for (const [word] of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) words += word.length;
-  return words;
-}
-
-/**
- * Whether all words of a block are shown. Markdown drops some, such as cells beyond the width of a
- * table, and what is nested too deep.
- */
-function hasAllWords(text: string, block: readonly Token[]): boolean {
-  if (block.some(({ level }) => level >= MOST.nesting - 1)) return false;
-  let shown = 0;
-  for (const { type, content, info, attrs, markup } of allOf(block)) {
-    if (type === "inline") continue;
-    shown += wordsIn(content);
-    if (type === "list_item_open" || type === "fence") shown += wordsIn(info);
-    if (type === "link_open" && markup !== "linkify" && markup !== "autolink") {
-      for (const [, value] of attrs ?? []) shown += wordsIn(String(value));
-    }
-  }
-  return shown >= wordsIn(text);
 }
 
 /** Words of a cell stay whole: a table that is too wide scrolls. */
@@ -279,7 +171,8 @@ interface LinkProps {
 /** A link, followed by its host unless its text is the address, and by its title. */
 function Link({ address, title, text }: LinkProps) {
   const host = hostOf(address);
-  const written = text.length === 1 ? text[0] : null;
+  const shown = text.length === 0 ? [address] : text;
+  const written = shown.length === 1 ? shown[0] : null;
   return (
     <>
       <a
@@ -288,7 +181,7 @@ function Link({ address, title, text }: LinkProps) {
         rel="noopener noreferrer"
         className="font-medium text-accent underline underline-offset-2"
       >
-        <bdi>{text}</bdi>
+        <bdi>{shown}</bdi>
       </a>
       {written !== address && <bdi className="text-faint text-sm">{` (${host})`}</bdi>}
       {title !== null && <bdi className="text-faint text-sm">{` “${title}”`}</bdi>}

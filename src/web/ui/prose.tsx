@@ -21,7 +21,7 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** Matches texts that may contain Markdown. */
-const MARKS = /[*_`~#|[<>\\]|:\/\/|^\s*(?:[-+=]|\d+[.)])|^(?: {4}|\t)/m;
+const MARKS = /[*_`~#|[<>\\]|:\/\/|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {4}|\t)/m;
 
 /** The formatter, once it is loaded and if the text may need it. */
 function useFormatter(text: string): Formatter | null {

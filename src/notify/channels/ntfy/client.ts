@@ -9,6 +9,7 @@ import { OutboundError } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
 import type { Network } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
+import type { Patience } from "../../host-slots.ts";
 import { createTimedRequests } from "../../requests.ts";
 import { retryAfter } from "../../retry-after.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
@@ -20,8 +21,7 @@ interface NtfyOptions extends Network {
 
 /**
  * The client of all ntfy servers. `send` answers `busy` where a server has no free connection, or
- * has not answered lately. With `patience` it waits for a connection until then, and also tries a
- * server that has not answered.
+ * has not answered lately.
  */
 export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   const requests = createTimedRequests(clock);
@@ -63,7 +63,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
     abort: requests.abort,
 
     /** One request; never throws. */
-    async send(request: NtfyRequest, patience?: AbortSignal): Promise<NtfyAnswer> {
+    async send(request: NtfyRequest, patience?: Patience): Promise<NtfyAnswer> {
       const host = URL.parse(request.server)?.host ?? "";
       if (host === "") return { kind: "lost", fault: "invalid_url" };
       if (!patience) {
@@ -73,8 +73,10 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
       const release = patience ? await slots.wait(host, patience) : slots.take(host);
       if (!release) return { kind: "busy", wait: 1 };
       const answer = await publish(request).finally(release);
-      if (answer.kind === "lost" && !FINAL.includes(answer.fault)) faults.failed(host);
-      else faults.answered(host);
+      const lost = answer.kind === "lost" && !FINAL.includes(answer.fault);
+      if (!lost) faults.answered(host);
+      // How often a person tests a channel says nothing about its host.
+      else if (!patience) faults.failed(host);
       return answer;
     },
   };

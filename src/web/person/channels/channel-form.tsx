@@ -210,6 +210,7 @@ function QuietHoursFields({ value, onChange, fault }: SettingsProps) {
   // The server's error names the whole object. The time zone is the only part of it that a person
   // can mistype here.
   const same = quiet_hours !== null && quiet_hours.from === quiet_hours.to;
+  const [, zone] = /^time_zone (.+)/.exec(fault?.fields.quiet_hours ?? "") ?? [];
   return (
     <fieldset className="space-y-4">
       <legend className="sr-only">Quiet hours</legend>
@@ -249,7 +250,7 @@ function QuietHoursFields({ value, onChange, fault }: SettingsProps) {
             value={quiet_hours.time_zone}
             onChange={({ target }) => set({ time_zone: target.value })}
             hint="Such as Europe/Berlin."
-            error={same ? undefined : fault?.fields.quiet_hours?.replace(/^time_zone /, "")}
+            error={zone}
           />
         </>
       )}

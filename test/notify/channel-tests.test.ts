@@ -1,0 +1,147 @@
+/** Tests of channels that a client asks for: they hold up nobody, and are held up by nobody (docs/interface.md 19.2.5). */
+
+import { expect, test } from "bun:test";
+import { PUSH } from "../../src/notification-limits.ts";
+import { createHostSlots } from "../../src/notify/host-slots.ts";
+import { ask, createPerson, WEBHOOK } from "../support/client.ts";
+import { startNtfy } from "../support/ntfy.ts";
+import { startNtfyWorld } from "../support/ntfy-world.ts";
+import { gate, startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const { clock, app, begin, settled, advance } = await startNtfyWorld();
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+const testOf = ({ person, id }: Pick<Begun, "person" | "id">) =>
+  person.send(`POST /v1/channels/${id}/test`);
+
+/** A person with several ntfy channels whose server never answers them. */
+async function beginHanging(server: string, channels: number) {
+  const { person } = await begin({}, server);
+  const ids: string[] = [];
+  for (let i = 0; i < channels; i++) {
+    const channel = { type: "ntfy", label: "Phone", url: `${server}/hang-${i}` };
+    const { status, body } = await person.send("POST /v1/channels", channel);
+    expect(status).toBe(201);
+    ids.push(body.channel.id);
+  }
+  return ids.map((id) => ({ person, id }));
+}
+
+test("tests of one account hold up no test and no question of another to the same host [§19.2.5] [§19.4.6]", async () => {
+  const server = await startNtfy();
+  server.behave("hang some");
+  const hanging = await beginHanging(server.url, 6);
+  const other = await begin({}, server.url);
+  const stuck = hanging.map(testOf);
+  await until(() => server.open() === 1);
+  // The other account's test and question go at once, past the five that wait.
+  expect((await testOf(other)).body).toMatchObject({ status: "sent", reason: null });
+  await ask(other.agent.send);
+  await settled();
+  expect(server.take().map(({ topic }) => topic)).toEqual([other.topic, other.topic]);
+  // One of them is tried at a time; those that had no connection in time were not tried.
+  await until(() => clock.pendingIn(PUSH.connection_wait) >= hanging.length - 1);
+  await clock.advance(PUSH.connection_wait);
+  await until(() => server.open() <= 1);
+  await clock.advance(PUSH.time_limit);
+  const told = await Promise.all(stuck);
+  const reasons = told.map(({ body }) => body.reason);
+  expect(reasons.toSorted()).toEqual(["busy", "busy", "busy", "busy", "timed_out", "timed_out"]);
+  // Of a channel that was not tried, nothing is known.
+  const { channels } = (await hanging[0]!.person.send("GET /v1/channels")).body;
+  const untried = hanging.filter((_, i) => reasons[i] === "busy").map(({ id }) => id);
+  for (const id of untried) {
+    const one = channels.find((channel: { id: string }) => channel.id === id);
+    expect(one).toMatchObject({ state: "ok", last_error: null });
+  }
+  // Their failures are none of the host: a question is sent to it at once.
+  await ask(other.agent.send);
+  await settled();
+  expect(server.take().map(({ topic }) => topic)).toEqual([other.topic]);
+});
+
+test("an ntfy server that answers a test with 410 is gone until a test succeeds [§19.5.4]", async () => {
+  const server = await startNtfy();
+  const one = await begin({}, server.url);
+  server.behave(410);
+  expect((await testOf(one)).body).toMatchObject({ status: "failed", reason: "status_410" });
+  expect((await one.read()).state).toBe("gone");
+  server.behave("ok");
+  await ask(one.agent.send);
+  await advance(5);
+  expect(server.take()).toEqual([]);
+  expect((await testOf(one)).body.status).toBe("sent");
+  expect((await one.read()).state).toBe("ok");
+  await ask(one.agent.send);
+  await settled();
+  expect(server.take()).toHaveLength(2);
+});
+
+test("the test of a webhook is busy if no connection is free in time, and then none is made [§19.2.5]", async () => {
+  const receiver = startReceiver();
+  const slow = gate();
+  receiver.behave(async () => {
+    await slow.opened;
+    return 200;
+  });
+  const create = async (path: string) => {
+    const person = await createPerson(app.local_url);
+    const channel = { ...WEBHOOK, url: receiver.url(path) };
+    const { status, body } = await person.send("POST /v1/channels", channel);
+    expect(status).toBe(201);
+    return { person, id: body.channel.id as string };
+  };
+  for (let i = 0; i < 4; i++) await create(`/hang-${i}`);
+  await until(() => receiver.open() === 4);
+  const waiting = await create("/waiting");
+  const late = testOf(waiting);
+  await until(() => clock.pendingIn(PUSH.connection_wait) > 0);
+  await clock.advance(PUSH.connection_wait);
+  expect((await late).body).toMatchObject({ status: "failed", reason: "busy" });
+  const { body } = await waiting.person.send("GET /v1/channels");
+  expect(body.channels[0]).toMatchObject({ state: "ok", last_error: null });
+  slow.open();
+  await app.webhooks.settled();
+  expect(receiver.mostOfHost()).toBe(4);
+});
+
+test("of a host's connections half can be waited for, one by each owner", async () => {
+  const slots = createHostSlots(4);
+  const { signal: until } = new AbortController();
+  const served: string[] = [];
+  const wait = async (owner: string) => {
+    const release = await slots.wait("host", { owner, until });
+    served.push(owner);
+    return release!;
+  };
+  const [a, , b, c] = ["a", "a", "b", "c"].map(wait);
+  const [endA, endB] = await Promise.all([a!, b!]);
+  expect(served).toEqual(["a", "b"]);
+  // The others are for what is queued.
+  const queued = [1, 2, 3].map(() => slots.take("host"));
+  expect(queued.map((release) => release !== null)).toEqual([true, true, false]);
+  endA!();
+  endB!();
+  await c!;
+  expect(served).toEqual(["a", "b", "a", "c"]);
+  // Two that end at once wake two that wait.
+  const other = createHostSlots(2);
+  const both = [other.take("host")!, other.take("host")!];
+  const d = other.wait("host", { owner: "d", until });
+  for (const end of both) end();
+  expect(await d).not.toBeNull();
+});
+
+test("one that is late gets none, and the next one in line does", async () => {
+  const slots = createHostSlots(2);
+  const held = [slots.take("host")!, slots.take("host")!];
+  const impatient = new AbortController();
+  const late = slots.wait("host", { owner: "a", until: impatient.signal });
+  const next = slots.wait("host", { owner: "b", until: new AbortController().signal });
+  await Promise.resolve();
+  held[0]!();
+  impatient.abort();
+  expect(await late).toBeNull();
+  expect(await next).not.toBeNull();
+});

@@ -1,0 +1,88 @@
+/** Markdown of agents: what becomes of it, in whole and in one line (no browser needed). */
+
+import { expect, test } from "bun:test";
+import { blocksOf, toLine } from "../../src/web/ui/markdown-blocks.ts";
+
+type Block = NonNullable<ReturnType<typeof blocksOf>>[number];
+
+/** The blocks of a text: those that are formatted as the types of their tokens, others as written. */
+const shownOf = (text: string): (string | string[])[] =>
+  blocksOf(text)?.map(({ source, tokens }) => (tokens ? typesOf({ tokens }) : source)) ?? [];
+
+const typesOf = ({ tokens }: Pick<Block, "tokens">): string[] =>
+  tokens!
+    .flatMap((token) => [token, ...(token.children ?? [])])
+    .filter(({ nesting, type }) => nesting >= 0 && type !== "inline" && type !== "text")
+    .map(({ type }) => type.replace("_open", ""));
+
+/** Texts that agents write without meaning Markdown: nothing of them is a mark. */
+const LITERAL = [
+  "2*3*4 files, 5*(a+b)*3",
+  "rm $HOME/*/bin/*",
+  "git log --oneline -- *.ts 'src/**/*.tsx' \"**/x/**\"",
+  "LIKE '*x*' or f(*args, **kwargs) and g(*more)",
+  "__init__.py, __main__ and snake_case_name",
+  "\\\\server\\share\\*.doc or C:\\_temp",
+  "&lt;T&gt; and \\*not emphasis\\*",
+];
+
+test("operators, globs and paths stay as they were written", () => {
+  for (const text of LITERAL) {
+    expect([text, shownOf(text)]).toEqual([text, [["paragraph"]]]);
+    expect(toLine(text)).toBe(text);
+  }
+  expect(shownOf(">5 files and >=2")).toEqual([">5 files and >=2"]);
+  expect(shownOf("20260101. deploy\n\n1. one")).toEqual(["20260101. deploy\n\n1. one"]);
+});
+
+test("emphasis around words is formatted", () => {
+  for (const text of ["**one** two", "(*one*)", "Say: **one**, two", "a ~~b~~ c.", "***one***"]) {
+    const [[, mark] = []] = shownOf(text);
+    expect([text, mark]).toEqual([text, expect.stringMatching(/^(strong|em|s)$/)]);
+  }
+  expect(toLine("这是**重要**的")).toBe("这是重要的");
+});
+
+test("a block that would lose something is shown as written, and the others are formatted", () => {
+  const table = "| a |\n|-|\n| shown | lost |";
+  expect(shownOf(`**One**\n\n${table}\n\n> quoted\n\n1. a\n2. b`)).toEqual([
+    ["paragraph", "strong"],
+    table,
+    ["blockquote", "paragraph"],
+    ["ordered_list", "list_item", "paragraph", "list_item", "paragraph"],
+  ]);
+  expect(shownOf("One\r\n\r\n- two\r\n- three")).toEqual([
+    ["paragraph"],
+    ["bullet_list", "list_item", "paragraph", "list_item", "paragraph"],
+  ]);
+});
+
+test("one line keeps what the marks of lists and quotes may mean", () => {
+  expect(toLine("## Set\n\n- 5 degrees\n- **now**\n\n1986. A year")).toBe(
+    "Set - 5 degrees - now 1986. A year",
+  );
+  expect(toLine("7) seventh")).toBe("7) seventh");
+  expect(toLine("> 5 files")).toBe("> 5 files");
+  expect(toLine("Deploy ~~not~~ `now`")).toBe("Deploy ~~not~~ now");
+  expect(toLine("See [the plan](https://docs.example.com/plan) and https://a.example/b")).toBe(
+    "See the plan and https://a.example/b",
+  );
+  expect(toLine("[](https://a.example/)")).toBe("[](https://a.example/)");
+  expect(toLine("|a|b|\n|-|-|\n|1|2|lost|")).toBe("|a|b| |-|-| |1|2|lost|");
+});
+
+test("a line with very many marks stays as written, and the rest is formatted", () => {
+  for (const mark of ["[a](b ", "[a](< ", "![a](", "**a _b ~~c ", "http://|//x&'"]) {
+    const long = mark.repeat(Math.floor(19_000 / mark.length)).trim();
+    const blocks = blocksOf(`**One**\n\n${long}\n\n*two*`)!;
+    const [first, hostile, last] = blocks.map(typesOf);
+    expect([mark, first, hostile, last]).toEqual([
+      mark,
+      ["paragraph", "strong"],
+      ["paragraph"],
+      ["paragraph", "em"],
+    ]);
+    expect(blocks[1]!.tokens![1]!.children!.map(({ content }) => content)).toEqual([long]);
+  }
+  expect(blocksOf("```\n```\n".repeat(2_000))).toBeNull();
+});
