@@ -225,3 +225,33 @@ webTest(
     expect((await agent.send(`GET /v1/questions/${again.id}`)).body.status).toBe("pending");
   },
 );
+
+webTest(
+  "every tab shows what was not sent as its sign-in was ended, and any of them can send it",
+  async () => {
+    expectComplaints(/401|ERR_/);
+    const { person, agent } = await createPair(app.url);
+    const { id } = await ask(agent.send, { prompt: "In two tabs?" });
+    const phone = await pair(app.url, person, "Phone");
+    const page = await openPage(app.url, { as: phone });
+    const other = await page.context().newPage();
+    await other.goto(app.url);
+    await untilLive(other);
+    await card(page, "In two tabs?").waitFor();
+    await page.context().setOffline(true);
+    await page.getByText(/^Offline\./).waitFor();
+    await press(card(page, "In two tabs?").getByRole("button", { name: "Yes" }));
+    await card(page, "In two tabs?").getByText("Waiting to be sent").waitFor();
+    const { body } = await person.send("GET /v1/sessions");
+    const ended = body.sessions.find(({ current }: { current: boolean }) => !current);
+    expect((await person.send(`DELETE /v1/sessions/${ended.id}`)).status).toBe(204);
+    await page.context().setOffline(false);
+    for (const tab of [page, other]) await tab.getByText("1 answer wasn't sent:").waitFor();
+    await other.getByLabel("Account token").fill((await pair(app.url, person, "Phone")).token);
+    await other.getByRole("button", { name: "Sign in", exact: true }).click();
+    await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
+    // The first tab follows, and has nothing left to send.
+    await untilLive(page);
+    expect(await page.getByText("wasn't sent").count()).toBe(0);
+  },
+);

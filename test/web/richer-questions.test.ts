@@ -89,6 +89,24 @@ webTest("other words are an answer, and a note goes with any", async () => {
   expect([answer, note]).toEqual(["No", "yn"]);
 });
 
+webTest("a note that is too long is not cut, and nothing is sent with it", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send, { prompt: "Long?" });
+  const page = await openPage(app.url, { as: person });
+  const long = card(page, "Long?");
+  await press(long.getByRole("button", { name: "Add a note" }));
+  const note = long.getByRole("textbox", { name: "Note" });
+  const limit = "😀".repeat(1_000);
+  await note.fill(`${limit}!`);
+  await long.getByText("This must have at most 1,000 characters.").waitFor();
+  await press(long.getByRole("button", { name: "Yes" }));
+  await long.getByText("Nothing was sent: a note can have at most 1,000 characters.").waitFor();
+  expect((await agent.send(`GET /v1/questions/${id}`)).body.status).toBe("pending");
+  await note.fill(limit);
+  await press(long.getByRole("button", { name: "Yes" }));
+  await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.note === limit);
+});
+
 webTest("an answer given offline keeps its note, and is sent with it", async () => {
   expectComplaints(/Failed to load resource|ERR_/);
   const { person, agent } = await createPair(app.url);
@@ -168,7 +186,10 @@ webTest("what was being written when a question expires can be sent as a message
 webTest("an answer that comes too late is sent as a message with one tap", async () => {
   expectComplaints(/Failed to load resource|ERR_|409/);
   const { person, agent } = await createPair(app.url);
-  const { id } = await ask(agent.send, { prompt: "Restart?", fallback: "No", expires_in: 200 });
+  // Only its beginning goes into a message.
+  const prompt = `Restart? ${"It has been up for long. ".repeat(5)}`;
+  const begins = `${prompt.slice(0, 120)}…`;
+  const { id } = await ask(agent.send, { prompt, fallback: "No", expires_in: 200 });
   const page = await openPage(app.url, { as: person });
   await card(page, "Restart?").waitFor();
   await press(card(page, "Restart?").getByRole("button", { name: "Add a note" }));
@@ -183,7 +204,7 @@ webTest("an answer that comes too late is sent as a message with one tap", async
   await page.getByText("Message sent").first().waitFor();
   const texts = async () =>
     (await agent.send("GET /v1/inbox?peek=true")).body.items.map(({ text }: any) => text);
-  expect(await texts()).toEqual(["My answer to “Restart?”, which had expired: Yes\nCarefully"]);
+  expect(await texts()).toEqual([`My answer to “${begins}”, which had expired: Yes\nCarefully`]);
   expect(await page.getByRole("button", { name: "Send as a message" }).count()).toBe(0);
 
   // A link to it says so, and another browser sends no second answer.

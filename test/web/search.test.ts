@@ -67,6 +67,21 @@ webTest("the search finds tasks and questions by every word, as one types", asyn
   await until(async () => (await results(page).count()) === 2);
 });
 
+webTest("a link to another search is followed while the search is open", async () => {
+  const { person, agent } = await createPair(app.url);
+  for (const title of ["Feed the zebra", "Feed the giraffe"])
+    await createTask(agent.send, { title });
+  const page = await openPage(app.url, { as: person, at: "#/search?q=zebra" });
+  await results(page).getByText("zebra").waitFor();
+  await go(page, "search?q=giraffe");
+  await results(page).getByText("giraffe").waitFor();
+  expect(await field(page).inputValue()).toBe("giraffe");
+  // What is typed goes to the address, and nothing that is typed meanwhile is lost.
+  await field(page).pressSequentially(" feed the", { delay: 120 });
+  await until(() => new URL(page.url()).hash === "#/search?q=giraffe+feed+the");
+  expect(await field(page).inputValue()).toBe("giraffe feed the");
+});
+
 webTest("the search includes older questions on request", async () => {
   const { person, agent } = await createPair(app.url);
   const old = await ask(agent.send, { prompt: "The needle?" });
