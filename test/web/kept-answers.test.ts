@@ -245,8 +245,11 @@ webTest(
     const { body } = await person.send("GET /v1/sessions");
     const ended = body.sessions.find(({ current }: { current: boolean }) => !current);
     expect((await person.send(`DELETE /v1/sessions/${ended.id}`)).status).toBe(204);
+    // The tab in which the person answered learns of it from the other one alone.
+    await page.route("**/*", (route) => route.abort());
     await page.context().setOffline(false);
     for (const tab of [page, other]) await tab.getByText("1 answer wasn't sent:").waitFor();
+    await page.unrouteAll();
     await other.getByLabel("Account token").fill((await pair(app.url, person, "Phone")).token);
     await other.getByRole("button", { name: "Sign in", exact: true }).click();
     await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
