@@ -1,6 +1,6 @@
 /** Web Push: what browsers get, when, and what an answer of their push service does (docs/interface.md 19.6). */
 
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { WEB_PUSH } from "../../src/notification-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPerson, createTask, type Person } from "../support/client.ts";
@@ -315,47 +315,6 @@ test("a test goes to the browser at once, and says how it went [§19.2.5]", asyn
   service.behave("ok");
   const again = await person.send(`POST ${path}/test`);
   expect(again.body).toMatchObject({ status: "sent", reason: null });
-});
-
-test("the push services of browsers are reached through the proxy, if there is one [§11.6.4]", async () => {
-  const asked: string[] = [];
-  const proxy = Bun.listen({
-    hostname: "127.0.0.1",
-    port: 0,
-    socket: {
-      data(socket, data) {
-        asked.push(data.toString().split(" HTTP")[0]!);
-        socket.end("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
-      },
-    },
-  });
-  afterAll(() => proxy.stop(true));
-  const OUTBOUND_PROXY = `http://127.0.0.1:${proxy.port}`;
-  const peer = await startTestApp({ clock, env: { ...env, OUTBOUND_PROXY } });
-  const person = await createPerson(peer.local_url);
-  const agent = await createAgent(peer.local_url, person, "builder");
-  const { endpoint } = await addBrowser(person);
-  const away = { ...service.subscribe(), endpoint: "https://fcm.googleapis.com/fcm/send/abc" };
-  const body = { type: "web_push", label: "Chrome", subscription: away };
-  expect((await person.send("POST /v1/channels", body)).status).toBe(201);
-  service.take();
-  const question = await ask(agent.send);
-  await until(() => asked.length > 0);
-  await peer.sender.settled();
-  expect(asked).toEqual(["CONNECT fcm.googleapis.com:443"]);
-  expect(service.take().map((pushed) => pushed.endpoint)).toEqual([endpoint]);
-  const states = await deliveries(person, question.id);
-  expect(states.toSorted()).toEqual(["web_push Chrome queued", "web_push Firefox sent"]);
-  // NO_PROXY is for other programs, and stays as it is.
-  process.env.NO_PROXY = "*";
-  afterAll(() => delete process.env.NO_PROXY);
-  const { channels } = (await person.send("GET /v1/channels")).body;
-  const { id } = channels.find((channel: { label: string }) => channel.label === "Chrome");
-  const tested = await person.send(`POST /v1/channels/${id}/test`);
-  expect(tested.body).toMatchObject({ status: "failed", reason: "unreachable" });
-  expect(new Set(asked)).toEqual(new Set(["CONNECT fcm.googleapis.com:443"]));
-  expect(asked.length).toBeGreaterThan(1);
-  expect(process.env.NO_PROXY).toBe("*");
 });
 
 test("generic content names nothing [§19.6.3]", async () => {

@@ -67,7 +67,7 @@ webTest("the focus moves to a neighbour when the focused element is removed", as
   await go(page, `agents/${deleted.key.id}/key`);
   await page.getByRole("button", { name: "Delete agent" }).focus();
   await person.send(`DELETE /v1/keys/${deleted.key.id}`);
-  await untilFocused(page, /^main: Agent not found/);
+  await untilFocused(page, /^h1: Agent not found/);
 
   await go(page, "account");
   await act(page, "button", "Sign out");

@@ -1,13 +1,13 @@
 /** One agent: its timeline, inbox, activity, key and setup. */
 
-import { Bot, ChevronLeft, Pencil, Trash2 } from "lucide-react";
+import { ChevronLeft, Pencil, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Key } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, ButtonLink, IconButton } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Confirm } from "../ui/dialog.tsx";
-import { Empty, Facts, Heading } from "../ui/parts.tsx";
+import { Facts, Heading } from "../ui/parts.tsx";
 import { RenameForm } from "../ui/rename-form.tsx";
 import { toast } from "../ui/toast.tsx";
 import { Access } from "./access.tsx";
@@ -38,12 +38,10 @@ export function AgentView({ id }: { id: string }) {
   if (!key) {
     return (
       <>
-        <Heading>Agent</Heading>
-        <Empty icon={Bot} title="Agent not found">
-          <ButtonLink variant="quiet" href="#/agents">
-            Back to agents
-          </ButtonLink>
-        </Empty>
+        <Heading>Agent not found</Heading>
+        <ButtonLink variant="quiet" href="#/agents">
+          Back to agents
+        </ButtonLink>
       </>
     );
   }

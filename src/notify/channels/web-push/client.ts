@@ -3,6 +3,7 @@
 import webPush from "web-push";
 import type { Clock } from "../../../clock.ts";
 import { WEB_PUSH } from "../../../notification-limits.ts";
+import { withoutNoProxy } from "../../../outbound/no-proxy.ts";
 import type { Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
 import type { Patience } from "../../host-slots.ts";
@@ -109,21 +110,6 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
       }
     },
   };
-}
-
-/**
- * Bun reads `NO_PROXY` as a request begins, and would pass over the proxy that the request names.
- * Other requests may depend on it.
- */
-function withoutNoProxy<Result>(begin: () => Result): Result {
-  const names = ["NO_PROXY", "no_proxy"].filter((name) => process.env[name] !== undefined);
-  const kept = names.map((name) => [name, process.env[name]] as const);
-  for (const name of names) delete process.env[name];
-  try {
-    return begin();
-  } finally {
-    for (const [name, value] of kept) process.env[name] = value;
-  }
 }
 
 const LOST = { kind: "lost", final: false } as const;
