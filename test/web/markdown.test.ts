@@ -23,20 +23,56 @@ const LITERAL = [
   "LIKE '*x*' or f(*args, **kwargs) and g(*more)",
   "__init__.py, __main__ and snake_case_name",
   "\\\\server\\share\\*.doc or C:\\_temp",
+  "x = sum(x)*rate*(1+tax), (a+b)*(c+d)*(e+f), cost[i]*qty[i]*(1+vat)",
+  "COUNT(*)*2, SUM(x)*(y) and p = (*a)*(*b)",
+  "(ab)*c*(d), [a-z]*foo*[0-9], rm [a-z]*log*, cp {a,b}*foo*, (a)~~b~~(c)",
+  "<<<<<<< HEAD\na = 1\n=======\na = 2",
   "&lt;T&gt; and \\*not emphasis\\*",
 ];
 
 test("operators, globs and paths stay as they were written", () => {
   for (const text of LITERAL) {
-    expect([text, shownOf(text)]).toEqual([text, [["paragraph"]]]);
-    expect(toLine(text)).toBe(text);
+    const breaks = text
+      .split("\n")
+      .slice(1)
+      .map(() => "softbreak");
+    expect([text, shownOf(text)]).toEqual([text, [["paragraph", ...breaks]]]);
+    expect(toLine(text)).toBe(text.replaceAll("\n", " "));
   }
-  expect(shownOf(">5 files and >=2")).toEqual([">5 files and >=2"]);
-  expect(shownOf("20260101. deploy\n\n1. one")).toEqual(["20260101. deploy\n\n1. one"]);
+});
+
+/** Blocks whose marks are signs. */
+const SIGNS = [
+  ">5 files and >=2",
+  "> 5 errors",
+  "- > 500 errors: page me\n- < 500 errors: ignore",
+  "1. > 5",
+  ">>>>>>> branch",
+  ">>> os.remove(x)",
+  "* * * * * /usr/bin/backup.sh",
+  "* 5 * * * backup",
+  "20260101. deploy\n\n1. one",
+  "007. Bond",
+];
+
+test("a block whose marks are signs is shown as it was written", () => {
+  for (const text of SIGNS) expect([text, shownOf(text)]).toEqual([text, [text]]);
+  expect(shownOf("Run\n\n* * * * *")).toEqual([["paragraph"], "* * * * *"]);
+  expect(shownOf("> quoted\n> more")).toEqual([["blockquote", "paragraph", "softbreak"]]);
+  expect(shownOf("* one\n* two")[0]).toContain("bullet_list");
+  expect(shownOf("- 5 files\n- 6 files")[0]).toContain("bullet_list");
 });
 
 test("emphasis around words is formatted", () => {
-  for (const text of ["**one** two", "(*one*)", "Say: **one**, two", "a ~~b~~ c.", "***one***"]) {
+  for (const text of [
+    "**one** two",
+    "(*one*)",
+    "Say: **one**, two",
+    "a ~~b~~ c.",
+    "***one***",
+    "**.env** file",
+    "a **b** (*c*)",
+  ]) {
     const [[, mark] = []] = shownOf(text);
     expect([text, mark]).toEqual([text, expect.stringMatching(/^(strong|em|s)$/)]);
   }

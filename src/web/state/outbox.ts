@@ -274,8 +274,16 @@ export function rememberUnsent(account_id: string | null): void {
   tabs.postMessage(unsent);
 }
 
-/** Call it at a sign-in: answers of the same account are sent then, others are forgotten. */
-export function restoreUnsent(account_id: string): void {
-  if (unsent?.account_id === account_id) keep(unsent);
+/**
+ * Call it at a sign-in, in this tab or another: answers of the same account are sent then, others
+ * are forgotten.
+ */
+export function restoreUnsent(account_id: string | null): void {
+  if (unsent !== null && unsent.account_id === account_id) {
+    const kept = answersOf(account_id);
+    const ids = new Set(kept.map(({ question_id }) => question_id));
+    const restored = unsent.answers.filter(({ question_id }) => !ids.has(question_id));
+    keep({ account_id, answers: [...kept, ...restored] });
+  }
   unsent = null;
 }

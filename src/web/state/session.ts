@@ -283,7 +283,10 @@ export async function leave(why: SignOutReason): Promise<void> {
 /** Continues with the token of another tab; reloads if it belongs to another account. */
 async function follow(token: string): Promise<void> {
   const same = session?.store.account()?.id === localStorage.getItem(ACCOUNT);
-  if (!session || !same) return location.reload();
+  if (!session || !same) {
+    if (!session) restoreUnsent(localStorage.getItem(ACCOUNT));
+    return location.reload();
+  }
   await continueWith(token);
 }
 

@@ -9,7 +9,7 @@ import MarkdownIt, { type Token } from "markdown-it";
  * Limits in characters, nesting levels and tokens: a text beyond any of them is not parsed. `cost`
  * is that of all its lines of text, as {@link costOf} gives it.
  */
-const MOST = { characters: 20_000, nesting: 20, elements: 4_000, cost: 1_000_000 };
+const MOST = { characters: 20_000, nesting: 20, elements: 8_000, cost: 1_000_000 };
 /** Tokens that a block of code counts as: it takes that much longer to show. */
 const FENCE = 20;
 /** Length of a word, times one more than the addresses in it, up to which they become links. */
@@ -23,8 +23,9 @@ const parser = new MarkdownIt({
   breaks: true,
   maxNesting: MOST.nesting,
 })
-  // Images are not loaded. Entities, escapes and link definitions are shown as they were written.
-  .disable(["image", "entity", "escape", "reference"]);
+  // Images are not loaded. Entities, escapes, link definitions and lines under headings, such as
+  // those of a merge conflict, are shown as they were written.
+  .disable(["image", "entity", "escape", "reference", "lheading"]);
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 // Its search takes very long where many addresses follow each other without a space.
 const hasAddress = parser.linkify.test.bind(parser.linkify);
@@ -37,9 +38,16 @@ parser.normalizeLinkText = (address) => address;
 parser.validateLink = (address) => hostOf(address) !== null;
 
 /** Ends of words and parts of paths and formulas, beside which a `*` or `~~` is no mark. */
-const CODE_BEFORE = /[\w/\\.+=$&@%^#<'"`-]/;
-const CODE_AFTER = /[\w/\\=$&@%^#<]/;
+const CODE_BEFORE = /[\w/\\.+=$&@%^#<'"`)\]}-]/;
+const CODE_AFTER = /[\w/\\=$&@%^#<([{]/;
 const NO_BEGIN = /[/\\.,;:)\]}=]/;
+
+/**
+ * Lines in which a mark is a sign of what is written: the fields of a cron job, a comparison, and
+ * the `>>>` of a merge conflict or a prompt.
+ */
+const CRON = /^[ \t]*(?:[\d*,/-]+[ \t]+){4}[\d*,/-]+(?:[ \t]|$)/m;
+const COMPARISON = /^[ \t]*(?:(?:[-+*]|\d+[.)])[ \t]+)*[> \t]*>(?:>>|[^\s>]|[ \t]*[\d=])/m;
 
 /**
  * Emphasis only around whole words: agents write `2*3*4`, globs such as `src/**\/*.ts`, and
@@ -51,10 +59,13 @@ parser.inline.State = class extends parser.inline.State {
     if (this.src[start] === "_") return { ...scanned, can_open: false, can_close: false };
     const at = (index: number) => this.src[index] ?? " ";
     const end = start + scanned.length;
+    // A name such as `.env` may be bold, and `*.ts` has no mark.
+    const is_name = scanned.length > 1 && /^\.\w/.test(at(end) + at(end + 1));
+    const begins = is_name || !NO_BEGIN.test(at(end));
     const goes_on = CODE_AFTER.test(at(end)) || /^[.:-]\w/.test(at(end) + at(end + 1));
     return {
       ...scanned,
-      can_open: scanned.can_open && !CODE_BEFORE.test(at(start - 1)) && !NO_BEGIN.test(at(end)),
+      can_open: scanned.can_open && begins && !CODE_BEFORE.test(at(start - 1)),
       can_close: scanned.can_close && !goes_on,
     };
   }
@@ -152,15 +163,16 @@ function wordsIn(text: string): number {
 
 /**
  * Whether nothing of a block is lost. Markdown drops some words, such as cells beyond the width of
- * a table, and what is nested too deep. A `>` before a number is a comparison, not a quote.
+ * a table, and what is nested too deep.
  */
 function isWhole(source: string, block: readonly Token[]): boolean {
   let shown = 0;
   for (const { type, content, info, attrs, markup, level, block: is_block } of allOf(block)) {
     if (type === "inline") continue;
     if (is_block && level >= MOST.nesting - 1) return false;
-    if (type === "list_item_open" && info.length > DIGITS) return false;
-    if (type === "blockquote_open" && /^[ \t>]*>[^\s>]/m.test(source)) return false;
+    if (type === "list_item_open" && (info.length > DIGITS || /^0\d/.test(info))) return false;
+    if (type === "blockquote_open" && COMPARISON.test(source)) return false;
+    if ((type === "bullet_list_open" || type === "hr") && CRON.test(source)) return false;
     shown += wordsIn(content);
     if (type === "list_item_open" || type === "fence") shown += wordsIn(info);
     if (type === "link_open" && markup !== "linkify" && markup !== "autolink") {

@@ -22,6 +22,11 @@ export function format(text: string): ReactNode {
   );
 }
 
+const BULLETS: Readonly<Record<string, string>> = {
+  "-": "list-['–__']",
+  "+": "list-['+__']",
+};
+
 /** Words of a cell stay whole: a table that is too wide scrolls. */
 const CELL = "border border-line px-2 py-1 wrap-break-word [unicode-bidi:isolate]";
 
@@ -89,9 +94,10 @@ function element(token: Token, within: ReactNode[], key: number): ReactNode {
           {within}
         </blockquote>
       );
+    // A plus or a minus may be the sign of a number.
     case "bullet_list_open":
       return (
-        <ul key={key} className="list-disc space-y-1 ps-6">
+        <ul key={key} className={`${BULLETS[token.markup] ?? "list-disc"} space-y-1 ps-6`}>
           {within}
         </ul>
       );

@@ -39,19 +39,31 @@ interface ProseProps {
   readonly className?: string;
 }
 
+/**
+ * Characters from which a text is shown without kerning and ligatures: with them, layout takes
+ * seconds for long runs of certain signs.
+ */
+const LONG = 2_000;
+const SIMPLE = "[font-kerning:none] [font-variant-ligatures:none]";
+
 /** Shows a text with its line breaks, or as Markdown if it has any. */
 export function Prose({ text, id, className }: ProseProps) {
   const loaded = useFormatter(text);
   const formatted = useMemo(() => loaded?.format(text) ?? null, [loaded, text]);
+  const simple = text.length > LONG && SIMPLE;
   if (formatted !== null) {
     return (
-      <div id={id} className={classes("said space-y-2", className)}>
+      <div id={id} className={classes("said space-y-2", simple, className)}>
         {formatted}
       </div>
     );
   }
   return (
-    <p id={id} dir="auto" className={classes("said overflow-clip whitespace-pre-wrap", className)}>
+    <p
+      id={id}
+      dir="auto"
+      className={classes("said overflow-clip whitespace-pre-wrap", simple, className)}
+    >
       {text}
     </p>
   );
