@@ -50,6 +50,8 @@ webTest("a prompt and a description are formatted, accessible, and fit a phone",
     expect(await shown.locator("em").first().textContent()).toMatch(/changes|you/);
     expect(await shown.locator("ol > li").count()).toBe(2);
     expect(await shown.locator("ol ul > li").allTextContents()).toEqual(["tables", "indexes"]);
+    const sign = shown.locator("ol ul").evaluate((one) => getComputedStyle(one).listStyleType);
+    expect(await sign).toContain("–");
     expect(await shown.locator("td").allTextContents()).toEqual(["tasks", "10,000"]);
     expect(await shown.locator("blockquote").textContent()).toContain("Nobody objected.");
     const links = await shown.locator("a[target]").evaluateAll((all) =>
@@ -126,6 +128,11 @@ webTest("hostile Markdown is shown as text, whole, and runs nothing", async () =
       name,
       is_whole: true,
     });
+    if (name === "one line" || name === "many elements") {
+      // Otherwise layout may take seconds.
+      const kerning = shown.locator("p.said").last();
+      expect(await kerning.evaluate((one) => getComputedStyle(one).fontKerning)).toBe("none");
+    }
     // An address in the text leads to what it says.
     const made = await shown
       .locator("img, script, b, i, a[target]")

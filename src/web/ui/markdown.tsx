@@ -23,8 +23,8 @@ export function format(text: string): ReactNode {
 }
 
 const BULLETS: Readonly<Record<string, string>> = {
-  "-": "list-['–__']",
-  "+": "list-['+__']",
+  "-": "list-minus",
+  "+": "list-plus",
 };
 
 /** Words of a cell stay whole: a table that is too wide scrolls. */
