@@ -8,7 +8,7 @@ import { WEBHOOK } from "../notification-limits.ts";
 /** Ends the use of a connection or request; harmless when called again. */
 export type Release = () => void;
 
-/** Who waits for a connection, and until when. */
+/** Who waits for a connection, and until when: it aborts after `PUSH.connection_wait`. */
 export interface Patience {
   /** Id of the account. */
   readonly owner: string;

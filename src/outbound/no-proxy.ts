@@ -1,8 +1,8 @@
-/** What the environment says of proxies, which `OUTBOUND_PROXY` overrides (docs/interface.md 11.6.4). */
+/** Keeps `NO_PROXY` of the environment from overriding `OUTBOUND_PROXY` (docs/interface.md 11.6.4). */
 
 /**
- * Bun reads `NO_PROXY` as a request begins, and would pass over the proxy that the request names.
- * Other requests may depend on it.
+ * Begins a request while `NO_PROXY` is unset: Bun reads it as the request begins, and would bypass
+ * the proxy that the request names. It is set again at once, since other requests may depend on it.
  */
 export function withoutNoProxy<Result>(begin: () => Result): Result {
   const names = ["NO_PROXY", "no_proxy"].filter((name) => process.env[name] !== undefined);

@@ -23,8 +23,8 @@ const parser = new MarkdownIt({
   breaks: true,
   maxNesting: MOST.nesting,
 })
-  // Images are not loaded. Entities, escapes, link definitions and lines under headings, such as
-  // those of a merge conflict, are shown as they were written.
+  // Images are not loaded. Entities, escapes and link definitions are shown as they were written,
+  // and so is an underlined heading: its `===` may be the middle of a merge conflict.
   .disable(["image", "entity", "escape", "reference", "lheading"]);
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 // Its search takes very long where many addresses follow each other without a space.
@@ -71,7 +71,7 @@ parser.inline.State = class extends parser.inline.State {
   }
 };
 
-/** The time that the marks of a line of text may take: each may be compared with all that follows. */
+/** A measure of the time to parse a text: each of its marks may be compared with all that follows. */
 function costOf(text: string): number {
   return text.length * (text.match(/[[\]*~<`!]|:\/\//g)?.length ?? 0);
 }
