@@ -67,7 +67,7 @@ export const insertAction = ({ action: { text, ...action }, ...question }: NewAc
     action,
     action_text: text ?? null,
     action_left: 0,
-    has_context: question.context === undefined ? null : true,
+    context_omitted: question.context === undefined ? null : true,
     hidden: null,
     left_at: null,
   });

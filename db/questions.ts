@@ -50,7 +50,7 @@ const note = questions.note as unknown as Text;
 /** A question without its context, which only the read of one question has (docs/interface.md §2.5.2). */
 export const questionColumns = {
   ...fields,
-  has_context: questions.has_context as unknown as Flag,
+  context_omitted: questions.context_omitted as unknown as Flag,
   note,
 };
 
@@ -158,7 +158,7 @@ export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
   insert({
     ...UNUSED,
     ...question,
-    has_context: question.context === undefined ? null : true,
+    context_omitted: question.context === undefined ? null : true,
     hidden: hidden || null,
     left_at: null,
   });

@@ -149,7 +149,7 @@ export const questions = sqliteTable(
     /** What the person added to the answer. */
     note: text(),
     /** True beside a context: what reads lists does not read that. */
-    has_context: integer({ mode: "boolean" }),
+    context_omitted: integer("has_context", { mode: "boolean" }),
     /** Near the end, so that a long one stands in no other's way: nulls behind it are read without it. */
     context: text(),
     // Null but for a request for permission (docs/interface.md 2.5.5).
@@ -185,7 +185,7 @@ export const LEFT_OUT: ReadonlySet<unknown> = new Set([
   questions.allow_other,
   questions.fallback,
   questions.note,
-  questions.has_context,
+  questions.context_omitted,
   questions.context,
   questions.action,
 ]);

@@ -49,11 +49,11 @@ export const Question = z
     fallback: z.string().exactOptional(),
     action: QuestionAction.exactOptional(),
     context: z.string().exactOptional(),
-    has_context: z.boolean().exactOptional(),
+    context_omitted: z.boolean().exactOptional(),
     note: z.string().exactOptional(),
   })
   .meta({ id: "Question" });
-/** Fields that were not used are absent; of `context` and `has_context` one at most is there (§2.5.2). */
+/** Fields that were not used are absent; of `context` and `context_omitted` one at most is there (§2.5.2). */
 export type Question = z.infer<typeof Question>;
 
 /** As lists and events have it: without its long texts (docs/interface.md §2.5.2). */
@@ -64,7 +64,7 @@ export function asListed(question: Question): Question {
   return {
     ...rest,
     ...(action !== undefined && { action: shown as QuestionAction }),
-    ...(context !== undefined && { has_context: true }),
+    ...(context !== undefined && { context_omitted: true }),
     ...(note !== undefined && { note }),
   };
 }

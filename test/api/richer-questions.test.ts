@@ -21,7 +21,7 @@ const RICH = {
   fallback: "No",
 };
 /** What only lists and events have, and what only reads of one question have. */
-const split = ({ context, has_context, ...rest }: any) => ({ context, has_context, rest });
+const split = ({ context, context_omitted, ...rest }: any) => ({ context, context_omitted, rest });
 
 test("a question has the fields that were used, and no other [§2.5]", async () => {
   const { person, agent } = await createPair(app.url);
@@ -41,7 +41,7 @@ test("a question has the fields that were used, and no other [§2.5]", async () 
   ]);
   const rich = await ask(agent.send, RICH);
   expect(rich).toMatchObject(RICH);
-  expect(rich).not.toHaveProperty("has_context");
+  expect(rich).not.toHaveProperty("context_omitted");
   expect(rich).not.toHaveProperty("note");
   for (const { send } of [person, agent]) {
     expect((await send(`GET /v1/questions/${plain.id}`)).body).toEqual(plain);
@@ -49,13 +49,13 @@ test("a question has the fields that were used, and no other [§2.5]", async () 
   }
 });
 
-test("lists, events, inbox items and the answer have has_context for the context [§2.5.2]", async () => {
+test("lists, events, inbox items and the answer have context_omitted for the context [§2.5.2]", async () => {
   const { person, agent } = await createPair(app.url);
   const stream = await openStream(app.url, person.token);
   const task = await createTask(agent.send);
   const asked = await ask(agent.send, { ...RICH, task_id: task.id });
   const { rest } = split(asked);
-  const listed = { ...rest, has_context: true };
+  const listed = { ...rest, context_omitted: true };
   for (const { send } of [person, agent]) {
     expect((await send("GET /v1/questions")).body.questions).toEqual([listed]);
     expect((await send(`GET /v1/questions?task_id=${task.id}`)).body.questions).toEqual([listed]);
@@ -100,7 +100,10 @@ test("lists, events, inbox items and the answer have has_context for the context
         ({ event, data }) => event === "question.updated" && data.question.id === id,
       );
     await until(() => find() !== undefined);
-    expect(split(find()!.data.question)).toMatchObject({ context: undefined, has_context: true });
+    expect(split(find()!.data.question)).toMatchObject({
+      context: undefined,
+      context_omitted: true,
+    });
   }
   stream.close();
 });
@@ -118,7 +121,7 @@ test("100 questions with the largest contexts are one page of a list [§2.5.2] [
   const { body, headers } = await person.send("GET /v1/questions");
   expect(body).toMatchObject({ next_cursor: null });
   expect(body.questions.length).toBe(100);
-  expect(body.questions.every((one: any) => one.has_context && !("context" in one))).toBe(true);
+  expect(body.questions.every((one: any) => one.context_omitted && !("context" in one))).toBe(true);
   expect(Number(headers.get("content-length") ?? 0)).toBeLessThan(64 * 1024);
   const one = await person.send(`GET /v1/questions/${body.questions[0].id}`);
   expect(one.body.context).toBe(context);

@@ -52,8 +52,8 @@ test(
       const { items } = (await send("GET /v1/inbox")).body;
       expect(items.map(({ question }: any) => question.request_id).sort()).toEqual(names.sort());
       for (const { question: listed } of items) {
-        const { has_context, ...rest } = listed;
-        expect([has_context, rest.note, rest.answer]).toEqual([true, rest.request_id, "Yes"]);
+        const { context_omitted, ...rest } = listed;
+        expect([context_omitted, rest.note, rest.answer]).toEqual([true, rest.request_id, "Yes"]);
         const { body } = await send(`GET /v1/questions/${rest.id}`);
         expect(body).toEqual({ ...rest, ...RICH });
       }

@@ -136,6 +136,69 @@ test("no schema has the name of a type that a language brings along", () => {
   expect(Object.keys(schemas).filter((name) => taken.has(name))).toEqual([]);
 });
 
+/** Words that a property or parameter may not be called, since a generator would have to rename it. */
+const RESERVED: Readonly<Record<string, string>> = {
+  go: "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch var",
+  java: "abstract assert boolean byte char class double enum extends final finally float implements instanceof int long native new private protected public short static strictfp super synchronized this throw throws transient try void volatile while",
+  kotlin: "as fun in is null object typealias typeof val when",
+  swift:
+    "associatedtype deinit extension fileprivate init inout internal let open operator precedencegroup protocol rethrows subscript guard repeat where catch throw nil Any Self",
+  typescript: "arguments await delete eval export function implements let with yield debugger",
+  python:
+    "and async def del elif from except global lambda nonlocal not or pass raise True False None print",
+  csharp:
+    "base bool checked decimal delegate event explicit extern fixed foreach implicit lock namespace object out override params readonly ref sbyte sealed sizeof stackalloc string uint ulong unchecked unsafe ushort using virtual",
+  rust: "crate self type dyn extern fn impl loop match mod move mut pub ref trait unsafe use async await",
+  ruby: "alias begin BEGIN defined? END end ensure module next redo rescue retry then undef unless until",
+  php: "array callable clone declare die echo elseif empty enddeclare endfor endforeach endif endswitch endwhile exit include insteadof isset list require unset use xor",
+  dart: "covariant deferred dynamic factory get hide library mixin on part set show sync",
+  // Members of the models that generators make.
+  members:
+    "to_dict to_json to_str to_map from_dict from_json additional_properties hash_code marshal_json unmarshal_json model_config model_fields model_dump copy json dict schema validate construct",
+};
+
+/** Names of the first version, which generators rename: the tables of `docs/clients.md` have such clients. */
+const KEPT_NAMES = ["event", "from", "self", "type"];
+
+const pascal = (name: string) =>
+  name.replace(/(^|[^a-zA-Z0-9]+)(.)/g, (_, __, char) => char.toUpperCase());
+
+/** Names among these that a generator makes for two things, or cannot use as they are. */
+function collisions(names: readonly string[], reserved: ReadonlySet<string>): string[] {
+  const made = new Map<string, string>();
+  for (const name of names) {
+    for (const form of ["Get", "Has", "Set", "Unset", "Is", "With", "Clear", "Add"]) {
+      for (const end of ["", "Ok", "Nil"]) made.set(`${form}${pascal(name)}${end}`, name);
+    }
+  }
+  const forms = names.map(pascal);
+  return names.filter(
+    (name, i) => made.has(pascal(name)) || forms.indexOf(pascal(name)) !== i || reserved.has(name),
+  );
+}
+
+test("no property or parameter collides with what generators make", () => {
+  const reserved = new Set(Object.values(RESERVED).flatMap((words) => words.split(" ")));
+  expect(collisions(["context", "has_context"], reserved)).toEqual(["has_context"]);
+  expect(collisions(["kind", "unset_kind", "class"], reserved)).toEqual(["unset_kind", "class"]);
+  expect(collisions(["created_at", "createdAt"], reserved)).toEqual(["createdAt"]);
+  const sets = nodes
+    .filter(([place, { properties }]) => properties && !place.includes("properties"))
+    .map(([place, { properties }]) => ({ place, names: Object.keys(properties) }));
+  expect(sets.length).toBeGreaterThan(80);
+  const parameters = operations.map(({ operationId, parameters: given = [], requestBody }) => {
+    const body = requestBody?.content["application/json"].schema.$ref?.split("/").at(-1);
+    const fields = Object.keys(schemas[body]?.properties ?? {});
+    return { place: [operationId], names: [...given.map(({ name }: any) => name), ...fields] };
+  });
+  const found = [...sets, ...parameters].flatMap(({ place, names }) =>
+    collisions(names, reserved)
+      .filter((name) => !KEPT_NAMES.includes(name))
+      .map((name) => `${place.join(".")}: ${name}`),
+  );
+  expect(found).toEqual([]);
+});
+
 test("operation ids are a verb and a noun, each once and none like a schema", () => {
   const ids = operations.map(({ operationId }) => operationId as string);
   const verbs =

@@ -88,7 +88,7 @@ test("the person reads the whole command in the question, and lists and events l
   const { person, agent, hook, question } = await waiting(args, {
     headers: { "x-agent-host": "build-7" },
   });
-  const { action, has_context } = question;
+  const { action, context_omitted } = question;
   expect(action).toEqual({
     client: "claude_code",
     tool: "Bash",
@@ -98,7 +98,7 @@ test("the person reads the whole command in the question, and lists and events l
     host: "build-7",
     grants: ["Bash(echo *)"],
   });
-  expect(has_context).toBe(true);
+  expect(context_omitted).toBe(true);
   for (const { send } of [person, agent]) {
     const { body } = await send(`GET /v1/questions/${question.id}`);
     expect(body).toMatchObject({ action: { ...action, text: command }, context: "Says x" });

@@ -25,11 +25,11 @@ interface ContextProps {
 
 /** Context and link, framed as the agent's words. */
 export function QuestionContext({ question, details }: ContextProps) {
-  const { url, has_context = question.context !== undefined } = question;
-  if (url === undefined && !has_context) return null;
+  const { url, context_omitted = question.context !== undefined } = question;
+  if (url === undefined && !context_omitted) return null;
   return (
     <AgentWords key_id={question.key_id}>
-      {has_context && <Context {...details} />}
+      {context_omitted && <Context {...details} />}
       {url !== undefined && <QuestionLink url={url} />}
     </AgentWords>
   );

@@ -16,8 +16,8 @@ export interface Details {
   readonly retry: () => void;
 }
 
-const isWhole = ({ has_context = false, action }: Question): boolean =>
-  !has_context && (action === undefined || action.text !== undefined);
+const isWhole = ({ context_omitted = false, action }: Question): boolean =>
+  !context_omitted && (action === undefined || action.text !== undefined);
 
 /** Loads the details of a question once `wanted` is true. */
 export function useDetails(question: Question, wanted: boolean): Details {
