@@ -17,6 +17,7 @@ import type { ClientInfo } from "../model/client.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
 import type { SignedTokens } from "../signed-token.ts";
 import { APPROVE, APPROVE_DEFINITION, type ApproveOptions, approve } from "./approve.ts";
+import { parseText } from "./arguments.ts";
 import { instructionsFor } from "./instructions.ts";
 import {
   checkResources,
@@ -116,7 +117,7 @@ export function createMcpServers(options: McpServersOptions) {
       return approve(call, call.approve, extra.mcpReq.signal);
     }
     const named = tools.get(params.name as string) ?? unknownName("tool");
-    const asked = argumentsIn(params);
+    const { given: asked, left_unchanged } = named.read(argumentsIn(params));
     const begun = readRound(options.rounds, { key_id, params, asked, modern, tool: named });
     const tool = begun ? tools.get(begun.name)! : named;
     const given = begun?.arguments ?? asked;
@@ -139,7 +140,8 @@ export function createMcpServers(options: McpServersOptions) {
         return { resultType: "input_required", requestState: options.rounds.write(key_id, state) };
       }
       const whole = await tool.complete(call.ctx, result);
-      return toolResult(whole, next, tool.note(whole, clock.now()));
+      const notes = [unchangedNote(left_unchanged), tool.note(whole, clock.now())];
+      return toolResult(whole, next, notes.filter((note) => note !== null).join(" ") || null);
     } catch (thrown) {
       if (isGone(thrown)) throw thrown;
       const error = toServiceError(thrown);
@@ -225,9 +227,18 @@ interface RoundOptions {
   readonly tool: Tool;
 }
 
-function argumentsIn({ arguments: given = {} }: Given): Given {
+/** The arguments as an object. Some clients send null for none, and some models the text of the object. */
+function argumentsIn({ arguments: sent }: Given): Given {
+  const given = typeof sent === "string" ? parseText(sent) : (sent ?? {});
   const fits = typeof given === "object" && given !== null && !Array.isArray(given);
   return fits ? (cutMembers(given) as Given) : failFields({ arguments: "must be of type object" });
+}
+
+/** What an agent reads when an empty value was taken as not set (docs/interface.md 12.3.8). */
+function unchangedNote(names: readonly string[]): string | null {
+  if (names.length === 0) return null;
+  const fields = names.map((name) => `\`${name}\``).join(" and ");
+  return `Not cleared: ${fields}, as the call fills in arguments that it does not set. To clear a field, send only the id and that field.`;
 }
 
 /** The round that a call goes on with; undefined for a first call. */

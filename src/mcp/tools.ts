@@ -7,6 +7,7 @@ import { toServiceError } from "../rpc/errors.ts";
 import { execute } from "../rpc/execute.ts";
 import type { NextCall, RelayMeta, ToolMeta } from "../rpc/meta.ts";
 import type { Procedure, Procedures } from "../rpc/trpc-internals.ts";
+import { createArgumentReader, type ReadArguments } from "./arguments.ts";
 import { HINT } from "./result.ts";
 import {
   inputSchema,
@@ -33,7 +34,9 @@ export interface Tool {
   readonly waits: boolean;
   /** True: a wait may take several rounds. */
   readonly rounds: boolean;
-  /** Runs it; throws a ServiceError that names fields as the tool does. */
+  /** Reads the arguments that a client sent; never throws. */
+  read(sent: Readonly<Record<string, unknown>>): ReadArguments;
+  /** Runs it with arguments that were read; throws a ServiceError that names fields as the tool does. */
   call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object>;
   /** A result of {@link call} with what the tool adds to it. */
   complete(ctx: Context, result: object): Promise<object>;
@@ -102,6 +105,14 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
     if (!(name in input.shape)) throw new Error(`it has no field ${name}`);
   }
   const run = execute(procedure);
+  const read = createArgumentReader({
+    fields: new Map(
+      Object.entries(input.shape as Record<string, z.ZodType>)
+        .filter(([name]) => !account_only.includes(name))
+        .map(([name, schema]) => [name === "wait" ? WAIT : name, schema]),
+    ),
+    patches: meta.openapi?.method === "PATCH",
+  });
 
   const inputOf = (given: Readonly<Record<string, unknown>>) => {
     // Without a prototype, so that a field named `__proto__` is like any other.
@@ -125,6 +136,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
     },
     waits,
     rounds: mcp.rounds === true,
+    read,
     async call(ctx, given) {
       try {
         const input = inputOf(given);

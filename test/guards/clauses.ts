@@ -250,6 +250,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§12.3.2", "structured and as text; the words for the model in both"),
   clause("§12.3.5", "what to make of a question that ended"),
   clause("§12.3.6", "how far a pending question got"),
+  clause("§12.3.8", "arguments that a client fills in, or writes as text"),
   clause("§12.4.1", "pending comes back after wait_seconds"),
   clause("§12.4.4", "rounds only for clients that declare them"),
   clause("§12.4.5", "an identical ask joins one that was left"),

@@ -35,6 +35,20 @@ const toolNamed = (name: string) => tools.find((tool) => tool.name === name);
 /** What a tool's failure says, in either era. */
 const problemOf = (result: any) => result.structuredContent ?? result._meta.problem;
 
+/** Whether a tool takes a value that its route refuses (docs/interface.md 12.3.8). */
+function isUnderstood(tool: string, name: string, json: string): boolean {
+  const { properties, required = [] } = toolNamed(tool).inputSchema;
+  const value = JSON.parse(json);
+  const schema = properties[name]?.anyOf?.[0] ?? properties[name];
+  const type = schema?.type;
+  if (typeof value === "string" && value.trim() !== "") {
+    if (type === "boolean") return /^(true|false)$/.test(value);
+    return type === "integer" && /^\d+$/.test(value) && Number(value) <= schema.maximum;
+  }
+  const is_empty = value === null || typeof value === "string" || (type === "array" && !value[0]);
+  return type !== undefined && is_empty && !required.includes(name);
+}
+
 const task = await createTask(agent.send);
 const BODIES = [
   {
@@ -74,7 +88,9 @@ for (const { tool, procedure, request, fixed, base } of BODIES) {
       (name) => !Object.hasOwn(fixed, name) && name !== "wait_seconds",
     );
     const bad: [string, string][] = fields.flatMap((name) =>
-      rowOf(procedure, name).bad.map((value): [string, string] => [name, value]),
+      rowOf(procedure, name)
+        .bad.filter((value) => !isUnderstood(tool, name, value))
+        .map((value): [string, string] => [name, value]),
     );
     bad.push(["status_code", "1"], ["__proto__", '{"title":"x"}'], ["constructor", "1"]);
     bad.push([MARK, "1"]);
@@ -125,7 +141,7 @@ async function callRaw(era: string, name: string, fixed: object, json: string) {
 }
 
 test("wait_seconds is bounded as wait is, under its own name", async () => {
-  for (const value of [51, -1, 1.5, "5", null, true]) {
+  for (const value of [51, -1, 1.5, "51", "x", true]) {
     for (const [, rpc] of eras) {
       for (const [name, args] of [
         ["ask_question", { prompt: "?" }],
@@ -152,20 +168,19 @@ test("what a tool that reads cannot take names its field, and does nothing [§9.
   await person.send("POST /v1/tasks", { title: "unread", key_id: agent.key.id });
   const bad: Record<string, Record<string, unknown[]>> = {
     read_inbox: {
-      limit: [0, 101, 1.5, "5", null, []],
-      peek: ["true", 1, null],
-      ack: ["\0", "\ud800", 1, null],
+      limit: [0, 101, 1.5, "101", [1]],
+      peek: ["yes", 1],
+      ack: ["\0", "\ud800", 1],
       [MARK]: [1],
     },
     list_tasks: {
-      status: ["todo", [], ["todo", "x"], null],
-      priority: ["low", [1]],
-      limit: [0, 501, "5"],
-      cursor: ["x", 1, null],
+      status: ["x", '["x"]', ["todo", "x"], "todo,x"],
+      priority: ["lowest", [1]],
+      limit: [0, 501, "501"],
+      cursor: ["x", 1],
       key_id: [agent.key.id],
     },
-    list_questions: { status: ["pending", []], task_id: ["\0", 1], key_id: [agent.key.id] },
-    list_agents: { key_id: [agent.key.id] },
+    list_questions: { status: ["asked", ["x"]], task_id: ["\0", 1], key_id: [agent.key.id] },
     get_task: { task_id: ["\0", "\udc00", 1, null] },
     cancel_question: { question_id: ["\0", 1, null] },
   };

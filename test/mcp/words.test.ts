@@ -91,11 +91,11 @@ test("errors name an unknown tool or prompt, and an integer, as such", async () 
       code: -32602,
       message: "Unknown prompt: prompts/list has the names.",
     });
-    const wrong = { task_id: "x", progress: "50" };
+    const wrong = { task_id: "x", progress: "half" };
     expect((await callTool(rpc, "update_task", wrong)).content[0].text).toBe(
       "invalid_fields: Invalid fields: progress.\nprogress must be of type integer.",
     );
-    const waited = await callTool(rpc, "read_inbox", { wait_seconds: "5", limit: 1.5 });
+    const waited = await callTool(rpc, "read_inbox", { wait_seconds: "soon", limit: 1.5 });
     expect(waited.content[0].text).toContain("wait_seconds must be of type integer.");
     expect(waited.content[0].text).toContain("limit must be of type integer.");
   }

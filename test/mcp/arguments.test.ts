@@ -1,0 +1,182 @@
+/** Arguments as clients and models really write them: what is empty is not set, and text may stand for a value. */
+
+import { expect, test } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { createPair, createTask } from "../support/client.ts";
+import { callTool, newEra, oldEra, type Rpc } from "../support/mcp.ts";
+
+const app = await startTestApp();
+const { agent } = await createPair(app.url);
+const eras: [string, Rpc][] = [
+  ["old", oldEra(app.url, agent.secret)],
+  ["new", newEra(app.url, agent.secret)],
+];
+const problemOf = (result: any) => result.structuredContent ?? result._meta.problem;
+
+/** What the tool gave; fails with its error. */
+async function ok(rpc: Rpc, name: string, args: unknown): Promise<any> {
+  const result = await callTool(rpc, name, args as never);
+  if (result.isError) throw new Error(`${name}: ${JSON.stringify(problemOf(result))}`);
+  return result.structuredContent;
+}
+
+for (const [era, rpc] of eras) {
+  test(`${era} era: null for every argument that was not set [§12.3.8]`, async () => {
+    const task = await ok(rpc, "create_task", {
+      title: "x",
+      description: null,
+      status: null,
+      priority: null,
+      notify: null,
+    });
+    expect(task).toMatchObject({ description: "", status: "todo", priority: "medium" });
+    expect(task.notify).toBe(true);
+    const asked = await ok(rpc, "ask_question", {
+      prompt: `Deploy ${era}?`,
+      kind: null,
+      options: null,
+      task_id: null,
+      expires_in: null,
+      context: null,
+      url: null,
+      allow_other: null,
+      fallback: null,
+      request_id: null,
+      wait_seconds: null,
+    });
+    expect([asked.kind, asked.task_id, "context" in asked]).toEqual(["confirm", null, false]);
+    const filters = { status: null, priority: null, limit: null, cursor: null };
+    expect((await ok(rpc, "list_tasks", filters)).tasks.length).toBeGreaterThan(0);
+    const questions = { status: null, task_id: null, limit: null, cursor: null };
+    expect((await ok(rpc, "list_questions", questions)).questions.length).toBeGreaterThan(0);
+    const reading = { wait_seconds: null, limit: null, peek: null, ack: null };
+    expect(await ok(rpc, "read_inbox", reading)).toMatchObject({ items: [] });
+    expect((await ok(rpc, "get_task", { task_id: task.id })).id).toBe(task.id);
+  });
+
+  test(`${era} era: empty texts and lists that a strict schema makes a model fill in [§12.3.8]`, async () => {
+    const asked = await ok(rpc, "ask_question", {
+      prompt: `Really ${era}?`,
+      kind: "confirm",
+      options: [],
+      task_id: "",
+      expires_in: 3600,
+      context: "",
+      url: "",
+      allow_other: false,
+      fallback: " ",
+      request_id: "",
+      wait_seconds: 0,
+    });
+    expect(asked).toMatchObject({ kind: "confirm", options: ["Yes", "No"], task_id: null });
+    for (const name of ["context", "url", "fallback", "request_id", "allow_other"]) {
+      expect(asked).not.toHaveProperty(name);
+    }
+    const filters = { status: [], priority: [], limit: 5, cursor: "" };
+    expect((await ok(rpc, "list_tasks", filters)).tasks.length).toBeGreaterThan(0);
+    expect(await ok(rpc, "read_inbox", { wait_seconds: 0, limit: 5, peek: true, ack: "" })).toEqual(
+      { items: [], unread: 0 },
+    );
+  });
+
+  test(`${era} era: lists, numbers and booleans as text [§12.3.8]`, async () => {
+    const asked = await ok(rpc, "ask_question", {
+      prompt: `Where ${era}?`,
+      kind: "choice",
+      options: '["Staging","Production"]',
+      expires_in: "60",
+      allow_other: "true",
+      wait_seconds: "0",
+    });
+    expect(asked).toMatchObject({ options: ["Staging", "Production"], allow_other: true });
+    expect(asked.expires_at - asked.created_at).toBe(60);
+    await createTask(agent.send, { title: "done", status: "done" });
+    for (const status of ['["done"]', "done", '"done"', "done, cancelled"]) {
+      const { tasks } = await ok(rpc, "list_tasks", { status, limit: "3" });
+      expect([status, ...new Set(tasks.map((task: any) => task.status))]).toEqual([status, "done"]);
+    }
+    const read = { peek: "True", limit: " 2 ", wait_seconds: "None" };
+    expect(await ok(rpc, "read_inbox", read)).toMatchObject({ items: [] });
+    const { id } = await createTask(agent.send);
+    expect((await ok(rpc, "update_task", { task_id: id, progress: "40" })).progress).toBe(40);
+    // What is text stays as it was written.
+    const title = await ok(rpc, "create_task", { title: "null", description: "[1]" });
+    expect([title.title, title.description]).toEqual(["null", "[1]"]);
+    const note = await ok(rpc, "update_task", { task_id: id, status_note: "None" });
+    expect(note.status_note).toBe("None");
+  });
+
+  test(`${era} era: null clears a field only in a call that does not fill in what it leaves unset [§12.3.8]`, async () => {
+    const made = await createTask(agent.send, { title: "t", description: "d" });
+    const set = { progress: 30, status_note: "Running" };
+    const call = (args: object) => ok(rpc, "update_task", { task_id: made.id, ...args });
+    await call(set);
+    // As CrewAI sends every call: null for all that the model left out.
+    const filled = { title: null, description: null, status: null, priority: null, notify: null };
+    const kept = await call({ ...filled, progress: null, status_note: null, priority: "high" });
+    expect(kept).toMatchObject({ ...set, description: "d", priority: "high" });
+    expect(kept.hint).toContain("Not cleared: `progress` and `status_note`");
+    expect(await call({ title: "", description: "", status_note: "Next" })).toMatchObject({
+      title: made.title,
+      description: "d",
+      status_note: "Next",
+    });
+    const all = {
+      title: "t",
+      description: "d",
+      status: "in_progress",
+      priority: "low",
+      notify: true,
+      progress: null,
+      status_note: "All",
+    };
+    expect(await call(all)).toMatchObject({ progress: 30, status_note: "All" });
+    expect(await call({ progress: null })).toMatchObject({ progress: null, status_note: "All" });
+    await call(set);
+    const cleared = await call({ progress: null, status_note: null });
+    expect(cleared).toMatchObject({ progress: null, status_note: null });
+    expect(cleared).not.toHaveProperty("hint");
+    expect((await call({ description: "" })).description).toBe("");
+  });
+
+  test(`${era} era: no arguments at all, as null, and as JSON text [§12.3.8]`, async () => {
+    for (const args of [{ random_string: "x" }, { input: {} }, null, "{}"]) {
+      expect((await ok(rpc, "list_agents", args)).agents).toHaveLength(1);
+    }
+    const task = await ok(rpc, "create_task", '{"title":"as text","status":null}');
+    expect([task.title, task.status]).toEqual(["as text", "todo"]);
+  });
+
+  test(`${era} era: what cannot be understood is refused by name`, async () => {
+    const bad: [string, object, string][] = [
+      ["create_task", { title: null }, "title"],
+      ["create_task", { title: "" }, "title"],
+      ["create_task", { title: "t", other: 1 }, "other"],
+      ["update_task", { task_id: null, progress: 1 }, "task_id"],
+      ["update_task", { task_id: "x", progress: "many" }, "progress"],
+      ["update_task", { task_id: "x", progress: "1.5" }, "progress"],
+      ["ask_question", { prompt: "p", kind: "choice", options: "a, b" }, "options"],
+      ["ask_question", { prompt: "p", kind: "choice", options: '["a"]' }, "options"],
+      ["ask_question", { prompt: "p", kind: "choice", options: null }, "options"],
+      ["ask_question", { prompt: "p", expires_in: `${"[".repeat(5000)}` }, "expires_in"],
+      ["list_tasks", { status: "open" }, "status"],
+    ];
+    for (const [name, args, field] of bad) {
+      const result = await callTool(rpc, name, args as never);
+      expect([name, args, Object.keys(problemOf(result).fields ?? {})]).toEqual([
+        name,
+        args,
+        [field],
+      ]);
+    }
+  });
+}
+
+test("REST stays strict", async () => {
+  for (const body of [
+    { title: "t", status: null },
+    { title: "t", notify: "true" },
+  ]) {
+    expect((await agent.send("POST /v1/tasks", body)).status).toBe(422);
+  }
+});
