@@ -1,8 +1,8 @@
 /** `relay hook`: a coding agent's request for permission, as the command of its hook (docs/interface.md §12.6). */
 
-import { isAbsolute, join } from "node:path";
 import { RelayError } from "../client/error.ts";
 import { readFrames } from "../client/frames.ts";
+import { memberTexts, textOrValue } from "../exact-json.ts";
 import { VERSION } from "../version.ts";
 import { oneLine } from "./escape.ts";
 import type { Io } from "./io.ts";
@@ -58,7 +58,7 @@ async function decide(io: Io, client: HookClient, { wait = PATIENCE[client] }: H
   // Closing the connection cancels the question.
   const signal = AbortSignal.any([io.signal, late.signal]);
   try {
-    const given = argumentsOf(client, JSON.parse(await readInput(io, signal)));
+    const given = argumentsIn(client, await readInput(io, signal));
     if (given === null) return "";
     const { connection } = await openSession(io);
     const path = `/mcp?tools=approve&wait=${wait}`;
@@ -78,7 +78,7 @@ async function readInput(io: Io, signal: AbortSignal): Promise<string> {
   const late = new AbortController();
   const cancel = io.timers.after(READ_WITHIN, () => late.abort(new Error("the input has no end")));
   try {
-    return await io.input(AbortSignal.any([signal, late.signal]));
+    return await io.input(AbortSignal.any([signal, late.signal]), { fatal: true });
   } finally {
     cancel();
   }
@@ -86,24 +86,30 @@ async function readInput(io: Io, signal: AbortSignal): Promise<string> {
 
 /** What the server reads of a hook's input: the result of a tool, for one, stays here. */
 const FIELDS = [
-  ...["session_id", "prompt_id", "turn_id", "cwd", "tool_use_id"],
+  ...["hook_event_name", "session_id", "prompt_id", "turn_id", "cwd", "tool_use_id"],
   ...["tool_name", "tool_input", "permission_suggestions"],
 ] as const;
 
-/** The arguments of `approve_action`; null for an event that asks for nothing. */
-function argumentsOf(client: HookClient, input: Given): Given | null {
-  const event = input.hook_event_name;
-  const given = Object.fromEntries(FIELDS.map((name) => [name, input[name]]));
-  if (client === "claude") return { ...given, event, client: "claude_code" };
-  if (client === "codex") return { ...given, event, client };
+/**
+ * The arguments of `approve_action` from the text of the client; null for an event that asks for nothing. The
+ * input of the tool stays the text that the client wrote, since parsing it would round its numbers. Throws for a
+ * text that is not one JSON object with each name once.
+ */
+function argumentsIn(client: HookClient, text: string): Given | null {
+  const sent = memberTexts(text);
+  if (sent === undefined) throw new Error("the input is not a JSON object, or has a name twice");
+  const given = Object.fromEntries(
+    FIELDS.map((name) => {
+      const value = sent.get(name);
+      if (value === undefined) return [name, undefined];
+      return [name, name === "tool_input" ? textOrValue(value) : JSON.parse(value)];
+    }),
+  );
+  const { hook_event_name: event, ...fields } = given;
+  if (client === "claude") return { ...fields, event, client: "claude_code" };
+  if (client === "codex") return { ...fields, event, client };
   if (event !== "BeforeTool") return null;
-  const { dir_path, ...tool_input } = given.tool_input as Given;
-  if (typeof dir_path !== "string")
-    return { ...given, event: "PermissionRequest", client: "other" };
-  // Where a command runs, in the words of the other clients.
-  const workdir = isAbsolute(dir_path) ? dir_path : join(String(given.cwd), dir_path);
-  const moved = { ...tool_input, workdir };
-  return { ...given, event: "PermissionRequest", client: "other", tool_input: moved };
+  return { ...fields, event: "PermissionRequest", client: "other" };
 }
 
 /** A call of the tool by MCP of 2026-07-28. */

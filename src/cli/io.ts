@@ -19,8 +19,11 @@ export interface Io {
   /** Whether standard output, and standard error, are terminals. */
   readonly is_terminal: boolean;
   readonly err_is_terminal: boolean;
-  /** All of the standard input. Rejects with the signal's reason once it aborts. */
-  readonly input: (signal?: AbortSignal) => Promise<string>;
+  /**
+   * All of the standard input. Rejects with the signal's reason once it aborts; with `fatal`, also if
+   * it is not UTF-8, instead of replacing what cannot be read.
+   */
+  readonly input: (signal?: AbortSignal, options?: { readonly fatal: boolean }) => Promise<string>;
   /** Asks the person at the terminal, who says yes or no; null if nobody is there. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
   /** Aborts at the first Ctrl-C or SIGTERM. */

@@ -33,11 +33,11 @@ async function confirm(question: string): Promise<boolean> {
 }
 
 /** Cancelled, it no longer keeps the process alive, even if the writer never closes the pipe. */
-async function readInput(signal?: AbortSignal): Promise<string> {
+async function readInput(signal?: AbortSignal, { fatal } = { fatal: false }): Promise<string> {
   signal?.throwIfAborted();
   const reader = Bun.stdin.stream().getReader();
   signal?.addEventListener("abort", () => void reader.cancel().catch(() => {}));
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { fatal });
   let text = "";
   for (;;) {
     const { done, value } = await reader.read();

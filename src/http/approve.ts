@@ -2,24 +2,47 @@
 
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields } from "../errors.ts";
+import { memberTexts, textOrValue } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
 import { APPROVE, type ApproveOptions } from "../mcp/approve.ts";
 import type { Message } from "../mcp/message.ts";
 
 /**
- * How the tool is called; null at any other address. `422 fields.wait` for a `wait` that is no number of seconds
- * within its bounds.
+ * How the tool is called; null at any other address. `body`: the text of the message. `422 fields.wait` for a
+ * `wait` that is no number of seconds within its bounds.
  */
 export function approveOptions(
   request: Request,
   { method, params, checked }: Message,
+  body: string,
 ): ApproveOptions | null {
   const at = request.url.indexOf("?");
   if (at < 0) return null;
   const query = new URLSearchParams(request.url.slice(at));
   if (query.get("tools") !== "approve") return null;
-  const calls = checked && method === "tools/call" && params.name === APPROVE;
-  return { wait: waitIn(query), streams: calls && takesStream(request) };
+  const calls = method === "tools/call" && params.name === APPROVE;
+  return {
+    wait: waitIn(query),
+    streams: calls && checked && takesStream(request),
+    arguments: calls ? argumentsIn(body) : {},
+  };
+}
+
+/** Arguments that have the input of a tool. */
+const INPUTS = ["tool_input", "input"];
+
+/**
+ * The arguments of the call; none if one has its name twice. The input of the tool is the JSON text that was sent:
+ * parsing it together with the message would round its numbers.
+ */
+function argumentsIn(body: string): ApproveOptions["arguments"] {
+  const sent = memberTexts(body, ["params", "arguments"]) ?? [];
+  return Object.fromEntries(
+    [...sent].map(([name, text]) => [
+      name,
+      INPUTS.includes(name) ? textOrValue(text) : JSON.parse(text),
+    ]),
+  );
 }
 
 function waitIn(query: URLSearchParams): number | null {

@@ -189,7 +189,7 @@ export function createMcp(options: McpOptions): Handler {
     let approve: ApproveOptions | null = null;
     try {
       scope.charge();
-      if (kind === "request") approve = approveOptions(request, message);
+      if (kind === "request") approve = approveOptions(request, message, text as string);
     } catch (refusing) {
       await recorded;
       // A notification has no entry even then (docs/interface.md 15.1.2).

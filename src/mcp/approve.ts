@@ -20,6 +20,8 @@ export interface ApproveOptions {
   readonly wait: number | null;
   /** False: the client takes no stream, so it must be answered soon. */
   readonly streams: boolean;
+  /** The arguments of the call, with the input of the tool as JSON text. */
+  readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 const text = (description?: string) => ({ type: "string", ...(description && { description }) });
@@ -60,10 +62,9 @@ export const APPROVE_DEFINITION = {
  */
 export async function approve(
   call: McpCall,
-  { wait, streams }: ApproveOptions,
+  { wait, streams, arguments: given }: ApproveOptions,
   signal: AbortSignal,
 ): Promise<object> {
-  const given = argumentsOf(call);
   const meaning = readCall(given, call.client?.name ?? null);
   const { caller, services, host } = call.ctx;
   if (caller?.kind !== "key") throw new Error("only a key gets here");
@@ -119,12 +120,6 @@ const patienceOf = ({ client }: PermissionRequest): number =>
   client === "claude_code" ? LIMITS.approve_wait : LIMITS.approve_wait_codex;
 
 const textResult = (text: string) => ({ content: [{ type: "text", text }] });
-
-function argumentsOf({ params }: McpCall): Readonly<Record<string, unknown>> {
-  const { arguments: given } = params;
-  const fits = typeof given === "object" && given !== null && !Array.isArray(given);
-  return fits ? (given as Readonly<Record<string, unknown>>) : {};
-}
 
 /** The client need not know that it failed: its hook has nothing to do with the outcome. */
 async function quietly(call: McpCall, work: Promise<void>): Promise<void> {

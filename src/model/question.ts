@@ -24,6 +24,8 @@ const QuestionAction = z
     folder: z.string().nullable(),
     session: z.string().nullable(),
     host: z.string().nullable(),
+    prompt_is_whole: z.boolean().exactOptional(),
+    other_arguments: z.array(z.string()).exactOptional(),
     grants: z.array(z.string()).exactOptional(),
     text: z.string().exactOptional(),
   })

@@ -74,8 +74,13 @@ function answersTo({
 }: Question): Pick<NonNullable<Alert["actions"]>, "options" | "shows"> {
   if (action === undefined) return { options };
   const [allow = "", deny = ""] = options;
-  const fits = [...prompt].length <= PUSH.action_characters && !UNSURE.test(prompt);
-  const shows = fits && prompt.split("\n").length <= PUSH.action_lines ? "whole" : "part";
+  // Whoever made the prompt recorded whether it is whole; without a record it counts as cut.
+  const fits =
+    action.prompt_is_whole === true &&
+    [...prompt].length <= PUSH.action_characters &&
+    prompt.split("\n").length <= PUSH.action_lines &&
+    !UNSURE.test(prompt);
+  const shows = fits ? "whole" : "part";
   return { options: shows === "whole" ? [allow, deny] : [deny], shows };
 }
 

@@ -1,84 +1,121 @@
 /** Formats a tool's input for the person: as a command, a diff, or all arguments; pure. */
 
+import { formatJson, memberTexts } from "../exact-json.ts";
+import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
+import { fits, isBlank } from "../plain-text.ts";
 import { diffOf, pathLine } from "./diff.ts";
+import type { PermissionRequest } from "./request.ts";
+import { oneVisibleLine } from "./visible.ts";
 
 /** What a tool call does, in full. */
-interface Shown {
+export interface Shown {
   readonly form: QuestionAction["form"];
   readonly text: string;
   /** What the agent says about it in its own words. */
   readonly words?: string | undefined;
   /** Where a command runs, if its arguments say so. */
   readonly folder?: string | undefined;
+  /** The other arguments of a command, each in one line such as `timeout: 5`. */
+  readonly others?: readonly string[];
 }
 
 type Members = Readonly<Record<string, unknown>>;
+
+/** The use of a tool; `input_json`: the input as the client wrote it. */
+type Use = Pick<PermissionRequest, "tool" | "input" | "input_json">;
 
 /**
  * Formats a tool's input. Claude Code: `Bash` as a command; `Edit`, `Write` and `MultiEdit` as a
  * diff. Codex: `shell` and its kin as a command, `apply_patch` as a diff. Everything else is shown
  * as its arguments, and so is input in another form than these tools have: nothing is left out.
  */
-export function showInput(tool: string, input: unknown): Shown {
+export function showInput({ tool, input, input_json }: Use): Shown {
   const patch = tool === "apply_patch" ? patchIn(input) : null;
   if (patch !== null) return { form: "diff", text: patch };
   const members = isObject(input) ? input : {};
   const change = editIn(tool, members);
   if (change !== null) return { form: "diff", text: change };
-  const command = tool.startsWith("mcp__") ? null : commandIn(members);
+  const command = tool.startsWith("mcp__") ? null : commandIn(tool, members, input_json);
   if (command !== null) return command;
-  const text = typeof input === "string" ? input : JSON.stringify(input, null, 2);
+  const text = typeof input === "string" ? input : formatJson(input_json, 2);
   return { form: "arguments", text };
 }
 
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Members beside the command that are not shown: they do not change what it does. */
-const BESIDE: ReadonlySet<string> = new Set([
-  "command",
-  "cmd",
-  "description",
-  "justification",
-  "timeout",
-  "timeout_ms",
-  "run_in_background",
-  "login",
-  "tty",
-  "yield_time_ms",
-  "max_output_tokens",
-  "prefix_rule",
-  // Codex asks because of these two.
-  "with_escalated_permissions",
-  "sandbox_permissions",
-  "workdir",
+/** The tools of Claude Code, Codex and Gemini CLI that run a command. */
+const SHELLS: ReadonlySet<string> = new Set([
+  ...["Bash", "PowerShell"],
+  ...["shell", "shell_command", "local_shell", "container.exec", "exec_command", "unified_exec"],
+  "run_shell_command",
 ]);
 
-function commandIn(members: Members): Shown | null {
-  const { command = members.cmd, description, justification, workdir } = members;
-  const text = typeof command === "string" ? command : lineOf(command);
-  if (text === null || ("command" in members && "cmd" in members)) return null;
-  const others = Object.keys(members).filter(
-    (name) => !BESIDE.has(name) && !(name === "dangerouslyDisableSandbox" && !members[name]),
-  );
-  if (others.length > 0 || !isTextOrAbsent(workdir)) return null;
-  const words = description ?? justification;
-  if (!isTextOrAbsent(words)) return null;
-  return { form: "command", text, words, folder: workdir };
+/** What the agent says about a command, which is no part of it for these tools. */
+const WORDS = ["description", "justification"];
+
+/** Where a command runs: the names that Codex and Gemini CLI have for it. */
+const FOLDERS = ["workdir", "dir_path"];
+
+/** Members beside a command with which it is still shown as a command. */
+const BESIDE: ReadonlySet<string> = new Set([
+  ...["command", "cmd", ...WORDS, ...FOLDERS],
+  ...["timeout", "timeout_ms", "yield_time_ms", "max_output_tokens"],
+  ...["run_in_background", "is_background", "login", "tty"],
+  ...["prefix_rule", "with_escalated_permissions", "sandbox_permissions"],
+  "dangerouslyDisableSandbox",
+]);
+
+function commandIn(tool: string, members: Members, input_json: string): Shown | null {
+  const names = Object.keys(members);
+  const [name = "", ...more] = names.filter((one) => one === "command" || one === "cmd");
+  if (more.length > 0 || !names.every((one) => BESIDE.has(one))) return null;
+  if (members.dangerouslyDisableSandbox ?? false) return null;
+  if (!WORDS.every((one) => isTextOrAbsent(members[one]))) return null;
+  const given = members[name];
+  const line: Line | null = typeof given === "string" ? { text: given } : lineOf(given);
+  const [at, ...others_at] = names.filter((one) => FOLDERS.includes(one));
+  const folder = at === undefined ? "" : members[at];
+  if (line === null || others_at.length > 0 || typeof folder !== "string") return null;
+  const said = SHELLS.has(tool) ? WORDS.find((one) => hasText(members[one])) : undefined;
+  const shown = [name, said, folder === "" ? undefined : at];
+  const texts = memberTexts(input_json) ?? new Map<string, string>();
+  const others = [
+    ...(line.shell ? [`${name}: [${line.shell.map((part) => JSON.stringify(part))},…]`] : []),
+    ...[...texts]
+      .filter(([one]) => !shown.includes(one))
+      .map(([one, text]) => `${one}: ${formatJson(text)}`),
+  ].map(oneVisibleLine);
+  if (!fits(others.join(), LIMITS.action_field)) return null;
+  return {
+    form: "command",
+    text: line.text,
+    others,
+    ...(said !== undefined && { words: members[said] as string }),
+    ...(folder !== "" && { folder }),
+  };
 }
 
-const isTextOrAbsent = (value: unknown): value is string | undefined =>
+const isTextOrAbsent = (value: unknown): boolean =>
   value === undefined || typeof value === "string";
 
+const hasText = (value: unknown): boolean => typeof value === "string" && !isBlank(value);
+
+/** A command line; `shell`: what runs it, if it is not the tool. */
+interface Line {
+  readonly text: string;
+  readonly shell?: readonly string[];
+}
+
 /** A list of arguments as a shell command line; for `bash -lc <script>`, the script. */
-function lineOf(given: unknown): string | null {
+function lineOf(given: unknown): Line | null {
   if (!Array.isArray(given) || given.length === 0) return null;
   if (!given.every((part): part is string => typeof part === "string")) return null;
   const [shell = "", flag = "", script] = given;
   const runs = /^(\/(usr\/)?bin\/)?(ba|z)?sh$/.test(shell) && /^-l?c$/.test(flag);
-  if (runs && given.length === 3) return script!;
-  return given.map(quoted).join(" ");
+  if (runs && given.length === 3) return { text: script!, shell: [shell, flag] };
+  return { text: given.map(quoted).join(" ") };
 }
 
 const quoted = (part: string): string =>

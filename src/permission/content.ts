@@ -3,7 +3,7 @@
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isBlank, isStorable } from "../plain-text.ts";
-import { showInput } from "./commands.ts";
+import { type Shown, showInput } from "./commands.ts";
 import { sessionGrants } from "./grants.ts";
 import { OWN_TOOLS } from "./own-tools.ts";
 import type { PermissionRequest } from "./request.ts";
@@ -42,16 +42,18 @@ export function contentOf(
 ): PermissionContent | Unasked {
   const { client, tool, session } = request;
   if (isOwn(tool) || LOCAL.includes(tool)) return "own_tool";
-  const { form, text, words, folder: at } = showInput(tool, request.input);
+  const { form, text, words: context = null, folder: at, others = [] } = showInput(request);
   const folder = placeOf(request.folder, at === undefined ? "" : oneVisibleLine(at));
-  const context = words === undefined || isBlank(words) ? null : words;
   if (isBlank(text) || !isKept(text, LIMITS.action_text)) return "too_long";
   if (folder !== null && !isKept(folder, LIMITS.action_field)) return "too_long";
   if (context !== null && !isKept(context, LIMITS.context)) return "too_long";
   const { described: grants } = sessionGrants(request);
   const granting = grants.length > 0;
+  // The home folder is shortened where the client says by itself where it works.
+  const place = folder !== null && at === undefined ? shortFolder(folder) : folder;
+  const { prompt, is_whole } = promptOf({ tool, place, form, text, others });
   return {
-    prompt: promptOf({ tool, folder, form, text }),
+    prompt,
     options: [ANSWERS.allow, ANSWERS.deny, ...(granting ? [ANSWERS.session] : [])],
     context,
     action: {
@@ -61,6 +63,8 @@ export function contentOf(
       folder,
       session,
       host,
+      ...(is_whole && { prompt_is_whole: true }),
+      ...(others.length > 0 && { other_arguments: [...others] }),
       ...(granting && { grants: [...grants] }),
       text,
     },
@@ -81,26 +85,61 @@ function isOwn(tool: string): boolean {
 
 const NAMES = { command: "The command", diff: "The change", arguments: "The list of arguments" };
 
-/** Characters shown of a text that is too long for a prompt. */
-const BEGINNING = 300;
+/** Characters shown of the parts of a request that is too long for a prompt. */
+const BEGINNING = { tool: 100, place: 200, others: 200, text: 300 };
 
-type Prompted = Pick<PermissionContent["action"], "tool" | "folder" | "form" | "text">;
+/** What stands where the rest of a part was cut. No part can hold it, since `⟨` is escaped. */
+const CUT = "⟨…⟩";
+
+interface Prompted extends Pick<PermissionContent["action"], "tool">, Pick<Shown, "form" | "text"> {
+  /** The folder, as it is shown. */
+  readonly place: string | null;
+  readonly others: readonly string[];
+}
 
 /**
  * The prompt, for notifications and for clients that do not know `action`. It says so if it does
- * not show the whole request.
+ * not show the whole request. `is_whole`: nothing was cut, and no run replaced by its length.
  */
-function promptOf({ tool, folder, form, text }: Prompted): string {
-  const place = folder === null ? "" : ` in ${shortFolder(folder)}`;
-  const head = `${tool}${place}:${form === "command" ? " " : "\n"}`;
-  const whole = makeCompact(head + text);
-  if (fits(whole, LIMITS.prompt)) return whole;
-  const points = [...text];
-  const beginning = makeCompact(head + points.slice(0, BEGINNING).join(""));
-  const count = points.length.toLocaleString("en");
-  const notice = `${NAMES[form]} is longer than shown here (${count} characters). Read it in Relay before you answer.`;
-  const cut = `${beginning}…\n\n${notice}`;
-  return fits(cut, LIMITS.prompt) ? cut : `${makeCompact(tool)}:\n${notice}`;
+function promptOf({ tool, place, form, text, others }: Prompted) {
+  const parts = {
+    tool: makeCompact(setOff(tool)),
+    place: place === null ? "" : makeCompact(setOff(place)),
+    others: makeCompact(others.join(", ")),
+    text: makeCompact(text),
+  };
+  const join = (shown: typeof parts) => {
+    const head = `${shown.tool}${shown.place && ` in ${shown.place}`}${shown.others && ` (${shown.others})`}`;
+    return `${head}:${form === "command" ? " " : "\n"}${shown.text}`;
+  };
+  const whole = join(parts);
+  if (fits(whole, LIMITS.prompt)) return { prompt: whole, is_whole: !whole.includes("⟨") };
+  const cut = {
+    tool: beginningOf(parts.tool, BEGINNING.tool),
+    place: beginningOf(parts.place, BEGINNING.place),
+    others: beginningOf(parts.others, BEGINNING.others),
+    text: beginningOf(parts.text, BEGINNING.text),
+  };
+  const count = [...text].length.toLocaleString("en");
+  const longer =
+    cut.text === parts.text
+      ? "The request is longer than shown here."
+      : `${NAMES[form]} is longer than shown here (${count} characters).`;
+  return {
+    prompt: `${join(cut)}\n\n${longer} Read it in Relay before you answer.`,
+    is_whole: false,
+  };
+}
+
+/** Quoted if it could pass for a part of the prompt that comes after it. */
+const setOff = (name: string): string =>
+  /[:"()]/.test(name.replace(/^[A-Z]:/i, "")) ? JSON.stringify(name) : name;
+
+/** At most `max` characters of a text, which does not end within an escape or a mark. */
+function beginningOf(text: string, max: number): string {
+  if (fits(text, max)) return text;
+  const beginning = [...text.slice(0, 2 * max)].slice(0, max).join("");
+  return `${beginning.replace(/\\u\{[0-9a-f]*$|⟨[^⟩]*$/, "")}${CUT}`;
 }
 
 /** With `~` for the home folder, as a shell shows it. */

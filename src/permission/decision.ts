@@ -1,5 +1,6 @@
 /** Formats a decision for the client that asked (docs/interface.md §12.6.5); pure. */
 
+import { formatJson } from "../exact-json.ts";
 import { ANSWERS, type Unasked } from "./content.ts";
 import { sessionGrants } from "./grants.ts";
 import type { PermissionRequest } from "./request.ts";
@@ -25,9 +26,9 @@ export function decisionText(request: PermissionRequest, { answer, note }: Reque
   if (!allows && answer !== ANSWERS.deny) return withoutAnswer(request, "Nobody answered.");
   const message = note ?? "The person denied this.";
   if (request.call === "tool") {
-    return JSON.stringify(
-      allows ? { behavior: "allow", updatedInput: request.input } : { behavior: "deny", message },
-    );
+    if (!allows) return JSON.stringify({ behavior: "deny", message });
+    // Not by way of a value: its numbers would be written in another way.
+    return `{"behavior":"allow","updatedInput":${formatJson(request.input_json)}}`;
   }
   if (!allows) return hookText({ behavior: "deny", message });
   const { updates } = sessionGrants(request);

@@ -3,11 +3,11 @@
  * pure.
  */
 
+import { parseExactly } from "../exact-json.ts";
 import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isStorable } from "../plain-text.ts";
-import { parseExactly } from "./exact-json.ts";
 import { oneVisibleLine } from "./visible.ts";
 
 type Client = QuestionAction["client"];
@@ -25,6 +25,8 @@ export interface PermissionRequest {
   readonly turn: string | null;
   readonly tool: string;
   readonly input: unknown;
+  /** The input as JSON, in which numbers are as the client wrote them. */
+  readonly input_json: string;
   readonly folder: string | null;
   /** What the client offers to permit beyond this use, in its own form. */
   readonly suggestions: readonly unknown[];
@@ -75,8 +77,8 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
   if (!isShort(session)) return unreadable("session_id");
   if (!isShort(turn)) return unreadable("prompt_id");
   if (!isShort(folder)) return unreadable("cwd");
-  const input = inputOf(given, tool);
-  if (input === UNREADABLE) return used ? NOTHING : unreadable("tool_input");
+  const sent = inputOf(given, tool);
+  if (sent === UNREADABLE) return used ? NOTHING : unreadable("tool_input");
   const suggestions = parsedOf(given.permission_suggestions);
   const request: PermissionRequest = {
     client: clientOf(given, client_name),
@@ -84,7 +86,7 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
     session,
     turn,
     tool,
-    input,
+    ...sent,
     folder,
     suggestions: Array.isArray(suggestions) ? suggestions : [],
   };
@@ -118,22 +120,32 @@ function lineOf(value: unknown): string | null {
 const isShort = (text: string | null): boolean =>
   text === null || (isStorable(text) && fits(text, LIMITS.action_field));
 
-/** In place of an input that is not, or may not be, what the client meant. */
+/** In place of a value that is not, or may not be, what the client meant. */
 const UNREADABLE = Symbol("unreadable");
 
 /**
  * The input of the tool. A text is accepted only as JSON or as a patch: any other may be cut, or a
  * placeholder.
  */
-function inputOf(given: Given, tool: string): unknown {
-  const input = parsedOf(given.tool_input) ?? parsedOf(given.input) ?? UNREADABLE;
-  if (typeof input !== "string") return input;
-  return tool === "apply_patch" && /^\s*\*\*\* Begin Patch/.test(input) ? input : UNREADABLE;
+function inputOf(
+  given: Given,
+  tool: string,
+): Pick<PermissionRequest, "input" | "input_json"> | typeof UNREADABLE {
+  const sent = [given.tool_input, given.input].find((one) => !isAbsent(one));
+  const input = parsedOf(sent) ?? UNREADABLE;
+  if (input === UNREADABLE) return UNREADABLE;
+  if (typeof input !== "string") {
+    return { input, input_json: typeof sent === "string" ? sent : JSON.stringify(sent) };
+  }
+  const is_patch = tool === "apply_patch" && /^\s*\*\*\* Begin Patch/.test(input);
+  return is_patch ? { input, input_json: JSON.stringify(input) } : UNREADABLE;
 }
+
+const isAbsent = (given: unknown): boolean => given === undefined || given === null || given === "";
 
 /** The value, parsed if it is a JSON text; undefined if there is none. */
 function parsedOf(given: unknown): unknown {
-  if (given === "" || given === null) return undefined;
+  if (isAbsent(given)) return undefined;
   if (typeof given !== "string" || !/^\s*[[{]/.test(given)) return given;
   if (nestingOf(given) !== "shallow") return UNREADABLE;
   return parseExactly(given) ?? UNREADABLE;

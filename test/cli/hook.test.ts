@@ -34,7 +34,9 @@ async function createCoder() {
     });
     expect(status).toBe(200);
   };
-  return { ...user, env, time, hook, pending, read, answer };
+  const ended = async (status: string) =>
+    (await person.send(`GET /v1/questions?status=${status}`)).body.questions;
+  return { ...user, env, time, hook, pending, read, answer, ended };
 }
 
 /** As the clients send them. */
@@ -110,6 +112,63 @@ test("each client gets the answer in its form, and the person sees the command [
     expect([name, await asked.code, asked.printed.err]).toEqual([name, 0, ""]);
     expect(JSON.parse(asked.printed.out)).toEqual(wanted);
   }
+});
+
+test("the person sees the arguments as the client wrote them [§12.6.5]", async () => {
+  const { hook, pending, read, answer } = await createCoder();
+  const gemini = (tool_input: string) =>
+    `{"hook_event_name":"BeforeTool","cwd":"/home/me/app","tool_name":"exec","tool_input":${tool_input}}`;
+  for (const [tool_input, wanted] of [
+    [
+      '{"command":"rm -rf .","workdir":"/srv/production","dir_path":"/home/me/sandbox"}',
+      {
+        form: "arguments",
+        folder: "/home/me/app",
+        text: '{\n  "command": "rm -rf .",\n  "workdir": "/srv/production",\n  "dir_path": "/home/me/sandbox"\n}',
+      },
+    ],
+    [
+      '{"command":"rm","dir_path":"../other/..","timeout":5.0,"tty":true}',
+      {
+        form: "command",
+        folder: "/home/me/app/../other/..",
+        text: "rm",
+        other_arguments: ["timeout: 5.0", "tty: true"],
+      },
+    ],
+    [
+      '{"n":1.50,"__proto__":{"evil":true}}',
+      { form: "arguments", text: '{\n  "n": 1.50,\n  "__proto__": {\n    "evil": true\n  }\n}' },
+    ],
+  ] as const) {
+    const asked = hook("gemini", gemini(tool_input));
+    const { action } = await read((await pending()).id);
+    expect(action).toMatchObject(wanted);
+    await answer("Allow");
+    expect(await asked.code).toBe(0);
+    expect(JSON.parse(asked.printed.out)).toEqual({ decision: "allow" });
+  }
+});
+
+test("an input that can be read in two ways, or is rounded by a parser, is not asked [§12.6.5]", async () => {
+  const { hook, env, ended } = await createCoder();
+  const codex = (tool_input: string) =>
+    `{"hook_event_name":"PermissionRequest","cwd":"/x","tool_name":"pay","tool_input":${tool_input}}`;
+  const unclear = [
+    ...['{"to":9007199254740993}', "9007199254740993", '{"cents":1e400}', "[-0]"],
+    ...['{"to":1,"to":2}', '{"to":1},"tool_name":"see"', '{"to":1},"tool_input":{"to":2}'],
+  ];
+  for (const tool_input of unclear) {
+    expect(await printed(hook("codex", codex(tool_input)))).toEqual([0, { out: "", err: "" }]);
+  }
+  // Bytes that are not UTF-8.
+  const child = Bun.spawn([process.execPath, MAIN, "hook", "codex"], {
+    env: { ...env, PATH: process.env.PATH ?? "", HOME: tempFolder() },
+    stdin: new Blob([codex('{"command":"rm '), new Uint8Array([0xff]), '"}}']),
+    stdout: "pipe",
+  });
+  expect([await child.exited, await new Response(child.stdout).text()]).toEqual([0, ""]);
+  for (const status of ["cancelled", "expired"]) expect(await ended(status)).toEqual([]);
 });
 
 test("without an answer, the client's own prompt decides [§12.6.5]", async () => {

@@ -83,7 +83,9 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
   [/^ipaddr\.js/, ["outbound", "leaf"]],
-  [/^(commander$|@bomb\.sh\/|jsonc-parser$|toml-eslint-parser$)/, ["cli"]],
+  [/^(commander$|@bomb\.sh\/|toml-eslint-parser$)/, ["cli"]],
+  // For files of configuration, and to read JSON as it was written.
+  [/^jsonc-parser$/, ["cli", "leaf"]],
   [/^trpc-to-openapi/, ["rpc types", "http"]],
 ];
 

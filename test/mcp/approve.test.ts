@@ -346,6 +346,37 @@ test("what cannot be asked is left to the client's own prompt, and the log says 
   ]);
 });
 
+test("the input of a tool is read as it was sent, not as a parser of the message rounds it [§12.6.5]", async () => {
+  const pair = await createPair(app.url);
+  /** Sends arguments as JSON text. */
+  const call = (args: string, headers: Record<string, string> = {}) =>
+    post(
+      `${app.url}`,
+      pair.agent.secret,
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"approve_action","arguments":${args}}}`,
+      { query: "?tools=approve&wait=10", headers },
+    );
+  const hook = (input: string) =>
+    `{"event":"PermissionRequest","tool_name":"mcp__bank__pay","tool_input":${input}}`;
+  for (const input of [
+    ...["9007199254740993", "1e400", "-0", "[1e-400]", '{"to":9007199254740993}'],
+    ...['{"a":{"n":0.1000000000000000000001}}', '{"to":1,"to":2}', '[{"a":1,"\\u0061":1}]'],
+    ...[`{"a":1},"tool_input":{"a":2}`, '{"a":1},"tool_name":"mcp__bank__see"'],
+  ]) {
+    const text = JSON.stringify((await call(hook(input))).body);
+    expect([input, text.includes("allow")]).toEqual([input, false]);
+    expect([input, await list(pair)]).toEqual([input, []]);
+  }
+  const tool = `{"tool_name":"t","tool_use_id":"u","input":{"n":9007199254740993}}`;
+  expect((await call(tool)).text).toContain("cannot be read");
+  const asked = call(`{"tool_name":"t","tool_use_id":"u","input": {"n": 1.0, "e": 1E2} }`);
+  const [question] = await pending(pair, 1);
+  const { body } = await pair.person.send(`GET /v1/questions/${question.id}`);
+  expect(body.action.text).toBe('{\n  "n": 1.0,\n  "e": 1E2\n}');
+  await answer(pair, question.id, { answer: "Allow" });
+  expect((await asked).text).toContain('\\"updatedInput\\":{\\"n\\":1.0,\\"e\\":1E2}');
+});
+
 test("a server that stops permits nothing, and withdraws what it asked [§12.6.5]", async () => {
   const third = await startTestApp({ clock, database_url });
   const pair = await createPair(app.url);

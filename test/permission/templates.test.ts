@@ -3,41 +3,15 @@
 import { expect, test } from "bun:test";
 import { procedures } from "../../routers/index.ts";
 import { createTools } from "../../src/mcp/tools.ts";
-import { ANSWERS, contentOf, type PermissionContent } from "../../src/permission/content.ts";
+import { ANSWERS, contentOf } from "../../src/permission/content.ts";
 import { decisionText, unaskedText } from "../../src/permission/decision.ts";
 import { OWN_TOOLS } from "../../src/permission/own-tools.ts";
 import { type PermissionRequest, readCall } from "../../src/permission/request.ts";
 import { makeVisible } from "../../src/permission/visible.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const HOOK = {
-  event: "PermissionRequest",
-  session_id: "s1",
-  prompt_id: "p1",
-  cwd: "/home/ann/app",
-  tool_input: "{}",
-};
-
-function requestOf(given: Fields, client: string | null = "claude-code"): PermissionRequest {
-  const call = readCall({ ...HOOK, ...given }, client);
-  if (call.is !== "request") throw new Error(`it is ${call.is}`);
-  return call.request;
-}
-
-function asked(given: Fields, client?: string): PermissionContent {
-  const content = contentOf(requestOf(given, client), "build-7");
-  if (typeof content === "string") throw new Error(content);
-  return content;
-}
-
-const shown = (tool_name: string, tool_input: unknown, client?: string) => {
-  const { form, text } = asked({ tool_name, tool_input }, client).action;
-  return [form, text];
-};
+import { asked, type Fields, HOOK, requestOf, shown } from "../support/permission.ts";
 
 test("a command is asked with its whole text, its place, and the agent's words apart from it", () => {
-  const tool_input = { command: "rm -rf build", description: "Clean up", timeout: 5 };
+  const tool_input = { command: "rm -rf build", description: "Clean up" };
   const expected = {
     prompt: "Bash in ~/app: rm -rf build",
     options: ["Allow", "Deny"],
@@ -49,6 +23,7 @@ test("a command is asked with its whole text, its place, and the agent's words a
       folder: "/home/ann/app",
       session: "s1",
       host: "build-7",
+      prompt_is_whole: true,
       text: "rm -rf build",
     },
   } as const;
@@ -139,6 +114,8 @@ test("a prompt has the whole text, or says that there is more; nothing is cut si
   const escaped = asked({ tool_name: "Bash", tool_input: { command: `a${hidden}` } }).prompt;
   expect(escaped).toContain("Read it in Relay");
   expect([...escaped].length).toBeLessThanOrEqual(2_000);
+  // The mark of a cut is in no prompt that is whole, and cuts no escape in two.
+  expect(escaped).toMatch(/Bash in ~\/app: a(\\u\{200b\})+⟨…⟩\n\nThe command is longer/);
 });
 
 test("what does not fit, or cannot be stored as it is, is not asked", () => {
@@ -186,6 +163,17 @@ test("an input that is absent, cut or a placeholder cannot be read, and neither 
     expect([given, is(given)]).toEqual([given, "unreadable"]);
     // What a tool that was used got need not be known.
     expect(is(given, { event: "PostToolUse" })).toBe("nothing");
+  }
+  // A parser would take one of the two, which need not be the tool's.
+  for (const twice of [
+    '{"command":"ls","command":"rm"}',
+    '{"command":"ls","c\\u006fmmand":"rm"}',
+    '[{"a":{"b":1,"b":1}}]',
+  ]) {
+    expect([twice, is(twice)]).toEqual([twice, "unreadable"]);
+  }
+  for (const once of ['{"a":{"b":1},"b":[{"b":1},{"b":"\\"b\\":1,"}]}', '{"__proto__":{"a":1}}']) {
+    expect([once, is(once)]).toEqual([once, "request"]);
   }
   for (const text of [PLACEHOLDER, '{"patch":"*** Beg']) {
     expect(is(text, { tool_name: "apply_patch" })).toBe("unreadable");

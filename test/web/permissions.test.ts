@@ -140,6 +140,32 @@ webTest("nothing is allowed before the whole command is loaded, by key or click"
   );
 });
 
+webTest("all arguments of a command and the whole folder are in view with it", async () => {
+  const { person, agent } = await createPair(app.url);
+  const workdir = `/srv/${"folder/".repeat(130)}end`;
+  await prompt(agent, "", {
+    tool_input: { command: "make", workdir, timeout: 5, prefix_rule: ["make\u202e"] },
+  });
+  const page = await openPage(app.url, { as: person, size: PHONE });
+  await until(async () => !(await isOff(page, "Allow")));
+  const card = cards(page).first();
+  expect(await card.textContent()).toMatch(
+    /Bash.*timeout: 5.*prefix_rule: \["make\\u\{202e\}"\].*make.*Folder\/srv\/.*folder\/end/s,
+  );
+  for (const text of ["timeout: 5", "/end"]) {
+    const clipped = await card.getByText(text).evaluate((one) => {
+      const { bottom } = one.getBoundingClientRect();
+      for (let box = one.parentElement; box?.localName !== "article"; box = box.parentElement) {
+        if (box === null || box.getBoundingClientRect().bottom < bottom - 1) return true;
+      }
+      return false;
+    });
+    expect([text, clipped]).toEqual([text, false]);
+  }
+  await expectNoOverflow(page);
+  expect(await violations(page, "main")).toEqual([]);
+});
+
 webTest("a long command is scrolled to its end before it can be allowed", async () => {
   const { person, agent } = await createPair(app.url);
   const { decided } = await prompt(agent, `${"echo a line\n".repeat(300)}rm -rf /`);

@@ -26,7 +26,7 @@ interface PermissionProps {
 
 export function Permission({ question, action, details, onRead }: PermissionProps) {
   const { id, key_id } = question;
-  const { tool, host, folder, session, grants = [] } = action;
+  const { tool, host, folder, session, other_arguments = [], grants = [] } = action;
   return (
     <>
       <h2 id={`${id}-prompt`} className="mt-2 text-lg leading-snug">
@@ -34,7 +34,12 @@ export function Permission({ question, action, details, onRead }: PermissionProp
       </h2>
       <div className="isolate mt-2 overflow-clip rounded-xl border border-edge bg-sunken">
         <div className="border-line border-b px-3.5 py-1.5 text-soft text-sm">
-          <Name text={tool} />
+          <FixedWidth text={tool} />
+          {other_arguments.map((argument) => (
+            <div key={argument}>
+              <FixedWidth text={argument} />
+            </div>
+          ))}
         </div>
         {details.text !== null ? (
           <ActionText id={id} form={action.form} text={details.text} onRead={onRead} />
@@ -57,9 +62,15 @@ export function Permission({ question, action, details, onRead }: PermissionProp
         )}
       </div>
       <dl className="mt-3 space-y-1 text-sm">
-        <Place icon={Server} name="Host" text={host} />
-        <Place icon={Folder} name="Folder" text={folder} />
-        <Place icon={SquareTerminal} name="Session" text={session && shortSession(session)} />
+        <Place icon={Server} name="Host">
+          {host && <Name text={host} />}
+        </Place>
+        <Place icon={Folder} name="Folder">
+          {folder && <FixedWidth text={folder} />}
+        </Place>
+        <Place icon={SquareTerminal} name="Session">
+          {session && <Name text={shortSession(session)} />}
+        </Place>
       </dl>
       {details.context && (
         <AgentWords key_id={key_id}>
@@ -117,7 +128,7 @@ function Description({ text }: { text: string }) {
   );
 }
 
-/** A name from the agent's machine, such as a folder, which can be shown in full. */
+/** A name from the agent's machine that no decision depends on, and that can be shown in full. */
 function Name({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   return (
@@ -130,20 +141,19 @@ function Name({ text }: { text: string }) {
 interface PlaceProps {
   readonly icon: typeof Server;
   readonly name: string;
-  readonly text: string | null;
+  /** Null if the client did not say it. */
+  readonly children: ReactNode;
 }
 
-function Place({ icon: Icon, name, text }: PlaceProps): ReactNode {
-  if (text === null) return null;
+function Place({ icon: Icon, name, children }: PlaceProps): ReactNode {
+  if (children === null) return null;
   return (
     <div className="flex items-start gap-2">
       <dt className="flex w-24 shrink-0 items-center gap-2 text-faint">
         <Icon aria-hidden className="size-4 shrink-0" />
         {name}
       </dt>
-      <dd className="min-w-0 flex-1">
-        <Name text={text} />
-      </dd>
+      <dd className="min-w-0 flex-1">{children}</dd>
     </div>
   );
 }

@@ -106,17 +106,20 @@ function renderAlert(notification: Alert): Rendered {
       }),
     },
   };
+  const fitted = fit(payload, [
+    [alert, "body"],
+    [alert, "title"],
+    [alert, "subtitle"],
+  ]);
+  // A request for permission that was cut no longer shows all that it permits.
+  if (actions?.shows === "whole" && alert.body !== body) delete fitted.relay.options;
   return {
     type: "alert",
     topic: "",
     priority: urgency === "passive" ? 5 : 10,
     expiration: Math.floor(notification.expires_at),
     collapse_id: subject,
-    payload: fit(payload, [
-      [alert, "body"],
-      [alert, "title"],
-      [alert, "subtitle"],
-    ]),
+    payload: fitted,
   };
 }
 

@@ -68,9 +68,9 @@ export function render(
   switch (notification.kind) {
     case "question":
     case "task": {
-      const { subject, title, urgency, priority } = notification;
+      const { subject, title, body, urgency, priority } = notification;
       const actions = buttons ? actionsOf(notification, base_url, ticket) : [];
-      return of({
+      const request = of({
         title,
         message: textOf(notification, actions.length > 0),
         priority: urgency === "passive" ? QUIET : PRIORITY[priority],
@@ -78,6 +78,7 @@ export function render(
         ...(actions.length > 0 && { actions }),
         sequence_id: subject,
       });
+      return notification.actions?.shows === "whole" ? withoutCutAnswers(request, body) : request;
     }
     case "ended": {
       const { subject, title, body } = notification;
@@ -148,6 +149,12 @@ function clickOf(kind: Alert["kind"], subject: string, base_url: string | null) 
 
 const pageOf = (kind: Alert["kind"], subject: string, base_url: string): string =>
   `${base_url}/#/${kind === "question" ? "questions" : "tasks"}/${subject}`;
+
+/** A request for permission that was cut, so that it no longer shows all, has no buttons. */
+function withoutCutAnswers(request: NtfyRequest, body: string): NtfyRequest {
+  const { actions: _, ...publish } = request.publish;
+  return request.publish.message === body ? request : { ...request, publish };
+}
 
 /**
  * Shortens the message: ntfy turns a longer one into an attachment, and refuses a longer publish.
