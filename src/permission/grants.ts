@@ -70,15 +70,36 @@ function eachOf<T>(
   return described.every((one) => one !== null) ? described : null;
 }
 
+/** Claude Code's names of tools, with its wildcards; a parenthesis could pass for a narrower rule. */
+const TOOL_NAME = /^[^()]+$/;
+
 function ruleOf(rule: unknown): Described<object> | null {
   const { toolName, ruleContent } = (rule ?? {}) as Record<string, unknown>;
-  if (typeof toolName !== "string" || isBlank(toolName)) return null;
-  if (ruleContent === undefined) return { given: { toolName }, text: toolName };
+  if (typeof toolName !== "string" || isBlank(toolName) || !TOOL_NAME.test(toolName)) return null;
+  if (ruleContent === undefined) return { given: { toolName }, text: allOf(toolName) };
   if (typeof ruleContent !== "string") return null;
-  return { given: { toolName, ruleContent }, text: `${toolName}(${ruleContent})` };
+  const rule_text = `${toolName}(${ruleContent})`;
+  const text = permitsAll(ruleContent) ? `${allOf(toolName)}: ${rule_text}` : rule_text;
+  return { given: { toolName, ruleContent }, text };
 }
 
-const folderOf = (folder: unknown): Described<string> | null =>
-  typeof folder === "string" && !isBlank(folder)
-    ? { given: folder, text: `Folder ${folder}` }
-    : null;
+/** What a rule without content permits. `mcp__server` stands for all tools of that server. */
+function allOf(tool: string): string {
+  if (tool.includes("*")) return `All tools that match ${tool}`;
+  return /^mcp__(?!.*__)/.test(tool) ? `All tools of ${tool}` : `All of ${tool}`;
+}
+
+/**
+ * Whether the content of a rule restricts nothing: it is empty or consists of wildcards, such as
+ * `*`, `:*`, `domain:*` and `//**`, each of which reads as if it were narrow.
+ */
+const permitsAll = (content: string): boolean =>
+  isBlank(content.replace(/^domain:/, "").replace(/[*:]|^\/\//g, ""));
+
+/** Folders that hold all others. */
+const ROOT = /^(?:[A-Z]:)?[\\/.]*$/i;
+
+function folderOf(folder: unknown): Described<string> | null {
+  if (typeof folder !== "string" || isBlank(folder)) return null;
+  return { given: folder, text: ROOT.test(folder) ? `All folders: ${folder}` : `Folder ${folder}` };
+}

@@ -1,0 +1,47 @@
+/** What the person reads of the rules that "Allow for this session" permits. */
+
+import { expect, test } from "bun:test";
+import { asked } from "../support/permission.ts";
+
+const of_session = { behavior: "allow", destination: "session" };
+
+test("a rule that permits all of a tool says so, however narrow it looks", () => {
+  const grants = (toolName: string, ruleContent?: string) => {
+    const given = { ...of_session, type: "addRules", rules: [{ toolName, ruleContent }] };
+    const permission_suggestions = JSON.stringify([given]);
+    return asked({ tool_name: "Bash", tool_input: { command: "ls" }, permission_suggestions })
+      .action.grants;
+  };
+  for (const [name, content, expected] of [
+    ["Bash", undefined, "All of Bash"],
+    ["Bash", "", "All of Bash: Bash()"],
+    ["Bash", " \u200b", "All of Bash: Bash( \\u{200b})"],
+    ["Bash", "*", "All of Bash: Bash(*)"],
+    ["Bash", ":*", "All of Bash: Bash(:*)"],
+    ["Bash", "* *", "All of Bash: Bash(* *)"],
+    ["WebFetch", "domain:*", "All of WebFetch: WebFetch(domain:*)"],
+    ["Read", "//**", "All of Read: Read(//**)"],
+    ["Read", "/src/**", "Read(/src/**)"],
+    ["Bash", "npm test:*", "Bash(npm test:*)"],
+    ["WebFetch", "domain:example.com", "WebFetch(domain:example.com)"],
+    ["mcp__github", undefined, "All tools of mcp__github"],
+    ["mcp__github__*", undefined, "All tools that match mcp__github__*"],
+    ["mcp__github__get_issue", undefined, "All of mcp__github__get_issue"],
+    ["*", undefined, "All tools that match *"],
+  ] as const) {
+    expect(grants(name, content)).toEqual([expected]);
+  }
+  // Its name would look like a narrower rule.
+  expect(grants("Bash(ls)")).toBeUndefined();
+  const folders = ["/", "//", "C:\\", "/.", "/tmp"];
+  const permission_suggestions = JSON.stringify([
+    { ...of_session, type: "addDirectories", directories: folders },
+  ]);
+  expect(
+    asked({ tool_name: "Bash", tool_input: { command: "ls" }, permission_suggestions }).action
+      .grants,
+  ).toEqual([
+    ...["All folders: /", "All folders: //", "All folders: C:\\", "All folders: /."],
+    "Folder /tmp",
+  ]);
+});
