@@ -97,7 +97,7 @@ const permitsAll = (content: string): boolean =>
   isBlank(content.replace(/^domain:/, "").replace(/[*:]|^\/\//g, ""));
 
 /** Folders that hold all others. */
-const ROOT = /^(?:[A-Z]:)?[\\/.]*$/i;
+const ROOT = /^(?:[A-Z]:[\\/.]*|[\\/][\\/.]*)$/i;
 
 function folderOf(folder: unknown): Described<string> | null {
   if (typeof folder !== "string" || isBlank(folder)) return null;

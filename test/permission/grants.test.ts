@@ -33,7 +33,7 @@ test("a rule that permits all of a tool says so, however narrow it looks", () =>
   }
   // Its name would look like a narrower rule.
   expect(grants("Bash(ls)")).toBeUndefined();
-  const folders = ["/", "//", "C:\\", "/.", "/tmp"];
+  const folders = ["/", "//", "C:\\", "/.", "/tmp", ".."];
   const permission_suggestions = JSON.stringify([
     { ...of_session, type: "addDirectories", directories: folders },
   ]);
@@ -42,6 +42,6 @@ test("a rule that permits all of a tool says so, however narrow it looks", () =>
       .grants,
   ).toEqual([
     ...["All folders: /", "All folders: //", "All folders: C:\\", "All folders: /."],
-    "Folder /tmp",
+    ...["Folder /tmp", "Folder .."],
   ]);
 });
