@@ -114,7 +114,7 @@ test("each client gets the answer in its form, and the person sees the command [
   }
 });
 
-test("the person sees the arguments as the client wrote them [§12.6.5]", async () => {
+test("the person sees the arguments as the client wrote them [§12.6.2]", async () => {
   const { hook, pending, read, answer } = await createCoder();
   const gemini = (tool_input: string) =>
     `{"hook_event_name":"BeforeTool","cwd":"/home/me/app","tool_name":"exec","tool_input":${tool_input}}`;
@@ -150,7 +150,7 @@ test("the person sees the arguments as the client wrote them [§12.6.5]", async 
   }
 });
 
-test("an input that can be read in two ways, or is rounded by a parser, is not asked [§12.6.5]", async () => {
+test("an input that can be read in two ways, or is rounded by a parser, is not asked [§12.6.2]", async () => {
   const { hook, env, ended } = await createCoder();
   const codex = (tool_input: string) =>
     `{"hook_event_name":"PermissionRequest","cwd":"/x","tool_name":"pay","tool_input":${tool_input}}`;

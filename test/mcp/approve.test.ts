@@ -346,7 +346,7 @@ test("what cannot be asked is left to the client's own prompt, and the log says 
   ]);
 });
 
-test("the input of a tool is read as it was sent, not as a parser of the message rounds it [§12.6.5]", async () => {
+test("the input of a tool is read as it was sent, not as a parser of the message rounds it [§12.6.2]", async () => {
   const pair = await createPair(app.url);
   /** Sends arguments as JSON text. */
   const call = (args: string, headers: Record<string, string> = {}) =>

@@ -5,7 +5,7 @@ import { asked } from "../support/permission.ts";
 
 const of_session = { behavior: "allow", destination: "session" };
 
-test("a rule that permits all of a tool says so, however narrow it looks", () => {
+test("a rule that permits all of a tool says so, however narrow it looks [§12.6.2]", () => {
   const grants = (toolName: string, ruleContent?: string) => {
     const given = { ...of_session, type: "addRules", rules: [{ toolName, ruleContent }] };
     const permission_suggestions = JSON.stringify([given]);

@@ -60,7 +60,7 @@ test("arguments beside a command are shown as the tool gets them [§2.5.5]", () 
   }
 });
 
-test("a command with two folders, or with more than fits beside it, is shown as its arguments", () => {
+test("a command with two folders, or with more than fits beside it, is shown as its arguments [§12.6.2]", () => {
   for (const input of [
     { command: "rm -rf .", workdir: "/srv/production", dir_path: "/home/me/sandbox" },
     { command: "ls", dir_path: 5 },
@@ -73,7 +73,7 @@ test("a command with two folders, or with more than fits beside it, is shown as 
   }
 });
 
-test("a folder in the input is shown as it is, and cannot pass for a command", () => {
+test("a folder in the input is shown as it is, and cannot pass for a command [§2.5.6]", () => {
   const prompt = (more: object, cwd = "/home/ann/app") =>
     asked({ tool_name: "Bash", cwd, tool_input: { command: "rm -rf ~", ...more } }).prompt;
   for (const [more, cwd, expected] of [
@@ -116,7 +116,7 @@ test("whether a prompt is whole is known from how it was made, whatever its leng
   );
 });
 
-test("arguments are shown as they were written, to the last digit and member", () => {
+test("arguments are shown as they were written, to the last digit and member [§12.6.2]", () => {
   const tool_input = '{"n":1.0,"e":1E3,"z":[0.0,-1.50],"__proto__":{"x":1},"t":"\\ud800\\u0000"}';
   const text = `{
   "n": 1.0,
