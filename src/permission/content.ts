@@ -106,7 +106,8 @@ function promptOf({ tool, place, form, text, others }: Prompted) {
     tool: makeCompact(setOff(tool)),
     place: place === null ? "" : makeCompact(setOff(place)),
     others: makeCompact(others.join(", ")),
-    text: makeCompact(text),
+    // Otherwise a text could write what stands for a hidden character.
+    text: makeCompact(text.replace(/\\(?=u\{)/g, "\\u{5c}")),
   };
   const join = (shown: typeof parts) => {
     const head = `${shown.tool}${shown.place && ` in ${shown.place}`}${shown.others && ` (${shown.others})`}`;

@@ -110,6 +110,10 @@ test("whether a prompt is whole is known from how it was made, whatever its leng
   }
   expect(made({ command: `ls ${"x".repeat(1_900)}` }).action.prompt_is_whole).toBe(true);
   expect(made({ command: "ls \u200b ⟨" }).action.prompt_is_whole).toBe(true);
+  // A text cannot write the escape of a hidden character.
+  expect(made({ command: "ls \\u{a0}/ \\u00a0 \u00a0/" }).prompt).toBe(
+    "Bash in ~/app: ls \\u{5c}u{a0}/ \\u00a0 \\u{a0}/",
+  );
   // A short text below long names is not what is longer.
   expect(made({ command: "ls" }, { tool_name: "⟨".repeat(1_000) }).prompt).toMatch(
     /: ls\n\nThe request is longer than shown here\. Read it in Relay/,
