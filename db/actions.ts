@@ -14,8 +14,11 @@ import { questions } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, type Query, qb, rowsOf, select, statement, updateSet } from "./statement.ts";
 
-/** Who may call for one question: the hook of a client, its permission tool, or each of them once. */
-export const CALLS = { hook: 1, tool: 2 } as const;
+/**
+ * Who may call for one question: the hook of a client, its permission tool, or each of them once.
+ * `used`: the client has reported the use that the person permitted.
+ */
+export const CALLS = { hook: 1, tool: 2, used: 4 } as const;
 const BOTH = sql.raw(CALLS.hook + CALLS.tool);
 
 /** Of this key, pending, and of the index `questions_action`. */
@@ -27,11 +30,12 @@ const agrees = <Name extends string>(member: string, name: Name) =>
 
 /**
  * The same tool and input, asked since then by the other call alone, which is still there, from the same
- * session, folder and host where both calls say them.
+ * session, agent, folder and host where both calls say them.
  */
 const joinable = sql`select id from questions where ${ofKey} and action_digest = ${p("action_digest")}
   and action_calls = ${p("other_call")} and action_left = 0
-  and ${agrees("session", "of_session")} and ${agrees("folder", "of_folder")} and ${agrees("host", "of_host")}
+  and ${agrees("session", "of_session")} and ${agrees("agent", "of_agent")}
+  and ${agrees("folder", "of_folder")} and ${agrees("host", "of_host")}
   and created_at > ${p("since", questions.created_at)} and expires_at > ${p("now", questions.expires_at)}
   order by created_at limit 1`;
 
@@ -53,6 +57,7 @@ interface NewAction extends Question {
   /** What {@link joinAction} takes: there must be no question for it. */
   readonly other_call: number;
   readonly of_session: string | null;
+  readonly of_agent: string | null;
   readonly of_folder: string | null;
   readonly of_host: string | null;
   readonly since: number;
@@ -86,6 +91,24 @@ export const endLeftAction = statement(
 /** Ends a question that is pending. */
 export const endAction = statement(updateSet(questions, finish, stillPending));
 
+/**
+ * Notes the report of a use on the request that permitted it: one with this answer of the same
+ * session, agent and tool, and input unless the digest is null, answered after `since` and not reported
+ * yet. Gives its id, if there is one. `begun`: no request from before this can have been answered after `since`.
+ */
+export const reportUse = statement(
+  sql`update questions set action_calls = action_calls | ${sql.raw(CALLS.used)} where id = (
+      select id from questions where key_id = ${p("key_id")} and status = 'answered'
+        and created_at > ${p("begun", questions.created_at)} and answered_at > ${p("since", questions.answered_at)}
+        and answer <> ${p("deny")} and action ->> '$.tool' = ${p("of_tool")}
+        and (${p("action_digest")} is null or action_digest = ${p("action_digest")})
+        and action_calls < ${sql.raw(CALLS.used)} and action ->> '$.session' = ${p("of_session")}
+        and action ->> '$.agent' is ${p("of_agent")}
+      order by created_at limit 1)
+    and ${ofLiveKey("questions")} returning id`,
+  { gives: rowsOf<[id: string]>() },
+);
+
 const waiting = qb
   .select({
     question: questionColumns,
@@ -93,12 +116,14 @@ const waiting = qb
     hidden: questions.hidden,
     turn: questions.action_turn,
     digest: questions.action_digest,
+    calls: questions.action_calls,
   })
   .from(questions);
 
-interface ActionRow extends QuestionRow {
+export interface ActionRow extends QuestionRow {
   readonly turn: string | null;
   readonly digest: string;
+  readonly calls: number;
 }
 
 /** The pending requests of a key, the oldest first. */

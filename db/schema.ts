@@ -158,7 +158,10 @@ export const questions = sqliteTable(
     action_turn: text(),
     /** The same for the same tool and input. */
     action_digest: text(),
-    /** The calls that asked it, and those that are gone: 1 for a hook, 2 for a permission tool, 3 for both. */
+    /**
+     * The calls that asked it, and those that are gone: 1 for a hook, 2 for a permission tool, 3 for both.
+     * In `action_calls`, 4 more once the client has reported the use that was permitted.
+     */
     action_calls: integer(),
     action_left: integer(),
     /** All that the agent wants to do. */

@@ -14,6 +14,8 @@ export type HookClient = "claude" | "codex" | "gemini";
 interface HookOptions {
   /** Seconds until the person must have answered. */
   readonly wait?: number;
+  /** The name that the client has for Relay's MCP server, if it is not the usual one. */
+  readonly server?: string;
 }
 
 type Given = Readonly<Record<string, unknown>>;
@@ -51,7 +53,11 @@ export async function hook(io: Io, client: HookClient, options: HookOptions): Pr
 }
 
 /** The decision in the form of the client; empty if there is none. */
-async function decide(io: Io, client: HookClient, { wait = PATIENCE[client] }: HookOptions) {
+async function decide(
+  io: Io,
+  client: HookClient,
+  { wait = PATIENCE[client], server }: HookOptions,
+) {
   const late = new AbortController();
   // From before the input is read, so that the whole stays below the client's time-out.
   const cancel = io.timers.after(wait + LATE, () => late.abort(new Error("nobody answered")));
@@ -61,7 +67,8 @@ async function decide(io: Io, client: HookClient, { wait = PATIENCE[client] }: H
     const given = argumentsIn(client, await readInput(io, signal));
     if (given === null) return "";
     const { connection } = await openSession(io);
-    const path = `/mcp?tools=approve&wait=${wait}`;
+    const named = server === undefined ? "" : `&server=${encodeURIComponent(server)}`;
+    const path = `/mcp?tools=approve&wait=${wait}${named}`;
     for await (const frame of readFrames(connection, path, { init: requestOf(given), signal })) {
       const message = messageIn(frame);
       if ("id" in message)
@@ -86,7 +93,7 @@ async function readInput(io: Io, signal: AbortSignal): Promise<string> {
 
 /** What the server reads of a hook's input: the result of a tool, for one, stays here. */
 const FIELDS = [
-  ...["hook_event_name", "session_id", "prompt_id", "turn_id", "cwd", "tool_use_id"],
+  ...["hook_event_name", "session_id", "agent_id", "prompt_id", "turn_id", "cwd", "tool_use_id"],
   ...["tool_name", "tool_input", "permission_suggestions"],
 ] as const;
 

@@ -318,6 +318,12 @@ function addHook(program: Command, io: Io): void {
         "time for the answer, 10s to 10m; claude 590s, codex 2m, gemini 50s if absent",
       ).argParser(duration(10, 600)),
     )
+    .addOption(
+      new Option(
+        "--server <name>",
+        "the client's name for Relay's MCP server, whose tools are not asked about; relay if absent",
+      ),
+    )
     .addHelpText(
       "after",
       `${examples("relay hook claude < request.json", "relay hook codex --wait 5m")}

@@ -6,10 +6,11 @@ import { memberTexts, textOrValue } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
 import { APPROVE, type ApproveOptions } from "../mcp/approve.ts";
 import type { Message } from "../mcp/message.ts";
+import { fits, isBlank } from "../plain-text.ts";
 
 /**
  * How the tool is called; null at any other address. `body`: the text of the message. `422 fields.wait` for a
- * `wait` that is no number of seconds within its bounds.
+ * `wait` that is no number of seconds within its bounds, `422 fields.server` for a `server` that is no name.
  */
 export function approveOptions(
   request: Request,
@@ -23,6 +24,7 @@ export function approveOptions(
   const calls = method === "tools/call" && params.name === APPROVE;
   return {
     wait: waitIn(query),
+    server: serverIn(query),
     streams: calls && checked && takesStream(request),
     arguments: calls ? argumentsIn(body) : {},
   };
@@ -52,6 +54,14 @@ function waitIn(query: URLSearchParams): number | null {
   const wait = /^\d{1,3}$/.test(text) && more.length === 0 ? Number(text) : NaN;
   if (wait >= least && wait <= most) return wait;
   return failFields({ wait: `must be one integer from ${least} to ${most}` });
+}
+
+function serverIn(query: URLSearchParams): string | undefined {
+  const [name, ...more] = query.getAll("server");
+  if (name === undefined) return undefined;
+  const most = LIMITS.action_field;
+  if (more.length === 0 && !isBlank(name) && fits(name, most)) return name;
+  return failFields({ server: `must be one name of 1 to ${most} characters` });
 }
 
 /** Whether a client says that it takes an event stream. */

@@ -7,6 +7,7 @@ import { invalidFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { contentOf } from "../permission/content.ts";
 import { decisionText, unaskedText } from "../permission/decision.ts";
+import { reportsOtherInput } from "../permission/plan.ts";
 import { type PermissionRequest, readCall } from "../permission/request.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
 import { toolFailure } from "./result.ts";
@@ -18,6 +19,8 @@ export const APPROVE = "approve_action";
 export interface ApproveOptions {
   /** Seconds that a request waits; null: as is usual for the client. */
   readonly wait: number | null;
+  /** The name that the client has for this server, whose tools are not asked about; undefined: the usual one. */
+  readonly server: string | undefined;
   /** False: the client takes no stream, so it must be answered soon. */
   readonly streams: boolean;
   /** The arguments of the call, with the input of the tool as JSON text. */
@@ -38,6 +41,7 @@ export const APPROVE_DEFINITION = {
       event: text("Name of the hook's event"),
       client: text("claude_code, codex or other"),
       session_id: text(),
+      agent_id: text(),
       prompt_id: text(),
       turn_id: text(),
       cwd: text(),
@@ -62,7 +66,7 @@ export const APPROVE_DEFINITION = {
  */
 export async function approve(
   call: McpCall,
-  { wait, streams, arguments: given }: ApproveOptions,
+  { wait, server, streams, arguments: given }: ApproveOptions,
   signal: AbortSignal,
 ): Promise<object> {
   const meaning = readCall(given, call.client?.name ?? null);
@@ -81,18 +85,22 @@ export async function approve(
     }
     case "stopped":
       call.only_waited = true;
-      await quietly(call, services.permissions.stopped(caller, meaning.session));
+      await quietly(call, services.permissions.stopped(caller, meaning));
       return textResult("");
     case "used": {
       call.only_waited = true;
-      const content = contentOf(meaning.request, host);
-      if (typeof content !== "string")
-        await quietly(call, services.permissions.used(caller, content, meaning.request.input));
+      const { request } = meaning;
+      const content = contentOf(request, host, server);
+      const with_any_input = reportsOtherInput(request.tool);
+      if (typeof content !== "string" || with_any_input) {
+        const form = typeof content === "string" || with_any_input ? null : content.action.form;
+        await quietly(call, services.permissions.used(caller, request, form));
+      }
       return textResult("");
     }
   }
   const { request } = meaning;
-  const content = contentOf(request, host);
+  const content = contentOf(request, host, server);
   if (typeof content === "string") return textResult(unaskedText(request, content));
   const life = wait ?? patienceOf(request);
   try {

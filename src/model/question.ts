@@ -26,6 +26,7 @@ const QuestionAction = z
     host: z.string().nullable(),
     prompt_is_whole: z.boolean().exactOptional(),
     other_arguments: z.array(z.string()).exactOptional(),
+    agent: z.string().exactOptional(),
     grants: z.array(z.string()).exactOptional(),
     text: z.string().exactOptional(),
   })
@@ -201,7 +202,8 @@ export function goesToInbox({ status, action, answer, note }: Question): boolean
   return action === undefined || (answer !== DENY && note !== undefined);
 }
 
-const DENY = "Deny";
+/** The option of a request for permission that permits nothing (docs/interface.md §2.5.5). */
+export const DENY = "Deny";
 
 /** Whether two questions were asked with the same fields, defaults filled in (§5.7.2(6)). */
 export function isSameAsk(one: Question, other: Question): boolean {

@@ -5,6 +5,7 @@ import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isBlank } from "../plain-text.ts";
 import { diffOf, pathLine } from "./diff.ts";
+import { planIn } from "./plan.ts";
 import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 
@@ -27,7 +28,7 @@ type Use = Pick<PermissionRequest, "tool" | "input" | "input_json">;
 
 /**
  * Formats a tool's input. Claude Code: `Bash` as a command; `Edit`, `Write` and `MultiEdit` as a
- * diff. Codex: `shell` and its kin as a command, `apply_patch` as a diff. Everything else is shown
+ * diff, `ExitPlanMode` as its plan. Codex: `shell` and its kin as a command, `apply_patch` as a diff. Everything else is shown
  * as its arguments, and so is input in another form than these tools have: nothing is left out.
  */
 export function showInput({ tool, input, input_json }: Use): Shown {
@@ -36,10 +37,20 @@ export function showInput({ tool, input, input_json }: Use): Shown {
   const members = isObject(input) ? input : {};
   const change = editIn(tool, members);
   if (change !== null) return { form: "diff", text: change };
+  const plan = planIn(tool, members);
+  if (plan !== null) return { form: "arguments", text: planText(plan, input_json) };
   const command = tool.startsWith("mcp__") ? null : commandIn(tool, members, input_json);
   if (command !== null) return command;
   const text = typeof input === "string" ? input : formatJson(input_json, 2);
   return { form: "arguments", text };
+}
+
+/** The plan as it was written, below the other arguments: a plan could write what looks like those. */
+function planText(plan: string, input_json: string): string {
+  const others = [...(memberTexts(input_json) ?? [])].filter(([name]) => name !== "plan");
+  if (others.length === 0) return plan;
+  const json = `{${others.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`;
+  return `${formatJson(json, 2)}\n\nplan:\n${plan}`;
 }
 
 const isObject = (value: unknown): value is Members =>

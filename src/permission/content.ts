@@ -5,7 +5,8 @@ import type { QuestionAction } from "../model/question.ts";
 import { fits, isBlank, isStorable } from "../plain-text.ts";
 import { type Shown, showInput } from "./commands.ts";
 import { sessionGrants } from "./grants.ts";
-import { OWN_TOOLS } from "./own-tools.ts";
+import { isOwnTool, USUAL_SERVER } from "./own-tools.ts";
+import { lacksPlan } from "./plan.ts";
 import type { PermissionRequest } from "./request.ts";
 import { makeCompact, oneVisibleLine } from "./visible.ts";
 
@@ -26,22 +27,33 @@ export interface PermissionContent {
 }
 
 /** Why the person is not asked. */
-export type Unasked = "own_tool" | "too_long";
+export type Unasked = "own_tool" | "local_tool" | "no_plan" | "too_long";
 
-/** Tools of the client that the person must answer in the client itself. */
-const LOCAL = ["AskUserQuestion"];
+/**
+ * Tools that are a dialog of Claude Code: it opens the dialog whatever a hook answers, so an Allow
+ * would have no effect.
+ */
+const LOCAL: ReadonlySet<string> = new Set([
+  "AskUserQuestion",
+  "OfferChromeSetup",
+  "PublishPlugin",
+  "ShowOnboardingRolePicker",
+]);
 
 /**
  * The question for a request, or why the person is not asked. `host`: the name of the agent's
- * machine. Nothing is cut: a request that does not fit, or cannot be stored unchanged, is not
- * asked.
+ * machine; `server`: the name that the client has for Relay's MCP server. Nothing is cut: a request
+ * that does not fit, or cannot be stored unchanged, is not asked.
  */
 export function contentOf(
   request: PermissionRequest,
   host: string | null,
+  server: string = USUAL_SERVER,
 ): PermissionContent | Unasked {
-  const { client, tool, session } = request;
-  if (isOwn(tool) || LOCAL.includes(tool)) return "own_tool";
+  const { client, tool, session, agent } = request;
+  if (isOwnTool(tool, server)) return "own_tool";
+  if (LOCAL.has(tool)) return "local_tool";
+  if (lacksPlan(request)) return "no_plan";
   const { form, text, words: context = null, folder: at, others = [] } = showInput(request);
   const folder = placeOf(request.folder, at === undefined ? "" : oneVisibleLine(at));
   if (isBlank(text) || !isKept(text, LIMITS.action_text)) return "too_long";
@@ -65,6 +77,7 @@ export function contentOf(
       host,
       ...(is_whole && { prompt_is_whole: true }),
       ...(others.length > 0 && { other_arguments: [...others] }),
+      ...(agent !== null && { agent }),
       ...(granting && { grants: [...grants] }),
       text,
     },
@@ -76,12 +89,6 @@ const placeOf = (folder: string | null, at: string): string | null =>
   at === "" ? folder : folder === null || /^([/\\~]|[A-Z]:)/i.test(at) ? at : `${folder}/${at}`;
 
 const isKept = (text: string, max: number): boolean => isStorable(text) && fits(text, max);
-
-/** Whether a tool is Relay's own, whatever name the client has for the server. */
-function isOwn(tool: string): boolean {
-  const [prefix, ...rest] = tool.split("__");
-  return prefix === "mcp" && rest.length > 1 && OWN_TOOLS.has(rest.at(-1)!);
-}
 
 const NAMES = { command: "The command", diff: "The change", arguments: "The list of arguments" };
 

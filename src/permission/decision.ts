@@ -3,6 +3,7 @@
 import { formatJson } from "../exact-json.ts";
 import { ANSWERS, type Unasked } from "./content.ts";
 import { sessionGrants } from "./grants.ts";
+import { needsInput } from "./plan.ts";
 import type { PermissionRequest } from "./request.ts";
 
 /** How a request ended; `answer` is null when nobody answered, and then nothing is permitted. */
@@ -16,6 +17,8 @@ type Why = Unasked | "unreadable";
 
 const WHY: Readonly<Record<Why, string>> = {
   own_tool: "Relay does not ask about this tool: permit it in the settings of the client.",
+  local_tool: "Relay does not ask about this tool: only the client itself can show its dialog.",
+  no_plan: "The request has no plan that the person could read.",
   too_long: "The request is too long to be asked.",
   unreadable: "The input of the tool cannot be read.",
 };
@@ -33,7 +36,11 @@ export function decisionText(request: PermissionRequest, { answer, note }: Reque
   if (!allows) return hookText({ behavior: "deny", message });
   const { updates } = sessionGrants(request);
   const grants = answer === ANSWERS.session && updates.length > 0;
-  return hookText({ behavior: "allow", ...(grants && { updatedPermissions: updates }) });
+  return hookText({
+    behavior: "allow",
+    ...(needsInput(request) && { updatedInput: request.input }),
+    ...(grants && { updatedPermissions: updates }),
+  });
 }
 
 /** The text for a request that the person was not asked about. */

@@ -18,6 +18,8 @@ export interface PermissionRequest {
   /** `tool`: called instead of the client's own prompt (`--permission-prompt-tool`). */
   readonly call: "hook" | "tool";
   readonly session: string | null;
+  /** The subagent of the session that makes the request; null for the session's main agent. */
+  readonly agent: string | null;
   /**
    * The person's prompt, or the turn, that the session works on; null where the client does not
    * say.
@@ -37,8 +39,13 @@ export type PermissionCall =
   | { readonly is: "request"; readonly request: PermissionRequest }
   /** The tool was used, so the request was permitted elsewhere. */
   | { readonly is: "used"; readonly request: PermissionRequest }
-  /** The session has stopped or ended: none of its requests waits any more. */
-  | { readonly is: "stopped"; readonly session: string }
+  /** No request of the session waits any more: of one agent of it, or of any if `whole`. */
+  | {
+      readonly is: "stopped";
+      readonly session: string;
+      readonly agent: string | null;
+      readonly whole: boolean;
+    }
   /** An event that has nothing to do with permissions. */
   | { readonly is: "nothing" }
   /**
@@ -54,6 +61,8 @@ type Given = Readonly<Record<string, unknown>>;
 
 const USED = ["PostToolUse", "PostToolUseFailure"];
 const STOPPED = ["Stop", "StopFailure", "SessionEnd"];
+/** The one of {@link STOPPED} that ends the subagents too. */
+const ENDED = "SessionEnd";
 const NOTHING = { is: "nothing" } as const;
 
 /**
@@ -63,8 +72,10 @@ const NOTHING = { is: "nothing" } as const;
 export function readCall(given: Given, client_name: string | null): PermissionCall {
   const event = textOf(given.event) ?? textOf(given.hook_event_name);
   const session = lineOf(given.session_id);
+  const agent = lineOf(given.agent_id);
   if (event !== null && STOPPED.includes(event)) {
-    return session === null ? NOTHING : { is: "stopped", session };
+    if (session === null) return NOTHING;
+    return { is: "stopped", session, agent, whole: event === ENDED };
   }
   const used = event !== null && USED.includes(event);
   if (!used && event !== null && event !== "PermissionRequest") return NOTHING;
@@ -75,6 +86,7 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
   const unreadable = (field: string) => ({ is: "unreadable", field, call }) as const;
   if (tool === null || !isShort(tool)) return unreadable("tool_name");
   if (!isShort(session)) return unreadable("session_id");
+  if (!isShort(agent)) return unreadable("agent_id");
   if (!isShort(turn)) return unreadable("prompt_id");
   if (!isShort(folder)) return unreadable("cwd");
   const sent = inputOf(given, tool);
@@ -84,6 +96,7 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
     client: clientOf(given, client_name),
     call,
     session,
+    agent,
     turn,
     tool,
     ...sent,

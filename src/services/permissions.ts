@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import {
+  type ActionRow,
   CALLS,
   endAction,
   endLeftAction,
@@ -9,15 +10,16 @@ import {
   joinAction,
   leaveAction,
   pendingActions,
+  reportUse,
 } from "../../db/actions.ts";
 import { countPending } from "../../db/questions.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { KeyCaller } from "../model/caller.ts";
-import type { Question, QuestionAction } from "../model/question.ts";
+import { DENY, type Question, type QuestionAction } from "../model/question.ts";
 import type { PermissionContent } from "../permission/content.ts";
-import type { PermissionRequest } from "../permission/request.ts";
+import type { PermissionCall, PermissionRequest } from "../permission/request.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createQuestionRows } from "./question-rows.ts";
@@ -40,8 +42,7 @@ interface AskOptions {
   readonly signal: AbortSignal;
 }
 
-/** Which of a session's pending requests an event ends. */
-type IsStale = (row: { readonly turn: string | null; readonly digest: string }) => boolean;
+type Stopped = Extract<PermissionCall, { is: "stopped" }>;
 
 export function createPermissions(deps: ServiceDeps) {
   const { store, waits, clock, ids, assertLive } = deps;
@@ -49,14 +50,35 @@ export function createPermissions(deps: ServiceDeps) {
 
   const pendingOf = ({ key_id }: KeyCaller) => store.read(pendingActions({ key_id }));
 
-  /** Cancels pending requests of the session, as if the agent withdrew them (docs/interface.md §5.7.5). */
-  const endStale = async (caller: KeyCaller, session: string | null, isStale: IsStale) => {
-    if (session === null) return;
+  /** Cancels a pending request, as if the agent withdrew it (docs/interface.md §5.7.5). */
+  const end = (row: ActionRow) => finish(row, { ...row.question, status: "cancelled" }, endAction);
+
+  /**
+   * Ends the pending requests of a session's main agent that it no longer waits for, since it works on
+   * another prompt. The prompt of a subagent's request is the one that its session works on meanwhile. A
+   * permission tool that names no prompt says nothing about it: its client waits for each call.
+   */
+  const endEarlier = async (caller: KeyCaller, { content, input, call, turn }: AskOptions) => {
+    const { action } = content;
+    const { session } = action;
+    if (session === null || action.agent !== undefined) return;
+    if (call === "tool" && turn === null) return;
+    const digest = digestOf(action, input);
+    const since = clock.now() - LIMITS.approve_join;
+    const other_call = otherOf(call);
+    const isEarlier = (row: ActionRow) =>
+      isOfAgent(row, { session, agent: null }) &&
+      (turn === null || row.turn !== turn) &&
+      !(row.calls === CALLS.tool && row.turn === null);
+    // The other call for the same use, which this one joins.
+    const isTwin = ({ question, ...row }: ActionRow) =>
+      row.digest === digest &&
+      row.calls === other_call &&
+      question.created_at > since &&
+      agrees(question.action!.folder, action.folder) &&
+      agrees(question.action!.host, action.host);
     const rows = await pendingOf(caller);
-    const stale = rows.filter((row) => row.question.action?.session === session && isStale(row));
-    await Promise.all(
-      stale.map((row) => finish(row, { ...row.question, status: "cancelled" }, endAction)),
-    );
+    await Promise.all(rows.filter((row) => isEarlier(row) && !isTwin(row)).map(end));
   };
 
   /** A call waits no more; its question ends unless another call waits for it. */
@@ -83,7 +105,7 @@ export function createPermissions(deps: ServiceDeps) {
     const { prompt, context, action } = content;
     const action_digest = digestOf(action, input);
     const own_call = CALLS[call];
-    const other_call = CALLS[call === "hook" ? "tool" : "hook"];
+    const other_call = otherOf(call);
     return untilDecided(async () => {
       const now = clock.now();
       const joining = {
@@ -91,6 +113,7 @@ export function createPermissions(deps: ServiceDeps) {
         action_digest,
         other_call,
         of_session: action.session,
+        of_agent: action.agent ?? null,
         of_folder: action.folder,
         of_host: action.host,
         since: now - LIMITS.approve_join,
@@ -140,13 +163,11 @@ export function createPermissions(deps: ServiceDeps) {
      * `429 too_many_waits`, `409 too_many_pending_questions`, `503 store_unavailable`.
      */
     async ask(caller: KeyCaller, options: AskOptions): Promise<Question> {
-      const { content, call, turn, wait, signal } = options;
+      const { call, wait, signal } = options;
       const { key_id } = caller;
       const slot = waits.reserve(key_id) ?? fail("too_many_waits");
       try {
-        // Requests of one prompt or turn may stand side by side: agents use several tools at once.
-        const isStale: IsStale = (row) => turn === null || row.turn !== turn;
-        await endStale(caller, content.action.session, isStale);
+        await endEarlier(caller, options);
         const id = await askOrJoin(caller, options);
         let left = false;
         try {
@@ -166,21 +187,67 @@ export function createPermissions(deps: ServiceDeps) {
       }
     },
 
-    /** The tool was used with the same input: the person permitted that at the client. */
-    async used(caller: KeyCaller, { action }: PermissionContent, input: unknown): Promise<void> {
-      const digest = digestOf(action, input);
-      await endStale(caller, action.session, (row) => row.digest === digest);
+    /**
+     * An agent used the tool: the oldest of its equal requests was permitted at the client, unless the
+     * person permitted one here since that was asked. `form`: as of a request for this use; null: a
+     * request with any input is equal. The prompt does not matter: a subagent's use may end in a later
+     * one than it began in.
+     */
+    async used(
+      caller: KeyCaller,
+      { tool, session, agent, input }: PermissionRequest,
+      form: QuestionAction["form"] | null,
+    ): Promise<void> {
+      if (session === null) return;
+      const digest = form === null ? null : digestOf({ tool, form }, input);
+      const equal = (await pendingOf(caller)).filter(
+        (row) =>
+          isOfAgent(row, { session, agent }) &&
+          row.question.action?.tool === tool &&
+          (digest === null || row.digest === digest),
+      );
+      if (equal.length === 0) return;
+      const since = equal[0]!.question.created_at;
+      const [permitted] = await store.write([
+        reportUse({
+          key_id: caller.key_id,
+          action_digest: digest,
+          deny: DENY,
+          since,
+          begun: since - LIMITS.approve_wait_max,
+          of_session: session,
+          of_agent: agent,
+          of_tool: tool,
+        }),
+      ]);
+      if (permitted!.rows.length > 0) return;
+      for (const row of equal) if (await end(row)) return;
     },
 
-    /** The session waits for nothing any more. */
-    async stopped(caller: KeyCaller, session: string): Promise<void> {
-      await endStale(caller, session, () => true);
+    /** An agent of the session, or the whole session, waits for nothing any more. */
+    async stopped(caller: KeyCaller, { session, agent, whole }: Stopped): Promise<void> {
+      const rows = await pendingOf(caller);
+      const isOver = (row: ActionRow) =>
+        whole ? row.question.action?.session === session : isOfAgent(row, { session, agent });
+      await Promise.all(rows.filter(isOver).map(end));
     },
   };
 }
 
+const otherOf = (call: Call) => CALLS[call === "hook" ? "tool" : "hook"];
+
+/** Equal, or one of the two is not said. */
+const agrees = (one: string | null, other: string | null): boolean =>
+  one === null || other === null || one === other;
+
+/** Whether a request is of this session, and of this agent of it. */
+const isOfAgent = (
+  { question: { action } }: ActionRow,
+  { session, agent }: Pick<PermissionRequest, "session" | "agent">,
+): boolean => action?.session === session && (action?.agent ?? null) === agent;
+
 /** The same for one use of a tool: it is of the whole input, of which the person may not be shown all. */
-const digestOf = ({ tool, form }: QuestionAction, input: unknown): string =>
+const digestOf = ({ tool, form }: Pick<QuestionAction, "tool" | "form">, input: unknown): string =>
   createHash("sha256")
     .update(canonicalJson([tool, form, input]))
     .digest("base64url");

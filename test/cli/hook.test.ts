@@ -212,6 +212,24 @@ test("what was decided elsewhere ends the question: an interrupt, and the use of
   expect((await read(id)).status).toBe("cancelled");
 });
 
+test("a subagent is named, and the client's name for Relay decides whose tools are not asked about [§12.6.2(2)]", async () => {
+  const { hook, pending, read, answer } = await createCoder();
+  const of_subagent = hook("claude", { ...CLAUDE, agent_id: "a859c806" });
+  expect((await read((await pending()).id)).action.agent).toBe("a859c806");
+  await answer("Deny");
+  await of_subagent.code;
+  const own = { ...CLAUDE, tool_name: "mcp__my_relay__send_message", tool_input: { text: "hi" } };
+  expect(await printed(hook("claude", own, ["--server", "my relay"]))).toEqual([
+    0,
+    { out: "", err: "" },
+  ]);
+  const of_another = hook("claude", own);
+  expect((await pending()).action.tool).toBe(own.tool_name);
+  await answer("Allow");
+  await of_another.code;
+  expect(JSON.parse(of_another.printed.out)).toBeObject();
+});
+
 test("a server that is away, a wrong key and a wrong input permit nothing and are no fault", async () => {
   const { hook, env, start } = await createCoder();
   const wrong = [

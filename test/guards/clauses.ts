@@ -256,6 +256,10 @@ export const CLAUSES: readonly Clause[] = [
   clause("§12.4.5", "an identical ask joins one that was left"),
   clause("§12.6.1", "approve_action, at its own address alone"),
   clause("§12.6.2", "every argument is read, shown and returned as it was sent"),
+  clause(
+    "§12.6.2(2)",
+    "what is not asked: tools of this server alone, dialogs, plans without text",
+  ),
   clause("§12.6.3", "a hook and a permission tool that ask the same are one question"),
   clause("§12.6.4", "a stream that begins at once; how long a request lasts"),
   clause("§12.6.5", "the answer in the client's form; only the person permits"),

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf, openCallSums } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
-import { createTestClock } from "../support/clock.ts";
+import { createTestClock, whileMoving } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
@@ -56,4 +56,52 @@ test("calls with another input, session, folder or host are two questions [§12.
   await pending(5);
   for (const { leave } of [...others, asked]) leave();
   await pending(0);
+});
+
+test("calls of one session join whichever of them names a prompt, and withdraw nothing [§12.6.3] [§12.6.6]", async () => {
+  const hook = (command: string, more: object) => commandOf(command, more);
+  const tool = (command: string, more: object) => ({
+    ...{ tool_name: "Bash", input: { command }, tool_use_id: "toolu_1" },
+    ...{ session_id: "session-1", ...more },
+  });
+  const named = { prompt_id: "prompt-1" };
+  const unnamed = { prompt_id: "" };
+  for (const [first, second] of [
+    [hook("make", named), tool("make", unnamed)],
+    [tool("make", unnamed), hook("make", named)],
+    [tool("make", named), hook("make", unnamed)],
+    [hook("make", unnamed), tool("make", named)],
+  ]) {
+    const { person, agent } = await createPair(app.url);
+    const list = async (): Promise<any[]> =>
+      (await person.send("GET /v1/questions?status=pending")).body.questions;
+    const pending = (count: number) => until(async () => (await list()).length === count);
+    const one = await callHook(app.url, agent.secret, first!);
+    await pending(1);
+    const [question] = await list();
+    const two = await callHook(there.url, agent.secret, second!);
+    await until(async () => (await calls(question.id)) === "3 0");
+    expect((await list()).map(({ id }) => id)).toEqual([question.id]);
+    // A permission tool that names no prompt stays beside other uses of tools.
+    const others = [tool("id", unnamed), tool("pwd", unnamed)];
+    for (const [at, other] of others.entries()) {
+      await callHook(app.url, agent.secret, other);
+      await pending(2 + at);
+    }
+    await person.send(`POST /v1/questions/${question.id}/answer`, { answer: "Allow" });
+    const texts = await whileMoving(clock, Promise.all([one.text, two.text]));
+    for (const text of texts) expect(text).toContain(`"behavior":"allow"`);
+    await pending(2);
+  }
+});
+
+test("calls of two agents of a session are two questions [§12.6.3]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const pending = (count: number) =>
+    until(async () => (await person.send("GET /v1/questions")).body.questions.length === count);
+  const tool = { tool_name: "Bash", input: { command: "make" }, tool_use_id: "toolu_1" };
+  await callHook(app.url, agent.secret, commandOf("make", { agent_id: "a1" }));
+  await pending(1);
+  await callHook(there.url, agent.secret, { ...tool, agent_id: "a2" });
+  await pending(2);
 });

@@ -306,6 +306,36 @@ test("a request of a later prompt ends those before it; those of one prompt stan
   last.leave();
 });
 
+test("the tools of another server are asked about, and those of this one by its name in the address [§12.6.2(2)]", async () => {
+  const pair = await createPair(app.url);
+  const args = (server: string) =>
+    commandOf("", { tool_name: `mcp__${server}__delete_task`, tool_input: { task_id: "tsk_1" } });
+  const call = (server: string, query = "", more: object = {}) =>
+    callHook(app.url, pair.agent.secret, { ...args(server), ...more }, { query });
+  for (const query of ["", "&server=work"]) {
+    const own = query === "" ? "relay" : "work";
+    expect(await (await call(own, query)).text).toBe("");
+    const as_tool = { event: "", tool_use_id: "toolu_1" };
+    const denied = JSON.parse(await (await call(own, query, as_tool)).text);
+    expect(denied).toMatchObject({ behavior: "deny" });
+    const other = await call("asana", query);
+    const [question] = await pending(pair, 1);
+    expect(question.action.tool).toBe("mcp__asana__delete_task");
+    await answer(pair, question.id, { answer: "Allow" });
+    expect(decision(await other.text)).toEqual({ behavior: "allow" });
+    // A permission tool has no other prompt.
+    const tool = await call("asana", query, as_tool);
+    const [again] = await pending(pair, 1);
+    await answer(pair, again.id, { answer: "Allow" });
+    expect(JSON.parse(await tool.text).behavior).toBe("allow");
+  }
+  for (const query of ["&server=", `&server=${"x".repeat(1_001)}`, "&server=a&server=b"]) {
+    const { response, message } = await call("relay", query);
+    const { fields } = await message;
+    expect([response.status, Object.keys(fields)]).toEqual([422, ["server"]]);
+  }
+});
+
 test("what cannot be asked is left to the client's own prompt, and the log says why [§12.6.5]", async () => {
   const pair = await createPair(app.url);
   const { agent, person } = pair;

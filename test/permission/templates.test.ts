@@ -1,11 +1,8 @@
 /** From what a coding agent's client sends to the question that a person reads, and back. */
 
 import { expect, test } from "bun:test";
-import { procedures } from "../../routers/index.ts";
-import { createTools } from "../../src/mcp/tools.ts";
 import { ANSWERS, contentOf } from "../../src/permission/content.ts";
 import { decisionText, unaskedText } from "../../src/permission/decision.ts";
-import { OWN_TOOLS } from "../../src/permission/own-tools.ts";
 import { type PermissionRequest, readCall } from "../../src/permission/request.ts";
 import { makeVisible } from "../../src/permission/visible.ts";
 import { asked, type Fields, HOOK, requestOf, shown } from "../support/permission.ts";
@@ -230,22 +227,6 @@ test("runs that would push the rest out of view are marks in the prompt [§2.5.6
   }
   // No command can write such a mark.
   expect(prompt("a⟨150 spaces⟩")).toBe("a\\u{27e8}150 spaces\\u{27e9}");
-});
-
-test("Relay's own tools and AskUserQuestion are not asked about", () => {
-  expect([...OWN_TOOLS].sort()).toEqual(
-    [...createTools(procedures).keys(), "approve_action"].sort(),
-  );
-  for (const tool_name of [
-    "mcp__relay__create_task",
-    "mcp__a__b__ask_question",
-    "AskUserQuestion",
-  ]) {
-    expect(contentOf(requestOf({ tool_name }), null)).toBe("own_tool");
-  }
-  for (const tool_name of ["create_task", "mcp__relay__other", "mcp__create_task"]) {
-    expect(contentOf(requestOf({ tool_name }), null)).toBeObject();
-  }
 });
 
 test("the client is what the call says, else by the name of the MCP client, else by its fields", () => {

@@ -125,11 +125,18 @@ function hook(event: string, fields: readonly string[], timeout: number): Piece 
 const CLAUDE_HOOKS = [
   hook(
     "PermissionRequest",
-    ["session_id", "prompt_id", "cwd", "tool_name", "tool_input", "permission_suggestions"],
+    [
+      ...["session_id", "agent_id", "prompt_id", "cwd"],
+      ...["tool_name", "tool_input", "permission_suggestions"],
+    ],
     ANSWER_WITHIN,
   ),
   // Withdraws a question that was answered in the terminal.
-  hook("PostToolUse", ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"], REPORT_WITHIN),
+  hook(
+    "PostToolUse",
+    ["session_id", "agent_id", "prompt_id", "cwd", "tool_name", "tool_input"],
+    REPORT_WITHIN,
+  ),
   // Removed, as it withdraws too much: `Stop` also comes while agents in the background wait for an
   // answer.
   { ...hook("Stop", ["session_id"], REPORT_WITHIN), is_former: true },
