@@ -51,7 +51,7 @@ interface NewAction extends Question {
   readonly action: NonNullable<Question["action"]>;
   readonly account_id: string;
   readonly revision: string;
-  readonly action_turn: string | null;
+  readonly asked_in: string | null;
   readonly action_digest: string;
   readonly action_calls: number;
   /** What {@link joinAction} takes: there must be no question for it. */
@@ -114,7 +114,7 @@ const waiting = qb
     question: questionColumns,
     account_id: questions.account_id,
     hidden: questions.hidden,
-    turn: questions.action_turn,
+    turn: questions.asked_in,
     digest: questions.action_digest,
     calls: questions.action_calls,
   })

@@ -115,8 +115,15 @@ export const mayAsk = sql`exists (select 1 from keys where id = ${p("key_id")} a
       and ${pendingOfKey} < ${sql.raw(LIMITS.pending_questions_per_key)}`;
 
 /**
- * Questions of the same content that were left after `since` and are pending at `now`: an identical ask joins
- * them. Begins with the condition of an index (schema.ts).
+ * Asked by the session `asked_in`; or left before it began, so that it may go on for the session that left it:
+ * a window beside it has begun before. Without a session, asked without one.
+ */
+const sameSession = sql`(action_turn is ${p("asked_in")}
+      or (action_turn is not null and left_at < ${p("began_at", questions.left_at)}))`;
+
+/**
+ * Questions of the same content that the session left after `since` and that are pending at `now`: an identical
+ * ask joins them. Begins with the condition of an index (schema.ts).
  */
 const joinable = sql`key_id = ${p("key_id")} and left_at is not null and status = 'pending' and hidden = 1
     and left_at > ${p("since", questions.left_at)} and expires_at > ${p("now", questions.expires_at)}
@@ -124,7 +131,8 @@ const joinable = sql`key_id = ${p("key_id")} and left_at is not null and status 
     and options = ${p("options", questions.options)} and url is ${p("url")}
     and allow_other is ${p("allow_other", questions.allow_other)} and fallback is ${p("fallback")}
     and context is ${p("context")} and expires_at - created_at
-      = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}`;
+      = ${p("expires_at", questions.expires_at)} - ${p("created_at", questions.created_at)}
+    and ${sameSession}`;
 
 const insert = statement(
   insertWhere(
@@ -138,7 +146,14 @@ const insert = statement(
   ),
 );
 
-interface NewQuestion extends Question {
+/** The session that asks. */
+export interface Asker {
+  readonly asked_in: string | null;
+  /** When that session began, a timestamp; null if it is not known. */
+  readonly began_at: number | null;
+}
+
+interface NewQuestion extends Question, Asker {
   readonly account_id: string;
   readonly revision: string;
   readonly idempotency_id: string | null;
@@ -172,7 +187,7 @@ export const UNUSED = {
   note: null,
   context: null,
   action: null,
-  action_turn: null,
+  asked_in: null,
   action_digest: null,
   action_calls: null,
   action_left: null,
@@ -188,11 +203,11 @@ export const leaveQuestion = statement(
 
 /** Takes over the newest question that the ask may join; gives its id. Only one of several gets it. */
 export const joinLeftQuestion = (
-  asked: Question & { readonly since: number; readonly now: number },
+  asked: Question & Asker & { readonly since: number; readonly now: number },
 ) => join({ ...UNUSED, ...asked });
 
 const join = statement(
-  sql`update questions set left_at = null where id = (
+  sql`update questions set left_at = null, action_turn = ${p("asked_in")} where id = (
       select id from questions where ${joinable}
       order by created_at desc limit 1)
     and ${ofLiveKey("questions")} returning id`,

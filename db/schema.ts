@@ -154,8 +154,11 @@ export const questions = sqliteTable(
     context: text(),
     // Null but for a request for permission (docs/interface.md 2.5.5).
     action: text({ mode: "json" }).$type<Omit<QuestionAction, "text">>(),
-    /** The prompt or turn of the agent's session that it belongs to. */
-    action_turn: text(),
+    /**
+     * What of its client has asked: for a request for permission the prompt or turn, for a tool call that
+     * asks the session of MCP.
+     */
+    asked_in: text("action_turn"),
     /** The same for the same tool and input. */
     action_digest: text(),
     /**

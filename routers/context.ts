@@ -1,6 +1,7 @@
 /** What every procedure call gets, on each surface. */
 
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
+import type { McpSession } from "../src/model/mcp-session.ts";
 import type { CallContext } from "../src/rpc/context.ts";
 import type { Accounts } from "../src/services/accounts.ts";
 import type { Activity } from "../src/services/activity.ts";
@@ -51,6 +52,8 @@ export interface Context extends CallContext {
    * 12.4.5).
    */
   readonly asking: boolean;
+  /** The session of MCP that the call belongs to; null on other surfaces, and without one. */
+  readonly session: McpSession | null;
   /** A procedure that creates sets it when it gives what was there instead: `200`, not `201`. */
   readonly outcome: { existing: boolean };
 }

@@ -161,8 +161,9 @@ export const questions = router({
     .input(QuestionInput.extend({ wait: Wait }).meta({ id: "QuestionCreate" }))
     .output(Question)
     .mutation(async ({ ctx, input: { wait = 0, ...input } }) => {
-      const { idempotent_request, asking, outcome, connection } = ctx;
-      const options = { wait, signal: connection.signal, idempotent_request, asking };
+      const { idempotent_request, asking, session, outcome, connection } = ctx;
+      const { signal } = connection;
+      const options = { wait, signal, idempotent_request, asking, session };
       const { question, existing } = await ctx.services.questions.ask(ctx.caller, input, options);
       outcome.existing = existing;
       return question;

@@ -52,6 +52,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       host,
       connection: request,
       asking: false,
+      session: null,
       outcome: { existing: false },
       effects,
       head,

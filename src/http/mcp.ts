@@ -93,7 +93,8 @@ export function createMcp(options: McpOptions): Handler {
       if (call.error?.code === "unauthorized") return problem(call.error, scope.quota()?.headers);
       const response = json(answer, 200, scope);
       if (call.method === "initialize" && !call.modern) {
-        const session = writeSession(sessions, call.key_id, call.client, ids);
+        const begun = { client: call.client, ids, now: clock.now() };
+        const session = writeSession(sessions, call.key_id, begun);
         response.headers.set("mcp-session-id", session);
       }
       return response;

@@ -11,6 +11,7 @@ import { invalidFields, type ServiceError } from "../errors.ts";
 import { TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { type ClientInfo, clientOf } from "../model/client.ts";
+import type { McpSession } from "../model/mcp-session.ts";
 import type { SignedTokens } from "../signed-token.ts";
 import { RPC } from "./result.ts";
 import { NEW_ERA } from "./server.ts";
@@ -29,6 +30,8 @@ export interface Message {
   readonly method: string;
   readonly params: Params;
   readonly client: ClientInfo | null;
+  /** Null in the new era, and where the client sent none. */
+  readonly session: McpSession | null;
   /** True: the client repeats an unfinished call by itself (docs/interface.md 12.4.4). */
   readonly rounds: boolean;
 }
@@ -129,7 +132,7 @@ function modernMessage(kind: Message["kind"], body: unknown, checked: boolean): 
   const meta = params._meta as Params | undefined;
   const client = clientOf(meta?.[CLIENT_INFO_META_KEY]);
   const rounds = wantsRounds(meta?.[CLIENT_CAPABILITIES_META_KEY]);
-  return { kind, modern: true, checked, method, params, client, rounds };
+  return { kind, modern: true, checked, method, params, client, session: null, rounds };
 }
 
 /** The experimental capability of a client that repeats calls; its value is an object. */
@@ -179,20 +182,22 @@ function agrees({ method, params = {} }: Posted, name: string | null): boolean {
 function legacyMessage(headers: Headers, body: unknown, key_id: string, sessions: SignedTokens) {
   const { method, params = {} } = body as Posted;
   const kind = Object.hasOwn(body as object, "id") ? "request" : "notification";
-  const read = (client: ClientInfo | null): Message => ({
+  const read = (client: ClientInfo | null, session: McpSession | null = null): Message => ({
     kind,
     modern: false,
     checked: true,
     method,
     params,
     client,
+    session,
     rounds: false,
   });
   // It begins a new session in any case.
   if (method === "initialize") return read(clientOf(params.clientInfo));
-  const session = headers.get("mcp-session-id");
-  if (session === null) return read(null);
-  const client = readSession(sessions, key_id, session);
+  const text = headers.get("mcp-session-id");
+  if (text === null) return read(null);
+  const found = readSession(sessions, key_id, text);
   // The client starts a new session then.
-  return client === undefined ? refuseMessage(RPC.session_not_found, 404) : read(client);
+  if (found === undefined) return refuseMessage(RPC.session_not_found, 404);
+  return read(found.client, found.session);
 }

@@ -14,6 +14,7 @@ import { failFields, type ServiceError } from "../errors.ts";
 import { cutMembers } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { ClientInfo } from "../model/client.ts";
+import type { McpSession } from "../model/mcp-session.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
 import type { SignedTokens } from "../signed-token.ts";
 import { APPROVE, APPROVE_DEFINITION, type ApproveOptions, approve } from "./approve.ts";
@@ -39,6 +40,7 @@ export interface McpCall {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly client: ClientInfo | null;
+  readonly session: McpSession | null;
   /** True: the client goes on with `requestState` by itself (docs/interface.md 12.4.4). */
   readonly rounds: boolean;
   /** At the address with `approve_action`; null at any other. */
@@ -97,7 +99,7 @@ export function createMcpServers(options: McpServersOptions) {
 
   /** Runs a tool, or the call that goes on for it, and tells the client of the time it waits. */
   const run = async (call: McpCall, extra: ServerContext, { tool, given, asking }: Run) => {
-    const ctx = { ...call.ctx, connection: extra.mcpReq, asking };
+    const ctx = { ...call.ctx, connection: extra.mcpReq, asking, session: call.session };
     const stop = tool.waits ? tellProgress(clock, extra, given.wait_seconds) : () => {};
     try {
       const result = await tool.call(ctx, given);

@@ -2,22 +2,38 @@
 
 import type { Ids } from "../ids.ts";
 import type { ClientInfo } from "../model/client.ts";
+import type { McpSession } from "../model/mcp-session.ts";
 import type { SignedTokens } from "../signed-token.ts";
+
+interface NewSession {
+  readonly client: ClientInfo | null;
+  readonly ids: Ids;
+  /** A timestamp. */
+  readonly now: number;
+}
 
 /** A value for `Mcp-Session-Id`; no two are the same (docs/interface.md 12.2.1). */
 export function writeSession(
   seal: SignedTokens,
   key_id: string,
-  client: ClientInfo | null,
-  ids: Ids,
+  { client, ids, now }: NewSession,
 ): string {
-  return seal.write(key_id, [client?.name, client?.version, ids.unique()]);
+  return seal.write(key_id, [client?.name, client?.version, ids.unique(), Math.round(now * 1000)]);
 }
 
-/** The client of a session, null when it named none; undefined when the session is not ours. */
-export function readSession(seal: SignedTokens, key_id: string, session: string) {
-  const found = seal.read(key_id, session) as [string | null, string | null] | undefined;
+/** A session with its client, which is null when it named none; undefined when the session is not ours. */
+export function readSession(
+  seal: SignedTokens,
+  key_id: string,
+  text: string,
+): { readonly client: ClientInfo | null; readonly session: McpSession } | undefined {
+  const found = seal.read(key_id, text) as
+    | [name: string | null, version: string | null, id: string, began?: number]
+    | undefined;
   if (!found) return undefined;
-  const [name, version] = found;
-  return name === null ? null : { name, version: version ?? "" };
+  const [name, version, id, began] = found;
+  return {
+    client: name === null ? null : { name, version: version ?? "" },
+    session: { id, began_at: began === undefined ? null : began / 1000 },
+  };
 }

@@ -4,6 +4,7 @@
  */
 
 import {
+  type Asker,
   joinLeftQuestion,
   leaveQuestion,
   questionByRequest,
@@ -63,10 +64,11 @@ export function createEarlierAsks({ store, clock }: Pick<ServiceDeps, "store" | 
     },
 
     /**
-     * Takes over a question of the same content whose asking call was left after `since` and that is pending
-     * at `now`; gives its id, to one caller only. Undefined when there is none.
+     * Takes over a question of the same content whose asking call was left after `since`, by the same session or
+     * one that this one follows, and that is pending at `now`; gives its id, to one caller only. Undefined when
+     * there is none.
      */
-    async join(asked: Question, since: number, now: number): Promise<string | undefined> {
+    async join(asked: Question & Asker, since: number, now: number): Promise<string | undefined> {
       const [result] = await store.write([joinLeftQuestion({ ...asked, since, now })]);
       return result!.rows[0]?.[0] as string | undefined;
     },

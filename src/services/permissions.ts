@@ -147,7 +147,7 @@ export function createPermissions(deps: ServiceDeps) {
           action,
           account_id,
           revision,
-          action_turn: turn,
+          asked_in: turn,
           action_calls: own_call,
         }),
       ]);

@@ -13,6 +13,7 @@ import { fail, failNotFound } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type AccountCaller, type Caller, callerId, type KeyCaller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
+import type { McpSession } from "../model/mcp-session.ts";
 import {
   asListed,
   checkAnswer,
@@ -50,6 +51,8 @@ interface WaitOptions {
 
 interface AskOptions extends Omit<WaitOptions, "effects"> {
   readonly idempotent_request: IdempotentRequest | null;
+  /** The session of MCP that asks: only what it left itself is joined (docs/interface.md 12.4.5). */
+  readonly session: McpSession | null;
 }
 
 interface AnswerOptions {
@@ -127,11 +130,12 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
     async ask(
       caller: KeyCaller,
       input: QuestionInput,
-      { wait, signal, idempotent_request, asking }: AskOptions,
+      { wait, signal, idempotent_request, asking, session }: AskOptions,
     ): Promise<Asked> {
       const { account_id, key_id } = caller;
       const now = clock.now();
       const question = newQuestion(input, { id: ids.next("qst"), key_id, now });
+      const asker = { asked_in: session?.id ?? null, began_at: session?.began_at ?? null };
       const joins = asking && question.request_id === undefined;
       /** Whether an identical ask may join this one once its client has gone. */
       const joinable = joins && wait > 0;
@@ -164,6 +168,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         const happened = await create(account_id, question, (changed) => [
           insertQuestion({
             ...question,
+            ...asker,
             account_id,
             revision: changed.revision,
             idempotency_id: idempotent_request?.id ?? null,
@@ -178,7 +183,8 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
         if (repeated !== undefined) return { id: repeated, existing: false };
         const other = await earlier.ofRequestMeanwhile(question);
         if (other !== undefined) return { id: other, existing: true };
-        const joined = since === null ? undefined : await earlier.join(question, since, at);
+        const joined =
+          since === null ? undefined : await earlier.join({ ...question, ...asker }, since, at);
         if (joined !== undefined) return { id: joined, existing: true, joined: true };
         // What refused it may have passed meanwhile: then it is asked again.
         return refusal();

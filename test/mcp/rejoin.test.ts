@@ -109,6 +109,56 @@ test("a call that its session cancels counts as left, and is joined again and ag
   expect((await pendingOf(pair)).length).toBe(1);
 });
 
+test("of sessions side by side, each joins only the questions that it left itself [§12.4.5]", async () => {
+  const pair = await createPair(app.url);
+  const { agent, person } = pair;
+  const { id: session, rpc: a } = await openSession(app.url, agent.secret);
+  const { rpc: b } = await openSession(there.url, agent.secret);
+  await clock.advance(1);
+  await (await begin(pair, a)).leave();
+  const left = await idOf(pair);
+  const others = [b, oldEra(app.url, agent.secret), newEra(there.url, agent.secret)];
+  for (const rpc of others) expect((await ask(rpc)).id).not.toBe(left);
+  const elsewhere: Rpc = (method, params, options) =>
+    oldEra(there.url, agent.secret)(method, params, {
+      ...options,
+      headers: { "mcp-session-id": session },
+    });
+  const again = callTool(elsewhere, "ask_question", ASK);
+  await joined(agent.key.id);
+  await person.send(`POST /v1/questions/${left}/answer`, { answer: "Yes" });
+  const { structuredContent } = await whileMoving(clock, again);
+  expect(structuredContent).toMatchObject({ id: left, answer: "Yes" });
+});
+
+test("a session does not join what was left without one [§12.4.5]", async () => {
+  const pair = await createPair(app.url);
+  const { agent } = pair;
+  await (await begin(pair, newEra(app.url, agent.secret))).leave();
+  const left = await idOf(pair);
+  await clock.advance(1);
+  expect((await ask((await openSession(app.url, agent.secret)).rpc)).id).not.toBe(left);
+  expect((await ask(newEra(there.url, agent.secret))).id).toBe(left);
+});
+
+test("a session that began after a question was left goes on for the one that left it [§12.4.5]", async () => {
+  const pair = await createPair(app.url);
+  const { agent } = pair;
+  const a = (await openSession(app.url, agent.secret)).rpc;
+  await (await begin(pair, a)).leave();
+  const left = await idOf(pair);
+  await clock.advance(1);
+  const next = (await openSession(there.url, agent.secret)).rpc;
+  await clock.advance(1);
+  const call = callTool(next, "ask_question", ASK);
+  await joined(agent.key.id);
+  // From now on it is the question of that session.
+  expect((await ask(a)).id).not.toBe(left);
+  expect((await pendingOf(pair)).map(({ id }) => id)).toContain(left);
+  await pair.person.send(`POST /v1/questions/${left}/answer`, { answer: "No" });
+  expect((await whileMoving(clock, call)).structuredContent).toMatchObject({ id: left });
+});
+
 test("a call that is being left is found, even if reads do not show it yet, as on a libSQL server [§12.4.5]", async () => {
   const pair = await createPair(app.url);
   const { id: key_id } = pair.agent.key;
@@ -116,7 +166,10 @@ test("a call that is being left is found, even if reads do not show it yet, as o
   const id = await idOf(pair);
   const late = { ...store, read: async () => [] };
   const asks = createEarlierAsks({ store: late, clock });
-  const asked = newQuestion({ prompt: ASK.prompt }, { id: "", key_id, now: clock.now() });
+  const asked = {
+    ...newQuestion({ prompt: ASK.prompt }, { id: "", key_id, now: clock.now() }),
+    ...{ asked_in: null, began_at: null },
+  };
   const join = async () => asks.join(asked, await asks.joinsSince(key_id), clock.now());
   expect(await join()).toBeUndefined();
   const client = new AbortController();
