@@ -62,6 +62,9 @@ export function createPermissions(deps: ServiceDeps) {
     const { action } = content;
     const { session } = action;
     if (session === null || action.agent !== undefined) return;
+    // Its terminal cannot answer while a hook waits: what waits is never out of date. Its hooks over MCP
+    // cannot name the subagent, whose turn is another one.
+    if (action.client === "codex") return;
     if (call === "tool" && turn === null) return;
     const digest = digestOf(action, input);
     const since = clock.now() - LIMITS.approve_join;

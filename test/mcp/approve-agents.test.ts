@@ -66,6 +66,14 @@ test("a subagent and the main agent withdraw none of each other's requests [§12
   await waits("bg-2 by a1", "bg-3 by a2", "main-2 by main");
 });
 
+test("requests of Codex stand side by side: its subagents have turns of their own [§12.6.6]", async () => {
+  const { ask, waits } = await createSession();
+  for (const turn of ["1", "2", "3"]) {
+    await ask(`step-${turn}`, { client: "codex", prompt_id: "", turn_id: `turn-${turn}` });
+  }
+  await waits("step-1 by main", "step-2 by main", "step-3 by main");
+});
+
 test("the use of a tool ends one equal request of the agent that used it, the oldest [§12.6.6]", async () => {
   const { ask, report, waits, list } = await createSession();
   await ask("ls", { agent_id: "a1" });
