@@ -25,4 +25,4 @@ export const reportsOtherInput = (tool: string): boolean => tool === TOOL;
  * tools that have a dialog of their own; for other tools it must not be returned: Codex refuses it.
  */
 export const needsInput = ({ client, tool }: Pick<PermissionRequest, "client" | "tool">): boolean =>
-  client === "claude_code" && tool === TOOL;
+  client !== "codex" && tool === TOOL;

@@ -229,21 +229,6 @@ test("disconnecting takes out only what has a mark of Relay, or is at the known 
   expect(JSON.parse(read())).toEqual({});
 });
 
-test("the Stop hook of an earlier version is taken out by connecting and by disconnecting", () => {
-  const { format, pieces } = setUpOf("claude", MACHINE, LOCAL, true).places[1]!;
-  const stop = pieces.find(({ path }) => path.at(-1) === "Stop")!;
-  const others = '{\n  "hooks": {\n    "Stop": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
-  for (const text of ["{}\n", others]) {
-    const now = connectText(text, format, pieces).text;
-    const earlier = format.add(now, stop.path, stop.value, stop.as);
-    expect(earlier).not.toBe(now);
-    expect(connectText(earlier, format, pieces)).toEqual({ text: now, kind: "updated" });
-    expect(disconnectText(earlier, format, text, pieces).text).toBe(text);
-    const { text: left } = disconnectText(earlier, format, null, pieces);
-    expect(left ?? "").not.toContain("approve_action");
-  }
-});
-
 test("VS Code's input stays while another server uses it", () => {
   const { format, pieces } = setUpOf("vscode", MACHINE, LAN, false).places[0]!;
   const { text } = connectText("{}", format, pieces);

@@ -66,6 +66,8 @@ test("a plan is shown as it was written, below all other arguments, and permitte
   const given = { tool_name, tool_input: JSON.stringify(input) };
   expect(decision(given, "Allow")).toEqual({ behavior: "allow", updatedInput: input });
   expect(decision(given, "Deny").behavior).toBe("deny");
+  // Whatever else is known of a client that has this tool.
+  expect(decision(given, "Allow", "my-wrapper").updatedInput).toEqual(input);
   // Codex refuses an answer with this member.
   expect(decision(given, "Allow", "codex")).toEqual({ behavior: "allow" });
   expect(decision({ tool_name: "Bash", tool_input: { command: "ls" } }, "Allow")).toEqual({

@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net";
 import { join } from "node:path";
+import { canonicalJson } from "../../canonical-json.ts";
 import { bareName, isLoopback } from "../../loopback.ts";
 import type { Io } from "../io.ts";
 import { type Format, isObject, type Path, type Value, valueAt } from "./format.ts";
@@ -122,25 +123,35 @@ function hook(event: string, fields: readonly string[], timeout: number): Piece 
   };
 }
 
-const CLAUDE_HOOKS = [
-  hook(
+/** A hook of Claude Code, and the one of earlier versions, which did not tell agents apart. */
+function claudeHook(event: string, fields: readonly string[], timeout: number): Piece[] {
+  const former = hook(event, fields, timeout);
+  const former_json = canonicalJson(former.value);
+  const isFormer = (group: unknown) => canonicalJson(group) === former_json;
+  const now = hook(event, [...fields, "agent_id"], timeout);
+  return [
+    { ...now, isOurs: (group) => hasOurHook(group) && !isFormer(group) },
+    // One that the person has changed is left as it is.
+    { ...former, isOurs: isFormer, is_former: true },
+  ];
+}
+
+const CLAUDE_HOOKS: readonly Piece[] = [
+  ...claudeHook(
     "PermissionRequest",
-    [
-      ...["session_id", "agent_id", "prompt_id", "cwd"],
-      ...["tool_name", "tool_input", "permission_suggestions"],
-    ],
+    ["session_id", "prompt_id", "cwd", "tool_name", "tool_input", "permission_suggestions"],
     ANSWER_WITHIN,
   ),
   // Withdraws a question that was answered in the terminal.
-  hook(
+  ...claudeHook(
     "PostToolUse",
-    ["session_id", "agent_id", "prompt_id", "cwd", "tool_name", "tool_input"],
+    ["session_id", "prompt_id", "cwd", "tool_name", "tool_input"],
     REPORT_WITHIN,
   ),
   // Removed, as it withdraws too much: `Stop` also comes while agents in the background wait for an
   // answer.
   { ...hook("Stop", ["session_id"], REPORT_WITHIN), is_former: true },
-] satisfies Piece[];
+];
 const CODEX_HOOKS = [
   hook(
     "PermissionRequest",

@@ -1,0 +1,41 @@
+/** Hooks that `relay connect` of an earlier version added: replaced by connecting, and removed. */
+
+import { expect, test } from "bun:test";
+import { connectText, disconnectText } from "../../src/cli/connect/change.ts";
+import { setUpOf } from "../../src/cli/connect/clients.ts";
+
+const MACHINE = { env: {}, platform: "linux", home: "/home/me", host: "workbench" } as const;
+const { format, pieces } = setUpOf("claude", MACHINE, "http://127.0.0.1:3000", true).places[1]!;
+
+test("the Stop hook of an earlier version is taken out by connecting and by disconnecting", () => {
+  const stop = pieces.find(({ path }) => path.at(-1) === "Stop")!;
+  const others = '{\n  "hooks": {\n    "Stop": [\n      { "hooks": [] }\n    ]\n  }\n}\n';
+  for (const text of ["{}\n", others]) {
+    const now = connectText(text, format, pieces).text;
+    const earlier = format.add(now, stop.path, stop.value, stop.as);
+    expect(earlier).not.toBe(now);
+    expect(connectText(earlier, format, pieces)).toEqual({ text: now, kind: "updated" });
+    expect(disconnectText(earlier, format, text, pieces).text).toBe(text);
+    const { text: left } = disconnectText(earlier, format, null, pieces);
+    expect(left ?? "").not.toContain("approve_action");
+  }
+});
+
+test("hooks of an earlier version, which did not name the agent, are replaced and removed", () => {
+  const now = connectText("{}\n", format, pieces).text;
+  const hooks = pieces.filter(({ path }) => path.at(-1) !== "Stop");
+  const former = hooks.filter(({ is_former }) => is_former);
+  expect(former.map(({ path }) => path.at(-1))).toEqual(["PermissionRequest", "PostToolUse"]);
+  const earlier = former.reduce(
+    (text, { path, value, as }) => format.add(text, path, value, as),
+    "{}\n",
+  );
+  expect(earlier).toContain("approve_action");
+  expect(earlier).not.toContain("agent_id");
+  expect(connectText(earlier, format, pieces)).toEqual({ text: now, kind: "updated" });
+  expect(now.match(/agent_id": /g)?.length).toBe(2);
+  expect(disconnectText(earlier, format, "{}\n", pieces).text).toBe("{}\n");
+  // What the person has changed is theirs.
+  const changed = earlier.replaceAll('"matcher": "*"', '"matcher": "Bash"');
+  expect(connectText(changed, format, pieces)).toEqual({ text: changed, kind: "none" });
+});
