@@ -1,4 +1,4 @@
-/** The tables of credentials, of pairing codes, and of the accounts that an address made. */
+/** The tables of credentials, of tokens that ended, of pairing codes, and of the accounts that an address made. */
 
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { ClientInfo } from "../src/model/client.ts";
@@ -47,6 +47,27 @@ export const credentials = sqliteTable(
     index("credentials_account").on(t.account_id, t.created_at, t.id),
     index("credentials_key").on(t.key_id).where(sql`key_id is not null`),
     index("credentials_grant").on(t.grant_id).where(sql`grant_id is not null`),
+  ],
+);
+
+/**
+ * Account tokens that have ended, so that a `401` can tell one of them from a token that this store has
+ * never seen. Triggers (migration 0031) write the rows, whichever version ends
+ * a token, and keep the newest 100 of each account.
+ */
+export const endedTokens = sqliteTable(
+  "ended_tokens",
+  {
+    /** As in `credentials`. */
+    digest: text().primaryKey(),
+    /** Id of the account; null once the account is deleted. */
+    owner: text(),
+    /** By the store's own clock. */
+    ended_at: timestamp().notNull(),
+  },
+  (t) => [
+    index("ended_tokens_owner").on(t.owner, t.ended_at).where(sql`owner is not null`),
+    index("ended_tokens_age").on(t.ended_at),
   ],
 );
 
