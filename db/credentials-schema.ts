@@ -52,7 +52,7 @@ export const credentials = sqliteTable(
 
 /**
  * Account tokens that have ended, so that a `401` can tell one of them from a token that this store has
- * never seen. Triggers (migration 0031) write the rows, whichever version ends
+ * never seen (docs/interface.md §4.1.7). Triggers (migration 0031) write the rows, whichever version ends
  * a token, and keep the newest 100 of each account.
  */
 export const endedTokens = sqliteTable(

@@ -7,6 +7,7 @@ import { pruneChallenges } from "../db/challenges.ts";
 import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
 import { pruneCreations } from "../db/creations.ts";
 import { createSweeper } from "../db/deletions.ts";
+import { pruneEndedTokens } from "../db/ended-tokens.ts";
 import { createFaultLog, type ReportFault } from "../db/faults.ts";
 import { pruneIdempotency } from "../db/idempotency.ts";
 import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
@@ -227,6 +228,7 @@ export async function createCore(deps: AppDeps) {
       pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
       prunePairings: (before, limit) => prunePairings(store, before, limit),
+      pruneEndedTokens: (before, limit) => pruneEndedTokens(store, before, limit),
       pruneGrants: (now, limit) => pruneGrants(store, now, limit),
       pruneApprovals: (now, limit) => pruneApprovals(store, now, limit),
       deleteStep: createSweeper(store, clock),

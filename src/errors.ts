@@ -200,6 +200,8 @@ interface ErrorOptions {
   readonly challenge?: string;
   /** True: the connection is closed after the answer. */
   readonly close?: boolean;
+  /** Of `unauthorized`: true if this store ended the account token (docs/interface.md §4.1.7). */
+  readonly ended?: boolean;
 }
 
 /** The only error that services throw; surfaces render it with {@link toProblem}. */
@@ -218,6 +220,8 @@ export class ServiceError extends Error {
   readonly challenge: string | undefined;
   /** True: the connection is closed after the answer, as the rest of the request is not wanted. */
   readonly close: boolean;
+  /** Of `unauthorized`: whether this store ended the account token; false also if it does not know it. */
+  readonly ended: boolean;
 
   constructor(
     readonly code: ErrorCode,
@@ -234,6 +238,7 @@ export class ServiceError extends Error {
     this.retry_after = options.retry_after ?? kind.retry_after;
     this.challenge = options.challenge;
     this.close = options.close ?? false;
+    this.ended = options.ended ?? false;
   }
 }
 
@@ -289,6 +294,8 @@ export interface Problem {
   readonly code: ErrorCode;
   readonly detail: string;
   readonly fields?: FieldReasons;
+  /** Present in a `401` for an account token that this store ended (docs/interface.md §4.1.7). */
+  readonly ended?: true;
 }
 
 /** Renders an error as the body that every surface sends. */
@@ -300,5 +307,6 @@ export function toProblem(error: ServiceError): Problem {
     code: error.code,
     detail: error.message,
     ...(error.fields && { fields: error.fields }),
+    ...(error.ended && { ended: true }),
   };
 }

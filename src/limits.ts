@@ -167,6 +167,8 @@ export const LIMITS = {
   /** Seconds in which a pairing code can be used, and how long a use is remembered after that. */
   pairing_life: 300,
   pairing_kept: 3_600,
+  /** Seconds for which an ended account token is told from an unknown one (§4.1.7). */
+  ended_token_retention: 365 * 86_400,
   /** Seconds in which a sign-in that was added may not end others, add any, or delete the account. */
   session_trial: 600,
   /** Seconds between two notes of the use of a sign-in that only holds an event stream open. */

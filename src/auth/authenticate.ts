@@ -1,6 +1,7 @@
 /** From a bearer token to a caller; the store is asked each time, so a deletion works at once. */
 
 import { credentialOwner } from "../../db/credentials.ts";
+import { endedToken } from "../../db/ended-tokens.ts";
 import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
@@ -65,6 +66,9 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     return { caller, usage: { caller, last_used_at, last_host, last_client } };
   };
 
+  const isEnded = async (credential: string): Promise<boolean> =>
+    (await store.read(endedToken({ digest: credential }))).length > 0;
+
   return {
     /** Whether an `Authorization` header has the shape of a credential, valid or not. */
     isWellFormed: (header: string | null): boolean =>
@@ -84,6 +88,15 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
       if (found) remembered.set(credential, found);
       else remembered.delete(credential);
       return found;
+    },
+
+    /**
+     * Whether a header holds an account token that has ended in this store; false for one that the store
+     * has never seen (docs/interface.md §4.1.7). Call it only for a header that {@link authenticate} refused.
+     */
+    async hasEnded(header: string | null): Promise<boolean> {
+      const credential = header?.includes("mca_") ? digestOf(header) : null;
+      return credential !== null && (await isEnded(credential));
     },
 
     /**
@@ -111,7 +124,9 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
     async assertLive(caller: Caller): Promise<void> {
       const { ticket = null } = caller.kind === "account" ? caller : {};
       const live = ticket ? await tickets.isLive(ticket) : await find(caller.credential);
-      if (!live) fail("unauthorized");
+      if (live) return;
+      const is_token = caller.kind === "account" && ticket === null;
+      fail("unauthorized", { ended: is_token && (await isEnded(caller.credential)) });
     },
   };
 }

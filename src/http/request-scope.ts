@@ -144,6 +144,8 @@ export function createRequestScopes({
     let arrived = deadlines.now();
     /** Undefined until it was looked up. */
     let caller: CredentialHolder | null | undefined;
+    /** Whether it was an account token that has ended. */
+    let ended_token = false;
     let quota: Quota | null = null;
     /** The quota to show if the request is refused: only accounts that were made count. */
     let unspent: Quota | null = null;
@@ -171,7 +173,15 @@ export function createRequestScopes({
     const authenticate = async () => {
       const found = await auth.authenticate(request.headers.get("authorization"));
       caller = found?.caller ?? null;
+      ended_token = !found && (await auth.hasEnded(request.headers.get("authorization")));
       return found;
+    };
+
+    /** The error with what is known of the end of its token (docs/interface.md §4.1.7). */
+    const withEnd = (error: ServiceError): ServiceError => {
+      const { code, challenge } = error;
+      if (code !== "unauthorized" || error.ended || !ended_token) return error;
+      return new ServiceError(code, { ended: true, ...(challenge !== undefined && { challenge }) });
     };
 
     /** Charges the address one call; throws `429 rate_limited` when it has none left. */
@@ -186,7 +196,8 @@ export function createRequestScopes({
       }
     };
 
-    const refusalNow = (error: ServiceError): ServiceError => {
+    const refusalNow = (refused: ServiceError): ServiceError => {
+      const error = withEnd(refused);
       if (exhausted) return exhausted;
       quota = unspent ?? quota;
       // An error of the server is not charged.
@@ -286,7 +297,7 @@ export function createRequestScopes({
       },
 
       async refusal(error) {
-        if (!limiter.on || error.status >= 500) return error;
+        if (!limiter.on || error.status >= 500) return withEnd(error);
         // Without the store the caller is unknown: then nobody is charged.
         if (caller === undefined) await authenticate().catch(() => null);
         const credential = request.headers.get("authorization");

@@ -25,6 +25,8 @@ interface JobDeps {
   readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` pairing codes that expired before then; gives their number. */
   readonly prunePairings: (before: number, limit: number) => Promise<number>;
+  /** Forgets up to `limit` account tokens that ended before then; gives their number. */
+  readonly pruneEndedTokens: (before: number, limit: number) => Promise<number>;
   /** The same of grants of OAuth, and of approvals by another device, that are expired at `now`. */
   readonly pruneGrants: (now: number, limit: number) => Promise<number>;
   readonly pruneApprovals: (now: number, limit: number) => Promise<number>;
@@ -46,7 +48,7 @@ export function createJobs(deps: JobDeps): Job[] {
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
   const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings } = deps;
   const { forgetOpenPages, checkVersion } = deps;
-  const { pruneGrants, pruneApprovals } = deps;
+  const { pruneEndedTokens, pruneGrants, pruneApprovals } = deps;
   return [
     {
       // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
@@ -110,6 +112,14 @@ export function createJobs(deps: JobDeps): Job[] {
       every: 60,
       run: async ({ now, limit }) => ({
         more: (await prunePairings((await now()) - LIMITS.pairing_kept, limit)) === limit,
+      }),
+    },
+    {
+      name: "forget ended tokens",
+      every: 300,
+      run: async ({ now, limit }) => ({
+        more:
+          (await pruneEndedTokens((await now()) - LIMITS.ended_token_retention, limit)) === limit,
       }),
     },
     {

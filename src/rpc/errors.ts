@@ -42,10 +42,11 @@ export function toTrpcError(error: unknown): TRPCError {
   return new TRPCError({ code: ERRORS[cause.code].trpc, message: cause.message, cause });
 }
 
-/** What a typed client gets of an error: tRPC's own shape, and the code and fields of ours. */
+/** What a typed client gets of an error: tRPC's own shape, and the code, fields and `ended` of ours. */
 export function formatError({ shape, error }: { shape: TRPCDefaultErrorShape; error: TRPCError }) {
-  const { code, fields } = toServiceError(error);
-  return { ...shape, data: { ...shape.data, code_name: code, ...(fields && { fields }) } };
+  const { code, fields, ended } = toServiceError(error);
+  const own = { code_name: code, ...(fields && { fields }), ...(ended && { ended }) };
+  return { ...shape, data: { ...shape.data, ...own } };
 }
 
 /** Whether a wait ended because its client went away: nobody is left to answer. */

@@ -69,6 +69,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§4.1.4", "a key is limited to its own tasks; only an account names key_id"),
   clause("§4.1.5", "a deleted key or account is refused at once"),
   clause("§4.1.6", "up to 50 sign-ins; fewer rights in the first 10 minutes"),
+  clause("§4.1.7", "a 401 says whether the account token has ended"),
   clause("§4.2.1", "attestation when required"),
   clause("§4.2.2", "challenge and attestation"),
 

@@ -115,6 +115,7 @@ export function faultsOf(
     // The same for what is missing and for what is another's.
     want(reason === "does not exist or is not yours" && more.length === 0, `reason: ${reason}`);
   }
+  if (code === "unauthorized" && body.ended === true) keys.push("ended");
   want(headers.get("content-type") === "application/problem+json", "content type");
   want(headers.get("cache-control") === "no-store", "may be stored by a cache");
   want(Object.keys(body).sort().join() === keys.sort().join(), `members: ${Object.keys(body)}`);

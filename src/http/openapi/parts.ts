@@ -131,6 +131,11 @@ export const FIXED_SCHEMAS: Json = {
         description: "Name of a field or parameter to a short reason",
         additionalProperties: { type: "string" },
       },
+      ended: {
+        type: "boolean",
+        description:
+          "Present and true in a 401 for an account token that this server ended; a 401 without it does not say so",
+      },
     },
     required: ["type", "title", "status", "code", "detail"],
   },
