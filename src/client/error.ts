@@ -13,6 +13,7 @@ interface Details {
   readonly status?: number;
   readonly fields?: FieldReasons;
   readonly retry_after?: number | null;
+  readonly ended?: boolean;
   readonly cause?: unknown;
 }
 
@@ -27,6 +28,11 @@ export class RelayError extends Error {
   readonly fields: FieldReasons;
   /** Seconds after which the request may be repeated; null when the server names none. */
   readonly retry_after: number | null;
+  /**
+   * Of `unauthorized`: true if the server says that it ended this account token; false if it does not know
+   * the credential, which may then still be valid (docs/interface.md §4.1.7).
+   */
+  readonly ended: boolean;
 
   constructor(code: ErrorCode | LocalCode, message: string, details: Details = {}) {
     super(message, { cause: details.cause });
@@ -34,14 +40,18 @@ export class RelayError extends Error {
     this.status = details.status ?? null;
     this.fields = details.fields ?? {};
     this.retry_after = details.retry_after ?? null;
+    this.ended = details.ended ?? false;
   }
 
   /** Whether the same request may succeed later: no answer, or one that asks to try again. */
   get is_transient(): boolean {
-    if (this.code === "unexpected_response") return this.status !== null && this.status >= 500;
-    return TRANSIENT.has(this.code);
+    if (this.code !== "unexpected_response") return TRANSIENT.has(this.code);
+    return this.status !== null && (this.status >= 500 || TRANSIENT_STATUS.has(this.status));
   }
 }
+
+/** Request timeout, too early, too many requests: of whatever program that answered. */
+const TRANSIENT_STATUS: ReadonlySet<number> = new Set([408, 425, 429]);
 
 const TRANSIENT: ReadonlySet<string> = new Set<ErrorCode | LocalCode>([
   "no_response",
@@ -64,8 +74,8 @@ export async function errorOf(response: Response): Promise<RelayError> {
       retry_after,
     });
   }
-  const { code, detail = code, fields = {} } = problem;
-  return new RelayError(code, detail, { status, fields, retry_after });
+  const { code, detail = code, fields = {}, ended = false } = problem;
+  return new RelayError(code, detail, { status, fields, retry_after, ended });
 }
 
 /** The error of a request that failed before its response arrived in full. */

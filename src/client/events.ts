@@ -32,13 +32,21 @@ interface ReadOptions extends CallOptions {
 /**
  * The events of one connection, `ready` first, until the server ends it (docs/interface.md §7.4.2). Throws
  * {@link RelayError} if the stream is refused (`unauthorized`, `forbidden`, `store_unavailable`,
- * `rate_limited`) or the connection is lost (`no_response`), or the reason of an aborted signal.
+ * `rate_limited`), something else answers (`unexpected_response`) or the connection is lost (`no_response`), or
+ * the reason of an aborted signal.
  */
 export async function* readEvents(
   connection: Connection,
   options: ReadOptions = {},
 ): AsyncGenerator<StreamEvent, void> {
-  for await (const frame of readFrames(connection, "/v1/events", options)) {
+  const onResponse = (response: Response) => {
+    options.onResponse?.(response);
+    const type = response.headers.get("content-type") ?? "";
+    if (!response.ok || !type.startsWith("text/html")) return;
+    const { status } = response;
+    throw new RelayError("unexpected_response", "The response is a page, not a stream", { status });
+  };
+  for await (const frame of readFrames(connection, "/v1/events", { ...options, onResponse })) {
     const event = eventOf(frame);
     if (event) yield event;
   }
@@ -75,7 +83,10 @@ export async function* followEvents(
         if (event.name === "account.deleted") return;
       }
     } catch (error) {
-      if (!(error instanceof RelayError) || !error.is_transient) throw error;
+      if (!(error instanceof RelayError)) throw error;
+      // A page in the place of the stream, such as that of a network's sign-in, goes away again.
+      const is_page = error.code === "unexpected_response" && (error.status ?? 0) < 400;
+      if (!error.is_transient && !is_page) throw error;
       seconds = error.retry_after;
     }
     await pause(timers, seconds ?? backoff(timers, failures), signal);

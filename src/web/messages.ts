@@ -38,7 +38,8 @@ export type WorkerMessage = OpenMessage | SubscribedMessage | TestedMessage;
 
 /** Calls `listener` with each message of the worker; returns a function that stops it. */
 export function onWorkerMessage(listener: (message: WorkerMessage) => void): () => void {
-  const handle = ({ data }: MessageEvent<WorkerMessage>) => listener(data);
+  // Another program of the origin may have a worker that sends messages to its pages.
+  const handle = ({ data }: MessageEvent<WorkerMessage | null>) => data?.type && listener(data);
   navigator.serviceWorker?.addEventListener("message", handle);
   return () => navigator.serviceWorker?.removeEventListener("message", handle);
 }

@@ -5,6 +5,7 @@ import type { inferRouterOutputs } from "@trpc/server";
 import type { AdminRouter } from "../../../routers/admin.ts";
 import { after, noteServerTime } from "../clock.ts";
 import { here } from "../state/api.ts";
+import { tunnelled } from "../state/outside.ts";
 
 export type Outputs = inferRouterOutputs<AdminRouter>;
 export type Minute = Outputs["series"]["minutes"][number];
@@ -30,9 +31,8 @@ export function createAdminApi(token: string) {
           try {
             const response = await fetch(url, { ...(options as RequestInit), signal: late.signal });
             noteServerTime(response.headers.get("date"));
-            const { status, headers } = response;
             // Read within the time limit, so that a stalled body cannot block either.
-            return new Response(await response.text(), { status, headers });
+            return await tunnelled(response);
           } finally {
             cancel();
           }

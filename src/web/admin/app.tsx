@@ -1,31 +1,24 @@
 /** Sign-in state of this tab, and the view for it. */
 
-import { useCallback, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
+import { tab } from "../state/storage.ts";
 import { createAdminApi } from "./api.ts";
 import { Dashboard } from "./dashboard.tsx";
 import { SignIn } from "./sign-in.tsx";
 
-/** Key in session storage, so that the token is forgotten with the tab. */
-const TOKEN = "relay.admin";
+/** Name in session storage, so that the token is forgotten with the tab. */
+const TOKEN = "admin";
 
 export function App() {
-  const [token, setToken] = useState(() => sessionStorage.getItem(TOKEN));
-  const [refused, setRefused] = useState(false);
+  const [token, setToken] = useState(() => tab.get(TOKEN));
   const api = useMemo(() => (token === null ? null : createAdminApi(token)), [token]);
   const enter = (given: string) => {
-    sessionStorage.setItem(TOKEN, given);
-    setRefused(false);
+    tab.set(TOKEN, given);
     setToken(given);
   };
-  const leave = useCallback((because: "refused" | "asked") => {
-    sessionStorage.removeItem(TOKEN);
-    setRefused(because === "refused");
+  const leave = () => {
+    tab.remove(TOKEN);
     setToken(null);
-  }, []);
-  const onRefused = useCallback(() => leave("refused"), [leave]);
-  return api ? (
-    <Dashboard api={api} onRefused={onRefused} onLeave={() => leave("asked")} />
-  ) : (
-    <SignIn refused={refused} onEnter={enter} />
-  );
+  };
+  return api ? <Dashboard api={api} onLeave={leave} /> : <SignIn onEnter={enter} />;
 }

@@ -3,6 +3,7 @@
 import { LogOut } from "lucide-react";
 import type { ReactNode } from "react";
 import { Logo } from "../person/logo.tsx";
+import type { Fault } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
@@ -17,14 +18,19 @@ import { inTurn, type Polled, useFigures } from "./poll.ts";
 import { Title } from "./title.tsx";
 import { Traffic } from "./traffic.tsx";
 
+/** A refused token is kept: only the operator knows whether it has been replaced. */
+function problemOf({ code, message }: Fault): string {
+  if (code !== "unauthorized") return message;
+  return "The server doesn't accept this tab's token. If ADMIN_TOKEN has changed, sign out and enter the new one. It's tried again by itself.";
+}
+
 interface DashboardProps {
   readonly api: AdminApi;
-  readonly onRefused: () => void;
   readonly onLeave: () => void;
 }
 
-export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
-  const polled = useFigures(api, onRefused);
+export function Dashboard({ api, onLeave }: DashboardProps) {
+  const polled = useFigures(api);
   const { figures, faults, fault, answers } = polled;
   const { overview, process, series, store, outbox, pushes, jobs } = figures;
   return (
@@ -39,7 +45,7 @@ export function Dashboard({ api, onRefused, onLeave }: DashboardProps) {
         </Button>
       </header>
       <main className="space-y-5">
-        {fault && <Problem>{fault.message}</Problem>}
+        {fault && <Problem>{problemOf(fault)}</Problem>}
         <InTurn answers={answers} />
         <Tiles polled={polled} />
         <Panel title="Last three hours" of="this process" data={series} fault={faults.series}>

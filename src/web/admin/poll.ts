@@ -1,12 +1,14 @@
 /** Polls the figures while the page is visible. */
 
 import { useEffect, useState } from "react";
-import { every, now } from "../clock.ts";
+import { elapsed, every, now } from "../clock.ts";
 import { type Fault, faultOf } from "../state/api.ts";
 import type { AdminApi, Outputs } from "./api.ts";
 
 /** Seconds between polls. */
 const EVERY = 5;
+/** The same while the token is refused, at most. */
+const SLOWEST = 60;
 
 const NAMES = ["overview", "process", "series", "store", "outbox", "pushes", "jobs"] as const;
 type Name = (typeof NAMES)[number];
@@ -47,14 +49,20 @@ const NOTHING: Polled = {
   answers: [],
 };
 
-/** Polls all figures while mounted; calls `onRefused` if the token is invalid. */
-export function useFigures(api: AdminApi, onRefused: () => void): Polled {
+/**
+ * Polls all figures while mounted. A token that is refused is tried again at growing intervals: the request
+ * may have lost it on the way.
+ */
+export function useFigures(api: AdminApi): Polled {
   const [polled, setPolled] = useState(NOTHING);
   useEffect(() => {
     let ended = false;
     let busy = false;
+    /** Polls in a row that were refused, and when the next one may begin, in seconds of `elapsed`. */
+    let refusals = 0;
+    let next_at = 0;
     const poll = async () => {
-      if (busy || document.hidden) return;
+      if (busy || document.hidden || elapsed() < next_at) return;
       busy = true;
       const results = await Promise.allSettled(NAMES.map((name) => api[name].query()));
       busy = false;
@@ -66,7 +74,9 @@ export function useFigures(api: AdminApi, onRefused: () => void): Polled {
         if (result.status === "fulfilled") received[name] = result.value;
         else faults[name] = faultOf(result.reason);
       });
-      if (Object.values(faults).some(({ code }) => code === "unauthorized")) return onRefused();
+      const is_refused = Object.values(faults).some(({ code }) => code === "unauthorized");
+      refusals = is_refused ? refusals + 1 : 0;
+      next_at = is_refused ? elapsed() + Math.min(SLOWEST, EVERY * 2 ** (refusals - 1)) : 0;
       const poll_fault = Object.keys(received).length === 0 ? Object.values(faults)[0]! : null;
       setPolled((before) => ({
         figures: { ...before.figures, ...received } as Figures,
@@ -80,14 +90,17 @@ export function useFigures(api: AdminApi, onRefused: () => void): Polled {
     };
     void poll();
     const stop = every(EVERY, () => void poll());
-    const show = () => void poll();
+    const show = () => {
+      next_at = 0;
+      void poll();
+    };
     document.addEventListener("visibilitychange", show);
     return () => {
       ended = true;
       stop();
       document.removeEventListener("visibilitychange", show);
     };
-  }, [api, onRefused]);
+  }, [api]);
   return polled;
 }
 

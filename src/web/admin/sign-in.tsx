@@ -10,12 +10,10 @@ import { createAdminApi } from "./api.ts";
 import { Title } from "./title.tsx";
 
 interface SignInProps {
-  /** True if the server refused the token that this tab used before. */
-  readonly refused: boolean;
   readonly onEnter: (token: string) => void;
 }
 
-export function SignIn({ refused, onEnter }: SignInProps) {
+export function SignIn({ onEnter }: SignInProps) {
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState(false);
   const entry = useAction();
@@ -38,11 +36,6 @@ export function SignIn({ refused, onEnter }: SignInProps) {
       <p className="mt-2 mb-8 text-lg text-soft leading-snug">
         Figures of the service. Nothing that people or agents write is shown here.
       </p>
-      {refused && (
-        <p role="status" className="mb-6 rounded-xl bg-sunken px-4 py-3 text-soft">
-          Your token is no longer valid.
-        </p>
-      )}
       <form onSubmit={submit} className="space-y-3">
         <TextField
           label="Admin token"

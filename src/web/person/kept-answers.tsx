@@ -12,18 +12,20 @@ import { useAction } from "../ui/use-action.ts";
 import { useKeptAnswers, useSession } from "./use-store.ts";
 
 interface WaitingAnswerProps {
-  readonly given: Given;
+  readonly given: Given & Pick<KeptAnswer, "reason">;
   /** Called when the person takes the answer back. */
   readonly onChange: () => void;
 }
 
 /** Shown in place of the ways to answer. */
-export function WaitingAnswer({ given: { answer, note }, onChange }: WaitingAnswerProps) {
+export function WaitingAnswer({ given, onChange }: WaitingAnswerProps) {
+  const { answer, note, reason } = given;
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl bg-accent-soft py-2 pr-2 pl-4">
       <CloudUpload aria-hidden className="size-5 shrink-0 text-accent" />
       <div className="min-w-24 flex-1">
         <p className="font-medium text-accent text-sm">Waiting to be sent</p>
+        {reason !== undefined && <p className="text-sm text-soft">{reason}</p>}
         <p dir="auto" className="said whitespace-pre-wrap">
           {answer}
         </p>
@@ -62,12 +64,14 @@ export function RefusedAnswers() {
 
 function RefusedAnswer({ given }: { given: KeptAnswer }) {
   const { outbox } = useSession();
-  const { question_id, key_id, prompt, answer, note, refused: why, draft } = given;
+  const { question_id, key_id, prompt, answer, note, refused: why, draft, reason } = given;
   return (
     <div className="mb-4 flex flex-wrap items-center gap-x-3 rounded-xl bg-warn-soft py-1 pr-1 pl-4 text-warn">
       <p className="said min-w-40 flex-1 py-2 text-sm">
         <span className="font-medium">
-          {`Your ${draft ? "draft" : "answer"} wasn't sent: ${REASONS[why!]}.`}
+          {reason === undefined
+            ? `Your ${draft ? "draft" : "answer"} wasn't sent: ${REASONS[why!]}.`
+            : `Your answer wasn't sent. ${reason}`}
         </span>
         <span className="line-clamp-2">
           “<bdi dir="auto">{answer}</bdi>” to “
@@ -90,6 +94,11 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
         >
           Send as a message
         </LateAnswer>
+      )}
+      {why === "invalid" && reason !== undefined && (
+        <Button variant="quiet" onClick={() => outbox.retry(question_id)}>
+          Send again
+        </Button>
       )}
       <Button
         variant="quiet"

@@ -1,14 +1,16 @@
 /** Connection status: whether the page is up to date. */
 
 import { CloudOff, KeyRound, RotateCw } from "lucide-react";
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
+import type { Fault } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import type { Link } from "../state/store.ts";
 import { momentOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
 import { useRoute } from "./route.ts";
 import { useSession, useStore } from "./use-store.ts";
+import { SignOutHere } from "./views.ts";
 
 const WORDS: Readonly<Record<Link, string>> = {
   live: "Live",
@@ -53,6 +55,8 @@ export function LinkBanner() {
   const known_at = useStore((store) => store.knownAt());
   const now = useNow(60);
   const slow = useSlow(link);
+  const trouble = useStore((store) => store.trouble());
+  const [leaving, setLeaving] = useState(false);
   const age = known_at === null ? "" : ` Last updated ${momentOf(known_at, now)}.`;
   return (
     <div className="sticky top-0 z-10">
@@ -62,8 +66,13 @@ export function LinkBanner() {
             <CloudOff aria-hidden className="size-5 shrink-0" />
             <p className="min-w-0 flex-1 font-medium text-sm">
               {link === "connecting" ? "Connecting." : "Offline."}
-              {age || " Can't reach the server."}
+              {trouble ? ` ${troubleText(trouble)}` : age || " Can't reach the server."}
             </p>
+            {trouble?.code === "unauthorized" && (
+              <button type="button" onClick={() => setLeaving(true)} className={BANNER_ACTION}>
+                Sign out here
+              </button>
+            )}
             <button type="button" onClick={sync.hurry} className={BANNER_ACTION}>
               <RotateCw aria-hidden className="size-4" />
               Retry
@@ -72,8 +81,15 @@ export function LinkBanner() {
         )}
       </div>
       <NewSecretBanner />
+      <Suspense>{leaving && <SignOutHere onClose={() => setLeaving(false)} />}</Suspense>
     </div>
   );
+}
+
+/** Says who refused the connection, and what becomes of the sign-in. */
+function troubleText({ code, message }: Fault): string {
+  if (code !== "unauthorized") return `${message} Relay tries again by itself.`;
+  return "The server doesn't know this browser's sign-in: it may be without its data for a while. The sign-in is kept here, and Relay tries again by itself.";
 }
 
 const BANNER =

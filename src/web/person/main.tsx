@@ -3,6 +3,7 @@
 import "../styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { takeOverSharedSignIn } from "../state/carry-over.ts";
 import { recoverAccount } from "../state/new-account.ts";
 import { watchPairingLinks } from "../state/pairing.ts";
 import { resume } from "../state/session.ts";
@@ -14,6 +15,7 @@ watchPairingLinks();
 resume();
 // While the server cannot be reached, nothing can be recovered yet.
 void recoverAccount().catch(() => null);
+void takeOverSharedSignIn();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <App />

@@ -4,14 +4,16 @@
 
 import { type CloseMessage, onWorkerMessage, type ShowMessage } from "../messages.ts";
 import type { Question } from "../state/api.ts";
-import { PUSH_CHANNEL } from "../state/push-channel.ts";
+import { pushChannel } from "../state/push-channel.ts";
+import { local } from "../state/storage.ts";
 import type { Store } from "../state/store.ts";
+import { ownWorker, readyWorker } from "../state/worker.ts";
 import { isolated } from "../ui/isolated.ts";
 import { toast } from "../ui/toast.tsx";
 import { announce } from "./announcer.tsx";
 import { labelOf } from "./use-store.ts";
 
-const CHOICE = "relay.notify";
+const CHOICE = "notify";
 
 /** Matches the addresses at which the questions themselves are shown. */
 const QUESTIONS = /^(#\/?|#\/questions.*)?$/;
@@ -22,15 +24,15 @@ export type NotificationState = "on" | "off" | "blocked" | "unsupported";
 export function notificationState(): NotificationState {
   if (!("Notification" in globalThis) || !navigator.serviceWorker) return "unsupported";
   if (Notification.permission === "denied") return "blocked";
-  const chosen = localStorage.getItem(CHOICE) === "on";
+  const chosen = local.get(CHOICE) === "on";
   return chosen && Notification.permission === "granted" ? "on" : "off";
 }
 
 /** Turns notifications on, which asks for permission, or off. */
 export async function setNotifications(on: boolean): Promise<void> {
   if (on && Notification.permission === "default") await Notification.requestPermission();
-  if (on && Notification.permission === "granted") localStorage.setItem(CHOICE, "on");
-  else localStorage.removeItem(CHOICE);
+  if (on && Notification.permission === "granted") local.set(CHOICE, "on");
+  else local.remove(CHOICE);
 }
 
 /** Watches for new questions; returns a function that stops it. */
@@ -49,7 +51,7 @@ export function watchQuestions(store: Store): () => void {
     known.add(id);
     // Questions of the first load are not new.
     if (store.knownAt() === null) return;
-    if (!document.hasFocus()) return void show(store, question);
+    if (!document.hasFocus()) return void show(store, question).catch(() => null);
     // Questions of a later load are in the counts; another page may have announced them already.
     if (store.link() !== "live") return;
     const who = isolated(labelOf(store.all.keys.get(question.key_id)));
@@ -88,7 +90,7 @@ export function watchQuestions(store: Store): () => void {
  */
 async function show(store: Store, { id, key_id, prompt }: Question): Promise<void> {
   if (notificationState() !== "on") return;
-  const worker = await navigator.serviceWorker.ready;
+  const worker = await readyWorker();
   // Questions from the archive may turn out to be closed once the lists arrive.
   if (store.all.questions.get(id)?.status !== "pending") return;
   const title = labelOf(store.all.keys.get(key_id));
@@ -99,8 +101,8 @@ async function show(store: Store, { id, key_id, prompt }: Question): Promise<voi
 async function close(id: string): Promise<void> {
   if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
   // With push on, the push about the end replaces the notification, as every push must show one.
-  if (!document.hasFocus() && localStorage.getItem(PUSH_CHANNEL) !== null) return;
-  const worker = await navigator.serviceWorker?.getRegistration();
+  if (!document.hasFocus() && pushChannel() !== null) return;
+  const worker = await ownWorker();
   const message: CloseMessage = { type: "close", question_id: id };
   worker?.active?.postMessage(message);
 }

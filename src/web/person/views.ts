@@ -28,6 +28,7 @@ export const AlreadySignedIn = later(async () => (await import("./pair.tsx")).Al
 export const Start = later(async () => (await import("./start.tsx")).Start);
 export const SearchView = later(async () => (await import("./search.tsx")).SearchView);
 export const Permission = later(async () => (await import("./permission.tsx")).Permission);
+export const SignOutHere = later(async () => (await import("./sign-out-here.tsx")).SignOutHere);
 export const Shortcuts = later(async () => (await import("./shortcuts.tsx")).Shortcuts);
 
 /**

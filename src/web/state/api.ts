@@ -4,6 +4,8 @@ import { createTRPCClient, httpLink, TRPCClientError, type TRPCLink } from "@trp
 import type { inferRouterOutputs } from "@trpc/server";
 import { observable } from "@trpc/server/observable";
 import type { AppRouter } from "../../../routers/index.ts";
+import { RelayError } from "../../client/error.ts";
+import { outsideMessage, tunnelled } from "./outside.ts";
 
 type Outputs = inferRouterOutputs<AppRouter>;
 export type Account = Outputs["accounts"]["get"];
@@ -58,7 +60,8 @@ const changesLink =
             observer.next({ result: { data: undefined } });
             return observer.complete();
           }
-          if (op.type === "mutation" && !error.data) {
+          const known = error.data ?? outsideOf(error);
+          if (op.type === "mutation" && !known) {
             unanswered.set(error, KEY in op.context ? "repeatable" : "unanswered");
           }
           observer.error(error);
@@ -92,7 +95,7 @@ export function createApi(
         async fetch(input, init) {
           const response = await patiently(input as RequestInfo, init as RequestInit);
           note(response.headers);
-          return response;
+          return tunnelled(response);
         },
         url: here("trpc"),
         headers({ op }) {
@@ -107,13 +110,39 @@ export function createApi(
 export interface Fault {
   /**
    * The server's code. Without a response: `repeatable` or `unanswered` for a mutation, which the
-   * server may have carried out, and `offline` for anything else.
+   * server may have carried out, and `offline` for anything else. `intercepted`: a program between the
+   * browser and Relay refused the request.
    */
   readonly code: string;
   /** A message for the person. */
   readonly message: string;
   /** Invalid fields and the reason of each. */
   readonly fields: Readonly<Record<string, string>>;
+  /**
+   * Of `unauthorized`: true if this server ended the token, so that it can be erased; otherwise the
+   * token may still be valid (docs/interface.md §4.1.7).
+   */
+  readonly ended?: boolean;
+  /** Seconds after which the server asks to try again. */
+  readonly retry_after?: number;
+}
+
+/** Codes after which the same request may succeed later, without the person doing anything. */
+export const LATER: ReadonlySet<string> = new Set([
+  "offline",
+  "unanswered",
+  "repeatable",
+  "rate_limited",
+  "store_unavailable",
+  "internal",
+  "unauthorized",
+]);
+
+/** The refusal in an error of a call or of the event stream that tRPC did not render; null for another error. */
+function outsideOf(error: unknown): RelayError | null {
+  const found = error instanceof TRPCClientError ? error.cause : error;
+  if (!(found instanceof RelayError) || found.code === "no_response") return null;
+  return found.code === "unexpected_response" && found.is_transient ? null : found;
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -121,7 +150,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   unanswered:
     "Couldn't reach the server. Your change may have been saved: check before you try again.",
   repeatable: "Couldn't reach the server. Try again; it won't be sent twice.",
-  unauthorized: "This token isn't valid.",
+  unauthorized: "This token isn't valid on this server.",
   not_found: "This no longer exists.",
   question_not_pending: "This question is no longer open.",
   rate_limited: "Too many requests. Try again in a moment.",
@@ -139,12 +168,29 @@ const MESSAGES: Readonly<Record<string, string>> = {
   internal: "Something went wrong on the server.",
 };
 
+const ENDED = "This token is no longer valid.";
+
+/** Of `unauthorized` without `ended`, for a browser that is signed in. */
+export const UNKNOWN_SIGN_IN = "The server doesn't know this browser's sign-in.";
+
 /** Turns any thrown value into a fault. */
 export function faultOf(error: unknown): Fault {
+  const outside = outsideOf(error);
+  if (outside?.code === "unexpected_response") {
+    return { code: "intercepted", message: outsideMessage(outside.status), fields: {} };
+  }
   const data = error instanceof TRPCClientError ? error.data : null;
-  const code: string = data?.code_name ?? unanswered.get(Object(error)) ?? "offline";
-  const fields: Fault["fields"] = data?.fields ?? {};
+  const code: string =
+    data?.code_name ?? outside?.code ?? unanswered.get(Object(error)) ?? "offline";
+  const fields: Fault["fields"] = data?.fields ?? outside?.fields ?? {};
+  const ended: boolean = data?.ended ?? outside?.ended ?? false;
+  const retry_after = error instanceof RelayError ? error.retry_after : outside?.retry_after;
   const [first] = Object.values(fields).map((reason) => `This ${reason}.`);
   const reason = code === "invalid_fields" ? first : undefined;
-  return { code, message: reason ?? MESSAGES[code] ?? (error as Error).message, fields };
+  const message = ended ? ENDED : (reason ?? MESSAGES[code] ?? (error as Error).message);
+  return {
+    ...{ code, message, fields },
+    ...(ended && { ended }),
+    ...(typeof retry_after === "number" && { retry_after }),
+  };
 }

@@ -2,9 +2,12 @@
 
 import { after, now, recallServerTime, serverAhead } from "../clock.ts";
 import type { Account } from "./api.ts";
+import { PATH, scoped } from "./storage.ts";
 import type { Kind, Resources, Store } from "./store.ts";
 
-const NAME = "relay";
+/** At the root, the name that earlier versions used under every path. */
+const SHARED = "relay";
+const NAME = PATH === "/" ? SHARED : scoped("archive");
 const KINDS: readonly Kind[] = ["keys", "tasks", "questions"];
 /** Seconds between a change and saving it. */
 const DELAY = 2;
@@ -88,9 +91,11 @@ export function createArchive(store: Store) {
   };
 }
 
-/** Deletes the saved data. */
-export async function forgetArchive(): Promise<void> {
-  await done(indexedDB.deleteDatabase(NAME)).catch(() => null);
+/** Deletes the saved data; `shared`: that of an earlier version too. */
+export async function forgetArchive(shared: boolean): Promise<void> {
+  for (const name of shared ? [NAME, SHARED] : [NAME]) {
+    await done(indexedDB.deleteDatabase(name)).catch(() => null);
+  }
 }
 
 async function open(): Promise<IDBDatabase> {

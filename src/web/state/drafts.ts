@@ -5,11 +5,12 @@
 
 import { createIdempotencyKey } from "../../client/idempotency.ts";
 import type { Question } from "./api.ts";
+import { copyShared, tab } from "./storage.ts";
 import type { Store } from "./store.ts";
 
-const PREFIX = "relay.draft.";
+const PREFIX = "draft.";
 /** Id of the account that the drafts belong to. */
-const OWNER = "relay.drafts-of";
+const OWNER = "drafts-of";
 
 export interface Draft<T> {
   readonly value: T;
@@ -19,14 +20,14 @@ export interface Draft<T> {
 
 /** The draft of this name; null if there is none. */
 export function draftOf<T>(name: string): Draft<T> | null {
-  const kept = sessionStorage.getItem(PREFIX + name);
+  const kept = tab.get(PREFIX + name);
   return kept === null ? null : (JSON.parse(kept) as Draft<T>);
 }
 
 /** Saves a draft. A changed value must be sent under another key, so `sent_as` is then null. */
 export function keepDraft<T>(name: string, value: T, sent_as: string | null = null): void {
   try {
-    sessionStorage.setItem(PREFIX + name, JSON.stringify({ value, sent_as }));
+    tab.set(PREFIX + name, JSON.stringify({ value, sent_as }));
   } catch {
     // Storage is full: the draft is lost with the tab.
   }
@@ -34,7 +35,7 @@ export function keepDraft<T>(name: string, value: T, sent_as: string | null = nu
 
 /** Removes a draft, and tells the listeners of {@link onForgotten}. */
 export const forgetDraft = (name: string): void => {
-  sessionStorage.removeItem(PREFIX + name);
+  tab.remove(PREFIX + name);
   for (const listener of [...listeners]) listener(name);
 };
 
@@ -58,9 +59,11 @@ export function sendDraft<T>(name: string, value: T): string {
 
 /** Makes this account the owner of the tab's drafts; removes those of another account. */
 export function keepDraftsOf(account_id: string): void {
-  const owner = sessionStorage.getItem(OWNER);
-  if (owner !== null && owner !== account_id) sessionStorage.clear();
-  sessionStorage.setItem(OWNER, account_id);
+  // What an earlier version kept in this tab; a tab that has drafts of its own is past that.
+  if (tab.get(OWNER) === null) copyShared(sessionStorage);
+  const owner = tab.get(OWNER);
+  if (owner !== null && owner !== account_id) tab.clear();
+  tab.set(OWNER, account_id);
 }
 
 /** Name of the draft of the form that edits this task. */
@@ -90,7 +93,7 @@ export type OnLate = (question: Question, text: string) => void;
 export function forgetObsoleteDrafts(store: Store, onLate: OnLate): void {
   if (store.loads() === 0) return;
   const late = new Map<Question, string>();
-  for (const name of Object.keys(sessionStorage).sort()) {
+  for (const name of tab.names().sort()) {
     if (!name.startsWith(PREFIX)) continue;
     const [kind = "", id = ""] = name.slice(PREFIX.length).split(" ");
     if (FOR[kind]?.(store, id) !== false) continue;
@@ -99,7 +102,7 @@ export function forgetObsoleteDrafts(store: Store, onLate: OnLate): void {
       const text = draftOf<string>(name.slice(PREFIX.length))?.value.trim() ?? "";
       if (text !== "") late.set(question, [late.get(question) ?? [], text].flat().join("\n"));
     }
-    sessionStorage.removeItem(name);
+    tab.remove(name);
   }
   for (const [question, text] of late) onLate(question, text);
 }

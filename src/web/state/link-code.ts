@@ -1,7 +1,9 @@
 /** A code in the address of a link: kept by this tab until it is used or dropped. */
 
+import { tab } from "./storage.ts";
+
 interface LinkCodeOptions {
-  /** Key in `sessionStorage`, so that a reload does not lose the code. */
+  /** Name in session storage, so that a reload does not lose the code. */
   readonly name: string;
   /** Matches the address after `#`; its first group is the code. */
   readonly address: RegExp;
@@ -18,8 +20,8 @@ export function createLinkCode({ name, address, accepts = () => true }: LinkCode
 
   const set = (next: string | null) => {
     code = next;
-    if (next === null) sessionStorage.removeItem(name);
-    else sessionStorage.setItem(name, next);
+    if (next === null) tab.remove(name);
+    else tab.set(name, next);
     for (const listener of [...listeners]) listener();
   };
 
@@ -51,7 +53,7 @@ export function createLinkCode({ name, address, accepts = () => true }: LinkCode
      * Looks for a link now and whenever the address changes. `before`: the code to begin with, by
      * default the one that the tab kept.
      */
-    watch(before: string | null = sessionStorage.getItem(name)): void {
+    watch(before: string | null = tab.get(name)): void {
       set(accepts() ? before : null);
       take();
       window.addEventListener("hashchange", take);

@@ -8,14 +8,15 @@ import { createApi, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
 import { currentSession, signIn } from "./session.ts";
 import { startCode } from "./start-code.ts";
+import { local } from "./storage.ts";
 
 /** The token of an account whose creation the server has not confirmed. */
-const NEW = "relay.new-token";
+const NEW = "new-token";
 
 function open(token: string, account_id: string): void {
   // Another attempt may have signed in first.
   if (currentSession() === null) signIn(token, account_id, true);
-  localStorage.removeItem(NEW);
+  local.remove(NEW);
   startCode.forget();
 }
 
@@ -23,7 +24,7 @@ function open(token: string, account_id: string): void {
  * Signs in to the account that an attempt without a response has created; false if there is none.
  */
 export async function recoverAccount(): Promise<boolean> {
-  const token = localStorage.getItem(NEW);
+  const token = local.get(NEW);
   if (token === null || currentSession() !== null) return false;
   try {
     const { id } = await createApi(token).accounts.get.query({});
@@ -42,9 +43,9 @@ export async function recoverAccount(): Promise<boolean> {
  */
 export async function createAccount(start_code?: string): Promise<void> {
   if (await recoverAccount()) return;
-  const before = localStorage.getItem(NEW);
+  const before = local.get(NEW);
   const token = before ?? `mca_${randomText(32)}`;
-  localStorage.setItem(NEW, token);
+  local.set(NEW, token);
   try {
     const { account } = await createApi(null).accounts.create.mutate({
       token,
@@ -57,7 +58,7 @@ export async function createAccount(start_code?: string): Promise<void> {
     // The token's account has been deleted since: the token cannot be used for another.
     const is_dead = before !== null && fields.token !== undefined;
     // Refused at the first attempt: no account has this token.
-    if (is_dead || (before === null && REFUSALS.has(code))) localStorage.removeItem(NEW);
+    if (is_dead || (before === null && REFUSALS.has(code))) local.remove(NEW);
     if (is_dead) return createAccount(start_code);
     throw error;
   }

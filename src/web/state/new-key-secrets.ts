@@ -6,6 +6,7 @@
  */
 
 import { now } from "../clock.ts";
+import { local, tab, unscoped } from "./storage.ts";
 import type { Store } from "./store.ts";
 
 export interface NewKeySecret {
@@ -15,9 +16,9 @@ export interface NewKeySecret {
 }
 
 /** In session storage: the keys of this tab, each with one half of its secret. */
-const IN_TAB = "relay.new-keys";
+const IN_TAB = "new-keys";
 /** In local storage: the other half, by the id of the key. */
-const SHARED = "relay.new-key.";
+const SHARED = "new-key.";
 /** Seconds that a secret is kept. */
 const KEPT = 86_400;
 
@@ -75,7 +76,7 @@ export function forgetNewKeySecret(id?: string): void {
   if (id === undefined) under_way = 0;
   const gone = secrets.filter((one) => id === undefined || one.id === id);
   if (gone.length === 0) return;
-  for (const one of gone) localStorage.removeItem(SHARED + one.id);
+  for (const one of gone) local.remove(SHARED + one.id);
   const ids = new Set(gone.map((one) => one.id));
   saveTab(tabParts().filter((one) => !ids.has(one.id)));
   set(secrets.filter((one) => !ids.has(one.id)));
@@ -94,19 +95,19 @@ function keep({ id, label, secret }: NewKeySecret): void {
   try {
     saveTab([...tabParts().filter((one) => one.id !== id), { id, label, half: [...pad] }]);
     const shared: SharedPart = { half: rest, until: now() + KEPT };
-    localStorage.setItem(SHARED + id, JSON.stringify(shared));
+    local.set(SHARED + id, JSON.stringify(shared));
   } catch {
     // The secret stays on the page until it is reloaded.
   }
 }
 
 function tabParts(): readonly TabPart[] {
-  return JSON.parse(sessionStorage.getItem(IN_TAB) ?? "[]");
+  return JSON.parse(tab.get(IN_TAB) ?? "[]");
 }
 
 function saveTab(parts: readonly TabPart[]): void {
-  if (parts.length === 0) sessionStorage.removeItem(IN_TAB);
-  else sessionStorage.setItem(IN_TAB, JSON.stringify(parts));
+  if (parts.length === 0) tab.remove(IN_TAB);
+  else tab.set(IN_TAB, JSON.stringify(parts));
 }
 
 /**
@@ -114,11 +115,11 @@ function saveTab(parts: readonly TabPart[]): void {
  * old.
  */
 function restore(): readonly NewKeySecret[] {
-  for (const name of Object.keys(localStorage)) {
-    if (name.startsWith(SHARED) && !(sharedPart(name).until > now())) localStorage.removeItem(name);
+  for (const name of local.names()) {
+    if (name.startsWith(SHARED) && !(sharedPart(name).until > now())) local.remove(name);
   }
   const found = tabParts().flatMap(({ id, label, half }) => {
-    if (localStorage.getItem(SHARED + id) === null) return [];
+    if (local.get(SHARED + id) === null) return [];
     const rest = sharedPart(SHARED + id).half;
     const secret = String.fromCharCode(...half.map((byte, i) => byte ^ rest[i]!));
     return [{ id, label, secret }];
@@ -129,12 +130,13 @@ function restore(): readonly NewKeySecret[] {
 }
 
 function sharedPart(name: string): SharedPart {
-  return JSON.parse(localStorage.getItem(name)!);
+  return JSON.parse(local.get(name)!);
 }
 
 // Confirmed, or signed out, in another tab.
 window.addEventListener("storage", ({ key, newValue }) => {
-  if (key?.startsWith(SHARED) && newValue === null) forgetNewKeySecret(key.slice(SHARED.length));
+  const name = key && unscoped(key);
+  if (name?.startsWith(SHARED) && newValue === null) forgetNewKeySecret(name.slice(SHARED.length));
 });
 
 // Asks before the page closes: the response under way brings a secret that could not be shown

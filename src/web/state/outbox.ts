@@ -4,8 +4,9 @@
  */
 
 import { after } from "../clock.ts";
-import { type Api, faultOf, once, type Question } from "./api.ts";
+import { type Api, faultOf, LATER, once, type Question, UNKNOWN_SIGN_IN } from "./api.ts";
 import type { Pace } from "./pace.ts";
+import { local, scoped, unscoped } from "./storage.ts";
 import type { Store } from "./store.ts";
 
 /** An answer, and the note that the person adds to it. */
@@ -27,13 +28,18 @@ export interface KeptAnswer extends Given {
   readonly draft?: true;
   /** Why it can no longer be given; null while it waits. */
   readonly refused: Refusal | null;
+  /** Who refused it and why, or why it still waits: a message for the person. */
+  readonly reason?: string;
 }
 
-/** How the question ended, or `gone`; `invalid` if the server does not take this answer. */
+/**
+ * How the question ended, or `gone`; `invalid` if the server, or a program on the way to it, does not take
+ * this answer.
+ */
 type Refusal = Exclude<Question["status"], "pending"> | "gone" | "invalid";
 
-/** Key in local storage, which is cleared at sign-out. */
-const NAME = "relay.answers";
+/** Name in local storage, which is cleared at sign-out. */
+const NAME = "answers";
 /** Answers that are kept at most. */
 const MOST = 200;
 /** Characters kept of a prompt. */
@@ -43,19 +49,12 @@ const PROMPT = 120;
 export const beginningOf = (prompt: string): string =>
   prompt.length > PROMPT ? `${prompt.slice(0, PROMPT).toWellFormed()}…` : prompt;
 
-/** Seconds until answers that the server has not taken are sent again. */
+/** Seconds until answers that the server has not taken are sent again: doubled at each attempt, up to a minute. */
 const AGAIN = 5;
+const SLOWEST = 60;
 
-/** Codes after which the same answer may be taken later. */
-const LATER: ReadonlySet<string> = new Set([
-  "offline",
-  "unanswered",
-  "repeatable",
-  "rate_limited",
-  "store_unavailable",
-  "internal",
-  "unauthorized",
-]);
+/** Codes of {@link LATER} whose message tells the person more than that the answer waits. */
+const TELLING: ReadonlySet<string> = new Set(["unauthorized", "store_unavailable", "internal"]);
 
 interface OutboxOptions {
   readonly api: Api;
@@ -77,6 +76,8 @@ export function createOutbox(first: OutboxOptions) {
   const sent = new Set<() => void>();
   let kept: readonly KeptAnswer[] = [];
   let sending = false;
+  /** Attempts in a row that the server did not take. */
+  let failures = 0;
   let cancel: (() => void) | undefined;
 
   const read = () => {
@@ -107,8 +108,13 @@ export function createOutbox(first: OutboxOptions) {
     change((answers) => answers.filter((one) => one.key !== key));
     for (const listener of [...sent]) listener();
   };
-  const refuse = (key: string, refused: Refusal) =>
-    change((answers) => answers.map((one) => (one.key === key ? { ...one, refused } : one)));
+  /** Notes why an answer was refused; null: it still waits. */
+  const refuse = (key: string, refused: Refusal | null, reason?: string) =>
+    change((answers) =>
+      answers.map((one) =>
+        one.key === key ? { ...one, refused, ...(reason !== undefined && { reason }) } : one,
+      ),
+    );
 
   const arm = (seconds: number) => {
     if (cancel || sending || ended.aborted || !kept.some(({ refused }) => refused === null)) return;
@@ -125,11 +131,13 @@ export function createOutbox(first: OutboxOptions) {
       // Another tab may have sent it, and the person may have taken it back.
       if (one.refused !== null || !kept.some(({ key }) => key === one.key)) continue;
       const code = await sendOne(one);
-      if (code !== null && LATER.has(code)) break;
+      const waits = code !== null && LATER.has(code);
+      failures = waits ? failures + 1 : 0;
+      if (waits) break;
     }
     sending = false;
     // Otherwise `watch` sends them when the connection is back.
-    if (store.link() === "live") arm(AGAIN);
+    if (store.link() === "live") arm(Math.min(SLOWEST, AGAIN * 2 ** Math.max(0, failures - 1)));
   };
 
   /** Sends one answer. Null if the server has taken it, else the fault's code. */
@@ -142,16 +150,23 @@ export function createOutbox(first: OutboxOptions) {
       store.put("questions", answered);
       return null;
     } catch (error) {
-      const { code } = faultOf(error);
-      if (LATER.has(code)) return code;
+      const { code, message } = faultOf(error);
+      if (LATER.has(code)) {
+        const reason = code === "unauthorized" ? UNKNOWN_SIGN_IN : message;
+        if (TELLING.has(code) && one.reason !== reason) refuse(key, null, reason);
+        return code;
+      }
       const found = await api.questions.get.query({ question_id }).catch(faultOf);
       if ("message" in found) {
-        if (LATER.has(found.code)) return found.code;
-        refuse(key, "gone");
+        if (code === "question_not_pending" && LATER.has(found.code)) return found.code;
+        if (found.code === "not_found") refuse(key, "gone");
+        // Whatever refused the answer may refuse this request too.
+        else refuse(key, "invalid", message);
       } else if (found.status === "answered" && found.answer === answer) {
         // The server has forgotten the key of the attempt whose response was lost.
         confirm(key);
-      } else refuse(key, found.status === "pending" ? "invalid" : found.status);
+      } else if (found.status === "pending") refuse(key, "invalid", message);
+      else refuse(key, found.status);
       if (!("message" in found)) store.put("questions", found);
       return code;
     }
@@ -170,7 +185,7 @@ export function createOutbox(first: OutboxOptions) {
   };
   const stop = store.subscribe(watch);
   const onStorage = ({ key }: StorageEvent) => {
-    if (key === NAME || key === null) read();
+    if (key === null || unscoped(key) === NAME) read();
   };
   window.addEventListener("storage", onStorage);
   ended.addEventListener("abort", () => {
@@ -215,6 +230,16 @@ export function createOutbox(first: OutboxOptions) {
       return added;
     },
 
+    /** Sends a refused answer once more: the person asks for it. */
+    retry(question_id: string): void {
+      change((answers) =>
+        answers.map((one) =>
+          one.question_id === question_id ? withoutReason({ ...one, refused: null }) : one,
+        ),
+      );
+      arm(0);
+    },
+
     /** Forgets an answer: the person takes it back, or has seen that it was refused. */
     drop: (question_id: string): void => void drop(question_id),
 
@@ -227,12 +252,14 @@ export function createOutbox(first: OutboxOptions) {
 
 function answersOf(account_id: string | null): readonly KeptAnswer[] {
   try {
-    const stored: Stored | null = JSON.parse(localStorage.getItem(NAME) ?? "null");
+    const stored: Stored | null = JSON.parse(local.get(NAME) ?? "null");
     return stored?.account_id === account_id ? stored.answers : [];
   } catch {
     return [];
   }
 }
+
+const withoutReason = ({ reason: _, ...rest }: KeptAnswer): KeptAnswer => rest;
 
 interface Stored {
   readonly account_id: string | null;
@@ -240,8 +267,8 @@ interface Stored {
 }
 
 function keep({ account_id, answers }: Stored): void {
-  if (answers.length === 0) localStorage.removeItem(NAME);
-  else localStorage.setItem(NAME, JSON.stringify({ account_id, answers }));
+  if (answers.length === 0) local.remove(NAME);
+  else local.set(NAME, JSON.stringify({ account_id, answers }));
 }
 
 const NONE: readonly KeptAnswer[] = [];
@@ -252,7 +279,7 @@ const NONE: readonly KeptAnswer[] = [];
 let unsent: Stored | null = null;
 const unsent_listeners = new Set<() => void>();
 /** The tab that learns of the end first tells the others: the person may look at any. */
-const tabs = new BroadcastChannel("relay.unsent");
+const tabs = new BroadcastChannel(scoped("unsent"));
 tabs.addEventListener("message", ({ data }: MessageEvent<Stored>) => {
   unsent = data;
   for (const listener of [...unsent_listeners]) listener();

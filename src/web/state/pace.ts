@@ -3,6 +3,7 @@
 import { TRPCClientError } from "@trpc/client";
 import { pause, systemTimers } from "../../client/timers.ts";
 import { elapsed } from "../clock.ts";
+import { faultOf } from "./api.ts";
 
 /** Share of the quota that a load leaves free. */
 const RESERVE = 1 / 4;
@@ -50,7 +51,9 @@ function numberIn(header: string | null, name: string): number | null {
 
 /** Seconds after which a rate-limited call may be repeated; null for any other error. */
 function refusedFor(error: unknown): number | null {
-  if (!(error instanceof TRPCClientError) || error.data?.code_name !== "rate_limited") return null;
-  const { response } = (error.meta ?? {}) as { readonly response?: Response };
-  return Number(response?.headers.get("retry-after") ?? AGAIN) || AGAIN;
+  const { code, retry_after } = faultOf(error);
+  if (code !== "rate_limited") return null;
+  const meta = error instanceof TRPCClientError ? error.meta : null;
+  const { response } = (meta ?? {}) as { readonly response?: Response };
+  return retry_after || Number(response?.headers.get("retry-after") ?? AGAIN) || AGAIN;
 }

@@ -1,10 +1,12 @@
 /** Signing in by a pairing code (docs/interface.md 5.14): links, and claims without a response. */
 
 import { randomText } from "../../client/idempotency.ts";
-import { createApi, faultOf } from "./api.ts";
+import { now } from "../clock.ts";
+import { createApi, type Fault, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
 import { createLinkCode } from "./link-code.ts";
 import { signIn } from "./session.ts";
+import { local } from "./storage.ts";
 
 /** The code and token of a claim that the server has not confirmed. */
 interface Claim {
@@ -12,36 +14,49 @@ interface Claim {
   readonly token: string;
 }
 
-const CLAIM = "relay.claim";
+const CLAIM = "claim";
 /** The token of a claim that the person gave up while it was unconfirmed. */
-const GIVEN_UP = "relay.given-up-token";
+const GIVEN_UP = "given-up-token";
+/** The code of that claim, and when it was given up; one that an earlier version gave up has none. */
+const GIVEN_UP_CLAIM = "given-up-claim";
+interface GivenUp {
+  readonly code: string;
+  /** Epoch seconds. */
+  readonly at: number;
+}
+/** Seconds for which a sign-in that the server does not know is looked for: it may be without its data. */
+const LOOKED_FOR = 7 * 86_400;
 
 /**
  * The code that this tab offers to sign in with: of a link, or of an unconfirmed claim from before
  * a reload.
  */
 export const pairingCode = createLinkCode({
-  name: "relay.pairing-code",
+  name: "pairing-code",
   address: /^\/pair\/([\w-]+)$/,
 });
 
 /** Drops the code, and a claim of it that is not confirmed. */
 export function forgetPairingCode(): void {
-  localStorage.removeItem(CLAIM);
+  local.remove(CLAIM);
   pairingCode.forget();
 }
 
 /** Drops the code, and ends the sign-in that a claim without a response may have made. */
 export function cancelPairing(): void {
   const claim = unconfirmed();
-  if (claim) localStorage.setItem(GIVEN_UP, claim.token);
+  if (claim) {
+    local.set(GIVEN_UP, claim.token);
+    const given_up: GivenUp = { code: claim.code, at: now() };
+    local.set(GIVEN_UP_CLAIM, JSON.stringify(given_up));
+  }
   forgetPairingCode();
   void endGivenUp();
 }
 
 /** Ends the sign-in of a claim that was given up; without the server, at the next load. */
 async function endGivenUp(): Promise<void> {
-  const token = localStorage.getItem(GIVEN_UP);
+  const token = local.get(GIVEN_UP);
   if (token === null) return;
   const api = createApi(token);
   try {
@@ -50,13 +65,28 @@ async function endGivenUp(): Promise<void> {
     // Nobody has its token, so it is of no use, even if it is the account's only sign-in.
     if (own) await api.sessions.delete.mutate({ session_id: own.id, last: true });
   } catch (error) {
-    // The claim never arrived, or the sign-in has ended.
-    if (faultOf(error).code !== "unauthorized") return;
+    const { code, ended = false } = faultOf(error);
+    if (!ended && (code !== "unauthorized" || !(await neverArrived()))) return;
   }
-  if (localStorage.getItem(GIVEN_UP) === token) localStorage.removeItem(GIVEN_UP);
+  if (local.get(GIVEN_UP) !== token) return;
+  local.remove(GIVEN_UP);
+  local.remove(GIVEN_UP_CLAIM);
 }
 
-const unconfirmed = (): Claim | null => JSON.parse(localStorage.getItem(CLAIM) ?? "null");
+/**
+ * Whether the claim that was given up never reached the server, which does not know its token: the code can
+ * still be used, or so much time has passed that the server is not just without its data for a while.
+ */
+async function neverArrived(): Promise<boolean> {
+  const given_up: GivenUp | null = JSON.parse(local.get(GIVEN_UP_CLAIM) ?? "null");
+  if (given_up === null || now() - given_up.at > LOOKED_FOR) return true;
+  const offer = await createApi(null)
+    .pairings.lookup.mutate({ code: given_up.code })
+    .catch(faultOf);
+  return !("message" in offer);
+}
+
+const unconfirmed = (): Claim | null => JSON.parse(local.get(CLAIM) ?? "null");
 
 /** Whether a claim of this code was sent and not answered. */
 export const isUnconfirmed = (of: string): boolean => unconfirmed()?.code === of;
@@ -91,7 +121,7 @@ export function watchPairingLinks(): void {
 export async function claimPairing(given: string): Promise<void> {
   const before = unconfirmed();
   const claim = before?.code === given ? before : { code: given, token: `mca_${randomText(32)}` };
-  localStorage.setItem(CLAIM, JSON.stringify(claim));
+  local.set(CLAIM, JSON.stringify(claim));
   const open = (account_id: string) => {
     // Without telling listeners: there is no session yet.
     pairingCode.hide();
@@ -106,17 +136,16 @@ export async function claimPairing(given: string): Promise<void> {
     open(account.id);
   } catch (error) {
     const { code: why } = faultOf(error);
+    let found: Fault | null = null;
     if (why === "not_found" && claim === before) {
       // The server remembers a claim for an hour; its token is valid for longer.
-      const account = await createApi(claim.token)
-        .accounts.get.query({})
-        .catch((fault: unknown) => {
-          if (faultOf(fault).code === "offline") throw fault;
-          return null;
-        });
-      if (account) return open(account.id);
+      const account = await createApi(claim.token).accounts.get.query({}).catch(faultOf);
+      if ("id" in account) return open(account.id);
+      if (account.code !== "unauthorized") throw error;
+      found = account;
     }
-    if (REFUSALS.has(why)) localStorage.removeItem(CLAIM);
+    // A server that knows neither the code nor the token may be without its data.
+    if (REFUSALS.has(why) && (found === null || found.ended)) local.remove(CLAIM);
     throw error;
   }
 }

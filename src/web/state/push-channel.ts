@@ -4,9 +4,10 @@
  */
 
 import type { Channel } from "./api.ts";
+import { local } from "./storage.ts";
 
 /** In local storage: the channel, while this browser has one. */
-export const PUSH_CHANNEL = "relay.push-channel";
+const PUSH_CHANNEL = "push-channel";
 
 /** This browser's channel, as kept in local storage. */
 export interface PushChannel {
@@ -25,7 +26,7 @@ const listeners = new Set<() => void>();
 
 /** This browser's channel; null if it has none. */
 export function pushChannel(): PushChannel | null {
-  return JSON.parse(localStorage.getItem(PUSH_CHANNEL) ?? "null");
+  return JSON.parse(local.get(PUSH_CHANNEL) ?? "null");
 }
 
 /** Its id, for views. */
@@ -33,8 +34,8 @@ export const pushChannelId = (): string | null => pushChannel()?.id ?? null;
 
 /** Saves this browser's channel, or that it has none, and tells the listeners. */
 export function keepPushChannel(channel: PushChannel | null): void {
-  if (channel) localStorage.setItem(PUSH_CHANNEL, JSON.stringify(channel));
-  else localStorage.removeItem(PUSH_CHANNEL);
+  if (channel) local.set(PUSH_CHANNEL, JSON.stringify(channel));
+  else local.remove(PUSH_CHANNEL);
   for (const listener of [...listeners]) listener();
 }
 

@@ -7,7 +7,9 @@ import { onWorkerMessage } from "../messages.ts";
 import { type Api, type Channel, faultOf } from "./api.ts";
 import { browserLabel } from "./browser-label.ts";
 import { keepPushChannel, type PushSettings, pushChannel } from "./push-channel.ts";
+import { scoped } from "./storage.ts";
 import type { Store } from "./store.ts";
+import { ownWorker, readyWorker } from "./worker.ts";
 
 /** Seconds between two checks of the channel, at least. */
 const EVERY = 600;
@@ -49,7 +51,7 @@ export async function unsubscribe(api: Api): Promise<void> {
 /** Ends pushes to this browser without the server. */
 async function forget(): Promise<void> {
   keepPushChannel(null);
-  const worker = await navigator.serviceWorker?.getRegistration();
+  const worker = await ownWorker();
   await (await worker?.pushManager?.getSubscription())?.unsubscribe();
 }
 
@@ -73,7 +75,7 @@ export function keepPush({ api, store, ended, replaced }: KeepOptions): void {
     checked = elapsed();
     // One tab at a time: another one may already have repaired it.
     void navigator.locks
-      .request("relay.push", { signal: ended }, () => mend(api, replaced))
+      .request(scoped("push"), { signal: ended }, () => mend(api, replaced))
       // Try again at the next connection.
       .catch(() => {
         checked = Number.NEGATIVE_INFINITY;
@@ -147,7 +149,7 @@ async function subscriptionFor(
   key: Uint8Array<ArrayBuffer>,
   renew = false,
 ): Promise<PushSubscription> {
-  const { pushManager } = await navigator.serviceWorker.ready;
+  const { pushManager } = await readyWorker();
   const known = await pushManager.getSubscription();
   if (known && !renew && hasKey(known, key)) return known;
   // A browser has only one subscription, and refuses to subscribe with another key.

@@ -4,7 +4,7 @@
  */
 
 import { after } from "../clock.ts";
-import { type Api, type Delivery, faultOf } from "./api.ts";
+import { type Api, type Delivery, faultOf, LATER } from "./api.ts";
 import type { Pace } from "./pace.ts";
 import type { Store } from "./store.ts";
 
@@ -59,7 +59,7 @@ export function createReceipts(first: ReceiptsOptions) {
       try {
         await pace.call(ended, () => api.deliveries.receive.mutate(next!));
       } catch (error) {
-        if (UNSENT.has(faultOf(error).code)) break;
+        if (LATER.has(faultOf(error).code)) break;
       }
       waiting = waiting.filter((one) => one !== next);
     }
@@ -108,12 +108,3 @@ export function createReceipts(first: ReceiptsOptions) {
     },
   };
 }
-
-/** Codes after which the server has not taken the receipt, and may later. */
-const UNSENT: ReadonlySet<string> = new Set([
-  "offline",
-  "unanswered",
-  "store_unavailable",
-  "internal",
-  "unauthorized",
-]);

@@ -12,8 +12,19 @@ import type { KeepOptions } from "./push.ts";
 import { pushChannel } from "./push-channel.ts";
 import { createReceipts, type Receipts } from "./receipts.ts";
 import { createSignIns, type SignIns } from "./sign-ins.ts";
+import { local } from "./storage.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
+import {
+  eraseKept,
+  keepNextToken,
+  keepToken,
+  keptNextToken,
+  keptToken,
+  successorsOf,
+  TOKEN_KEY,
+} from "./token.ts";
+import { ownWorker, registerWorker } from "./worker.ts";
 
 /** A sign-in of this browser, and the parts that work for it until sign-out. */
 export interface Session {
@@ -36,11 +47,8 @@ export interface Session {
 /** Why nobody is signed in. */
 export type SignOutReason = "never" | "signed out" | "deleted" | "refused" | "ended";
 
-const TOKEN = "relay.token";
-/** The new token of a replacement that the server has not confirmed. */
-const NEXT = "relay.next-token";
 /** Id of the account. */
-const ACCOUNT = "relay.account";
+const ACCOUNT = "account";
 
 const listeners = new Set<() => void>();
 let session: Session | null = null;
@@ -50,7 +58,7 @@ let sign_out_reason: SignOutReason = "never";
 export const currentSession = (): Session | null => session;
 export const lastSignOut = (): SignOutReason => sign_out_reason;
 /** A new token that may already be in force; null if there is none. */
-export const unconfirmedToken = (): string | null => localStorage.getItem(NEXT);
+export const unconfirmedToken = keptNextToken;
 
 /** Calls `listener` when the session changes; returns a function that stops it. */
 export function onSession(listener: () => void): () => void {
@@ -76,29 +84,25 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const archive = createArchive(store);
   const pace = createPace();
   const api = createApi(token, ended.signal, pace.note);
-  const onEnded = (why: "deleted" | "refused" | "ended") => {
-    const next = localStorage.getItem(NEXT);
-    if (why !== "refused" || next === null) return void leave(why);
-    void continueWith(next);
-  };
+  const onEnded = (why: "deleted" | "ended") => void leave(why);
+  const onRefused = (is_over: boolean) => replaceRefused(token, is_over);
   if (!before) void archive.restore();
   const receipts = before?.receipts ?? createReceipts({ api, pace, store, ended: ended.signal });
   const outbox =
     before?.outbox ??
     createOutbox({
       ...{ api, pace, store, ended: ended.signal },
-      accountId: () => localStorage.getItem(ACCOUNT),
+      accountId: () => local.get(ACCOUNT),
     });
   if (before) {
     receipts.continueWith({ api, pace });
     outbox.continueWith({ api, pace });
   }
-  const sync = startSync({ token, api, pace, store, signIns, archive, onEnded });
+  const sync = startSync({ token, api, pace, store, signIns, archive, onEnded, onRefused });
   const number = before?.number ?? ++sign_ins;
   set({ token, number, is_new, api, store, signIns, archive, receipts, outbox, sync, ended });
   keepPush({ api, store, replaced: before !== undefined });
-  // Lets the page open without the server, where service workers are supported.
-  void navigator.serviceWorker?.register("sw.js").catch(() => null);
+  void registerWorker()?.catch(() => null);
 }
 
 /** Aborts when the session ends or its token is replaced. */
@@ -126,13 +130,13 @@ function keepPush(session: Pick<KeepOptions, "api" | "store" | "replaced">): voi
 /** A store whose account also decides which drafts and secrets are kept. */
 function createKnownStore(): Store {
   const store = createStore();
-  const account_id = localStorage.getItem(ACCOUNT);
+  const account_id = local.get(ACCOUNT);
   if (account_id !== null) keepDraftsOf(account_id);
   const stop = store.subscribe(() => {
     const account = store.account();
     if (!account) return;
     stop();
-    localStorage.setItem(ACCOUNT, account.id);
+    local.set(ACCOUNT, account.id);
     keepDraftsOf(account.id);
   });
   // An answer that was being written when its question expired can still be sent as a message.
@@ -160,20 +164,37 @@ async function close(): Promise<void> {
 
 /** Saves the token and opens a session; `is_new`: the account was created just now. */
 export function signIn(token: string, account_id: string, is_new = false): void {
-  localStorage.setItem(ACCOUNT, account_id);
-  localStorage.setItem(TOKEN, token);
+  local.set(ACCOUNT, account_id);
+  keepToken(token);
   restoreUnsent(account_id);
   open(token, { is_new });
 }
 
 /** Continues the session with the token that replaced its own. */
 async function continueWith(token: string): Promise<void> {
-  localStorage.setItem(TOKEN, token);
-  localStorage.removeItem(NEXT);
+  keepNextToken(null);
+  keepToken(token);
   // Another tab, or the server, may have reported the new token first.
   if (session?.token === token) return;
   await close();
   if (session && session.token !== token) open(token, { before: session });
+}
+
+/**
+ * Continues with a token that took the place of a refused one, if there is one. If `is_over`, the server
+ * has ended the refused one: then the sign-in ends here too, unless it is unknown whether another token
+ * is valid. Otherwise nothing is erased, since the server may have lost its data for a while, or
+ * something on the way removed the token from the request.
+ */
+async function replaceRefused(token: string, is_over: boolean): Promise<void> {
+  let unsure = false;
+  for (const next of successorsOf(token)) {
+    const found = await createApi(next).accounts.get.query({}).catch(faultOf);
+    if (session?.token !== token) return;
+    if ("message" in found) unsure ||= found.code !== "unauthorized";
+    else if (found.id === (local.get(ACCOUNT) ?? found.id)) return continueWith(next);
+  }
+  if (is_over && !unsure) await leave("refused");
 }
 
 /** The person confirmed that the token is saved. */
@@ -190,7 +211,7 @@ export async function replaceToken(): Promise<void> {
   if (!old) return;
   const unconfirmed = unconfirmedToken();
   const token = unconfirmed ?? `mca_${randomText(32)}`;
-  localStorage.setItem(NEXT, token);
+  keepNextToken(token);
   // Otherwise the stream might report the end of the old token before the response arrives.
   await close();
   try {
@@ -198,7 +219,7 @@ export async function replaceToken(): Promise<void> {
   } catch (error) {
     // Refused at the first attempt: the old token is still in force.
     const { code } = faultOf(error);
-    if (unconfirmed === null && REFUSALS.has(code)) localStorage.removeItem(NEXT);
+    if (unconfirmed === null && REFUSALS.has(code)) keepNextToken(null);
     if (session === old) open(old.token, { before: old });
     throw error;
   }
@@ -240,7 +261,7 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
       const input = { session_id: own.id, last: ends === "last sign-in" };
       await old.api.sessions.delete.mutate(input);
     } catch (error) {
-      if (!NO_RESPONSE.has(faultOf(error).code)) {
+      if (!UNSERVED.has(faultOf(error).code)) {
         if (session === old) open(old.token, { before: old });
         throw error;
       }
@@ -250,41 +271,49 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
   return true;
 }
 
-/** Codes after which it is unknown whether the request arrived. */
-const NO_RESPONSE: ReadonlySet<string> = new Set(["offline", "unanswered"]);
+/**
+ * Codes that must not keep a person signed in here: it is unknown whether the request arrived, the server
+ * does not know the token, or another program refused the request.
+ */
+const UNSERVED: ReadonlySet<string> = new Set([
+  "offline",
+  "unanswered",
+  "unauthorized",
+  "intercepted",
+]);
 
 /**
  * Ends the session and removes the account's data from this browser; the page's own files stay. If
- * another tab has signed in with another token, that session is opened instead.
+ * another tab has signed in with another token, that session is opened instead. This cannot be undone:
+ * call it only if the server has ended the sign-in, or the person asks for it.
  */
 export async function leave(why: SignOutReason): Promise<void> {
-  const kept = localStorage.getItem(TOKEN);
+  const kept = keptToken();
   if (kept !== null && kept !== session?.token) return follow(kept);
   sign_out_reason = why;
   session?.ended.abort();
-  if (why === "refused" || why === "ended") rememberUnsent(localStorage.getItem(ACCOUNT));
+  if (why === "refused" || why === "ended") rememberUnsent(local.get(ACCOUNT));
   forgetNewKeySecret();
-  localStorage.clear();
-  sessionStorage.clear();
+  const shared = eraseKept();
   location.hash = "";
   const closed = close();
   set(null);
   await closed;
   // Another tab may have signed in by now: the archive is then theirs.
-  if (localStorage.getItem(TOKEN) === null) await forgetArchive();
-  for (const worker of (await navigator.serviceWorker?.getRegistrations()) ?? []) {
-    if (localStorage.getItem(TOKEN) === null) {
-      await (await worker.pushManager?.getSubscription())?.unsubscribe().catch(() => null);
-    }
-    for (const shown of await worker.getNotifications()) shown.close();
+  if (keptToken() === null) await forgetArchive(shared);
+  const worker = await ownWorker();
+  if (!worker) return;
+  if (keptToken() === null) {
+    await (await worker.pushManager?.getSubscription())?.unsubscribe().catch(() => null);
   }
+  for (const shown of await worker.getNotifications()) shown.close();
 }
 
 /** Continues with the token of another tab; reloads if it belongs to another account. */
 async function follow(token: string): Promise<void> {
-  const same = session?.store.account()?.id === localStorage.getItem(ACCOUNT);
+  const same = session?.store.account()?.id === local.get(ACCOUNT);
   if (!session || !same) {
-    if (!session) restoreUnsent(localStorage.getItem(ACCOUNT));
+    if (!session) restoreUnsent(local.get(ACCOUNT));
     return location.reload();
   }
   await continueWith(token);
@@ -292,13 +321,13 @@ async function follow(token: string): Promise<void> {
 
 /** Opens the stored session, and follows sign-ins and sign-outs of other tabs. */
 export function resume(): void {
-  const token = localStorage.getItem(TOKEN);
+  const token = keptToken();
   if (token !== null) open(token, {});
   window.addEventListener("storage", ({ key }) => {
     // The key is null when the storage was cleared.
-    if (key !== TOKEN && key !== null) return;
+    if (key !== TOKEN_KEY && key !== null) return;
     // The event may be late: what is stored now counts.
-    const kept = localStorage.getItem(TOKEN);
+    const kept = keptToken();
     if (kept !== null) void follow(kept);
     else if (session) void leave("signed out");
   });

@@ -1,9 +1,10 @@
 /** The sign-ins of the account, and which of them the person does not know of yet. */
 
 import type { Api, SignIn } from "./api.ts";
+import { local } from "./storage.ts";
 
 /** Key in local storage: ids of the sign-ins that this browser has told the person of. */
-const KNOWN = "relay.known-sign-ins";
+const KNOWN = "known-sign-ins";
 
 export type SignIns = ReturnType<typeof createSignIns>;
 
@@ -14,13 +15,13 @@ export function createSignIns() {
   let unknown: readonly SignIn[] = [];
   const listeners = new Set<() => void>();
 
-  const known = (): readonly string[] | null => JSON.parse(localStorage.getItem(KNOWN) ?? "null");
+  const known = (): readonly string[] | null => JSON.parse(local.get(KNOWN) ?? "null");
 
   const set = (next: readonly SignIn[]) => {
     all = next;
     const ids = known();
     // Sign-ins that are older than this one are not reported as new.
-    if (ids === null) localStorage.setItem(KNOWN, JSON.stringify(next.map(({ id }) => id)));
+    if (ids === null) local.set(KNOWN, JSON.stringify(next.map(({ id }) => id)));
     unknown = next.filter(({ id, current }) => !current && ids !== null && !ids.includes(id));
     for (const listener of [...listeners]) listener();
   };
@@ -59,7 +60,7 @@ export function createSignIns() {
       if (all === null) return;
       // Ids of sign-ins that have ended are dropped.
       const ids = (known() ?? []).filter((other) => all?.some((one) => one.id === other));
-      localStorage.setItem(KNOWN, JSON.stringify([...new Set([...ids, id])]));
+      local.set(KNOWN, JSON.stringify([...new Set([...ids, id])]));
       set(all);
     },
 

@@ -14,7 +14,7 @@ export function accountCreation(): "open" | "first" | "off" {
  * account.
  */
 export const startCode = createLinkCode({
-  name: "relay.start-code",
+  name: "start-code",
   address: /^\/start\/([\w-]+)$/,
   accepts: () => accountCreation() === "first",
 });

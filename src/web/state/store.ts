@@ -4,7 +4,7 @@
  */
 
 import { after, now } from "../clock.ts";
-import type { Account, Key, Question, Status, Task } from "./api.ts";
+import type { Account, Fault, Key, Question, Status, Task } from "./api.ts";
 import { createTaskOrder } from "./order.ts";
 
 /**
@@ -44,6 +44,8 @@ export function createStore() {
   const grants = new Map<string, number>();
   let account: Account | null = null;
   let link: Link = "connecting";
+  /** Why the link is `offline`, if the server or another program refused it; null if nothing answered. */
+  let trouble: Fault | null = null;
   /** When the data was last complete and current; null before the first load. */
   let known_at: number | null = null;
   let loads = 0;
@@ -110,6 +112,7 @@ export function createStore() {
     versions,
     account: () => account,
     link: () => link,
+    trouble: () => trouble,
     knownAt: () => known_at,
     /** Number of loads: events may have been missed between two of them. */
     loads: () => loads,
@@ -158,10 +161,12 @@ export function createStore() {
       changed();
     },
 
-    setLink(value: Link): void {
+    /** `why`: who refused the connection; null if nothing answered. */
+    setLink(value: Link, why: Fault | null = null): void {
       if (link === "live") known_at = now();
-      if (link === value) return;
+      if (link === value && trouble?.message === why?.message) return;
       link = value;
+      trouble = why;
       changed();
     },
 

@@ -4,6 +4,7 @@
  */
 
 import { after } from "../clock.ts";
+import { scoped } from "./storage.ts";
 
 /** Seconds for which a page keeps its stream after it was hidden. */
 const GRACE = 5;
@@ -29,7 +30,9 @@ export function createStreamLeader(onChange: () => void) {
     return new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   };
   // If the browser refuses the lock, every page leads.
-  navigator.locks?.request("relay.stream", { signal }, hold).catch(() => signal.aborted || lead());
+  navigator.locks
+    ?.request(scoped("stream"), { signal }, hold)
+    .catch(() => signal.aborted || lead());
 
   const onVisibility = () => {
     cancel();

@@ -1,10 +1,9 @@
 /** Keeps the store in sync: event stream, lists after each connect, and reconnection. */
 
-import { RelayError } from "../../client/error.ts";
 import { backoff, systemTimers } from "../../client/timers.ts";
 import type { StreamEvent } from "../../model/event.ts";
 import { after } from "../clock.ts";
-import { type Api, faultOf, type Question, type Task } from "./api.ts";
+import { type Api, type Fault, faultOf, LATER, type Question, type Task } from "./api.ts";
 import type { Archive } from "./archive.ts";
 import { eventsOf } from "./events.ts";
 import type { Pace } from "./pace.ts";
@@ -19,11 +18,13 @@ interface SyncOptions {
   readonly store: Store;
   readonly signIns: SignIns;
   readonly archive: Archive;
+  /** Called when the server says that this sign-in or the account has ended. */
+  readonly onEnded: (why: "deleted" | "ended") => void;
   /**
-   * Called when the token has ended: the account was deleted, the token replaced, or this sign-in
-   * ended.
+   * Called when the token is refused; `ended`: the server says that it ended it. Otherwise it may still
+   * be valid, and is tried again. Resolves once another token was looked for.
    */
-  readonly onEnded: (why: "deleted" | "refused" | "ended") => void;
+  readonly onRefused: (ended: boolean) => Promise<void>;
 }
 
 /** Tasks that the page loads, at most; the oldest finished ones are left out first. */
@@ -32,11 +33,18 @@ const PAGE = 500;
 /** Closed questions that are loaded, at least if there are so many. */
 const HISTORY = 100;
 
+/** Seconds between two attempts while the connection is refused, at most. */
+const SLOWEST = 60;
+
+/** Seconds before the next attempt after a refusal, which is unlikely to change soon. */
+const slowBackoff = (failures: number): number =>
+  Math.min(SLOWEST, 2 ** (failures + 1)) * (0.75 + systemTimers.jitter() / 2);
+
 export type Sync = ReturnType<typeof startSync>;
 
 /** Starts to synchronize, and reconnects with back-off until `stop`. `hurry` reconnects at once. */
 export function startSync(options: SyncOptions) {
-  const { token, api, pace, store, signIns, archive, onEnded } = options;
+  const { token, api, pace, store, signIns, archive, onEnded, onRefused } = options;
   let stopped = false;
   let failures = 0;
   let attempt: AbortController | undefined;
@@ -109,10 +117,7 @@ export function startSync(options: SyncOptions) {
   const apply = ({ name, data }: StreamEvent, connection: AbortController) => {
     switch (name) {
       case "ready":
-        load(connection.signal).catch((error: unknown) => {
-          if (faultOf(error).code === "unauthorized") end("refused");
-          connection.abort(error);
-        });
+        load(connection.signal).catch((error: unknown) => connection.abort(error));
         break;
       case "task.created":
       case "task.updated":
@@ -154,7 +159,7 @@ export function startSync(options: SyncOptions) {
     }
   };
 
-  const end = (why: "deleted" | "refused" | "ended") => {
+  const end = (why: "deleted" | "ended") => {
     if (stopped) return;
     stop();
     onEnded(why);
@@ -187,13 +192,14 @@ export function startSync(options: SyncOptions) {
       const connection = new AbortController();
       attempt = connection;
       let delay: number | null = null;
+      let refusal: Fault | null = null;
       try {
         for await (const event of eventsOf(token, connection.signal)) apply(event, connection);
       } catch (error) {
-        if (error instanceof RelayError) {
-          if (error.code === "unauthorized") end("refused");
-          delay = error.retry_after;
-        }
+        const fault = faultOf(error);
+        delay = fault.retry_after ?? null;
+        if (fault.code === "unauthorized") await onRefused(fault.ended ?? false);
+        if (fault.code === "unauthorized" || !LATER.has(fault.code)) refusal = fault;
       }
       if (stopped) return;
       // Cancels the load if it is still under way.
@@ -201,8 +207,9 @@ export function startSync(options: SyncOptions) {
       if (!leader.has()) continue;
       // A stream that ends after a successful load most likely means a restart: reconnect quickly,
       // and show no error yet.
-      store.setLink(failures === 0 && navigator.onLine ? "connecting" : "offline");
-      delay ??= backoff(systemTimers, failures);
+      const is_restart = failures === 0 && navigator.onLine && !refusal;
+      store.setLink(is_restart ? "connecting" : "offline", refusal);
+      delay ??= refusal ? slowBackoff(failures) : backoff(systemTimers, failures);
       failures++;
       await pause(delay);
     }

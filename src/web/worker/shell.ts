@@ -3,8 +3,13 @@
 import { files, home, withoutQuery, worker } from "./scope.ts";
 
 const names = new Set(files);
-/** One cache for each version of the files. */
+/** Begins the names of this page's caches; the origin may have others. */
+const OWN = `relay ${home} `;
+/** One cache for each version of the files, the first of which is the page itself. */
 const CACHE = `relay ${files.join(" ")}`;
+
+/** Statuses of a proxy that cannot reach the server. */
+const UNREACHABLE: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Milliseconds until the page opens from the cache if the server does not respond. */
 const TIMEOUT = 4_000;
@@ -12,7 +17,7 @@ const TIMEOUT = 4_000;
 worker.addEventListener("install", (event) => {
   event.waitUntil(
     caches.open(CACHE).then(async (cache) => {
-      await cache.addAll(files);
+      await Promise.all(files.map((name) => keep(cache, name)));
       await worker.skipWaiting();
     }),
   );
@@ -20,8 +25,10 @@ worker.addEventListener("install", (event) => {
 
 worker.addEventListener("activate", (event) => {
   event.waitUntil(
-    caches.keys().then(async (kept) => {
-      for (const name of kept) if (name !== CACHE) await caches.delete(name);
+    caches.keys().then(async (names) => {
+      for (const name of names) {
+        if (name !== CACHE && name.startsWith(OWN)) await caches.delete(name);
+      }
       await worker.clients.claim();
     }),
   );
@@ -34,8 +41,29 @@ worker.addEventListener("fetch", (event) => {
   event.respondWith(href === home ? page(event.request) : file(event.request));
 });
 
+/** Keeps a file; throws if a proxy answers in its place, as with a sign-in page. */
+async function keep(cache: Cache, name: string): Promise<void> {
+  const response = await fetch(name);
+  const is_page = response.headers.get("content-type")?.startsWith("text/html") === true;
+  const is_file = response.ok && !response.redirected && is_page === (name === home);
+  if (!is_file || (is_page && !(await isOwn(response.clone())))) {
+    throw new TypeError(`${name} is not what the server has there`);
+  }
+  await cache.put(name, response);
+}
+
+/** Whether a page loads files of this version. */
+async function isOwn(response: Response): Promise<boolean> {
+  const text = await response.text();
+  return files.some((name) => name !== home && text.includes(name.slice(home.length)));
+}
+
+async function kept(request: Request | string): Promise<Response | undefined> {
+  return (await caches.open(CACHE)).match(request);
+}
+
 async function file(request: Request): Promise<Response> {
-  return (await caches.match(request)) ?? fetch(request);
+  return (await kept(request)) ?? fetch(request);
 }
 
 /**
@@ -44,10 +72,11 @@ async function file(request: Request): Promise<Response> {
  */
 async function page(request: Request): Promise<Response> {
   try {
-    return await fetch(request, { signal: AbortSignal.timeout(TIMEOUT) });
+    const response = await fetch(request, { signal: AbortSignal.timeout(TIMEOUT) });
+    return UNREACHABLE.has(response.status) ? ((await kept(home)) ?? response) : response;
   } catch (error) {
-    const kept = await caches.match(home);
-    if (kept) return kept;
+    const found = await kept(home);
+    if (found) return found;
     throw error;
   }
 }

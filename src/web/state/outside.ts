@@ -1,0 +1,48 @@
+/**
+ * Responses that are not tRPC's: the server's own refusals before a procedure is called, and what another
+ * program on the way answers, such as a proxy or its sign-in page.
+ */
+
+import { errorOf, RelayError } from "../../client/error.ts";
+
+/** The response, if tRPC made it; throws {@link RelayError} for any other. Reads the body to its end. */
+export async function tunnelled(response: Response): Promise<Response> {
+  const { ok, status, headers } = response;
+  const text = await response.text();
+  if (isEnvelope(text, ok)) return new Response(text, { status, headers });
+  if (!ok) throw await errorOf(new Response(text, { status, headers }));
+  throw new RelayError("unexpected_response", `HTTP ${status} that is not from Relay`, { status });
+}
+
+/** Whether a body has the form that tRPC gives to a result or an error, or to several in a batch. */
+function isEnvelope(text: string, ok: boolean): boolean {
+  // Results are large, and are parsed anyway.
+  if (ok && text.startsWith('{"result":')) return true;
+  try {
+    return [JSON.parse(text)].flat().every((one) => isOne(one, ok));
+  } catch {
+    return false;
+  }
+}
+
+function isOne(found: unknown, ok: boolean): boolean {
+  const { result, error } = Object(found) as { result?: unknown; error?: unknown };
+  if (result !== undefined) return ok;
+  const { data } = Object(error) as { data?: unknown };
+  return typeof (Object(data) as { code_name?: unknown }).code_name === "string";
+}
+
+/** Says what a program between the browser and Relay answered. */
+export function outsideMessage(status: number | null): string {
+  const http = status === null ? "" : ` (HTTP ${status})`;
+  if (status === 413) {
+    return `A server between this browser and Relay refused this because it is too large${http}.`;
+  }
+  if (status !== null && (SIGN_IN.has(status) || status < 400)) {
+    return `A server between this browser and Relay asks you to sign in to it${http}. Reload this page to do so.`;
+  }
+  return `A server between this browser and Relay refused this${http}.`;
+}
+
+/** Statuses after which a sign-in to the program in between may help. */
+const SIGN_IN: ReadonlySet<number> = new Set([401, 407, 511]);

@@ -1,0 +1,53 @@
+/**
+ * What this page keeps in the browser, under names of its own: other programs of the origin, and Relays
+ * under other paths, use the same storage.
+ */
+
+import { here } from "./api.ts";
+
+/** Path of this Relay: `/`, or such as `/relay/`. */
+export const PATH = new URL(here(".")).pathname;
+
+/** Begins the names that every path used before version 0.2.0. */
+const AT_ROOT = "relay.";
+
+/** Begins all names of this Relay. A path contains no space, so no path's names begin like another's. */
+const PREFIX = PATH === "/" ? AT_ROOT : `relay ${PATH} `;
+
+/** The name of something that the whole origin shares, such as a lock. */
+export const scoped = (name: string): string => PREFIX + name;
+
+/** What `scoped` was given; null for a name of something else. */
+export const unscoped = (name: string): string | null =>
+  name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null;
+
+/** Local or session storage, as far as it belongs to this Relay. */
+function ownPart(storage: () => Storage) {
+  const names = (): string[] => Object.keys(storage()).flatMap((name) => unscoped(name) ?? []);
+  return {
+    get: (name: string): string | null => storage().getItem(scoped(name)),
+    set: (name: string, value: string): void => storage().setItem(scoped(name), value),
+    remove: (name: string): void => storage().removeItem(scoped(name)),
+    names,
+    clear(): void {
+      for (const name of names()) storage().removeItem(scoped(name));
+    },
+  };
+}
+
+export const local = ownPart(() => localStorage);
+export const tab = ownPart(() => sessionStorage);
+
+/** Names that this Relay shared with those under other paths before version 0.2.0. */
+export const sharedNames = (storage: Storage): readonly string[] =>
+  PATH === "/" ? [] : Object.keys(storage).filter((name) => name.startsWith(AT_ROOT));
+
+/** Copies what an earlier version kept to the names of this Relay, without replacing anything. */
+export function copyShared(storage: Storage, except: readonly string[] = []): void {
+  for (const name of sharedNames(storage)) {
+    const own = scoped(name.slice(AT_ROOT.length));
+    const value = storage.getItem(name);
+    if (except.includes(name) || value === null || storage.getItem(own) !== null) continue;
+    storage.setItem(own, value);
+  }
+}

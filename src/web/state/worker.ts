@@ -1,0 +1,28 @@
+/**
+ * This page's own service worker. `getRegistration` and `ready` may give that of another program of the
+ * origin, whose scope contains this page.
+ */
+
+import { here } from "./api.ts";
+
+/** Registers it, so that the page opens without the server, where service workers are supported. */
+export const registerWorker = () => navigator.serviceWorker?.register(here("sw.js"));
+
+/** Its registration; null if there is none. */
+export async function ownWorker(): Promise<ServiceWorkerRegistration | null> {
+  const scope = here(".");
+  const found = await navigator.serviceWorker?.getRegistration(scope);
+  return found?.scope === scope ? found : null;
+}
+
+/** Its registration once it is active. */
+export async function readyWorker(): Promise<ServiceWorkerRegistration> {
+  const found = (await ownWorker()) ?? (await registerWorker());
+  while (!found.active) {
+    const coming = found.installing ?? found.waiting;
+    await new Promise((resolve) =>
+      coming?.addEventListener("statechange", resolve, { once: true }),
+    );
+  }
+  return found;
+}

@@ -1,0 +1,202 @@
+/** The page on an origin that it shares with other programs, and with Relays under other paths. */
+
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair, createPerson, pair } from "../support/client.ts";
+import { startFrontProxy } from "../support/front-proxy.ts";
+import { until } from "../support/until.ts";
+import { browserTests, expectComplaints, openPage, untilLive } from "./browser.ts";
+
+const webTest = browserTests({ worker: true });
+const one = await startTestApp();
+const two = await startTestApp();
+const NOISE = /Failed to load resource|ERR_|401/;
+
+const proxyOf = () => startFrontProxy({ "/one/": one.url, "/two/": two.url });
+const isWelcome = (page: Page) => page.getByLabel("Account token").waitFor();
+const storedIn = (page: Page, name: string) =>
+  page.evaluate((key) => localStorage.getItem(key), name);
+
+/** What another program keeps: whether each part is still there. */
+const others = (page: Page) =>
+  page.evaluate(async () => ({
+    local: localStorage.getItem("other.settings"),
+    session: sessionStorage.getItem("other.draft"),
+    caches: (await caches.keys()).filter((name) => name.startsWith("other")),
+    databases: (await indexedDB.databases()).flatMap(({ name }) => name ?? []).includes("other"),
+  }));
+const KEPT = { local: "precious", session: "precious", caches: ["other-v1"], databases: true };
+
+async function keepOthers(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    localStorage.setItem("other.settings", "precious");
+    sessionStorage.setItem("other.draft", "precious");
+    const cache = await caches.open("other-v1");
+    await cache.put("/other/data", new Response("x"));
+    await new Promise((resolve) => {
+      indexedDB.open("other").onsuccess = resolve;
+    });
+  });
+}
+
+async function signInWith(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Account token").fill(token);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await untilLive(page);
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Account" }).click();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You're signed out").waitFor();
+}
+
+const untilActive = (page: Page) =>
+  until(() =>
+    page.evaluate(
+      async () => (await navigator.serviceWorker.getRegistration())?.active?.state === "activated",
+    ),
+  );
+
+webTest(
+  "a start, an update and a sign-out leave alone what others of the origin keep",
+  async () => {
+    expectComplaints(NOISE);
+    const person = await createPerson(one.url);
+    for (const [url, path] of [
+      [startFrontProxy({ "/": one.url }).url, "/"],
+      [proxyOf().url, "/one/"],
+    ] as const) {
+      const phone = await pair(one.url, person, "Phone");
+      const page = await openPage(url, { at: path.slice(1) });
+      await keepOthers(page);
+      await signInWith(page, phone.token);
+      await untilActive(page);
+      // A cache of an earlier version of the page goes, by its own name alone.
+      const old = `relay ${url}${path} old`;
+      await page.evaluate(async (name) => {
+        await caches.open(name);
+        await caches.open("relay http://localhost:1/ old");
+        await (await navigator.serviceWorker.getRegistration())!.unregister();
+      }, old);
+      await page.reload();
+      await untilActive(page);
+      await until(async () => !(await page.evaluate((name) => caches.has(name), old)));
+      expect(await page.evaluate(() => caches.has("relay http://localhost:1/ old"))).toBe(true);
+      expect(await others(page)).toEqual(KEPT);
+      await untilLive(page);
+      await signOut(page);
+      expect(await others(page)).toEqual(KEPT);
+      const left = await page.evaluate(() => [
+        ...Object.keys(localStorage),
+        ...Object.keys(sessionStorage),
+      ]);
+      expect(left.sort()).toEqual(["other.draft", "other.settings"]);
+    }
+  },
+);
+
+webTest("Relays under two paths have a sign-in each, and a stream each", async () => {
+  expectComplaints(NOISE);
+  const first = await createPair(one.url);
+  const second = await createPair(two.url);
+  const proxy = proxyOf();
+  const page = await openPage(proxy.url, { at: "one/" });
+  await signInWith(page, first.person.token);
+  const other = await page.context().newPage();
+  await other.goto(`${proxy.url}/two/`);
+  await isWelcome(other);
+  await signInWith(other, second.person.token);
+  await untilLive(page);
+  await ask(first.agent.send, { prompt: "From one?" });
+  await ask(second.agent.send, { prompt: "From two?" });
+  await page.getByText("From one?").waitFor();
+  await other.getByText("From two?").waitFor();
+  // Each path has a leader among its own tabs.
+  const leaders = await page.evaluate(async () =>
+    (await navigator.locks.query()).held!.map(({ name }) => name).sort(),
+  );
+  expect(leaders).toEqual(["relay /one/ stream", "relay /two/ stream"]);
+  await signOut(other);
+  await page.reload();
+  await untilLive(page);
+  await page.getByText("From one?").waitFor();
+  expect(await page.getByText("From two?").count()).toBe(0);
+});
+
+webTest(
+  "a sign-in that an earlier version kept goes to the Relay that knows it, and stays for a roll-back",
+  async () => {
+    expectComplaints(NOISE);
+    const { person, agent } = await createPair(two.url);
+    const { id } = await ask(agent.send, { prompt: "Kept from before?" });
+    const proxy = proxyOf();
+    const page = await openPage(proxy.url, { at: "other/" });
+    const answers = [
+      { question_id: id, prompt: "Kept from before?", answer: "Yes", key: "k1", refused: null },
+    ];
+    await page.evaluate(
+      ([token, account_id, kept]) => {
+        localStorage.setItem("relay.token", token!);
+        localStorage.setItem("relay.account", account_id!);
+        localStorage.setItem("relay.answers", kept!);
+        sessionStorage.setItem("relay.drafts-of", account_id!);
+        sessionStorage.setItem("relay.draft.probe", "{}");
+      },
+      [person.token, person.account.id, JSON.stringify({ account_id: person.account.id, answers })],
+    );
+    // The other Relay does not know it: nothing is taken or erased.
+    await page.goto(`${proxy.url}/one/`);
+    await page.waitForResponse("**/trpc/accounts.get**");
+    await isWelcome(page);
+    expect(await storedIn(page, "relay.token")).toBe(person.token);
+
+    await page.goto(`${proxy.url}/two/`);
+    await untilLive(page);
+    // What waited is sent.
+    await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
+    expect(await storedIn(page, "relay /two/ token")).toBe(person.token);
+    expect(await storedIn(page, "relay.token")).toBe(person.token);
+    const draft = () => page.evaluate(() => sessionStorage.getItem("relay /two/ draft.probe"));
+    expect(await draft()).toBe("{}");
+
+    // The earlier version finds a token that was replaced meanwhile, too.
+    await page.goto(`${proxy.url}/two/#/account`);
+    await page.getByRole("button", { name: "Replace token" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Replace" }).click();
+    await until(async () => (await storedIn(page, "relay.token")) !== person.token);
+    await untilLive(page);
+    expect(await storedIn(page, "relay.token")).toBe(await storedIn(page, "relay /two/ token"));
+    await page.goto(`${proxy.url}/one/`);
+    await isWelcome(page);
+    await page.goto(`${proxy.url}/two/`);
+    await untilLive(page);
+    await signOut(page);
+    expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0);
+  },
+);
+
+webTest("a roll-back and a new version after it find each other's sign-ins", async () => {
+  expectComplaints(NOISE);
+  const person = await createPerson(one.url);
+  const proxy = proxyOf();
+  const page = await openPage(proxy.url, { at: "one/" });
+  await signInWith(page, person.token);
+  // The version before reads this name.
+  expect(await storedIn(page, "relay.token")).toBe(person.token);
+  // A Relay at the root of the origin does not take it for its own.
+  proxy.lead({ "/one/": one.url, "/": two.url });
+  const root = await page.context().newPage();
+  await root.goto(proxy.url);
+  await isWelcome(root);
+  await root.close();
+  // The version before replaced the token.
+  await page.goto(`${proxy.url}/one/docs`);
+  const { body } = await person.send("POST /v1/account/token", {});
+  await page.evaluate((token) => localStorage.setItem("relay.token", token), body.token);
+  await page.goto(`${proxy.url}/one/`);
+  await untilLive(page);
+  expect(await storedIn(page, "relay /one/ token")).toBe(body.token);
+});
