@@ -126,7 +126,8 @@ function build(
     ...(account_creation === "open"
       ? []
       : [`<meta name="relay-account-creation" content="${account_creation}">`]),
-    '<link rel="manifest" href="manifest.webmanifest">',
+    // A proxy with a sign-in of its own in front of the server lets no request without its cookie through.
+    '<link rel="manifest" href="manifest.webmanifest" crossorigin="use-credentials">',
     // The home screen of iOS takes no SVG.
     `<link rel="apple-touch-icon" href="assets/${touch.name}">`,
   ]);

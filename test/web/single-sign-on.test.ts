@@ -1,0 +1,86 @@
+/** The page behind a proxy with a sign-in of its own, which lets no request without its cookie through. */
+
+import { expect } from "bun:test";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair } from "../support/client.ts";
+import { html, startFrontProxy } from "../support/front-proxy.ts";
+import { until } from "../support/until.ts";
+import { browserTests, expectComplaints, openProfile, press, untilLive } from "./browser.ts";
+
+const webTest = browserTests({ worker: true });
+const app = await startTestApp();
+
+webTest(
+  "the page can be installed, and says so when the proxy asks for another sign-in",
+  async () => {
+    expectComplaints(/Failed to load resource|ERR_|Service [Ww]orker|ServiceWorker/);
+    const { person, agent } = await createPair(app.url);
+    const proxy = startFrontProxy({ "/": app.url });
+    const isSignedIn = (headers: Headers) => headers.get("cookie")?.includes("sso=yes");
+    proxy.use((_, headers) => (isSignedIn(headers) ? undefined : html("Log in", 200)));
+    const context = await openProfile(proxy.url, { as: person });
+    const enter = () => context.addCookies([{ name: "sso", value: "yes", url: proxy.url }]);
+    await enter();
+    const page = await context.newPage();
+    await page.goto(proxy.url);
+    await untilLive(page);
+    const session = await context.newCDPSession(page);
+    const manifest = await session.send("Page.getAppManifest");
+    expect(manifest.errors).toEqual([]);
+    expect(JSON.parse(manifest.data!).name).toBe("Relay");
+
+    // Its session ends while the page is open, and the event stream goes on.
+    const { id } = await ask(agent.send, { prompt: "Still there?" });
+    await page.getByText("Still there?").waitFor();
+    await context.clearCookies();
+    await press(page.getByRole("button", { name: "Yes", exact: true }));
+    await page.getByRole("alert").getByText("asks you to sign in to it").waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Log in" }).waitFor();
+    await enter();
+    await page.reload();
+    await untilLive(page);
+    await press(page.getByRole("button", { name: "Yes", exact: true }));
+    await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
+  },
+);
+
+webTest("a sign-in page of the proxy is never kept in the place of a file", async () => {
+  expectComplaints(/Failed to load resource|ERR_|Service [Ww]orker|ServiceWorker/);
+  const { person } = await createPair(app.url);
+  const proxy = startFrontProxy({ "/": app.url });
+  const context = await openProfile(proxy.url, { as: person });
+  const page = await context.newPage();
+  /** Files that the service worker asks for are answered with the sign-in page: its session has just ended. */
+  let answered = 0;
+  proxy.use(({ url }, headers) => {
+    const by_worker = headers.get("sec-fetch-dest") === "empty";
+    if (!by_worker || !/\/(assets\/[^/]+)?$/.test(new URL(url).pathname)) return undefined;
+    answered++;
+    return html("Log in", 200);
+  });
+  await page.goto(proxy.url);
+  await untilLive(page);
+  await until(async () => answered > 0);
+  const install = () =>
+    page.evaluate(async () => {
+      const found = await navigator.serviceWorker.register("sw.js");
+      return found.active?.state ?? found.installing?.state ?? null;
+    });
+  await until(async () => {
+    const pages = await page.evaluate(async () => {
+      const all = [];
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const request of await cache.keys()) {
+          all.push(await (await cache.match(request))!.text());
+        }
+      }
+      return all;
+    });
+    expect(pages.filter((text) => text.includes("Log in</h1>"))).toEqual([]);
+    return true;
+  });
+  proxy.use();
+  await until(async () => (await install()) === "activated");
+});
