@@ -6,6 +6,7 @@ import type { PushMessage } from "../../src/model/push-message.ts";
 import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf } from "../support/approve.ts";
 import { ask, createPair, type Person } from "../support/client.ts";
+import { html, startFrontProxy } from "../support/front-proxy.ts";
 import { until } from "../support/until.ts";
 import { browserTests, lookAt, openProfile, openTab, untilLive } from "./browser.ts";
 import {
@@ -23,10 +24,10 @@ const webTest = browserTests({ notifications: true });
 const app = await startTestApp({ env: { VAPID_SUBJECT: "mailto:operator@example.com" } });
 
 /** A page that is open in the background, and another tab in front of it. */
-async function openBehind(person: Person, at = "#/account") {
-  const context = await openProfile(app.url, { as: person });
+async function openBehind(person: Person, at = "#/account", url = app.url) {
+  const context = await openProfile(url, { as: person });
   await context.grantPermissions(["notifications"]);
-  const page = await openTab(context, `${app.url}/${at}`);
+  const page = await openTab(context, `${url}/${at}`);
   await untilLive(page);
   const deliver = await deliverTo(page);
   const other = await openTab(context, "about:blank");
@@ -253,6 +254,19 @@ webTest("a button answers the question while no page is open, and tells the outc
     const { deliveries } = (await person.send(`GET /v1/questions/${id}/deliveries`)).body;
     return deliveries.some((one: any) => one.opened_at !== null);
   });
+});
+
+webTest("a proxy's sign-in page is not taken for the server's confirmation", async () => {
+  const { person, agent } = await createPair(app.url);
+  const { id } = await ask(agent.send);
+  const proxy = startFrontProxy({ "/": app.url });
+  const { show, worker } = await openBehind(person, "#/account", proxy.url);
+  await show(pushMessage(asked(id, person)));
+  proxy.use((request) => (/\/answer$/.test(request.url) ? html("Log in", 200) : undefined));
+  await clickOn(worker, id, "answer-0");
+  const told = async () => (await shownBy(worker)).find(({ tag }) => tag === id)?.body;
+  await until(async () => (await told()) === "Not sent: Yes. Open Relay to answer.");
+  expect((await questionOf(person, id)).status).toBe("pending");
 });
 
 webTest("an answer that came too late says how the question ended", async () => {

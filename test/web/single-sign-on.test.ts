@@ -9,44 +9,54 @@ import { browserTests, expectComplaints, openProfile, press, untilLive } from ".
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
+const NOISE = /Failed to load resource|ERR_|Service ?Worker|Content Security Policy|CORS/i;
 
-webTest(
-  "the page can be installed, and says so when the proxy asks for another sign-in",
-  async () => {
-    expectComplaints(/Failed to load resource|ERR_|Service [Ww]orker|ServiceWorker/);
-    const { person, agent } = await createPair(app.url);
-    const proxy = startFrontProxy({ "/": app.url });
-    const isSignedIn = (headers: Headers) => headers.get("cookie")?.includes("sso=yes");
-    proxy.use((_, headers) => (isSignedIn(headers) ? undefined : html("Log in", 200)));
-    const context = await openProfile(proxy.url, { as: person });
-    const enter = () => context.addCookies([{ name: "sso", value: "yes", url: proxy.url }]);
-    await enter();
-    const page = await context.newPage();
-    await page.goto(proxy.url);
-    await untilLive(page);
-    const session = await context.newCDPSession(page);
-    const manifest = await session.send("Page.getAppManifest");
-    expect(manifest.errors).toEqual([]);
-    expect(JSON.parse(manifest.data!).name).toBe("Relay");
+/** How a proxy asks for its sign-in: in place of the answer, or at another address. */
+const elsewhere = startFrontProxy({});
+const ASKS: Readonly<Record<string, () => Response>> = {
+  "a page": () => html("Another program", 200),
+  "a redirect": () => Response.redirect(`${elsewhere.url}/sign-in`, 302),
+};
 
-    // Its session ends while the page is open, and the event stream goes on.
-    const { id } = await ask(agent.send, { prompt: "Still there?" });
-    await page.getByText("Still there?").waitFor();
-    await context.clearCookies();
-    await press(page.getByRole("button", { name: "Yes", exact: true }));
-    await page.getByRole("alert").getByText("asks you to sign in to it").waitFor();
-    await page.reload();
-    await page.getByRole("heading", { name: "Log in" }).waitFor();
-    await enter();
-    await page.reload();
-    await untilLive(page);
-    await press(page.getByRole("button", { name: "Yes", exact: true }));
-    await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
-  },
-);
+for (const [name, ask_for] of Object.entries(ASKS)) {
+  webTest(
+    `the page can be installed, and says so when the proxy answers with ${name}`,
+    async () => {
+      expectComplaints(NOISE);
+      const { person, agent } = await createPair(app.url);
+      const proxy = startFrontProxy({ "/": app.url });
+      const isSignedIn = (headers: Headers) => headers.get("cookie")?.includes("sso=yes");
+      proxy.use((_, headers) => (isSignedIn(headers) ? undefined : ask_for()));
+      const context = await openProfile(proxy.url, { as: person });
+      const enter = () => context.addCookies([{ name: "sso", value: "yes", url: proxy.url }]);
+      await enter();
+      const page = await context.newPage();
+      await page.goto(proxy.url);
+      await untilLive(page);
+      const session = await context.newCDPSession(page);
+      const manifest = await session.send("Page.getAppManifest");
+      expect(manifest.errors).toEqual([]);
+      expect(JSON.parse(manifest.data!).name).toBe("Relay");
+
+      // Its session ends while the page is open, and the event stream goes on.
+      const { id } = await ask(agent.send, { prompt: "Still there?" });
+      await page.getByText("Still there?").waitFor();
+      await context.clearCookies();
+      await press(page.getByRole("button", { name: "Yes", exact: true }));
+      await page.getByRole("alert").getByText("asks you to sign in to it").waitFor();
+      await page.reload();
+      await page.getByRole("heading", { name: "Another program" }).waitFor();
+      await enter();
+      await page.goto(proxy.url);
+      await untilLive(page);
+      await press(page.getByRole("button", { name: "Yes", exact: true }));
+      await until(async () => (await agent.send(`GET /v1/questions/${id}`)).body.answer === "Yes");
+    },
+  );
+}
 
 webTest("a sign-in page of the proxy is never kept in the place of a file", async () => {
-  expectComplaints(/Failed to load resource|ERR_|Service [Ww]orker|ServiceWorker/);
+  expectComplaints(NOISE);
   const { person } = await createPair(app.url);
   const proxy = startFrontProxy({ "/": app.url });
   const context = await openProfile(proxy.url, { as: person });

@@ -4,7 +4,7 @@ import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
 import type { AdminRouter } from "../../../routers/admin.ts";
 import { after, noteServerTime } from "../clock.ts";
-import { here } from "../state/api.ts";
+import { here } from "../state/here.ts";
 import { tunnelled } from "../state/outside.ts";
 
 export type Outputs = inferRouterOutputs<AdminRouter>;

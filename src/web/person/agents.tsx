@@ -3,7 +3,8 @@
 import { Bot, CloudOff, Plus } from "lucide-react";
 import { useEffect } from "react";
 import { every } from "../clock.ts";
-import { here, type Key } from "../state/api.ts";
+import type { Key } from "../state/api.ts";
+import { here } from "../state/here.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { ButtonLink } from "../ui/button.tsx";
 import { Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";

@@ -5,7 +5,7 @@
 
 import { useEffect, useState } from "react";
 import { after } from "../clock.ts";
-import { createApi, type Fault, faultOf } from "../state/api.ts";
+import { createApi, type Fault, faultOf, LATER } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem, Skeleton } from "../ui/parts.tsx";
 import { QrImage } from "../ui/qr-image.tsx";
@@ -36,10 +36,12 @@ function useApproval(request: string) {
       while (!signal.aborted) {
         const found = await api.oauth.awaitApproval
           .mutate({ secret, wait: WAIT }, { signal })
-          .catch(() => null);
+          .catch(faultOf);
         if (signal.aborted) return;
-        if (!found) await pause();
-        else if (found.status !== "waiting") {
+        if ("message" in found) {
+          if (!LATER.has(found.code)) return setFault(found);
+          await pause();
+        } else if (found.status !== "waiting") {
           setState(found.status);
           if (found.redirect_to !== null) location.replace(found.redirect_to);
           return;

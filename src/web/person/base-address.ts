@@ -42,9 +42,11 @@ export function useOffersOAuth(base: string): boolean | undefined {
     if (offered !== undefined) return;
     let ended = false;
     void fetch(new URL("/.well-known/oauth-authorization-server", base))
-      .then(({ ok }) => {
-        confirmed = ok;
-        return ok;
+      .then(async (response) => {
+        // A proxy may answer with its sign-in page.
+        const metadata = response.ok ? await response.json().catch(() => null) : null;
+        confirmed = metadata !== null;
+        return confirmed;
       })
       .catch(() => false)
       .then((ok) => ended || setOffered(ok));

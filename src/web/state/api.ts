@@ -5,7 +5,8 @@ import type { inferRouterOutputs } from "@trpc/server";
 import { observable } from "@trpc/server/observable";
 import type { AppRouter } from "../../../routers/index.ts";
 import { RelayError } from "../../client/error.ts";
-import { outsideMessage, tunnelled } from "./outside.ts";
+import { here } from "./here.ts";
+import { outsideMessage, reach, tunnelled } from "./outside.ts";
 
 type Outputs = inferRouterOutputs<AppRouter>;
 export type Account = Outputs["accounts"]["get"];
@@ -24,9 +25,6 @@ export type Grant = Outputs["keys"]["grants"]["grants"][number];
 export type SignIn = Outputs["sessions"]["list"]["sessions"][number];
 export type Pairing = Outputs["pairings"]["create"];
 export type Device = Outputs["devices"]["list"]["devices"][number];
-
-/** Resolves a path of this server: the page may be served below a path. */
-export const here = (path: string): string => new URL(path, document.baseURI).href;
 
 export type Api = ReturnType<typeof createApi>;
 
@@ -70,9 +68,9 @@ const changesLink =
     );
 
 /** `fetch` with a time limit. */
-function patiently(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
+function patiently(url: string, init: RequestInit): Promise<Response> {
   const late = AbortSignal.timeout(TIMEOUT);
-  return fetch(input, {
+  return reach(url, {
     ...init,
     signal: init.signal ? AbortSignal.any([init.signal, late]) : late,
   });
@@ -93,7 +91,7 @@ export function createApi(
       changesLink(ended),
       httpLink({
         async fetch(input, init) {
-          const response = await patiently(input as RequestInfo, init as RequestInit);
+          const response = await patiently(String(input), init as RequestInit);
           note(response.headers);
           return tunnelled(response);
         },

@@ -4,6 +4,34 @@
  */
 
 import { errorOf, RelayError } from "../../client/error.ts";
+import { here } from "./here.ts";
+
+/** Milliseconds to find out what became of a failed request. */
+const PROBE_WITHIN = 4_000;
+
+/**
+ * `fetch`, which throws {@link RelayError} with the status 0 if a proxy redirects requests to another
+ * origin, such as to its sign-in page: a browser reports that like a lost connection.
+ */
+export async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (!init.signal?.aborted && (await isRedirected())) {
+      throw new RelayError("unexpected_response", "Redirected to another page", { status: 0 });
+    }
+    throw error;
+  }
+}
+
+async function isRedirected(): Promise<boolean> {
+  if (!navigator.onLine) return false;
+  const signal = AbortSignal.timeout(PROBE_WITHIN);
+  const found = await fetch(here("trpc"), { redirect: "manual", cache: "no-store", signal }).catch(
+    () => null,
+  );
+  return found?.type === "opaqueredirect";
+}
 
 /** The response, if tRPC made it; throws {@link RelayError} for any other. Reads the body to its end. */
 export async function tunnelled(response: Response): Promise<Response> {
@@ -34,7 +62,7 @@ function isOne(found: unknown, ok: boolean): boolean {
 
 /** Says what a program between the browser and Relay answered. */
 export function outsideMessage(status: number | null): string {
-  const http = status === null ? "" : ` (HTTP ${status})`;
+  const http = status ? ` (HTTP ${status})` : "";
   if (status === 413) {
     return `A server between this browser and Relay refused this because it is too large${http}.`;
   }

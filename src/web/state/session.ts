@@ -16,6 +16,7 @@ import { local } from "./storage.ts";
 import { createStore, type Store } from "./store.ts";
 import { type Sync, startSync } from "./sync.ts";
 import {
+  confirmToken,
   eraseKept,
   keepNextToken,
   keepToken,
@@ -138,6 +139,11 @@ function createKnownStore(): Store {
     stop();
     local.set(ACCOUNT, account.id);
     keepDraftsOf(account.id);
+  });
+  const stopWaiting = store.subscribe(() => {
+    if (store.loads() === 0) return;
+    stopWaiting();
+    confirmToken();
   });
   // An answer that was being written when its question expired can still be sent as a message.
   const keepLate: OnLate = (question, answer) => {

@@ -3,7 +3,7 @@
  * under other paths, use the same storage.
  */
 
-import { here } from "./api.ts";
+import { here } from "./here.ts";
 
 /** Path of this Relay: `/`, or such as `/relay/`. */
 export const PATH = new URL(here(".")).pathname;

@@ -32,12 +32,12 @@ const isCopied = (): boolean =>
   PATH !== "/" && localStorage.getItem(SHARED_TOKEN) === local.get(TOKEN);
 
 export function keepToken(token: string): void {
-  if (isCopied() || (PATH !== "/" && localStorage.getItem(SHARED_TOKEN) === null)) {
-    // First the path: a page at the root looks at both once the token has changed.
+  if (PATH === "/" || isCopied() || localStorage.getItem(SHARED_TOKEN) === null) {
+    // First the path: other pages look at both once the token has changed.
     localStorage.setItem(SHARED_BY, `${PATH} ${token}`);
     localStorage.setItem(SHARED_TOKEN, token);
   }
-  local.set(TOKEN, token);
+  if (PATH !== "/") local.set(TOKEN, token);
 }
 
 /** Keeps the new token of a replacement; null: it is confirmed, or was refused. */
@@ -61,6 +61,12 @@ export function successorsOf(ended: string): readonly string[] {
   const shared_next = shared === null ? null : localStorage.getItem(SHARED_NEXT);
   const tokens = new Set([keptNextToken(), shared, shared_next]);
   return [...tokens].filter((token) => token !== null && token !== ended) as string[];
+}
+
+/** Notes that this server knows the kept token, so that no Relay under another path takes it for its own. */
+export function confirmToken(): void {
+  const token = PATH === "/" ? sharedToken() : null;
+  if (token !== null) localStorage.setItem(SHARED_BY, `${PATH} ${token}`);
 }
 
 /** Copies what an earlier version kept for the account of this token, which this server knows. */

@@ -3,7 +3,7 @@
  * origin, whose scope contains this page.
  */
 
-import { here } from "./api.ts";
+import { here } from "./here.ts";
 
 /** Registers it, so that the page opens without the server, where service workers are supported. */
 export const registerWorker = () => navigator.serviceWorker?.register(here("sw.js"));

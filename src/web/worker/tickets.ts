@@ -30,11 +30,17 @@ export type Answered =
 export async function sendAnswer(ticket: Ticket, answer: string): Promise<Answered> {
   const response = await persist(() => request(ticket, "POST", "/answer", { answer }));
   if (!response) return { is: "unreachable" };
-  if (response.ok) return { is: "answered", answer };
+  if (response.ok) return (await isJson(response)) ? { is: "answered", answer } : { is: "refused" };
   if (response.status !== 409) return { is: "refused" };
   const read = await persist(() => request(ticket, "GET", ""));
   const question = read?.ok ? await read.json().catch(() => null) : null;
   return { is: "ended", status: question?.status ?? "", answer: question?.answer ?? null };
+}
+
+/** Whether the server itself answered, and not a proxy with its sign-in page. */
+async function isJson(response: Response): Promise<boolean> {
+  const body: unknown = await response.json().catch(() => null);
+  return typeof body === "object" && body !== null;
 }
 
 /** Tells the server that the person could see the question, or opened or answered it. */
