@@ -9,7 +9,7 @@ import { browserTests, expectComplaints, openProfile, press, untilLive } from ".
 
 const webTest = browserTests({ worker: true });
 const app = await startTestApp();
-const NOISE = /Failed to load resource|ERR_|Service ?Worker|Content Security Policy|CORS/i;
+const NOISE = /Failed to load (resource|module)|ERR_|Service ?Worker|Content Security Policy|CORS/i;
 
 /** How a proxy asks for its sign-in: in place of the answer, or at another address. */
 const elsewhere = startFrontProxy({});

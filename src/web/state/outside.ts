@@ -27,9 +27,9 @@ export async function reach(url: string, init: RequestInit): Promise<Response> {
 async function isRedirected(): Promise<boolean> {
   if (!navigator.onLine) return false;
   const signal = AbortSignal.timeout(PROBE_WITHIN);
-  const found = await fetch(here("trpc"), { redirect: "manual", cache: "no-store", signal }).catch(
-    () => null,
-  );
+  // A small file that every proxy in front of the page guards too, and that no service worker answers.
+  const options = { redirect: "manual", cache: "no-store", signal } as const;
+  const found = await fetch(here("manifest.webmanifest"), options).catch(() => null);
   return found?.type === "opaqueredirect";
 }
 

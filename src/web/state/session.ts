@@ -244,7 +244,8 @@ type SignOutScope = "nothing" | "sign-in" | "last sign-in";
 /**
  * Signs out. If the token is to stay valid and its replacement is unconfirmed, the replacement is
  * finished instead, since the token that the person saved may be invalid: returns false, as there
- * is a new token to save. If the server cannot be reached, the data is removed here all the same.
+ * is a new token to save. If the server cannot end the sign-in ({@link UNSERVED}), the data is removed here all
+ * the same.
  */
 export async function signOut(ends: SignOutScope): Promise<boolean> {
   const old = session;
