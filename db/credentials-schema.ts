@@ -41,6 +41,10 @@ export const credentials = sqliteTable(
     grant_id: text(),
     /** When such a token got a successor. */
     replaced_at: timestamp(),
+    /** Client address from which a pairing code was used; null for what was not made by a code. */
+    address: text(),
+    /** When another sign-in ended the trial of this one (docs/interface.md §4.1.6); null: it did not. */
+    confirmed_at: timestamp(),
   },
   (t) => [
     uniqueIndex("credentials_id").on(t.id),

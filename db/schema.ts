@@ -211,9 +211,15 @@ export const devices = sqliteTable(
     push_to_start_token: text(),
     widget_push_token: text(),
     updated_at: timestamp().notNull(),
+    /**
+     * The sign-in that registered it last; a trigger (migration sign-in-devices) removes the device with it. Null
+     * for a registration by a version before this column.
+     */
+    session_id: text(),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
+    index("devices_session").on(t.session_id).where(sql`session_id is not null`),
     // One push token belongs to one registration, whatever two processes do at once (§5.3.2(3)).
     uniqueIndex("devices_apns").on(t.apns_token).where(sql`apns_token is not null`),
   ],

@@ -33,9 +33,9 @@ export function createDevices({
 
     /** Creates or replaces; a push token moves here from an older registration (§5.3.2). */
     async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
-      const { account_id } = caller;
+      const { account_id, session_id } = caller;
       const device = toDevice(id, input, clock.now());
-      const row = { ...device, account_id };
+      const row = { ...device, account_id, session_id };
       const before = [
         endActivitiesOfToken(row),
         dropOfToken(row),

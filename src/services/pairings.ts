@@ -198,6 +198,8 @@ export function createPairings(deps: PairingDeps) {
               expires_at: null,
               grant_id: null,
               replaced_at: null,
+              address: null,
+              confirmed_at: null,
               ...at_revision,
             }),
             usePairing({ code_digest, claimed_by: row.id, ...at_revision }),
