@@ -6,8 +6,9 @@
 import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { accounts, devices } from "./schema.ts";
+import { isLiveSession, isPastTrial } from "./sessions.ts";
 import { p, type Sql, sql } from "./sql.ts";
-import { insertWhere, qb, select, statement } from "./statement.ts";
+import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 
 /** The devices of an account, the last registered first; none once it is deleted. */
 export const devicesOfAccount = select(
@@ -37,6 +38,29 @@ export const labelOfDevice = (v: Sql) =>
   sql`case ${v}.platform when 'ios' then 'iPhone' when 'ipados' then 'iPad' when 'watchos' then 'Apple Watch' end`;
 
 const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)`;
+
+/**
+ * True in SQL of the device `device_id` of the account while the sign-in `session_id` may change it: its own, or any
+ * once it is past its trial (docs/interface.md §4.1.6).
+ */
+export const mayChangeDevice = sql`(${isPastTrial} or exists (select 1 from devices
+  where account_id = ${p("account_id")} and id = ${p("device_id")} and session_id = ${p("session_id")}))`;
+
+/**
+ * True in SQL while the sign-in `session_id` may register the device `id` with `apns_token`. In its trial it takes
+ * neither id nor token nor place from a device of another sign-in of the account.
+ */
+const mayRegister = sql`(${liveAccount} and ${isLiveSession} and (${isPastTrial}
+  or (not exists (select 1 from devices where account_id = ${p("account_id")}
+      and (id = ${p("id")} or apns_token = ${p("apns_token")}) and session_id is not ${p("session_id")})
+    and (exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("id")})
+      or (select count(*) from devices where account_id = ${p("account_id")}) < ${sql.raw(LIMITS.devices_per_account)}))))`;
+
+/** Whether {@link mayRegister}. */
+export const mayRegisterDevice = statement(sql`select ${mayRegister}`, {
+  gives: rowOf<[may_register: 0 | 1]>(),
+});
+
 /** A registration that is about to lose this `apns_token` to the device `id` of the account. */
 const losing = sql`apns_token = ${p("apns_token")} and not (account_id = ${p("account_id")} and id = ${p("id")})`;
 
@@ -46,7 +70,7 @@ const losing = sql`apns_token = ${p("apns_token")} and not (account_id = ${p("ac
  */
 export const endActivitiesOfToken = statement(
   sql`delete from live_activities where (account_id, device_id) in (select account_id, id from devices where ${losing})
-    and ${liveAccount}`,
+    and ${mayRegister}`,
 );
 
 /**
@@ -57,13 +81,13 @@ export const dropOfToken = statement(
   sql`delete from pushes where (account_id, device_id) in (
       select v.account_id, v.id from (select * from devices where ${losing}) v
       where exists (select 1 from accounts a where a.id = v.account_id and a.deleted_at is null))
-    and ${liveAccount}`,
+    and ${mayRegister}`,
 );
 
 /** Takes every token from another registration that holds this `apns_token` (§5.3.2(3)). */
 export const releaseTokens = statement(
   sql`update devices set apns_token = null, push_to_start_token = null, widget_push_token = null
-    where ${losing} and ${liveAccount}`,
+    where ${losing} and ${mayRegister}`,
 );
 
 /** Every column but those that know the registration, and its time. */
@@ -72,11 +96,11 @@ const REPLACED = Object.values(getTableColumns(devices))
   .filter((name) => !["account_id", "id", "updated_at"].includes(name));
 
 /**
- * Creates or replaces, unless the account is deleted. `updated_at` always grows, so that the oldest
+ * Creates or replaces while {@link mayRegister}. `updated_at` always grows, so that the oldest
  * registration is known also when clocks differ.
  */
 export const putDevice = statement(
-  sql`${insertWhere(devices, liveAccount)}
+  sql`${insertWhere(devices, mayRegister)}
     on conflict (account_id, id) do update set ${sql.raw(REPLACED.map((name) => `${name} = excluded.${name}`).join(", "))},
       updated_at = max(excluded.updated_at, devices.updated_at + 1)
     returning updated_at`,
@@ -90,8 +114,15 @@ export const trimDevices = statement(
     order by updated_at desc, id limit -1 offset ${sql.raw(LIMITS.devices_per_account)})`,
 );
 
+/** Removes the device while {@link mayChangeDevice}. */
 export const deleteDevice = statement(
-  sql`delete from devices where account_id = ${p("account_id")} and id = ${p("id")}`,
+  sql`delete from devices where account_id = ${p("account_id")} and id = ${p("device_id")} and ${mayChangeDevice}`,
+);
+
+/** Whether the account has the device `device_id`. */
+export const hasDevice = statement(
+  sql`select exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("device_id")})`,
+  { gives: rowOf<[has_device: 0 | 1]>() },
 );
 
 /**

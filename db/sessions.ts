@@ -13,6 +13,8 @@ const columns = {
   made_by: credentials.made_by,
   created_at: credentials.created_at,
   last_used_at: credentials.last_used_at,
+  address: credentials.address,
+  confirmed_at: credentials.confirmed_at,
 };
 
 const ofAccount = sql`account_id = ${p("account_id")} and kind = 'account_token'`;
@@ -43,7 +45,8 @@ export const labelFirstSession = statement(
 );
 
 /** True in SQL of a row `own` that is out of its trial, or the only sign-in of its account. */
-const pastTrial = sql`(own.made_by = 'account' or own.created_at <= ${p("trial_since", credentials.created_at)}
+const pastTrial = sql`(own.made_by = 'account' or own.confirmed_at is not null
+  or own.created_at <= ${p("trial_since", credentials.created_at)}
   or not exists (select 1 from credentials as other
     where other.account_id = own.account_id and other.kind = 'account_token' and other.id <> own.id))`;
 
@@ -58,6 +61,33 @@ export const isPastTrial = sql`exists (select 1 from credentials as own
 export const pastTrialNow = statement(sql`select ${isPastTrial}`, {
   gives: rowOf<[is_past: 0 | 1]>(),
 });
+
+/** True in SQL while the account has the sign-in `session_id`. */
+export const isLiveSession = sql`exists (select 1 from credentials where id = ${p("session_id")} and ${ofAccount})`;
+
+/**
+ * Gives a new revision to the account whose sign-in `session_id` is about to be confirmed. Guarded by
+ * the sign-in with the digest `credential`, which is past its trial, and by a trial that can end.
+ */
+export const claimConfirmation = statement(
+  updateSet(
+    accounts,
+    ["revision"],
+    sql`id = ${p("account_id")} and deleted_at is null
+      and exists (select 1 from credentials where id = ${p("session_id")} and ${ofAccount}
+        and made_by <> 'account' and confirmed_at is null)
+      and ${isPastTrial}`,
+  ),
+);
+
+/** Ends the trial of a sign-in if the account got the revision earlier in the same batch. */
+export const confirmSession = statement(
+  updateSet(
+    credentials,
+    ["confirmed_at"],
+    sql`id = ${p("session_id")} and ${ofAccount} and ${atRevision("accounts")}`,
+  ),
+);
 
 /**
  * Gives a new revision to the account whose sign-in `session_id` is about to end. Guarded by the

@@ -73,5 +73,5 @@ export const pairings = router({
         .meta({ id: "PairingClaim" }),
     )
     .output(Claimed)
-    .mutation(({ ctx, input }) => ctx.services.pairings.claim(input)),
+    .mutation(({ ctx, input }) => ctx.services.pairings.claim(input, ctx.scope.address())),
 });

@@ -43,6 +43,24 @@ export const sessions = router({
       ctx.services.sessions.setLabel(ctx.caller, input.session_id, input.label),
     ),
 
+  confirm: account
+    .meta({
+      openapi: {
+        method: "POST",
+        path: "/v1/sessions/{session_id}/confirm",
+        operationId: "confirmSession",
+        tags,
+        summary: "Confirm a sign-in that was added by a code",
+        description:
+          "Ends the first 10 minutes in which it has fewer rights. Any sign-in of the account may do so that has all rights itself; `403` otherwise. Sent again, it changes nothing.",
+      },
+      body_optional: true,
+      errors: ["not_found"],
+    })
+    .input(z.strictObject({ session_id: Id }).meta({ id: "SessionConfirm" }))
+    .output(Session)
+    .mutation(({ ctx, input }) => ctx.services.sessions.confirm(ctx.caller, input.session_id)),
+
   delete: account
     .meta({
       openapi: {

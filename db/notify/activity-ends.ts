@@ -1,7 +1,7 @@
 /** Ends live activities in the batch of the reason: marked, with an `end` that copies the address. */
 
 import { PUSH } from "../../src/notification-limits.ts";
-import { laneOf } from "../devices.ts";
+import { laneOf, mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
@@ -100,7 +100,7 @@ export const endUnwanted = statement(
     select v.account_id, v.id, 'end', t.id || ' ' || ${now} || ' ' || ${p("push_token")}, t.key_id, t.id, ${laneOf(sql`v`)},
       ${p("push_token")}, '[]', 1, ${now}, ${now} + ${ms(PUSH.end_life)}, ${now}
     from devices v join (select * from tasks where id = ${p("task_id")} and account_id = ${p("account_id")} and ${ofLiveKey("tasks")}) t
-    where ${ownDevice} and ${laneOf(sql`v`)} ${configured} and not ${standing}
+    where ${ownDevice} and ${laneOf(sql`v`)} ${configured} and not ${standing} and ${mayChangeDevice}
       and exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
       and not exists (select 1 from pushes where token = ${p("push_token")} and kind = 'end')
     on conflict do nothing`,

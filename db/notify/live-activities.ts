@@ -1,6 +1,7 @@
 /** Queries on live-activity registrations: one per task and device, while the task is in progress. */
 
 import type { Task } from "../../src/model/task.ts";
+import { mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { atRevision } from "../outbox.ts";
 import { live_activities } from "../schema.ts";
@@ -14,13 +15,13 @@ const at = p("now", live_activities.updated_at);
 
 /**
  * Registers, or replaces the token of a registration, unless the task or the device is not the
- * account's, the task is not in progress, or the setting is off: what ends meanwhile leaves no row.
+ * account's or may not be changed, the task is not in progress, or the setting is off: what ends meanwhile leaves no row.
  * An activity that has ended stays ended while its token is the same.
  */
 export const putActivity = statement(
   sql`insert into live_activities (account_id, device_id, task_id, key_id, push_token, created_at, updated_at, stamp)
     select account_id, ${p("device_id")}, id, key_id, ${p("push_token")}, ${at}, ${at}, cast(${at} / 1000 as integer) + 1 from tasks
-    where ${ownTask} and status = 'in_progress' and ${ownDevice}
+    where ${ownTask} and status = 'in_progress' and ${ownDevice} and ${mayChangeDevice}
       and exists (select 1 from accounts where id = ${p("account_id")} and live_activities and deleted_at is null)
     on conflict (account_id, device_id, task_id) do update set push_token = excluded.push_token,
       updated_at = excluded.updated_at, stamp = max(live_activities.stamp, excluded.stamp),
@@ -28,17 +29,29 @@ export const putActivity = statement(
 );
 
 export const deleteActivity = statement(
-  sql`delete from live_activities where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}`,
+  sql`delete from live_activities where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}
+    and ${mayChangeDevice}`,
+);
+
+/** Drops what is queued of an activity that {@link deleteActivity} removed: nothing more of this activity period. */
+export const dropOfActivity = statement(
+  sql`delete from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}
+    and kind in ('start', 'update', 'end') and ${mayChangeDevice}`,
 );
 
 /**
  * What a registration depends on, as one row: the setting, the status of the task (null when it is
- * not the account's) and whether the device is the account's; no row for a deleted account.
+ * not the account's), whether the device is the account's, and {@link mayChangeDevice}; no row for a deleted account.
  */
 export const activityGrounds = statement(
-  sql`select live_activities, (select status from tasks where ${ownTask}), ${ownDevice}
+  sql`select live_activities, (select status from tasks where ${ownTask}), ${ownDevice}, ${mayChangeDevice}
     from accounts where id = ${p("account_id")} and deleted_at is null`,
-  { gives: rowOf<[setting: 0 | 1, task_status: Task["status"] | null, has_device: 0 | 1]>() },
+  {
+    gives:
+      rowOf<
+        [setting: 0 | 1, task_status: Task["status"] | null, has_device: 0 | 1, may_change: 0 | 1]
+      >(),
+  },
 );
 
 // The ends while pushes are off, and those of devices: each stands in the batch of its reason, after

@@ -340,9 +340,3 @@ export function planDeletion({ lanes, ...row }: Planned, changed: RowRevision): 
         dropOfKey(values),
       ];
 }
-
-/** A live activity that the app ended by itself: nothing more of this activity period. */
-export const dropOfActivity = statement(
-  sql`delete from pushes where account_id = ${p("account_id")} and device_id = ${p("device_id")} and task_id = ${p("task_id")}
-    and kind in ('start', 'update', 'end')`,
-);

@@ -5,7 +5,7 @@
 
 import { LIMITS } from "../../src/limits.ts";
 import type { DeliveryStatus, Furthest } from "../../src/model/delivery.ts";
-import { labelOfDevice, laneOf } from "../devices.ts";
+import { labelOfDevice, laneOf, mayChangeDevice } from "../devices.ts";
 import { ofLiveKey } from "../keys.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { qb, rowOf, rowsOf, select, statement } from "../statement.ts";
@@ -113,6 +113,9 @@ export const furthestByLane = statement(
 const own = sql`q.id = ${p("question_id")} and q.account_id = ${p("account_id")}
   and exists (select 1 from keys where keys.id = q.key_id and keys.deleted_at is null)`;
 
+/** True in SQL for a page or a ticket (`device_id`: null), and for a device that the caller may change. */
+const mayReceive = sql`(${p("device_id")} is null or ${mayChangeDevice})`;
+
 /**
  * Takes a receipt for a target of the question, if it is the first of its kind: one of `shown_ms` and
  * `opened_ms` is the time, the other null.
@@ -121,7 +124,7 @@ export const takeReceipt = statement(
   sql`update question_deliveries set shown_at = coalesce(shown_at, ${p("shown_ms")}), opened_at = coalesce(opened_at, ${p("opened_ms")})
     where question_id = ${p("question_id")} and target_id = ${p("target_id")}
       and ((shown_at is null and ${p("shown_ms")} is not null) or (opened_at is null and ${p("opened_ms")} is not null))
-      and exists (select 1 from questions q where ${own})`,
+      and exists (select 1 from questions q where ${own}) and ${mayReceive}`,
 );
 
 const room = sql`(select count(*) ${of_question}) < ${most}`;
@@ -139,13 +142,17 @@ export const takeDeviceReceipt = statement(
   sql`insert into question_deliveries (${COLUMNS})
     select q.id, v.id, ${newId(p("now_ms"))}, ${laneOf(sql`v`)}, ${labelOfDevice(sql`v`)}, ${RECEIVED}
     from questions q join devices v on v.account_id = q.account_id and v.id = ${p("target_id")}
-    where ${own} and ${room} on conflict do nothing`,
+    where ${own} and ${room} and ${mayReceive} on conflict do nothing`,
 );
 
-/** Rows for a question of the account and for a device that it has or had a delivery to. */
+/**
+ * Rows for a question of the account and for a device that it has or had a delivery to, and whether the caller may
+ * report for that.
+ */
 export const receiptGrounds = statement(
   sql`select exists (select 1 from questions where id = ${p("question_id")} and account_id = ${p("account_id")} and ${ofLiveKey("questions")}),
     exists (select 1 from devices where account_id = ${p("account_id")} and id = ${p("target_id")})
-      or exists (select 1 ${of_question} and target_id = ${p("target_id")})`,
-  { gives: rowOf<[question: 0 | 1, target: 0 | 1]>() },
+      or exists (select 1 ${of_question} and target_id = ${p("target_id")}),
+    ${mayReceive}`,
+  { gives: rowOf<[question: 0 | 1, target: 0 | 1, may_receive: 0 | 1]>() },
 );

@@ -76,6 +76,13 @@ export const accountRoutes = (send: Send) => ({
       send<Session>("PATCH", path`/v1/sessions/${session_id}`, { body }, given),
 
     /**
+     * Ends the trial of a sign-in that was added by a code. Codes: `not_found`, and `forbidden` during the trial of
+     * the current one (§5.13.4, §4.1.6).
+     */
+    confirm: (session_id: string, given?: CallOptions) =>
+      send<Session>("POST", path`/v1/sessions/${session_id}/confirm`, { body: {} }, given),
+
+    /**
      * Ends a sign-in; the only one needs `last`. Codes: `not_found`, `last_session`, and `forbidden`
      * for 10 minutes after the current one was added (§5.13.3, §4.1.6).
      */

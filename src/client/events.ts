@@ -20,6 +20,7 @@ const NAMES: Readonly<Record<StreamEvent["name"], true>> = {
   "question.updated": true,
   "inbox.updated": true,
   "session.created": true,
+  "session.confirmed": true,
   "session.deleted": true,
   "account.deleted": true,
 };

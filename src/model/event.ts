@@ -31,6 +31,7 @@ export const EVENTS = {
     .object({ key_id: z.string(), unread: z.int().min(0) })
     .meta({ id: "InboxEventData" }),
   "session.created": z.object({ session: Session }).meta({ id: "SessionEventData" }),
+  "session.confirmed": z.object({ session: Session }).meta({ id: "SessionConfirmedEventData" }),
   "session.deleted": z.object({ session_id: z.string() }).meta({ id: "SessionDeletedEventData" }),
   "account.deleted": z.object({}).meta({ id: "AccountDeletedEventData" }),
 } as const;

@@ -23,7 +23,10 @@ export const Session = z
     last_used_at: Timestamp.nullable(),
     trial_ends_at: Timestamp.nullable().meta({
       description:
-        "Until when it has fewer rights, unless it is the only one; null for one that was made with the account",
+        "Until when it has fewer rights, unless it is the only one; null for one that was made with the account or that another sign-in confirmed",
+    }),
+    address: z.string().nullable().meta({
+      description: "Address that the pairing code was used from; null if it was not made by a code",
     }),
   })
   .meta({ id: "Session" });

@@ -55,7 +55,7 @@ interface AccountInput {
 
 export function createAccounts(deps: AccountsDeps) {
   const { store, commit, clock, ids, signer, settings, attestations, startCode } = deps;
-  const { pushPlans, wakeSender, assertLive } = deps;
+  const { pushPlans, wakeSender, assertLive, assertPastTrial } = deps;
 
   /** The address itself is not stored; what a clock wrote that was set back since does not count. */
   const lately = (address: string): Lately => {
@@ -148,7 +148,9 @@ export function createAccounts(deps: AccountsDeps) {
       return fail(is_first ? "account_creation_off" : "rate_limited");
     },
 
+    /** `403 forbidden` in the sign-in's trial (docs/interface.md §4.1.6). */
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
+      await assertPastTrial(caller);
       const { account_id } = caller;
       await store.write([
         ...pushPlans.beforeSetting(account_id, patch.settings.live_activities),

@@ -198,9 +198,13 @@ export function createChannels(deps: ChannelsDeps) {
       failNotFound("channel_id");
     },
 
-    /** Sends a test and waits for its outcome, for 10 seconds at most (§19.2.5). */
+    /**
+     * Sends a test and waits for its outcome, for 10 seconds at most (§19.2.5). `403 forbidden` as for
+     * {@link assertMayChange}: a test can confirm a webhook and begins a channel again that has ended.
+     */
     async test(caller: AccountCaller, id: string): Promise<Delivery> {
       const row = await find(caller, id);
+      await assertMayChange(caller, row);
       const { account_id } = caller;
       if (!(await admitTest({ id, account_id }))) failNotFound("channel_id");
       const { type, label } = row.channel;

@@ -18,6 +18,7 @@ import type { AccountCaller, Caller } from "../model/caller.ts";
 import { type Delivery, type Reach, type ReceiptEvent, reachOf } from "../model/delivery.ts";
 import type { Question } from "../model/question.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { failInTrial, trialSince } from "./trial.ts";
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
@@ -93,7 +94,10 @@ export function createDeliveries(deps: DeliveriesDeps) {
     reach: (caller: Caller, question: Question): Promise<Reach | null> =>
       readReach(caller, question, LIMITS.reach_answer).catch(() => null),
 
-    /** The first of each kind counts, for each target; `404` for another's question or device. */
+    /**
+     * The first of each kind counts, for each target; `404` for another's question or device, `403 forbidden` for
+     * another sign-in's device in the caller's trial.
+     */
     async receive(caller: AccountCaller, question_id: string, { event, device_id }: Receipt) {
       const { account_id } = caller;
       const { ticket } = caller;
@@ -108,15 +112,20 @@ export function createDeliveries(deps: DeliveriesDeps) {
         now_ms,
         shown_ms: event === "shown" ? now_ms : null,
         opened_ms: event === "opened" ? now_ms : null,
+        device_id: device_id ?? null,
+        session_id: caller.session_id,
+        credential: caller.credential,
+        trial_since: trialSince(clock.now()),
       };
       const insert = device_id === undefined ? takePageReceipt : takeDeviceReceipt;
       const added = ticket ? [] : [insert(values)];
       const results = await store.write([takeReceipt(values), ...added]);
       if (results.some(({ changes }) => changes > 0)) return;
       const [grounds] = await store.read(receiptGrounds(values));
-      const [question, target] = grounds!;
-      if (question && (target || (device_id === undefined && !ticket))) return;
+      const [question, target, may_receive] = grounds!;
+      if (question && may_receive && (target || (device_id === undefined && !ticket))) return;
       await assertLive(caller);
+      if (question && target && !may_receive) failInTrial();
       failNotFound(question ? "device_id" : "question_id");
     },
   };

@@ -6,6 +6,8 @@ import {
   dropOfMissingDevices,
   dropOfToken,
   endActivitiesOfToken,
+  hasDevice,
+  mayRegisterDevice,
   putDevice,
   releaseTokens,
   trimDevices,
@@ -15,6 +17,7 @@ import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Device, type DeviceInput, toDevice } from "../model/device.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { failInTrial, trialSince } from "./trial.ts";
 
 export type Devices = ReturnType<typeof createDevices>;
 
@@ -31,11 +34,20 @@ export function createDevices({
       return await store.read(devicesOfAccount({ account_id: caller.account_id }));
     },
 
-    /** Creates or replaces; a push token moves here from an older registration (§5.3.2). */
+    /**
+     * Creates or replaces; a push token moves here from an older registration (§5.3.2). `403 forbidden` for
+     * what would take something from a device of another sign-in during the caller's trial.
+     */
     async put(caller: AccountCaller, id: string, input: DeviceInput): Promise<Device> {
-      const { account_id, session_id } = caller;
-      const device = toDevice(id, input, clock.now());
-      const row = { ...device, account_id, session_id };
+      const { account_id, credential, session_id } = caller;
+      const now = clock.now();
+      const device = toDevice(id, input, now);
+      const row = { ...device, account_id, session_id, credential, trial_since: trialSince(now) };
+      const [ground] = await store.read(mayRegisterDevice(row));
+      if (ground![0] === 0) {
+        await assertLive(caller);
+        failInTrial();
+      }
       const before = [
         endActivitiesOfToken(row),
         dropOfToken(row),
@@ -55,16 +67,19 @@ export function createDevices({
       return { ...device, updated_at: ms / 1000 };
     },
 
-    /** `404` when the account does not have it. */
-    async remove(caller: AccountCaller, id: string): Promise<void> {
-      const { account_id } = caller;
+    /** `404` when the account does not have it; `403 forbidden` for another sign-in's in the caller's trial. */
+    async remove(caller: AccountCaller, device_id: string): Promise<void> {
+      const { account_id, credential, session_id } = caller;
+      const trial_since = trialSince(clock.now());
       const [result] = await store.write([
-        deleteDevice({ account_id, id }),
+        deleteDevice({ account_id, device_id, session_id, credential, trial_since }),
         endActivitiesOfMissingDevices({ account_id }),
         dropOfMissingDevices({ account_id }),
       ]);
       if (result!.changes > 0) return;
       await assertLive(caller);
+      const [ground] = await store.read(hasDevice({ account_id, device_id }));
+      if (ground![0] === 1) failInTrial();
       failNotFound("device_id");
     },
   };

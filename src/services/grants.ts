@@ -86,7 +86,7 @@ const REFRESH = /^mcr_([\w-]{22})[\w-]{43}$/;
 export type Grants = ReturnType<typeof createGrants>;
 
 export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, commit, clock, ids, signer, assertLive, keys } = deps;
+  const { store, commit, clock, ids, signer, assertLive, assertPastTrial, keys } = deps;
 
   /** Says that a grant began or ended: pages read the list again, and waits look at their token. */
   const updated = ({ id, account_id, key_id }: Ended, revision: string) => {
@@ -369,8 +369,12 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
       }));
     },
 
-    /** Ends a grant: its tokens are refused at once, and its waits end. `404 not_found`. */
+    /**
+     * Ends a grant: its tokens are refused at once, and its waits end. `403 forbidden` in the caller's trial,
+     * `404 not_found`.
+     */
     async remove(caller: AccountCaller, key_id: string, id: string): Promise<void> {
+      await assertPastTrial(caller);
       const { account_id } = caller;
       const revision = ids.unique();
       const happened = await commit({

@@ -150,9 +150,13 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       });
     },
 
-    /** What waits is not posted, and stays unread. `404 not_found` without a webhook. */
+    /**
+     * What waits is not posted, and stays unread. `403 forbidden` in the caller's trial, `404 not_found` without a
+     * webhook.
+     */
     remove: (caller: Caller, key_id: string): Promise<void> =>
       untilDecided(async () => {
+        if (caller.kind === "account") await assertPastTrial(caller);
         const row = await find(caller, key_id);
         if (row.webhook.id === null) failNoWebhook();
         const removed = await change(caller, row, null, (changed) => [

@@ -177,8 +177,11 @@ export function createKeys(deps: ServiceDeps) {
         return happened ? { key, secret } : undefined;
       }),
 
-    setLabel: (caller: AccountCaller, id: string, label: string): Promise<Key> =>
-      change(caller, id, { label }),
+    /** `404 not_found`; in the caller's trial `403 forbidden`. */
+    async setLabel(caller: AccountCaller, id: string, label: string): Promise<Key> {
+      await assertPastTrial(caller);
+      return change(caller, id, { label });
+    },
 
     setHost: (caller: KeyCaller, host: string): Promise<Key> =>
       change(caller, caller.key_id, { last_host: host }),

@@ -1,28 +1,53 @@
 /** Live-activity registrations: register and remove (docs/interface.md 5.6). */
 
-import { activityGrounds, deleteActivity, putActivity } from "../../db/notify/live-activities.ts";
-import { dropOfActivity } from "../../db/notify/plan.ts";
+import {
+  activityGrounds,
+  deleteActivity,
+  dropOfActivity,
+  putActivity,
+} from "../../db/notify/live-activities.ts";
 import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
+import { failInTrial, trialSince } from "./trial.ts";
 
 export type LiveActivities = ReturnType<typeof createLiveActivities>;
 
-type LiveActivitiesDeps = Pick<ServiceDeps, "store" | "clock" | "pushPlans" | "wakeSender">;
+type LiveActivitiesDeps = Pick<
+  ServiceDeps,
+  "store" | "clock" | "pushPlans" | "wakeSender" | "assertLive"
+>;
 
-export function createLiveActivities({ store, clock, pushPlans, wakeSender }: LiveActivitiesDeps) {
-  /** Whether a registration may stand now; `404` when task or device is not the account's. */
+export function createLiveActivities(deps: LiveActivitiesDeps) {
+  const { store, clock, pushPlans, wakeSender, assertLive } = deps;
+
+  /** Whose devices the caller may change, as placeholders of the queries. */
+  const scopeOf = ({ account_id, credential, session_id }: AccountCaller) => ({
+    account_id,
+    credential,
+    session_id,
+    trial_since: trialSince(clock.now()),
+  });
+
+  /**
+   * Whether a registration may stand now; `404` when task or device is not the account's, `403 forbidden` for
+   * another sign-in's device in the caller's trial.
+   */
   const mayStand = async (
-    { account_id }: AccountCaller,
+    caller: AccountCaller,
     { task_id, device_id }: LiveActivityName,
   ): Promise<boolean> => {
-    const [row] = await store.read(activityGrounds({ account_id, task_id, device_id }));
+    const [row] = await store.read(activityGrounds({ ...scopeOf(caller), task_id, device_id }));
     if (!row) fail("unauthorized");
-    const [setting, status, has_device] = row;
+    const [setting, status, has_device, may_change] = row;
     if (status === null) failNotFound("task_id");
     if (!has_device) failNotFound("device_id");
+    if (!may_change) {
+      await assertLive(caller);
+      failInTrial();
+    }
     return status === "in_progress" && setting === 1;
   };
 
@@ -33,8 +58,8 @@ export function createLiveActivities({ store, clock, pushPlans, wakeSender }: Li
      */
     put: (caller: AccountCaller, { push_token, ...name }: LiveActivityInput): Promise<void> =>
       untilDecided(async () => {
-        const { account_id } = caller;
-        const registered = { ...name, account_id, push_token: push_token.toLowerCase() };
+        const scope = scopeOf(caller);
+        const registered = { ...name, ...scope, push_token: push_token.toLowerCase() };
         const [result] = await store.write([
           putActivity({ ...registered, now: clock.now() }),
           ...pushPlans.ofRegistration(registered),
@@ -46,11 +71,8 @@ export function createLiveActivities({ store, clock, pushPlans, wakeSender }: Li
 
     /** Also fine when the device has none registered (§5.6.2(1)). */
     async remove(caller: AccountCaller, name: LiveActivityName): Promise<void> {
-      const { account_id } = caller;
-      const [result] = await store.write([
-        deleteActivity({ ...name, account_id }),
-        dropOfActivity({ ...name, account_id }),
-      ]);
+      const values = { ...name, ...scopeOf(caller) };
+      const [result] = await store.write([deleteActivity(values), dropOfActivity(values)]);
       if (result!.changes === 0) await mayStand(caller, name);
     },
   };

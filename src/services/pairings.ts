@@ -35,7 +35,7 @@ import { toAccount } from "./accounts.ts";
 import { untilDecided } from "./commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
 import { toSession } from "./sessions.ts";
-import { failInTrial, trialSince } from "./trial.ts";
+import { failInTrial, isInTrial, trialSince } from "./trial.ts";
 
 interface ClaimInput {
   readonly code: string;
@@ -109,9 +109,7 @@ export function createPairings(deps: PairingDeps) {
         const rows = await store.read(sessionsOfAccount({ account_id }));
         const own = rows.find(({ id }) => id === caller.session_id);
         // Otherwise the code itself was there already.
-        if (own && own.made_by !== "account" && own.created_at > trial_since && rows.length > 1) {
-          failInTrial();
-        }
+        if (own && isInTrial(own, trial_since) && rows.length > 1) failInTrial();
         return undefined;
       }),
 
@@ -149,10 +147,11 @@ export function createPairings(deps: PairingDeps) {
 
     /**
      * Adds a sign-in whose token the client made; the same code and token again give the same.
+     * `address` is the client's, shown with the sign-in.
      * `404 not_found` for a code that is unknown, used or too old, `422 fields.token` for a token
      * that another sign-in has, `409 too_many_sessions`.
      */
-    async claim({ code: given, label, token }: ClaimInput): Promise<Claimed> {
+    async claim({ code: given, label, token }: ClaimInput, address: string): Promise<Claimed> {
       const code = readCode(given) ?? failNotFound("code");
       const code_or_link = digestOf(code);
       const token_digest = digest(token);
@@ -181,6 +180,8 @@ export function createPairings(deps: PairingDeps) {
           made_by: pairing.session_id === null ? "administrator" : "pairing",
           created_at: now,
           last_used_at: null,
+          address,
+          confirmed_at: null,
         } as const;
         const changed = { table: "accounts", id: account_id, revision } as const;
         const at_revision = { changed_id: account_id, changed_revision: revision };
@@ -198,8 +199,6 @@ export function createPairings(deps: PairingDeps) {
               expires_at: null,
               grant_id: null,
               replaced_at: null,
-              address: null,
-              confirmed_at: null,
               ...at_revision,
             }),
             usePairing({ code_digest, claimed_by: row.id, ...at_revision }),

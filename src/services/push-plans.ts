@@ -160,6 +160,9 @@ export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOp
     /** Stands after the statement that registers a live activity. */
     ofRegistration(registered: {
       readonly account_id: string;
+      readonly session_id: string;
+      readonly credential: string;
+      readonly trial_since: number;
       readonly device_id: string;
       readonly task_id: string;
       readonly push_token: string;

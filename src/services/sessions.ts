@@ -1,7 +1,9 @@
-/** Sign-ins of an account: list, label, end (docs/interface.md 5.13). */
+/** Sign-ins of an account: list, label, confirm, end (docs/interface.md 5.13). */
 
 import {
+  claimConfirmation,
   claimSessionEnd,
+  confirmSession,
   deleteSession,
   labelSession,
   sessionById,
@@ -14,7 +16,7 @@ import type { AccountCaller } from "../model/caller.ts";
 import { type Session, UNNAMED } from "../model/session.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { failInTrial, trialSince } from "./trial.ts";
+import { failInTrial, isInTrial, trialSince } from "./trial.ts";
 
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -22,11 +24,18 @@ type Row = ReturnType<typeof sessionsOfAccount> extends Statement<infer R> ? R :
 
 /** A sign-in as its account sees it; `current_id` is the one that asks. */
 export function toSession(row: Row, current_id: string | null): Session {
-  const { id, label, made_by, created_at, last_used_at } = row;
-  const current = id === current_id;
-  const trial_ends_at = made_by === "account" ? null : created_at + LIMITS.session_trial;
-  const shown = label ?? UNNAMED;
-  return { id, label: shown, current, made_by, created_at, last_used_at, trial_ends_at };
+  const { id, label, made_by, created_at, last_used_at, address, confirmed_at } = row;
+  const has_trial = made_by !== "account" && confirmed_at === null;
+  return {
+    id,
+    label: label ?? UNNAMED,
+    current: id === current_id,
+    made_by,
+    created_at,
+    last_used_at,
+    trial_ends_at: has_trial ? created_at + LIMITS.session_trial : null,
+    address,
+  };
 }
 
 export function createSessions(deps: ServiceDeps) {
@@ -53,6 +62,47 @@ export function createSessions(deps: ServiceDeps) {
       await assertLive(caller);
       return failNotFound("session_id");
     },
+
+    /**
+     * Ends the trial of a sign-in, which then may do what the caller may; the event `session.confirmed` follows,
+     * once. Nothing changes for a sign-in that has no trial. `403 forbidden` in the caller's own trial,
+     * `404 not_found`.
+     */
+    confirm: (caller: AccountCaller, id: string): Promise<Session> =>
+      untilDecided(async () => {
+        const { account_id, credential, session_id } = caller;
+        await assertPastTrial(caller);
+        const [row] = await store.read(sessionById({ id, account_id }));
+        if (!row) {
+          await assertLive(caller);
+          return failNotFound("session_id");
+        }
+        if (toSession(row, session_id).trial_ends_at === null) return toSession(row, session_id);
+        const now = clock.now();
+        const revision = ids.unique();
+        const target = { account_id, session_id: id };
+        const confirmed = { ...row, confirmed_at: now };
+        const changed = { table: "accounts", id: account_id, revision } as const;
+        const at_revision = { changed_id: account_id, changed_revision: revision };
+        const happened = await commit({
+          statements: [
+            claimConfirmation({ ...target, credential, trial_since: trialSince(now), revision }),
+            confirmSession({ ...target, ...at_revision, confirmed_at: now }),
+          ],
+          events: [
+            {
+              changed,
+              event: {
+                name: "session.confirmed",
+                account_id,
+                subject: id,
+                data: { session: toSession(confirmed, null) },
+              },
+            },
+          ],
+        });
+        return happened ? toSession(confirmed, session_id) : undefined;
+      }),
 
     /**
      * Ends a sign-in: its token is refused at once, its streams and waits end. `409 last_session` for
@@ -105,7 +155,3 @@ export function createSessions(deps: ServiceDeps) {
     },
   };
 }
-
-/** As the guard in SQL says, where there are other sign-ins. */
-const isInTrial = ({ made_by, created_at }: Row, trial_since: number): boolean =>
-  made_by !== "account" && created_at > trial_since;

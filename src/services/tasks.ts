@@ -38,7 +38,7 @@ interface ReadOptions {
 }
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, commit, clock, ids, assertLive, keys, pushPlans } = deps;
+  const { store, commit, clock, ids, assertLive, assertPastTrial, keys, pushPlans } = deps;
   const inboxWriter = createInboxWriter(deps);
   const { replace, remove: end } = createTaskDecisions({ ...deps, inboxWriter });
   const idempotency = createIdempotency(deps);
@@ -189,8 +189,11 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         },
       }),
 
-    /** Its pending questions end with it (§5.5.6). */
-    remove: (caller: Caller, id: string): Promise<void> => remove(access(caller, id), caller.kind),
+    /** Its pending questions end with it (§5.5.6). `403 forbidden` in the trial of the caller's sign-in. */
+    async remove(caller: Caller, id: string): Promise<void> {
+      if (caller.kind === "account") await assertPastTrial(caller);
+      return remove(access(caller, id), caller.kind);
+    },
 
     /**
      * Deletes up to `limit` tasks that are done or cancelled and were not updated since `before`;

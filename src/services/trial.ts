@@ -6,16 +6,30 @@ import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
+import type { CredentialMaker } from "../model/credential.ts";
 
 /** A sign-in that was added after this moment is in its trial at `now` (both epoch seconds). */
 export const trialSince = (now: number): number => now - LIMITS.session_trial;
 
 const TRIAL_MINUTES = LIMITS.session_trial / 60;
 
+/** What of a sign-in decides whether it is in its trial. */
+interface TrialFacts {
+  readonly made_by: CredentialMaker;
+  readonly created_at: number;
+  readonly confirmed_at: number | null;
+}
+
+/** Whether a sign-in has fewer rights where its account has others; as `isPastTrial` in db/sessions.ts. */
+export const isInTrial = (
+  { made_by, created_at, confirmed_at }: TrialFacts,
+  trial_since: number,
+): boolean => made_by !== "account" && confirmed_at === null && created_at > trial_since;
+
 /** Throws `403 forbidden` for what a sign-in may not do in its trial. */
 export function failInTrial(): never {
   fail("forbidden", {
-    detail: `This sign-in was added less than ${TRIAL_MINUTES} minutes ago. For now it can't change other sign-ins, add devices, agents or webhooks, add, change or delete channels, approve programs, or delete agents or the account. Use a device that was signed in earlier.`,
+    detail: `This sign-in was added less than ${TRIAL_MINUTES} minutes ago and isn't confirmed yet. For now it can't change settings, other sign-ins, or devices, channels, agents and webhooks that aren't its own, approve programs, or delete anything. Confirm it on a device that was signed in earlier, or use that device.`,
   });
 }
 

@@ -63,6 +63,7 @@ test("a code signs a further device in, with the token that it made [§5.14.2(1)
     created_at: clock.now(),
     last_used_at: null,
     trial_ends_at: clock.now() + LIMITS.session_trial,
+    address: "127.0.0.1",
   };
   expect([claimed.status, claimed.body]).toEqual([
     201,

@@ -121,6 +121,7 @@ test("each route has a method, which gives what the route answers", async () => 
   const claimed = { code, label: "Phone", token: `mca_${"p".repeat(43)}` };
   const { session } = await nobody.pairings.claim(claimed);
   expect((await person.sessions.list()).sessions).toEqual([{ ...session, current: false }, named]);
+  expect((await person.sessions.confirm(session.id)).trial_ends_at).toBeNull();
   await person.sessions.delete(session.id);
   expect((await rejectionOf(person.sessions.delete(first!.id))).code).toBe("last_session");
 

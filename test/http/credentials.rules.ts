@@ -81,6 +81,16 @@ export const RULES: Readonly<Record<string, Rule>> = {
       },
     },
   },
+  "sessions.confirm": {
+    access: "account",
+    actions: {
+      "[§5.13.4]": {
+        names: "session",
+        input: (session_id) => ({ session_id }),
+        success: 200,
+      },
+    },
+  },
   "pairings.create": {
     access: "account",
     actions: { "[§5.14.1]": { input: () => ({}), success: 201 } },

@@ -202,7 +202,7 @@ test("no property or parameter collides with what generators make", () => {
 test("operation ids are a verb and a noun, each once and none like a schema", () => {
   const ids = operations.map(({ operationId }) => operationId as string);
   const verbs =
-    /^(approve|await|claim|create|deny|revoke|get|list|update|delete|replace|register|remove|ask|answer|cancel|read|send|stream)[A-Z][A-Za-z]+$/;
+    /^(approve|await|claim|confirm|create|deny|revoke|get|list|update|delete|replace|register|remove|ask|answer|cancel|read|send|stream)[A-Z][A-Za-z]+$/;
   expect(ids.filter((id) => !verbs.test(id))).toEqual([]);
   expect(new Set(ids).size).toBe(operations.length);
   // What generators make of an operation: its parameters, body and response.

@@ -218,6 +218,7 @@ test("real answers are of a status and a shape that the document gives [§9.1.3]
   const one = "/v1/sessions/{session_id}";
   await call(person, `PATCH ${one}`, [sessions[0].id], { label: "Laptop" });
   await call(person, `PATCH ${one}`, ["x"], { label: "Laptop" });
+  await call(person, `POST ${one}/confirm`, [sessions[0].id], {});
   await call(person, `DELETE ${one}`, [sessions[0].id]);
   const { code } = await call(person, "POST /v1/pairings", [], {});
   const claim = { code, token: `mca_${"B".repeat(43)}`, label: "Phone" };

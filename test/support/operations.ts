@@ -35,6 +35,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     query: ["last"],
     errors: [404, 409],
   },
+  "POST /v1/sessions/{session_id}/confirm": {
+    success: 200,
+    access: "account",
+    body: "optional",
+    errors: [404],
+  },
   "POST /v1/pairings": { success: 201, access: "account", body: "required" },
   "POST /v1/pairings/lookup": {
     success: 200,

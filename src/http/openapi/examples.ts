@@ -1,6 +1,5 @@
 /** Examples for the OpenAPI document: one story, told by every route (docs/interface.md 5.12.2). */
 
-import type { Account } from "../../model/account.ts";
 import type { ActivityEntry } from "../../model/activity.ts";
 import type { Authorization } from "../../model/authorization.ts";
 import type { Channel } from "../../model/channel.ts";
@@ -10,14 +9,8 @@ import type { Grant } from "../../model/grant.ts";
 import type { Agent, Item } from "../../model/item.ts";
 import type { Key } from "../../model/key.ts";
 import type { Question } from "../../model/question.ts";
-import type { Session } from "../../model/session.ts";
 import type { Task } from "../../model/task.ts";
-
-const account: Account = {
-  id: "acc_01a1fdac0c2b70dcad64de3c67ea9a9c",
-  created_at: 1795257273.388,
-  settings: { live_activities: true },
-};
+import { ACCOUNT_EXAMPLES, type Example } from "./examples-account.ts";
 
 const key: Key = {
   id: "key_01a1fdad81f3720b932cf66f43445615",
@@ -30,17 +23,6 @@ const key: Key = {
   last_host: "build-7",
   counts: { todo: 0, in_progress: 1, done: 4, cancelled: 0 },
 };
-
-const session: Session = {
-  id: "ses_01a1fdae1c3b7d04a5e07f3c92b6d8e1",
-  label: "Safari on iPhone",
-  current: true,
-  made_by: "pairing",
-  created_at: 1795257397.563,
-  last_used_at: null,
-  trial_ends_at: 1795257997.563,
-};
-const paired_token = "mca_9uXq2LwZr5KfTj8bVn1sYcGpHoEd3mAi6RtQ0kS4JxU";
 
 const grant: Grant = {
   id: "grt_01a1fdae1c3b7d04a5e07f3c92b6d8e1",
@@ -221,60 +203,9 @@ const entries: ActivityEntry[] = [
   },
 ];
 
-interface Example {
-  readonly request?: unknown;
-  readonly response?: unknown;
-}
-
 /** Method and path -> an example of the body that is sent, and of the one that comes back. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
-  "POST /v1/accounts": {
-    request: { label: session.label, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
-    response: { account, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
-  },
-  "POST /v1/attest/challenge": {
-    request: {},
-    response: {
-      challenge: "pF1cS8T0nq2Zb7dLw3eXyVhJmR5uKgA9oIxNtC4sEYQ",
-      expires_at: 1795257573.388,
-    },
-  },
-  "GET /v1/account": { response: account },
-  "PATCH /v1/account": {
-    request: { settings: { live_activities: false } },
-    response: { ...account, settings: { live_activities: false } },
-  },
-  "POST /v1/account/token": {
-    request: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
-    response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
-  },
-  "GET /v1/sessions": { response: { sessions: [session] } },
-  "PATCH /v1/sessions/{session_id}": {
-    request: { label: "My phone" },
-    response: { ...session, label: "My phone" },
-  },
-  "POST /v1/pairings": {
-    request: {},
-    response: {
-      code: "7K2M-9XQT",
-      url: "http://192.168.1.20:3000/#/pair/wM2kP0c7sRz9bVt4QxLj1A",
-      no_url_reason: null,
-      expires_at: 1795257690.2,
-    },
-  },
-  "POST /v1/pairings/lookup": {
-    request: { code: "7K2M-9XQT" },
-    response: {
-      account_id: account.id,
-      account_created_at: account.created_at,
-      offered_by: "Firefox on Linux",
-      expires_at: 1795257690.2,
-    },
-  },
-  "POST /v1/pairings/claim": {
-    request: { code: "7K2M-9XQT", label: session.label, token: paired_token },
-    response: { account, session, token: paired_token },
-  },
+  ...ACCOUNT_EXAMPLES,
   "GET /v1/devices": { response: { devices: [device] } },
   "PUT /v1/devices/{device_id}": { request: registration, response: device },
   "GET /v1/channels": { response: { channels: [channel] } },

@@ -144,6 +144,7 @@ export function startSync(options: SyncOptions) {
         store.setUnread(data.key_id, data.unread);
         break;
       case "session.created":
+      case "session.confirmed":
         signIns.put(data.session);
         break;
       case "session.deleted":
