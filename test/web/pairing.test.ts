@@ -5,14 +5,7 @@ import type { Page } from "playwright-core";
 import { browserLabel } from "../../src/web/state/browser-label.ts";
 import { qrCode } from "../../src/web/ui/qr.ts";
 import { startTestApp } from "../support/app.ts";
-import {
-  client,
-  createAgent,
-  createPerson,
-  newToken,
-  type Person,
-  pair,
-} from "../support/client.ts";
+import { client, createPerson, newToken, type Person, pair } from "../support/client.ts";
 import { until } from "../support/until.ts";
 import {
   browserTests,
@@ -307,31 +300,6 @@ webTest("a browser that creates an account is named after itself", async () => {
   await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
   const [one] = await sessionsOf({ send: client(app.url, (await tokenIn(page))!) });
   expect(one).toMatchObject({ label: "Chrome on Linux", made_by: "account" });
-});
-
-webTest("a browser that was added is not offered what it may not do yet", async () => {
-  const person = await createPerson(app.url);
-  const { key } = await createAgent(app.url, person, "Builder");
-  const page = await openPage(app.url, { as: await pair(app.url, person), at: "#/account" });
-  const offered = (name: string) => page.getByRole("button", { name }).count();
-  await page.getByText(/it can't add devices, change other sign-ins/).waitFor();
-  expect(await violations(page)).toEqual([]);
-  await page.getByText(/it can't add channels or change/).waitFor();
-  const kept_back = ["Add a device", "Add a channel", "Delete account", "Sign out Unnamed device"];
-  for (const name of kept_back) expect([name, await offered(name)]).toEqual([name, 0]);
-  // Its own name is its own business.
-  expect(await offered("Rename Unnamed device")).toBe(1);
-  await go(page, "agents/new");
-  await page.getByText(/it can't add agents/).waitFor();
-  await go(page, `agents/${key.id}/key`);
-  await page.getByText(/it can't delete agents or replace their keys/).waitFor();
-  expect([await offered("Delete agent"), await offered("Replace the key")]).toEqual([0, 0]);
-  await go(page, "approve");
-  await page.getByText(/it can't approve programs/).waitFor();
-  // Once it is the only one, it may do everything.
-  const [, first] = await sessionsOf(person);
-  await person.send(`DELETE /v1/sessions/${first.id}`);
-  await page.getByLabel("Code").waitFor();
 });
 
 test("a browser is named by its user agent", () => {

@@ -53,20 +53,20 @@ webTest("a new sign-in shows on every other device, where it can be signed out",
   await away.goto("about:blank");
   const phone = await pair(app.url, person, "Safari on iPhone");
   const phone_page = await openPage(app.url, { as: phone, size: PHONE });
-  const notice = "Safari on iPhone signed in to your account with a code.";
+  const notice = "Safari on iPhone signed in to your account with a code from 127.0.0.1.";
   await desk.getByRole("status").getByText(notice).waitFor();
   await expectNoOverflow(desk);
   // Whoever just came is not told of itself, nor of those before.
   expect(await phone_page.getByText("signed in to your account").count()).toBe(0);
   await away.goto(`${app.url}/#/questions`);
   await away.getByRole("status").getByText(notice).waitFor();
-  await away.getByRole("button", { name: "OK, Safari on iPhone is mine" }).click();
+  await away.getByRole("button", { name: "It was me, Safari on iPhone" }).first().click();
   await away.getByText(notice).waitFor({ state: "detached" });
   await away.reload();
   await untilLive(away);
   expect(await away.getByText(notice).count()).toBe(0);
 
-  await desk.getByRole("button", { name: "Sign out Safari on iPhone" }).click();
+  await desk.getByRole("button", { name: "End this sign-in, Safari on iPhone" }).click();
   await desk.getByRole("alertdialog").getByRole("button", { name: "Sign out" }).click();
   await phone_page.getByText("This browser was signed out from another device.").waitFor();
   expect(await phone_page.evaluate(() => localStorage.length)).toBe(0);

@@ -94,6 +94,7 @@ export function Access({ agent }: { agent: Key }) {
 function GrantRow({ grant, agent }: { grant: Grant; agent: Key }) {
   const { api, store } = useSession();
   const [revoking, setRevoking] = useState(false);
+  const in_trial = useTrialEnd() !== null;
   const name = grant.client_name ?? "A program without a name";
   const revoke = async () => {
     await api.keys.revokeGrant.mutate({ key_id: agent.id, grant_id: grant.id });
@@ -112,13 +113,15 @@ function GrantRow({ grant, agent }: { grant: Grant; agent: Key }) {
           <Ago at={grant.last_used_at ?? grant.created_at} />
         </p>
       </div>
-      <Button
-        variant="warning"
-        aria-label={`Revoke the access of ${name}`}
-        onClick={() => setRevoking(true)}
-      >
-        Revoke
-      </Button>
+      {!in_trial && (
+        <Button
+          variant="warning"
+          aria-label={`Revoke the access of ${name}`}
+          onClick={() => setRevoking(true)}
+        >
+          Revoke
+        </Button>
+      )}
       <Confirm
         open={revoking}
         onClose={() => setRevoking(false)}

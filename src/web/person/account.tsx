@@ -22,7 +22,7 @@ import { toast } from "../ui/toast.tsx";
 import { ChannelSettings } from "./channels/channel-settings.tsx";
 import { useSignIns } from "./end-sign-in.tsx";
 import { SignInList } from "./sign-ins.tsx";
-import { useTrialEnd } from "./trial.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useKeptAnswers, useSession, useStore } from "./use-store.ts";
 
 export function AccountView() {
@@ -30,6 +30,7 @@ export function AccountView() {
     <>
       <Heading>Account</Heading>
       <div className="space-y-4">
+        <TrialNote what="add devices, change channels, settings or other sign-ins, or delete the account" />
         <Part title="Notifications">
           <ChannelSettings />
         </Part>
@@ -57,6 +58,7 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 function Settings() {
   const { api, store } = useSession();
   const account = useStore((one) => one.account());
+  const in_trial = useTrialEnd() !== null;
   const setLive = async (live_activities: boolean) => {
     if (!account) return;
     // Optimistic: switch at once, and back if the server refuses.
@@ -74,7 +76,7 @@ function Settings() {
         label="Live activities"
         hint="Show tasks in progress on the lock screen of your devices."
         checked={account?.settings.live_activities ?? false}
-        disabled={account === null}
+        disabled={account === null || in_trial}
         onChange={({ target }) => void setLive(target.checked)}
       />
     </Part>
@@ -146,6 +148,7 @@ function Devices() {
   const [fault, setFault] = useState<Fault | null>(null);
   const [removing, setRemoving] = useState<Device | null>(null);
   const loads = useStore((store) => store.loads());
+  const in_trial = useTrialEnd() !== null;
   /** Number of the latest request: older responses are ignored. */
   const asked = useRef(0);
   const load = useCallback(async () => {
@@ -188,9 +191,11 @@ function Devices() {
               </p>
             </div>
             {device.apns_token !== null && <Badge tone="ok">Notifications on</Badge>}
-            <IconButton label={`Remove ${device.model}`} onClick={() => setRemoving(device)}>
-              <Trash2 aria-hidden className="size-4.5" />
-            </IconButton>
+            {!in_trial && (
+              <IconButton label={`Remove ${device.model}`} onClick={() => setRemoving(device)}>
+                <Trash2 aria-hidden className="size-4.5" />
+              </IconButton>
+            )}
           </li>
         ))}
       </ul>

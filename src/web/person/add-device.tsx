@@ -6,7 +6,8 @@ import { type Fault, faultOf, type Pairing } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { Sheet } from "../ui/dialog.tsx";
 import { PairingCode } from "../ui/pairing-code.tsx";
-import { Problem, Skeleton } from "../ui/parts.tsx";
+import { Facts, Problem, Skeleton } from "../ui/parts.tsx";
+import { ConfirmButton, useMayConfirm } from "./confirm-sign-in.tsx";
 import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
 import { useSession } from "./use-store.ts";
 
@@ -102,6 +103,7 @@ interface JoinedProps {
 function Joined({ id, onAgain, onClose }: JoinedProps) {
   const signIn = useSignIns()?.find((one) => one.id === id) ?? null;
   const [ending, setEnding] = useState(false);
+  const may_confirm = useMayConfirm(signIn);
   return (
     <div className="space-y-5">
       <p role="status" className="flex items-center gap-3 font-medium text-lg">
@@ -110,18 +112,23 @@ function Joined({ id, onAgain, onClose }: JoinedProps) {
           <bdi>{signIn?.label}</bdi> joined
         </span>
       </p>
+      {signIn && <Facts facts={[["Address", signIn.address ?? "Unknown"]]} />}
       <p className="text-soft">
-        It can use your account now. For 10 minutes it can't add devices, agents or channels,
-        approve programs, sign out others or delete the account.
+        {may_confirm
+          ? "Was this you? It can answer questions and change tasks now. Until you confirm it, or for 10 minutes, it can't change devices, agents, channels, settings or the account."
+          : "It has full access to your account."}
       </p>
       <div className="flex flex-wrap gap-3">
-        <Button variant="primary" onClick={onClose}>
+        {may_confirm && signIn && <ConfirmButton signIn={signIn} variant="primary" />}
+        <Button variant="warning" onClick={() => setEnding(true)}>
+          End this sign-in
+        </Button>
+      </div>
+      <div className="flex flex-wrap gap-3">
+        <Button variant={may_confirm ? "plain" : "primary"} onClick={onClose}>
           Done
         </Button>
         <Button onClick={onAgain}>Add another</Button>
-        <Button variant="warning" onClick={() => setEnding(true)}>
-          Not you? Sign it out
-        </Button>
       </div>
       <EndSignIn signIn={ending ? signIn : null} onClose={() => setEnding(false)} />
     </div>

@@ -74,12 +74,12 @@ export function AgentWebhook({ agent }: { agent: Key }) {
               {webhook ? "Replace the webhook" : "Set a webhook"}
             </Button>
           )}
-          {webhook && (
+          {webhook && !in_trial && (
             <Button variant="warning" onClick={() => setRemoving(true)}>
               Remove the webhook
             </Button>
           )}
-          <TrialNote what="set webhooks" />
+          <TrialNote what="set or remove webhooks" />
         </div>
       )}
       <Confirm

@@ -51,6 +51,7 @@ export function AgentView({ id }: { id: string }) {
 function Agent({ agent }: { agent: Key }) {
   const { api, store } = useSession();
   const { part } = useRoute();
+  const in_trial = useTrialEnd() !== null;
   const [renaming, setRenaming] = useState(false);
   const shown = part ?? "";
   return (
@@ -74,9 +75,11 @@ function Agent({ agent }: { agent: Key }) {
       ) : (
         <Heading
           actions={
-            <IconButton label="Rename" onClick={() => setRenaming(true)}>
-              <Pencil aria-hidden className="size-4.5" />
-            </IconButton>
+            !in_trial && (
+              <IconButton label="Rename" onClick={() => setRenaming(true)}>
+                <Pencil aria-hidden className="size-4.5" />
+              </IconButton>
+            )
           }
         >
           <bdi dir="auto">{agent.label}</bdi>
@@ -161,7 +164,7 @@ function KeyPart({ agent }: { agent: Key }) {
       <Access agent={agent} />
       <AgentWebhook agent={agent} />
       {in_trial ? (
-        <TrialNote what="delete agents or replace their keys" />
+        <TrialNote what="rename or delete agents, revoke access or replace keys" />
       ) : (
         <Button variant="warning" onClick={() => setDeleting(true)}>
           <Trash2 aria-hidden className="size-4.5" />

@@ -8,6 +8,7 @@ import { here } from "../state/here.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { ButtonLink } from "../ui/button.tsx";
 import { Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 import { clientName } from "./words.ts";
 
@@ -62,6 +63,7 @@ function useUnread(): void {
 export function AgentsView() {
   useLastUse();
   useUnread();
+  const in_trial = useTrialEnd() !== null;
   const keys = useStore((store) => store.keys());
   const known = useStore((store) => store.knownAt() !== null || store.versions.keys > 0);
   const offline = useStore((store) => store.link() === "offline");
@@ -69,10 +71,12 @@ export function AgentsView() {
     <>
       <Heading
         actions={
-          <ButtonLink variant="primary" href="#/agents/new">
-            <Plus aria-hidden className="size-4.5" />
-            New agent
-          </ButtonLink>
+          !in_trial && (
+            <ButtonLink variant="primary" href="#/agents/new">
+              <Plus aria-hidden className="size-4.5" />
+              New agent
+            </ButtonLink>
+          )
         }
       >
         Agents
@@ -87,7 +91,7 @@ export function AgentsView() {
         </ul>
       ) : known ? (
         <Empty icon={Bot} title="No agents yet">
-          Add one to get its key and setup instructions.
+          {in_trial ? "Your agents appear here." : "Add one to get its key and setup instructions."}
         </Empty>
       ) : offline ? (
         <Empty icon={CloudOff} title="Not connected">
@@ -97,13 +101,18 @@ export function AgentsView() {
         <Skeleton label="Loading agents" />
       )}
       <p className="mt-6 text-faint text-sm">
-        To write an agent of your own, see <DocsLink />. If another browser shows a code for a
-        program that asks for access,{" "}
-        <a href="#/approve" className="font-medium text-accent underline underline-offset-2">
-          enter the code
-        </a>
-        .
+        To write an agent of your own, see <DocsLink />.
+        {!in_trial && (
+          <>
+            {" If another browser shows a code for a program that asks for access, "}
+            <a href="#/approve" className="font-medium text-accent underline underline-offset-2">
+              enter the code
+            </a>
+            .
+          </>
+        )}
       </p>
+      <TrialNote what="add agents or approve programs" />
     </>
   );
 }

@@ -91,7 +91,7 @@ export function AwaitApproval({ request, in_trial = false }: AwaitApprovalProps)
     <Frame title="A program asks for access">
       <p className="mt-4 text-soft">
         {in_trial
-          ? "This browser was added just now and can't approve programs yet. Approve it on a device that was signed in earlier."
+          ? "This browser was added just now and can't approve programs yet. Approve it on a device that was signed in earlier, or choose “It was me” there first."
           : "You aren't signed in here. Approve it on a device where you are, such as your phone."}
       </p>
       <div className="mt-6 space-y-5">

@@ -3,15 +3,21 @@
 import { ShieldAlert } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
 import type { SignIn } from "../state/api.ts";
+import { useNow } from "../ui/use-now.ts";
+import { ConfirmButton } from "./confirm-sign-in.tsx";
 import { EndSignIn } from "./end-sign-in.tsx";
-import { useTrialEnd } from "./trial.tsx";
+import { isUnconfirmed, useTrialEnd } from "./trial.tsx";
 import { useSession } from "./use-store.ts";
 
-/** Shows the sign-ins that are new to this browser, each until the person dismisses it. */
+/**
+ * Shows the sign-ins that are new to this browser, each until the person says whether it was them.
+ * That ends its trial where this browser may do so.
+ */
 export function NewSignIns() {
   const { signIns } = useSession();
   const unknown = useSyncExternalStore(signIns.subscribe, signIns.unknown);
   const in_trial = useTrialEnd() !== null;
+  const now = useNow();
   const [ending, setEnding] = useState<SignIn | null>(null);
   return (
     <>
@@ -25,28 +31,33 @@ export function NewSignIns() {
             <p className="said min-w-40 flex-1 py-1 font-medium text-sm">
               <bdi>{one.label}</bdi>{" "}
               {one.made_by === "administrator"
-                ? "was signed in to your account by the administrator."
-                : "signed in to your account with a code."}
+                ? "was signed in to your account by the administrator"
+                : "signed in to your account with a code"}
+              {one.address !== null && ` from ${one.address}`}.
             </p>
-            <span className="flex">
+            <span className="flex items-center">
               {!in_trial && (
                 <button
                   type="button"
-                  aria-label={`Sign out ${one.label}`}
+                  aria-label={`End this sign-in, ${one.label}`}
                   onClick={() => setEnding(one)}
                   className={ACTION}
                 >
-                  Sign out
+                  End this sign-in
                 </button>
               )}
-              <button
-                type="button"
-                aria-label={`OK, ${one.label} is mine`}
-                onClick={() => signIns.know(one.id)}
-                className={ACTION}
-              >
-                OK
-              </button>
+              {!in_trial && isUnconfirmed(one, now) ? (
+                <ConfirmButton signIn={one} className="text-sm" />
+              ) : (
+                <button
+                  type="button"
+                  aria-label={`OK, ${one.label} is mine`}
+                  onClick={() => signIns.know(one.id)}
+                  className={ACTION}
+                >
+                  OK
+                </button>
+              )}
             </span>
           </div>
         ))}

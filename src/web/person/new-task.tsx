@@ -9,6 +9,7 @@ import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
 import { go } from "./route.ts";
 import { NotifySwitch, PriorityField, type TaskText, TaskTextFields } from "./task-fields.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useDraft } from "./use-draft.ts";
 import { useKeyOptions, useSession, useStore } from "./use-store.ts";
 
@@ -21,6 +22,7 @@ interface NewTaskProps {
 
 export function NewTask({ open, agent, onClose }: NewTaskProps) {
   const some = useStore((store) => store.keys().length > 0);
+  const in_trial = useTrialEnd() !== null;
   return (
     <Sheet open={open} onClose={onClose} title="New task">
       {some ? (
@@ -28,9 +30,13 @@ export function NewTask({ open, agent, onClose }: NewTaskProps) {
       ) : (
         <div className="space-y-4">
           <p className="text-soft">Every task belongs to an agent, and you have none yet.</p>
-          <ButtonLink variant="primary" href="#/agents/new">
-            Add an agent
-          </ButtonLink>
+          {in_trial ? (
+            <TrialNote what="add agents" />
+          ) : (
+            <ButtonLink variant="primary" href="#/agents/new">
+              Add an agent
+            </ButtonLink>
+          )}
         </div>
       )}
     </Sheet>

@@ -10,8 +10,9 @@ import { Badge, Skeleton } from "../ui/parts.tsx";
 import { RenameForm } from "../ui/rename-form.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { AddDevice } from "./add-device.tsx";
+import { ConfirmButton, useMayConfirm } from "./confirm-sign-in.tsx";
 import { EndSignIn, useSignIns } from "./end-sign-in.tsx";
-import { TrialNote, useTrialEnd } from "./trial.tsx";
+import { useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
 /** Seconds between refreshes of `last_used_at` and of labels, which have no events. */
@@ -71,9 +72,7 @@ export function SignInList() {
       ) : (
         <Skeleton rows={1} label="Loading sign-ins" />
       )}
-      {in_trial ? (
-        <TrialNote what="add devices, change other sign-ins or delete the account" />
-      ) : (
+      {!in_trial && (
         <Button variant="primary" className="mt-3" onClick={() => setAdding(true)}>
           <Plus aria-hidden className="size-4.5" />
           Add a device
@@ -94,7 +93,8 @@ interface RowProps {
 }
 
 function Row({ signIn, fixed, onRename, onEnd }: RowProps) {
-  const { label, current, made_by, created_at, last_used_at } = signIn;
+  const { label, current, made_by, created_at, last_used_at, address } = signIn;
+  const may_confirm = useMayConfirm(signIn);
   const now = useNow(15);
   /** The first use is known only after the next load, so wait before saying that there was none. */
   const is_unused = last_used_at === null && created_at < now - UNUSED_AFTER;
@@ -107,6 +107,7 @@ function Row({ signIn, fixed, onRename, onEnd }: RowProps) {
             {label}
           </bdi>
           {current && <Badge tone="accent">This browser</Badge>}
+          {may_confirm && <Badge tone="warn">Not confirmed</Badge>}
         </p>
         <p className="said text-faint text-sm">
           {`${MADE_BY[made_by]}, `}
@@ -114,7 +115,9 @@ function Row({ signIn, fixed, onRename, onEnd }: RowProps) {
           {is_unused && " · Never used"}
           {last_used_at !== null && " · Last used "}
           {last_used_at !== null && <Ago at={last_used_at} />}
+          {address !== null && ` · From ${address}`}
         </p>
+        {may_confirm && <ConfirmButton signIn={signIn} className="mt-2" />}
       </div>
       {!fixed && (
         <IconButton label={`Rename ${label}`} onClick={onRename}>

@@ -15,6 +15,7 @@ import { Outcome } from "./questions.tsx";
 import { isTaskOpen } from "./route.ts";
 import { TaskForm } from "./task-form.tsx";
 import { PriorityBadge } from "./task-row.tsx";
+import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { labelOf, useKey, useSession, useStore, useTask } from "./use-store.ts";
 import { STATUS_NAMES } from "./words.ts";
 
@@ -140,6 +141,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
 function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
   const { api, store } = useSession();
   const [asked, setAsked] = useState(false);
+  const in_trial = useTrialEnd() !== null;
   const remove = async () => {
     try {
       await api.tasks.delete.mutate({ task_id: task.id });
@@ -151,6 +153,7 @@ function Remove({ task, open, onGone }: Omit<DetailsProps, "onEdit">) {
     toast("Task deleted");
     if (isTaskOpen(task.id)) onGone();
   };
+  if (in_trial) return <TrialNote what="delete tasks" />;
   return (
     <>
       <Button variant="warning" onClick={() => setAsked(true)}>

@@ -3,6 +3,7 @@
  * (docs/interface.md §4.1.6).
  */
 
+import type { SignIn } from "../state/api.ts";
 import { timeOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
 import { useSignIns } from "./end-sign-in.tsx";
@@ -15,17 +16,21 @@ export function useTrialEnd(): number | null {
   return ends !== null && ends > now && all!.length > 1 ? ends : null;
 }
 
+/** Whether another sign-in is in its trial at `now`, as far as this browser knows. */
+export const isUnconfirmed = ({ current, trial_ends_at }: SignIn, now: number): boolean =>
+  !current && trial_ends_at !== null && trial_ends_at > now;
+
 /**
- * Says why something is not offered. `what` continues "it can't". Renders nothing outside of a
- * trial.
+ * Says why something is not offered, and how it is. `what` continues "it can't". Renders nothing
+ * outside of a trial.
  */
 export function TrialNote({ what }: { what: string }) {
   const ends = useTrialEnd();
   if (ends === null) return null;
   return (
     <p className="text-soft text-sm">
-      This browser was added just now. Until {timeOf(ends)}, it can't {what}. Use a device that was
-      signed in earlier.
+      This browser was added just now, so it can't {what} until {timeOf(ends)}, or until you choose
+      “It was me” on a device that was signed in earlier.
     </p>
   );
 }

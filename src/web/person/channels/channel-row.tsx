@@ -19,7 +19,7 @@ const ICONS: Readonly<Record<Channel["type"], LucideIcon>> = {
 
 interface RowProps {
   readonly channel: Channel;
-  /** True: this browser may not change the channel, unless it is its own. */
+  /** True: this browser may not change or test the channel, unless it is its own. */
   readonly fixed: boolean;
   readonly onEdit: () => void;
   readonly onDelete: () => void;
@@ -51,21 +51,21 @@ export function ChannelRow({ channel, fixed, onEdit, onDelete, onTested }: RowPr
       </div>
       <div className="pl-8">
         <div className="flex items-center">
-          <Button
-            variant="quiet"
-            className="-ml-4"
-            busy={testing}
-            onClick={() => {
-              setTesting(true);
-              setTests(tests + 1);
-            }}
-          >
-            <Send aria-hidden className="size-4" />
-            Send a test
-            <span className="sr-only"> to {label}</span>
-          </Button>
           {(is_here || !fixed) && (
             <>
+              <Button
+                variant="quiet"
+                className="-ml-4"
+                busy={testing}
+                onClick={() => {
+                  setTesting(true);
+                  setTests(tests + 1);
+                }}
+              >
+                <Send aria-hidden className="size-4" />
+                Send a test
+                <span className="sr-only"> to {label}</span>
+              </Button>
               <IconButton label={`Edit ${label}`} onClick={onEdit}>
                 <Pencil aria-hidden className="size-4.5" />
               </IconButton>

@@ -9,7 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import { Problem, Skeleton } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { TrialNote, useTrialEnd } from "../trial.tsx";
+import { useTrialEnd } from "../trial.tsx";
 import { useSession } from "../use-store.ts";
 import { EditChannelForm, NewChannelForm } from "./channel-form.tsx";
 import { ChannelRow } from "./channel-row.tsx";
@@ -63,9 +63,7 @@ export function ChannelSettings() {
           ))}
         </ul>
       )}
-      {in_trial ? (
-        <TrialNote what="add channels or change those of others" />
-      ) : (
+      {!in_trial && (
         <Button onClick={() => setAdding(true)}>
           <Plus aria-hidden className="size-4.5" />
           Add a channel
