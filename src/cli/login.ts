@@ -9,6 +9,7 @@ import { Fault, type Io } from "./io.ts";
 import {
   type AuthorizationRequest,
   authorizationRequest,
+  isRefusedFor,
   readMetadata,
   redeemCode,
   registerClient,
@@ -165,7 +166,8 @@ export async function logout(io: Io): Promise<void> {
     access.kind === "key" ||
     (await revokeAccess(access).then(
       () => true,
-      () => false,
+      // A server that does not know the client has nothing to revoke.
+      (error: unknown) => isRefusedFor(error, "invalid_client"),
     ));
   await forgetAccess(io);
   const rest = access.kind === "key" ? "; the key itself still works" : "";

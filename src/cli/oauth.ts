@@ -27,13 +27,17 @@ const Tokens = z.object({
 const OAuthFault = z.object({ error: z.string(), error_description: z.string().optional() });
 
 /** The server refused: its `error` (RFC 6749 5.2). */
-export class Refused extends Fault {
+class Refused extends Fault {
   readonly error: string;
   constructor(error: string, description: string) {
     super(description);
     this.error = error;
   }
 }
+
+/** Whether the server refused for one of these reasons. */
+export const isRefusedFor = (error: unknown, ...reasons: readonly string[]): boolean =>
+  error instanceof Refused && reasons.includes(error.error);
 
 async function send(address: string, init: RequestInit): Promise<unknown> {
   const signal = AbortSignal.timeout(ANSWER_WITHIN * 1000);
@@ -137,7 +141,10 @@ export async function redeemCode(
   return accessOf(io, issuer, client_id, answer);
 }
 
-/** New tokens (RFC 6749 6). Throws {@link Refused} `invalid_grant` once access has ended. */
+/**
+ * New tokens (RFC 6749 6). Refused for `invalid_grant` once access has ended, `invalid_client` from a server
+ * that has lost its data.
+ */
 export async function refreshAccess(io: Io, access: OAuthAccess): Promise<OAuthAccess> {
   const { url, client_id, refresh_token } = access;
   const form = { grant_type: "refresh_token", refresh_token, client_id };

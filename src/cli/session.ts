@@ -5,7 +5,7 @@ import { RelayError } from "../client/error.ts";
 import { type ClientOptions, type Connection, connectionOf } from "../client/send.ts";
 import { baseOf } from "./base.ts";
 import { Fault, type Io } from "./io.ts";
-import { Refused, refreshAccess } from "./oauth.ts";
+import { isRefusedFor, refreshAccess } from "./oauth.ts";
 import { keepAccess, type OAuthAccess, readAccess } from "./settings.ts";
 
 /** Seconds before its end at which an access token is replaced. */
@@ -68,7 +68,7 @@ function refreshing(io: Io, first: OAuthAccess): Send {
     try {
       access = await refreshAccess(io, access);
     } catch (error) {
-      if (!(error instanceof Refused) || error.error !== "invalid_grant") throw error;
+      if (!isRefusedFor(error, "invalid_grant", "invalid_client")) throw error;
       // Otherwise it would be retried like a fault of the connection.
       throw new RelayError("unauthorized", "The access has ended");
     }

@@ -303,6 +303,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§18.5.3", "digests alone"),
   clause("§18.5.4", "60 days, replaced at each use, the same for 10 minutes"),
   clause("§18.5.5", "the token before stays good until the next replacement"),
+  clause("§18.5.6", "an unknown client is invalid_client"),
   clause("§18.6.1", "a browser without a sign-in waits"),
   clause("§18.6.2", "another device approves or denies"),
   clause("§18.6.3", "the waiting browser goes on"),

@@ -17,7 +17,8 @@ import { errorHeaders } from "../respond.ts";
 import type { Handler } from "../rest.ts";
 import { API_SECURITY } from "../security.ts";
 import { errorPage } from "./error-page.ts";
-import { type Parameters, readParameters } from "./form.ts";
+import { oauthJson, type Parameters, readParameters } from "./form.ts";
+import { UNKNOWN_CLIENT } from "./unknown-client.ts";
 
 interface AuthorizeOptions {
   readonly clients: Clients;
@@ -63,9 +64,12 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
         headers: errorHeaders(error),
       });
     }
+    const description = { error: fault.code, error_description: fault.message };
+    const is_unknown = fault.code === "invalid_client";
+    if (wantsJson(scope.request)) return oauthJson(description, is_unknown ? 401 : 400);
+    if (is_unknown) return errorPage(UNKNOWN_CLIENT);
     // The redirect URI of a document is not known to be the client's yet.
     const may_go_back = asking !== null && "registered" in asking.client;
-    const description = { error: fault.code, error_description: fault.message };
     return errorPage({
       title: "This sign-in cannot go on",
       text: `The program sent a request that is not valid. ${fault.message}`,
@@ -156,6 +160,12 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
       throw thrown;
     }
   };
+}
+
+/** Whether a program asks, which tries the request before it opens a browser; browsers accept HTML. */
+function wantsJson({ headers }: Request): boolean {
+  const accept = headers.get("accept") ?? "";
+  return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept);
 }
 
 const hostOf = (redirect_uri: string): string =>

@@ -6,13 +6,18 @@ import { PROBLEM_SECURITY } from "../security.ts";
 interface ErrorPage {
   readonly title: string;
   readonly text: string;
+  /** What to do, by program. */
+  readonly steps?: readonly (readonly [program: string, step: string])[];
   /** Where the program waits for an answer; left to the person, as the link may come from anyone. */
   readonly back: { readonly url: string; readonly host: string } | null;
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function errorPage({ title, text, back, status, headers }: ErrorPage): Response {
+export function errorPage({ title, text, steps, back, status, headers }: ErrorPage): Response {
+  const list = (steps ?? []).map(
+    ([program, step]) => `<dt>${escaped(program)}</dt><dd>${escaped(step)}</dd>\n`,
+  );
   const link = back
     ? `<p><a rel="noreferrer" href="${escaped(back.url)}">Go back to ${escaped(back.host)}</a></p>`
     : "<p>You can close this page.</p>";
@@ -30,7 +35,7 @@ export function errorPage({ title, text, back, status, headers }: ErrorPage): Re
 <main>
 <h1>${escaped(title)}</h1>
 <p>${escaped(text)}</p>
-${link}
+${list.length > 0 ? `<dl>\n${list.join("")}</dl>\n` : ""}${link}
 </main>
 </body>
 </html>

@@ -72,6 +72,24 @@ export function oauthJson(value: object, status = 200, headers: Record<string, s
   return new Response(JSON.stringify(value), { status, headers: all });
 }
 
+/**
+ * The `client_id` of a request by which a client is known: a field of the form, or the user name of HTTP Basic (RFC 6749
+ * 2.3.1). Null without one.
+ */
+export function clientIdOf(form: Parameters, { headers }: Request): string | null {
+  const [, sent = ""] = /^basic +([\w+/=-]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  const [user = ""] = Buffer.from(sent, "base64").toString().split(":");
+  // An encoded name that is not valid stays as it is, and is not known.
+  const decoded = new URLSearchParams(`user=${user}`).get("user");
+  return form.optional("client_id") ?? (decoded || null);
+}
+
+/** The challenge that belongs to `invalid_client` where the client used the header (RFC 6749 5.2). */
+function challengeOf({ headers }: Request): Record<string, string> {
+  const [, scheme] = /^(\w+) /.exec(headers.get("authorization") ?? "") ?? [];
+  return scheme === undefined ? {} : { "www-authenticate": `${scheme} realm="Relay"` };
+}
+
 /** Renders what a handler throws as an error of RFC 6749 5.2; a refusal is charged to the address. */
 export function withOAuthErrors(route: string, log: Log, handle: Handler): Handler {
   return async (request, scope) => {
@@ -84,7 +102,9 @@ export function withOAuthErrors(route: string, log: Log, handle: Handler): Handl
       );
       const headers = { ...errorHeaders(error), ...scope.quota()?.headers };
       if (fault && error.status < 429) {
-        return oauthJson({ error: fault.code, error_description: fault.message }, 400, headers);
+        const body = { error: fault.code, error_description: fault.message };
+        if (fault.code !== "invalid_client") return oauthJson(body, 400, headers);
+        return oauthJson(body, 401, { ...headers, ...challengeOf(request) });
       }
       if (error.code === "internal") logInternal(error, log, route);
       const code = error.status === 500 ? "server_error" : "temporarily_unavailable";

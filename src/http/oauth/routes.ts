@@ -11,7 +11,14 @@ import type { BaseAddresses } from "../base-address.ts";
 import type { Bodies } from "../body.ts";
 import type { Handler } from "../rest.ts";
 import { createAuthorize } from "./authorize.ts";
-import { oauthJson, readForm, readJson, withOAuthErrors } from "./form.ts";
+import {
+  clientIdOf,
+  oauthJson,
+  type Parameters,
+  readForm,
+  readJson,
+  withOAuthErrors,
+} from "./form.ts";
 import { createMetadata, issuerOf } from "./metadata.ts";
 
 interface OAuthOptions {
@@ -36,15 +43,29 @@ export function createOAuthRoutes(options: OAuthOptions) {
     return oauthJson(clients.register(body, clock.now()), 201, scope.quota()?.headers);
   };
 
+  /**
+   * The `client_id` of a request, null without one. Throws `invalid_client` for one that this store did not sign, for
+   * example after its data was lost: the client then registers again by itself. The id of a client with a document is
+   * its address, and known.
+   */
+  const readClient = (form: Parameters, request: Request): string | null => {
+    const client_id = clientIdOf(form, request);
+    if (client_id !== null && clients.find(client_id) === null) {
+      failOAuth("invalid_client", "The client_id is not known here. Register again.");
+    }
+    return client_id;
+  };
+
   /** RFC 6749 4.1.3 and 6. */
-  const token: Handler = async (_, scope) => {
+  const token: Handler = async (request, scope) => {
     const form = await readForm(bodies, scope);
+    const client_id = readClient(form, request);
     const resource = form.optional("resource");
     switch (form.required("grant_type")) {
       case "authorization_code": {
         const sent = {
           code: form.required("code"),
-          client_id: form.required("client_id"),
+          client_id: client_id ?? form.required("client_id"),
           redirect_uri: form.required("redirect_uri"),
           code_verifier: form.required("code_verifier"),
           resource,
@@ -54,7 +75,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
       case "refresh_token": {
         const sent = {
           refresh_token: form.required("refresh_token"),
-          client_id: form.optional("client_id"),
+          client_id,
           resource,
         };
         return oauthJson(await scope.within(grants.refresh(sent)));
@@ -68,9 +89,10 @@ export function createOAuthRoutes(options: OAuthOptions) {
   };
 
   /** RFC 7009 2. */
-  const revoke: Handler = async (_, scope) => {
+  const revoke: Handler = async (request, scope) => {
     const form = await readForm(bodies, scope);
-    const work = grants.revokeToken(form.required("token"), form.optional("client_id"));
+    const client_id = readClient(form, request);
+    const work = grants.revokeToken(form.required("token"), client_id);
     await scope.within(work);
     return oauthJson({});
   };
