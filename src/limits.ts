@@ -308,6 +308,8 @@ export const RATES = {
   approvals: { quota: 10, window: 600 },
   /** Waits of one address for such an approval: a page makes six a minute. */
   approval_waits: { quota: 120, window: 60 },
+  /** Registrations of OAuth clients by one address; refusals of the address do not count here. */
+  registrations: { quota: 60, window: 60 },
   /** Refusals of expired access tokens of one address that are not counted as others are. */
   expired_tokens: { quota: 60, window: 60 },
 } as const satisfies Record<string, Rate>;

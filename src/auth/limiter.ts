@@ -18,6 +18,7 @@ export type AddressLimit =
   | "pairings"
   | "approvals"
   | "approval_waits"
+  | "registrations"
   | "expired_tokens";
 
 /** Limits that are kept in memory; `pairings_process` is of all addresses together. */
@@ -44,6 +45,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     pairings_process: 0,
     approvals: 0,
     approval_waits: 0,
+    registrations: 0,
     expired_tokens: 0,
   };
   const bucketsOf = (name: KeptLimit) =>
@@ -61,6 +63,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     pairings: bucketsOf("pairings"),
     approvals: bucketsOf("approvals"),
     approval_waits: bucketsOf("approval_waits"),
+    registrations: bucketsOf("registrations"),
     expired_tokens: bucketsOf("expired_tokens"),
   };
   const all_pairings = bucketsOf("pairings_process");

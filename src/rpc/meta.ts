@@ -23,6 +23,7 @@ export type RouteLimit =
   | "pairings"
   | "approvals"
   | "approval_waits"
+  | "registrations"
   | "address";
 
 export interface RelayMeta extends Record<string, unknown> {

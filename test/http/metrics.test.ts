@@ -218,6 +218,7 @@ test("refusals of each rate limit are counted", async () => {
       pairings_process: 0,
       approvals: 0,
       approval_waits: 0,
+      registrations: 0,
       expired_tokens: 0,
       ticket: 0,
     },

@@ -28,7 +28,7 @@ const left = async () => {
   return Number(/;r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
 };
 
-test("metadata, refreshes and expired tokens do not count, registrations and refusals do [§18.8.1] [§18.8.2]", async () => {
+test("metadata, refreshes, registrations and expired tokens do not count, refusals do [§18.8.1] [§18.8.2]", async () => {
   const { tokens, client_id } = await connectClient(url, person);
   await clock.skip(DAY);
   const before = await left();
@@ -56,7 +56,20 @@ test("metadata, refreshes and expired tokens do not count, registrations and ref
   await refresh(url, "x");
   await authorize(url, { ...asked, client_id: "x" });
   await client(url, `mco_${"A".repeat(43)}`)("GET /v1/tasks");
-  expect(await left()).toBe(before - 6);
+  expect(await left()).toBe(before - 5);
+});
+
+test("a client that loops with a dead credential keeps no other off the registration, which has a limit [§18.8.1]", async () => {
+  await clock.skip(DAY);
+  while ((await client(url, "mck_dead")("GET /v1/tasks")).status !== 429);
+  const answers = [];
+  for (let i = 0; i < 61; i++) {
+    answers.push(await client(url)("POST /oauth/register", { redirect_uris: [REDIRECT] }));
+  }
+  expect(answers.map(({ status }) => status)).toEqual([...Array(60).fill(201), 429]);
+  expect(answers[0]!.headers.get("ratelimit-policy")).toBe('"registrations";q=60;w=60');
+  expect(answers[60]!.body.error).toBe("temporarily_unavailable");
+  await clock.skip(60);
 });
 
 test("an address above its limit is told so in the form of OAuth, and a client can go on [§18.8.1]", async () => {
@@ -65,7 +78,7 @@ test("an address above its limit is told so in the form of OAuth, and a client c
   while ((await client(url)("GET /v1/tasks")).status !== 429);
   for (const answer of [
     await refresh(url, "x"),
-    await client(url)("POST /oauth/register", { redirect_uris: [REDIRECT] }),
+    await client(url)("POST /oauth/register", { redirect_uris: ["ftp://x"] }),
   ]) {
     expect([answer.status, answer.body.error]).toEqual([429, "temporarily_unavailable"]);
     expect(answer.headers.get("retry-after")).toBe("1");

@@ -38,7 +38,8 @@ export function createOAuthRoutes(options: OAuthOptions) {
 
   /** RFC 7591 3. */
   const register: Handler = async (_, scope) => {
-    await scope.limit("address", async () => null);
+    // A limit of its own: a client that loops with a dead credential keeps no other one out.
+    await scope.limit("registrations", async () => null);
     const body = await readJson(bodies, scope);
     return oauthJson(clients.register(body, clock.now()), 201, scope.quota()?.headers);
   };
