@@ -30,8 +30,8 @@ export const ERRORS = {
   forbidden: {
     status: 403,
     trpc: "FORBIDDEN",
-    title: "Not allowed with this credential",
-    help: "The credential is valid but of the wrong kind: some routes are for the account token only, others for API keys only. The documentation names the kind for each route. A web page of a foreign origin gets the same code when it tries to change something, and so does a call to MCP by a host name that the server does not know.",
+    title: "Not allowed",
+    help: "The credential is valid but of the wrong kind: some routes are for the account token only, others for API keys only. The documentation names the kind for each route. A sign-in that was added just now gets the same code for what it may not do yet, a web page of a foreign origin when it tries to change something, and a request by a host name that the server does not know. The detail says which it is.",
   },
   attestation_required: {
     status: 403,
@@ -126,8 +126,8 @@ export const ERRORS = {
   unsupported_media_type: {
     status: 415,
     trpc: "UNSUPPORTED_MEDIA_TYPE",
-    title: "The body must be application/json",
-    help: "The request has a body of another media type. Send JSON with Content-Type: application/json.",
+    title: "The media type or encoding of the body is not supported",
+    help: "Send JSON with Content-Type: application/json, and without a Content-Encoding: a compressed body is not read.",
   },
   invalid_fields: {
     status: 422,

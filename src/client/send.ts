@@ -66,6 +66,10 @@ export interface Connection {
   readonly timers: Timers;
 }
 
+/** A text as a header holds it: its bytes in UTF-8, without the control characters that `fetch` refuses. */
+const headerText = (text: string): string =>
+  String.fromCharCode(...new TextEncoder().encode(text.replace(/\p{Cc}/gu, "")));
+
 export function connectionOf(options: ClientOptions): Connection {
   const { credential, agent_host, timers = systemTimers } = options;
   const base = options.url.replace(/\/+$/, "");
@@ -73,7 +77,7 @@ export function connectionOf(options: ClientOptions): Connection {
     url: (path) => base + path,
     headers: {
       ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
-      ...(agent_host !== undefined && { "x-agent-host": agent_host }),
+      ...(agent_host !== undefined && { "x-agent-host": headerText(agent_host) }),
     },
     // Called as a plain function: a browser's `fetch` refuses to be a method of something else.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),

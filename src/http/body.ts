@@ -39,6 +39,11 @@ export function mayExceed(request: Request, bytes: number): boolean {
   return declared === null ? request.body !== null : declared > bytes;
 }
 
+/** Whether a body has a content coding (RFC 9110 8.4), said or not: no JSON and no form begins as gzip does. */
+const isEncoded = ({ headers }: Request, [first, second]: Uint8Array): boolean =>
+  !/^\s*(identity)?\s*$/i.test(headers.get("content-encoding") ?? "") ||
+  (first === 0x1f && second === 0x8b);
+
 /** Reads the bodies of one server; together they stay within one budget. */
 export function createBodies({ clock }: { readonly clock: Clock }) {
   const budget = createBodyBudget({
@@ -95,7 +100,15 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     sender.bodyArrived(bytes.length);
     if (bytes.length === 0) return "";
     const type = sender.request.headers.get("content-type") ?? "";
-    if (!media.test(type)) fail("unsupported_media_type");
+    if (!media.test(type)) {
+      const wanted = media === JSON_BODY ? "application/json" : "application/x-www-form-urlencoded";
+      fail("unsupported_media_type", { detail: `The body must be ${wanted}.` });
+    }
+    if (isEncoded(sender.request, bytes)) {
+      fail("unsupported_media_type", {
+        detail: "The body is compressed. Send it without a Content-Encoding.",
+      });
+    }
     if (bytes.length > LIMITS.large_body_bytes) await sender.heavyTurn();
     try {
       return decoder.decode(bytes);

@@ -67,9 +67,27 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
   };
 }
 
-/** Control characters are dropped and a long name is cut (docs/interface.md 1.6). */
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The text of a header whose bytes are UTF-8; `fetch` and servers take them for Latin-1 (Fetch 2.2). */
+function readUtf8(header: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of a byte that ASCII has not.
+  if (!/[\x80-\xff]/.test(header) || /[^\x00-\xff]/.test(header)) return header;
+  try {
+    return utf8.decode(Buffer.from(header, "latin1"));
+  } catch {
+    return header;
+  }
+}
+
+/**
+ * The name that a header sends, in UTF-8 or else in Latin-1. Control characters are dropped and a long name is cut
+ * (docs/interface.md 1.6).
+ */
 function hostOf(header: string | null): string | null {
   if (header === null) return null;
-  const clean = header.replace(/\p{Cc}/gu, "").trim();
+  const clean = readUtf8(header)
+    .replace(/\p{Cc}/gu, "")
+    .trim();
   return [...clean.slice(0, LIMITS.host * 2)].slice(0, LIMITS.host).join("") || null;
 }

@@ -18,6 +18,7 @@ import { writeSession } from "../mcp/session.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
 import { toServiceError } from "../rpc/errors.ts";
+import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens } from "../signed-token.ts";
 import type { Signer } from "../signer.ts";
 import { answerStream, approveOptions, STREAM_HEADERS, takesStream } from "./approve.ts";
@@ -179,7 +180,7 @@ export function createMcp(options: McpOptions): Handler {
     const caller = ctx.caller ?? fail("unauthorized");
     if (caller.kind !== "key") {
       scope.charge();
-      return fail("forbidden");
+      return failWrongKind(caller, "key");
     }
     const { key_id } = caller;
     const { body, message } = read(text, request.headers, key_id);

@@ -7,6 +7,7 @@ import type { Feed } from "../events/feed.ts";
 import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { StoredEvent, StreamData, StreamEvent } from "../model/event.ts";
+import { failWrongKind } from "../rpc/execute.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { API_SECURITY } from "./security.ts";
 
@@ -160,7 +161,7 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
       const { caller, usage } = (await scope.authenticate()) ?? fail("unauthorized");
       scope.charge();
       const headers = { ...HEADERS, ...scope.quota()?.headers };
-      if (caller.kind !== "account") fail("forbidden");
+      if (caller.kind !== "account") failWrongKind(caller, "account");
       if (request.method === "HEAD") return new Response(null, { headers });
       let unsure = false;
       const cancel = feed.onAccount(caller.account_id, ({ name }) => {

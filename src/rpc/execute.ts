@@ -23,16 +23,26 @@ const ADMIT: Readonly<Record<Access, (caller: CredentialHolder | null) => Caller
   key: (caller) => admitKind(caller, "key"),
 };
 
+const KIND_NAMES = { account: "an account token", key: "an API key", ticket: "a ticket" } as const;
+
+/** Throws `403 forbidden` for a valid credential of another kind than the route takes. */
+export function failWrongKind({ kind }: CredentialHolder, wanted: Caller["kind"]): never {
+  return fail("forbidden", {
+    detail: `This needs ${KIND_NAMES[wanted]}. The credential that was sent is ${KIND_NAMES[kind]}.`,
+  });
+}
+
 function admitKind(caller: CredentialHolder | null, kind: Caller["kind"]): Caller {
   if (!caller) fail("unauthorized");
-  if (caller.kind === "ticket") fail("forbidden");
-  return caller.kind === kind ? caller : fail("forbidden");
+  return caller.kind === kind ? caller : failWrongKind(caller, kind);
 }
 
 /** A ticket acts for its account, on its own question. */
 function admitTicket(ticket: TicketCaller, raw: unknown): AccountCaller {
   const { question_id } = (raw ?? {}) as { readonly question_id?: unknown };
-  if (question_id !== ticket.question_id) fail("forbidden");
+  if (question_id !== ticket.question_id) {
+    fail("forbidden", { detail: "The ticket is for another question." });
+  }
   const { account_id, credential } = ticket;
   return { kind: "account", account_id, credential, session_id: "", ticket };
 }
@@ -80,7 +90,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
       if (ctx.rejected) failFields(ctx.rejected);
       const raw = await readInput();
       const waits = log.asksToWait(raw);
-      if (waits && by_ticket) fail("forbidden");
+      if (waits && by_ticket) fail("forbidden", { detail: "A request with a ticket cannot wait." });
       const own = caller === ctx.caller ? ctx : { ...ctx, caller };
       const answer = ctx.batch
         ? await inBatch(ctx.batch, { is_query: type === "query", waits }, (page_bytes) =>

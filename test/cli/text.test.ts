@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { baseOf } from "../../src/cli/base.ts";
 import { duration } from "../../src/cli/duration.ts";
 import { jsonLine, manyLines, oneLine } from "../../src/cli/escape.ts";
 import { configFolder } from "../../src/cli/settings.ts";
@@ -29,6 +30,25 @@ test("text of others cannot steer a terminal, and JSON still has it whole", () =
     }),
     { seed: SEED },
   );
+});
+
+test("an address is understood as it stands in the settings of a client or of a browser", () => {
+  const base = "https://relay.example";
+  for (const text of [
+    ...["", "/", "//", "/mcp", "/mcp/", "/mcp?tools=approve", "/mcp?tools=approve&wait=30"],
+    ...["/#/account", "/#/agents/new", "/#/questions/qst_1?x=1", "/mcp#/"],
+  ]) {
+    expect([text, baseOf(`${base}${text}`)]).toEqual([text, base]);
+    expect(baseOf(`${base}:8443/relay${text}`)).toBe(`${base}:8443/relay`);
+  }
+  expect(baseOf(` ${base}/mcp\n`)).toBe(base);
+  expect(baseOf("http://[::1]:3000/mcp")).toBe("http://[::1]:3000");
+  for (const text of [
+    ...["relay.example/mcp", "ftp://relay.example", `${base}?x=1`, `${base}/x?tools=approve`],
+    ...[`${base}/#anchor`, "https://user@relay.example/mcp", "", "/mcp"],
+  ]) {
+    expect(() => baseOf(text, "RELAY_URL")).toThrow("RELAY_URL is not the address of a server");
+  }
 });
 
 test("a duration has a unit or is in seconds, within its bounds", () => {

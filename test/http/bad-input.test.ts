@@ -23,6 +23,7 @@ afterEach(async () => {
 const MIB = 1024 * 1024;
 /** docs/interface.md 1.3.2: on these a missing body is the same as `{}`. */
 const OPTIONAL_BODY = [
+  "POST /v1/sessions/{session_id}/confirm",
   "POST /v1/accounts",
   "POST /v1/attest/challenge",
   "POST /v1/channels/{channel_id}/test",
@@ -199,6 +200,24 @@ test("a body of another media type is 415 [§9.1.3]", async () => {
       const answer = await world.send(route, kind, { body: "[1]", type });
       add(`${label} ${type}`, answer, "invalid_fields", ["body"]);
     }
+  });
+  expect(faults).toEqual([]);
+});
+
+test("a compressed body is 415, and says so [§9.1.3]", async () => {
+  const { faults, add } = createCollector();
+  await forEachBody(async ({ route, kind, label }) => {
+    const body = bodyOf(world, route, kind)!;
+    const bytes = Bun.gzipSync(Buffer.from(body));
+    for (const coding of ["gzip", "br", "GZIP, identity", null]) {
+      const headers = coding === null ? {} : { "content-encoding": coding };
+      const answer = await world.send(route, kind, { body: bytes, headers });
+      add(`${label} ${coding}`, answer, "unsupported_media_type");
+      expect(answer.body.detail).toContain("compressed");
+    }
+    const headers = { "content-encoding": "identity" };
+    const plain = await world.send(route, kind, { body: "[1]", headers });
+    add(`${label} identity`, plain, "invalid_fields", ["body"]);
   });
   expect(faults).toEqual([]);
 });

@@ -58,9 +58,7 @@ async function readText(bodies: Bodies, scope: RequestScope, media?: RegExp): Pr
     if (!(error instanceof ServiceError) || error.status >= 429) throw error;
     return failOAuth(
       "invalid_request",
-      error.code === "unsupported_media_type"
-        ? "The body is of another media type."
-        : "The body cannot be read.",
+      error.code === "unsupported_media_type" ? error.message : "The body cannot be read.",
     );
   });
   return Buffer.byteLength(text) > LIMITS.oauth_body_bytes ? failLarge() : text;
