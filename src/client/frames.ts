@@ -2,6 +2,7 @@
 
 import { errorOf, noResponse, RelayError } from "./error.ts";
 import type { CallOptions, Connection } from "./send.ts";
+import { abortWith } from "./signals.ts";
 
 /** Seconds that the server has to open the stream. */
 const OPEN_WITHIN = 10;
@@ -31,13 +32,14 @@ export async function* readFrames(
 ): AsyncGenerator<string, void> {
   signal?.throwIfAborted();
   const ended = new AbortController();
+  const detach = abortWith(ended, signal);
   const lose = () => ended.abort();
   let cancel = timers.after(OPEN_WITHIN, lose);
   try {
     const response = await fetch(url(path), {
       ...init,
       headers: { ...headers, accept: "text/event-stream", ...(init.headers as object) },
-      signal: signal ? AbortSignal.any([signal, ended.signal]) : ended.signal,
+      signal: ended.signal,
       cache: "no-store",
     });
     onResponse?.(response);
@@ -64,6 +66,7 @@ export async function* readFrames(
     throw error instanceof RelayError ? error : noResponse(error);
   } finally {
     cancel();
+    detach();
     ended.abort();
   }
 }

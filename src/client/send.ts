@@ -1,6 +1,7 @@
 /** Sends one request and reads its JSON response. */
 
 import { errorOf, noResponse, RelayError } from "./error.ts";
+import { abortWith } from "./signals.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -91,6 +92,7 @@ export function createSend(connection: Connection): Send {
     const { signal, idempotency_key } = options;
     signal?.throwIfAborted();
     const late = new AbortController();
+    const detach = abortWith(late, signal);
     const cancel = timers.after(RESPONSE_WITHIN + (wait ?? 0), () => late.abort());
     try {
       const response = await connection.fetch(url(path) + queryText({ ...query, wait }), {
@@ -101,7 +103,7 @@ export function createSend(connection: Connection): Send {
           ...(idempotency_key !== undefined && { "idempotency-key": idempotency_key }),
         },
         ...(body && { body: JSON.stringify(body) }),
-        signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+        signal: late.signal,
       });
       if (!response.ok && response.status !== also) throw await errorOf(response);
       if (response.status === 204) return undefined;
@@ -112,6 +114,7 @@ export function createSend(connection: Connection): Send {
       throw error instanceof RelayError ? error : noResponse(error);
     } finally {
       cancel();
+      detach();
     }
   };
 }

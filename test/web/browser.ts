@@ -132,13 +132,16 @@ async function close(context: BrowserContext): Promise<void> {
 
 /**
  * A browser of its own, with a profile on disk: only such a profile subscribes to pushes. Without `headless`
- * it has a window. It ends with the file.
+ * it has a window. `preferences`: of the profile, as Chromium keeps them. It ends with the file.
  */
 export async function openOwnBrowser(
   args: readonly string[],
   headless: boolean,
+  preferences: object = {},
 ): Promise<BrowserContext> {
-  const context = await chromium.launchPersistentContext(tempFolder(), {
+  const profile = tempFolder();
+  await Bun.write(`${profile}/Default/Preferences`, JSON.stringify(preferences));
+  const context = await chromium.launchPersistentContext(profile, {
     ...settingsOf({}),
     executablePath: path!,
     headless,

@@ -5,6 +5,7 @@ import { useEffect } from "react";
 import { every } from "../clock.ts";
 import type { Entry } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { Button } from "../ui/button.tsx";
 import { Badge, Empty, Problem, Skeleton } from "../ui/parts.tsx";
 import { duration } from "../ui/time.ts";
@@ -50,7 +51,9 @@ export function ActivityLog({ id }: { id: string }) {
         <ul className="card divide-y divide-line overflow-hidden">
           {items.map((entry) => (
             <li key={entry.id} className="px-4 py-3">
-              <Line entry={entry} />
+              <Part name="entry">
+                <Line entry={entry} />
+              </Part>
             </li>
           ))}
         </ul>

@@ -6,6 +6,7 @@ import { every } from "../clock.ts";
 import type { Key } from "../state/api.ts";
 import { here } from "../state/here.ts";
 import { AgoInLink } from "../ui/ago.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { ButtonLink } from "../ui/button.tsx";
 import { Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
 import { TrialNote, useTrialEnd } from "./trial.tsx";
@@ -85,7 +86,9 @@ export function AgentsView() {
         <ul className="space-y-3">
           {keys.map((key) => (
             <li key={key.id}>
-              <AgentCard agent={key} />
+              <Part name="agent">
+                <AgentCard agent={key} />
+              </Part>
             </li>
           ))}
         </ul>

@@ -4,6 +4,7 @@ import { Inbox as InboxIcon, Send } from "lucide-react";
 import { type FormEvent, useEffect } from "react";
 import type { Item } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { Button } from "../ui/button.tsx";
 import { AreaField } from "../ui/field.tsx";
 import { Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
@@ -41,7 +42,9 @@ export function Inbox({ id }: { id: string }) {
         <ul aria-label="Inbox" className="card divide-y divide-line overflow-hidden">
           {items.map((item) => (
             <li key={item.id} className="px-4 py-3.5">
-              <Line item={item} />
+              <Part name="item">
+                <Line item={item} />
+              </Part>
             </li>
           ))}
         </ul>

@@ -1,5 +1,6 @@
 /** Entry point of the person's page. */
 
+import { can_start } from "../start.ts";
 import "../styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -10,14 +11,16 @@ import { resume } from "../state/session.ts";
 import { startCode } from "../state/start-code.ts";
 import { App } from "./app.tsx";
 
-startCode.watch();
-watchPairingLinks();
-resume();
-// While the server cannot be reached, nothing can be recovered yet.
-void recoverAccount().catch(() => null);
-void takeOverSharedSignIn();
-createRoot(document.getElementById("root")!).render(
-  <StrictMode>
-    <App />
-  </StrictMode>,
-);
+if (can_start) {
+  startCode.watch();
+  watchPairingLinks();
+  resume();
+  // While the server cannot be reached, nothing can be recovered yet.
+  void recoverAccount().catch(() => null);
+  void takeOverSharedSignIn();
+  createRoot(document.getElementById("root")!).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}

@@ -8,7 +8,7 @@ import { type Fault, faultOf, once, type Question } from "../state/api.ts";
 import { draftOf, forgetDraft, keepDraft } from "../state/drafts.ts";
 import type { Given } from "../state/outbox.ts";
 import { Ago } from "../ui/ago.tsx";
-import { Boundary } from "../ui/boundary.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
 import { Cut } from "../ui/cut.tsx";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
@@ -208,11 +208,11 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
     >
       <CardHeader question={question} expired={expired} />
       {action ? (
-        <Boundary>
+        <Part name={FORMS[action.form]}>
           <Suspense fallback={<p id={`${id}-prompt`}>Loading…</p>}>
             <Permission question={question} action={action} details={details} onRead={setRead} />
           </Suspense>
-        </Boundary>
+        </Part>
       ) : (
         <div className="mt-2 text-lg leading-snug">
           <Cut
@@ -226,7 +226,11 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
         </div>
       )}
       {question.task_id !== null && <TaskLink id={question.task_id} />}
-      {!action && <QuestionContext question={question} details={details} />}
+      {!action && (
+        <Part name="context">
+          <QuestionContext question={question} details={details} />
+        </Part>
+      )}
       <Otherwise question={question} />
       <div className="mt-4">
         {waiting ? (

@@ -7,6 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { Prose } from "../ui/prose.tsx";
 import { left } from "../ui/time.ts";
+import { urlOf } from "../ui/url.ts";
 import { useNow } from "../ui/use-now.ts";
 import type { Details } from "./use-details.ts";
 import { labelOf, useKey } from "./use-store.ts";
@@ -84,7 +85,7 @@ function Context({ context: text, failed, retry }: Details) {
 
 /** A link to another site. It shows the host in full, or its end, which identifies the site. */
 function QuestionLink({ url: address }: { url: string }) {
-  const url = URL.parse(address);
+  const url = urlOf(address);
   if (!url || !/^https?:$/.test(url.protocol)) return null;
   const { host, pathname, search, hash } = url;
   const rest = `${pathname}${search}${hash}`;

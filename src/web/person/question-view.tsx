@@ -5,6 +5,7 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import { faultOf, type Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { ButtonLink } from "../ui/button.tsx";
 import { Empty, Heading, Problem, Skeleton } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
@@ -125,7 +126,11 @@ function Ended({ question }: { question: Question }) {
         <Prose text={prompt} className="mt-2 text-lg leading-snug" />
       )}
       {task_id !== null && <TaskLink id={task_id} />}
-      {!action && <QuestionContext question={question} details={details} />}
+      {!action && (
+        <Part name="context">
+          <QuestionContext question={question} details={details} />
+        </Part>
+      )}
       {question.status === "expired" && <Otherwise question={question} />}
       <div className="mt-4 border-line border-t pt-3">
         <OutcomeLine question={question} />

@@ -5,6 +5,7 @@ import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } fro
 import type { Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Cut } from "../ui/cut.tsx";
@@ -123,18 +124,20 @@ export function Pending({ questions }: { questions: readonly Question[] }) {
             }}
           >
             {group.length > 1 && at === 0 && <SessionHeading group={group} />}
-            <QuestionCard
-              question={question}
-              step={step}
-              onAnswer={(given) => {
-                if (given) answered.current.set(question.id, given);
-                else answered.current.delete(question.id);
-              }}
-              onDraft={(typed) => {
-                if (typed) drafts.current.add(question.id);
-                else drafts.current.delete(question.id);
-              }}
-            />
+            <Part name="question">
+              <QuestionCard
+                question={question}
+                step={step}
+                onAnswer={(given) => {
+                  if (given) answered.current.set(question.id, given);
+                  else answered.current.delete(question.id);
+                }}
+                onDraft={(typed) => {
+                  if (typed) drafts.current.add(question.id);
+                  else drafts.current.delete(question.id);
+                }}
+              />
+            </Part>
           </li>
         )),
       )}
@@ -205,7 +208,9 @@ function History({ questions }: { questions: readonly Question[] }) {
       <ul className="card divide-y divide-line overflow-hidden">
         {questions.slice(0, shown).map((question) => (
           <li key={question.id}>
-            <Outcome question={question} />
+            <Part name="question">
+              <Outcome question={question} />
+            </Part>
           </li>
         ))}
       </ul>

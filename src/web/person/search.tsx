@@ -6,6 +6,7 @@ import { after } from "../clock.ts";
 import { excerptOf, type Found, partsOf, patternOf, search, wordsOf } from "../state/search.ts";
 import { closedAt } from "../state/store.ts";
 import { AgoInLink } from "../ui/ago.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { Button } from "../ui/button.tsx";
 import { Badge, Empty, Heading, Problem } from "../ui/parts.tsx";
 import { useLine } from "../ui/prose.tsx";
@@ -90,7 +91,9 @@ export function SearchView() {
         <ul ref={list} aria-label="Results" className="card divide-y divide-line overflow-hidden">
           {found.slice(0, shown).map((one) => (
             <li key={one.id}>
-              <Result found={one} pattern={pattern} />
+              <Part name="result">
+                <Result found={one} pattern={pattern} />
+              </Part>
             </li>
           ))}
         </ul>

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Status, Task } from "../state/api.ts";
 import { draftOf, editOf } from "../state/drafts.ts";
 import { Ago } from "../ui/ago.tsx";
+import { Part } from "../ui/boundary.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Confirm, Sheet } from "../ui/dialog.tsx";
 import { Badge, Facts, Problem, ProgressBar } from "../ui/parts.tsx";
@@ -115,7 +116,9 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
           <ul className="divide-y divide-line rounded-2xl border border-line">
             {about.map((question) => (
               <li key={question.id}>
-                <Outcome question={question} />
+                <Part name="question">
+                  <Outcome question={question} />
+                </Part>
                 {question.status === "pending" && (
                   <ButtonLink href={`#/questions/${question.id}`} className="mx-4 mb-4 sm:mx-5">
                     Answer

@@ -5,6 +5,7 @@ import type { inferRouterOutputs } from "@trpc/server";
 import { observable } from "@trpc/server/observable";
 import type { AppRouter } from "../../../routers/index.ts";
 import { RelayError } from "../../client/error.ts";
+import { abortWith } from "../../client/signals.ts";
 import { here } from "./here.ts";
 import { outsideMessage, reach, tunnelled } from "./outside.ts";
 
@@ -69,11 +70,11 @@ const changesLink =
 
 /** `fetch` with a time limit. */
 function patiently(url: string, init: RequestInit): Promise<Response> {
-  const late = AbortSignal.timeout(TIMEOUT);
-  return reach(url, {
-    ...init,
-    signal: init.signal ? AbortSignal.any([init.signal, late]) : late,
-  });
+  const ended = new AbortController();
+  // Both signals end with the request, so nothing is left to detach.
+  abortWith(ended, init.signal);
+  abortWith(ended, AbortSignal.timeout(TIMEOUT));
+  return reach(url, { ...init, signal: ended.signal });
 }
 
 /**

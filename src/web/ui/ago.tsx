@@ -74,7 +74,11 @@ function ExactTime({ id, at, of, onHide }: ExactTimeProps) {
   useEffect(() => {
     const { current: shown } = tip;
     if (!shown) return;
-    shown.showPopover();
+    // Safari before 17 has no popovers: there it is positioned like one, but a dialog may cover it.
+    if ("popover" in shown) {
+      shown.popover = "manual";
+      shown.showPopover();
+    }
     const place = () => {
       const around = of.getBoundingClientRect();
       const { width, height } = shown.getBoundingClientRect();
@@ -100,7 +104,6 @@ function ExactTime({ id, at, of, onHide }: ExactTimeProps) {
       ref={tip}
       id={id}
       role="tooltip"
-      popover="manual"
       className="pointer-events-none fixed m-0 max-w-[calc(100vw-0.75rem)] rounded-lg bg-ink px-2.5 py-1.5 font-medium text-bg text-xs leading-4 shadow-lift"
     >
       {fullTime(at)}

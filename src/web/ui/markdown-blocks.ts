@@ -4,6 +4,7 @@
  */
 
 import MarkdownIt, { type Token } from "markdown-it";
+import { urlOf } from "./url.ts";
 
 /**
  * Limits in characters, nesting levels and tokens: a text beyond any of them is not parsed. `cost`
@@ -99,7 +100,7 @@ parser.core.ruler.at("inline", (state) => {
  */
 export function hostOf(address: string): string | null {
   if (!/^https?:\/\//i.test(address)) return null;
-  const url = URL.parse(address);
+  const url = urlOf(address);
   return url && url.username === "" && url.password === "" ? url.host : null;
 }
 

@@ -1,6 +1,7 @@
 /** Text of a person or an agent, formatted as Markdown; plain until the formatter is loaded. */
 
 import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { Boundary } from "./boundary.tsx";
 import { classes } from "./classes.ts";
 
 type Formatter = typeof import("./markdown.tsx");
@@ -51,14 +52,7 @@ export function Prose({ text, id, className }: ProseProps) {
   const loaded = useFormatter(text);
   const formatted = useMemo(() => loaded?.format(text) ?? null, [loaded, text]);
   const simple = text.length > LONG && SIMPLE;
-  if (formatted !== null) {
-    return (
-      <div id={id} className={classes("said space-y-2", simple, className)}>
-        {formatted}
-      </div>
-    );
-  }
-  return (
+  const plain = (
     <p
       id={id}
       dir="auto"
@@ -66,6 +60,14 @@ export function Prose({ text, id, className }: ProseProps) {
     >
       {text}
     </p>
+  );
+  if (formatted === null) return plain;
+  return (
+    <Boundary key={text} instead={plain}>
+      <div id={id} className={classes("said space-y-2", simple, className)}>
+        {formatted}
+      </div>
+    </Boundary>
   );
 }
 

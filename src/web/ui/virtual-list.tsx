@@ -9,6 +9,7 @@ import {
   useLayoutEffect,
   useState,
 } from "react";
+import { Part } from "./boundary.tsx";
 
 interface VirtualListProps<Row> {
   readonly list: RefObject<HTMLUListElement | null>;
@@ -76,7 +77,7 @@ export function VirtualList<Row extends { readonly id: string }>({
             style={{ transform: `translateY(${start - top}px)` }}
             onFocus={() => setKept(row.id)}
           >
-            {children(row)}
+            <Part name="row">{children(row)}</Part>
           </li>
         );
       })}

@@ -98,19 +98,24 @@ export function withoutQuery(url: string): string {
   return plain.href;
 }
 
+/** Resolves once the work has ended, well or badly, or after `limit` milliseconds. */
+function settled(work: Promise<unknown>, limit: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = after(limit / 1000, resolve);
+    const end = () => {
+      cancel();
+      resolve();
+    };
+    work.then(end, end);
+  });
+}
+
 /** Milliseconds for which an event may keep the worker alive. */
 const LIMIT = 60_000;
 
 /** Keeps the worker alive until the work is done, fails, or has taken too long. */
 export function keepAlive(event: WorkerEvent, work: () => Promise<unknown>): void {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const cancel = after(LIMIT / 1000, resolve);
-  const end = () => {
-    cancel();
-    resolve();
-  };
-  work().then(end, end);
-  event.waitUntil(promise);
+  event.waitUntil(settled(work(), LIMIT));
 }
 
 /** Milliseconds after which the next turn begins even if the one before has not ended. */
@@ -124,13 +129,6 @@ let last_turn: Promise<unknown> = Promise.resolve();
  */
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const mine = last_turn.then(work);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const cancel = after(TURN / 1000, resolve);
-  const end = () => {
-    cancel();
-    resolve();
-  };
-  mine.then(end, end);
-  last_turn = promise;
+  last_turn = settled(mine, TURN);
   return mine;
 }

@@ -1,0 +1,12 @@
+/** Abort signals in combination, for runtimes without `AbortSignal.any`, such as Safari before 17.4. */
+
+/**
+ * Aborts `controller` once `signal` aborts, with the same reason, or at once if it has. Returns a function that
+ * ends this: call it when the work is done, or a long-lived signal collects listeners.
+ */
+export function abortWith(controller: AbortController, signal?: AbortSignal | null): () => void {
+  const abort = () => controller.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  else signal?.addEventListener("abort", abort, { once: true });
+  return () => signal?.removeEventListener("abort", abort);
+}

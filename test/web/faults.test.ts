@@ -1,0 +1,105 @@
+/** Faults of the page itself: what fails is as small as possible, and is said in a sentence. */
+
+import { expect } from "bun:test";
+import { ADMIN_TOKEN } from "../support/admin.ts";
+import { startTestApp } from "../support/app.ts";
+import { ask, createPair } from "../support/client.ts";
+import {
+  browserTests,
+  expectComplaints,
+  openOwnBrowser,
+  openPage,
+  openProfile,
+  press,
+  untilLive,
+} from "./browser.ts";
+
+const webTest = browserTests({ notifications: true });
+const app = await startTestApp({ env: { ADMIN_TOKEN } });
+
+/** Cookies and site data are blocked for all sites. */
+const BLOCK_SITE_DATA = { profile: { default_content_setting_values: { cookies: 2 } } };
+
+webTest("where the person blocks site data, both pages say so", async () => {
+  // The access that the browser refuses.
+  expectComplaints(/Access is denied/);
+  const page = await (await openOwnBrowser([], true, BLOCK_SITE_DATA)).newPage();
+  for (const at of ["", "#/pair/ABCD-2345", "admin"]) {
+    await page.goto("about:blank");
+    await page.goto(`${app.url}/${at}`);
+    await page.getByRole("heading", { name: "This browser blocks site data" }).waitFor();
+    await page.getByText(`Allow cookies and site data for ${new URL(app.url).host}`).waitFor();
+  }
+});
+
+webTest("without IndexedDB, caches and service workers the page works", async () => {
+  // The server of the test has no public address, so pushes are off.
+  expectComplaints(/Failed to load resource/);
+  const { person, agent } = await createPair(app.url);
+  await ask(agent.send, { prompt: "Go on?" });
+  const context = await openProfile(app.url, { as: person });
+  await context.addInitScript(() => {
+    if (origin === "null") return;
+    const refuse = () => {
+      throw new DOMException("refused", "SecurityError");
+    };
+    for (const name of ["indexedDB", "caches"]) {
+      Object.defineProperty(window, name, { get: refuse });
+    }
+    const { serviceWorker } = navigator;
+    for (const name of ["register", "getRegistration", "getRegistrations"]) {
+      Object.defineProperty(serviceWorker, name, { value: async () => refuse() });
+    }
+  });
+  const page = await context.newPage();
+  await page.goto(app.url);
+  await untilLive(page);
+  await press(page.getByRole("button", { name: "Yes" }));
+  await page.getByText("All caught up").waitFor();
+  await page.goto(`${app.url}/#/account`);
+  await page.getByRole("button", { name: "Sign out" }).first().click();
+  await page
+    .getByRole("alertdialog")
+    .getByRole("button", { name: /^Sign out/ })
+    .click();
+  await page.getByRole("button", { name: "Create account" }).waitFor();
+});
+
+webTest("a fault at the start is said in a sentence", async () => {
+  expectComplaints(/JSON/);
+  const context = await openProfile(app.url, { serviceWorkers: "block" });
+  // As left by another version.
+  await context.addInitScript(() => {
+    if (origin !== "null") sessionStorage.setItem("relay.new-keys", "{");
+  });
+  const page = await context.newPage();
+  await page.goto(app.url);
+  await page.getByRole("heading", { name: "Relay couldn't start" }).waitFor();
+});
+
+webTest("a card that fails is replaced alone, and the others can be answered", async () => {
+  expectComplaints(/TypeError/);
+  const { person, agent } = await createPair(app.url);
+  const bad = await ask(agent.send, { prompt: "Which one?", kind: "choice", options: ["A", "B"] });
+  await ask(agent.send, { prompt: "Go on?" });
+  const closed = await ask(agent.send, { prompt: "Over?" });
+  await agent.send(`DELETE /v1/questions/${closed.id}`);
+  const page = await openPage(app.url, { as: person, serviceWorkers: "block" });
+  await page.getByText("Which one?").waitFor();
+  // As of a server that sends what this page does not know.
+  await page.route("**/trpc/questions.list*", async (route) => {
+    const response = await route.fetch();
+    const body = await response.json();
+    for (const one of body.result.data.questions) {
+      if (one.id === bad.id) one.options = null;
+      if (one.id === closed.id) one.prompt = null;
+    }
+    return route.fulfill({ json: body });
+  });
+  await page.reload();
+  await untilLive(page);
+  expect(await page.getByText("This question can't be shown.").count()).toBe(2);
+  expect(await page.getByText("Something went wrong").count()).toBe(0);
+  await press(page.getByRole("button", { name: "Yes" }));
+  await page.getByText("Answer sent").waitFor();
+});
