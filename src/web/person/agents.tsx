@@ -157,7 +157,7 @@ function AgentCard({ agent }: { agent: Key }) {
 
 /** Client, host and time of the last use. */
 function LastSeen({ agent: { last_used_at, last_client, last_host } }: { agent: Key }) {
-  if (last_used_at === null && !last_client && !last_host) return "Never used";
+  if (last_used_at === null && !last_client && !last_host) return <>Never used</>;
   return (
     <>
       {last_client && <bdi>{clientName(last_client)}</bdi>}

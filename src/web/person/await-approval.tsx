@@ -117,7 +117,9 @@ function Code({ approval: { code, url, no_url_reason } }: { approval: Approval }
           ? `There's no QR code: ${no_url_reason} Open Relay on the other device, choose Agents, and enter this code:`
           : "Scan it, or open Relay there, choose Agents, and enter this code:"}
       </p>
-      <p className="font-mono font-semibold text-2xl tracking-wide">{code}</p>
+      <p translate="no" className="font-mono font-semibold text-2xl tracking-wide">
+        {code}
+      </p>
       <p role="status" className="text-faint text-sm">
         Waiting for your approval. The other device must show the same code.
       </p>

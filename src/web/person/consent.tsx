@@ -207,7 +207,9 @@ function factsOf(asked: Authorization): [string, ReactNode][] {
       [
         "Code",
         <span key="c">
-          <strong className="font-mono text-lg">{approval.code}</strong>
+          <strong translate="no" className="font-mono text-lg">
+            {approval.code}
+          </strong>
           <span className="block text-faint text-sm">Must be on the other screen too</span>
         </span>,
       ],

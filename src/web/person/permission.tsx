@@ -101,7 +101,7 @@ function Grants({ grants }: { grants: readonly string[] }) {
 function FixedWidth({ text }: { text: string }) {
   const parts = useMemo(() => partsOf(text), [text]);
   return (
-    <span dir="ltr" className="said whitespace-pre-wrap font-mono text-[0.8125rem]">
+    <span dir="ltr" translate="no" className="said whitespace-pre-wrap font-mono text-[0.8125rem]">
       <Visible parts={parts} />
     </span>
   );
@@ -145,7 +145,7 @@ interface PlaceProps {
   readonly children: ReactNode;
 }
 
-function Place({ icon: Icon, name, children }: PlaceProps): ReactNode {
+function Place({ icon: Icon, name, children }: PlaceProps) {
   if (children === null) return null;
   return (
     <div className="flex items-start gap-2">
@@ -191,6 +191,8 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
         ref={frame}
         aria-label={`The ${what}`}
         dir="ltr"
+        // What would run is shown as it is.
+        translate="no"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll it.
         tabIndex={0}
         // Elsewhere in a card, the arrow keys move between cards.

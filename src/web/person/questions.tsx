@@ -253,7 +253,11 @@ export function Outcome({ question }: { question: Question }) {
       </p>
       <Cut lines={3} open={open} onOpen={setOpen}>
         {question.action ? (
-          <p dir="ltr" className="said mt-0.5 whitespace-pre-wrap font-mono text-[0.8125rem]">
+          <p
+            dir="ltr"
+            translate="no"
+            className="said mt-0.5 whitespace-pre-wrap font-mono text-[0.8125rem]"
+          >
             {question.prompt}
           </p>
         ) : (

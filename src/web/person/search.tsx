@@ -182,7 +182,7 @@ function MarkedLine({ text, pattern }: MarkedProps) {
 
 function Marked({ text, pattern }: MarkedProps) {
   // `split` with a group puts the matched words at the odd places.
-  return text.split(pattern).map((part, at) =>
+  const parts = text.split(pattern).map((part, at) =>
     at % 2 === 1 ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: parts of a text have no ids.
       <mark key={at} className="rounded-sm bg-warn-soft text-warn">
@@ -192,4 +192,5 @@ function Marked({ text, pattern }: MarkedProps) {
       part
     ),
   );
+  return <>{parts}</>;
 }

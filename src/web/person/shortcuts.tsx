@@ -48,7 +48,10 @@ export function Shortcuts({ onClose }: { onClose: () => void }) {
                     {names.map((name, at) => (
                       <Fragment key={name}>
                         {at > 0 && " "}
-                        <kbd className="rounded-md border border-edge px-1.5 font-mono text-sm leading-6">
+                        <kbd
+                          translate="no"
+                          className="rounded-md border border-edge px-1.5 font-mono text-sm leading-6"
+                        >
                           {name}
                         </kbd>
                       </Fragment>

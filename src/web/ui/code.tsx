@@ -24,7 +24,7 @@ export function Code({ text, language }: CodeProps) {
         tabIndex={0}
         className="max-h-[70dvh] overflow-auto py-2 font-mono text-[0.8125rem] leading-5 -outline-offset-2"
       >
-        <code className="block w-max min-w-full">
+        <code translate="no" className="block w-max min-w-full">
           {is_diff ? <Diff lines={plain.split("\n")} /> : <span className="px-3">{plain}</span>}
         </code>
       </pre>

@@ -58,7 +58,12 @@ function leaf(token: Token, key: number): ReactNode {
       return "\n";
     case "code_inline":
       return (
-        <code key={key} dir="ltr" className="rounded bg-sunken px-1 font-mono text-[0.875em]">
+        <code
+          key={key}
+          dir="ltr"
+          translate="no"
+          className="rounded bg-sunken px-1 font-mono text-[0.875em]"
+        >
           {token.content}
         </code>
       );

@@ -46,7 +46,9 @@ export function PairingCode({ pairing, onAgain, children }: PairingCodeProps) {
             </>
           )}
         </p>
-        <p className="select-all font-mono font-semibold text-3xl tracking-widest">{code}</p>
+        <p translate="no" className="select-all font-mono font-semibold text-3xl tracking-widest">
+          {code}
+        </p>
       </div>
       {no_url_reason !== null && (
         <p className="rounded-xl bg-sunken px-4 py-3 text-soft">

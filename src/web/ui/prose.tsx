@@ -78,4 +78,4 @@ export function useLine(text: string): string {
 }
 
 /** The same as an element: for texts in a list. */
-export const OneLine = ({ text }: { readonly text: string }) => useLine(text);
+export const OneLine = ({ text }: { readonly text: string }) => <>{useLine(text)}</>;

@@ -60,6 +60,7 @@ export function Snippet({ text, name, prose }: SnippetProps) {
   return (
     <div className="flex items-start gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
       <pre
+        translate="no"
         ref={shown}
         className={classes(
           "min-w-0 flex-1 whitespace-pre-wrap py-2.5 leading-6",
@@ -102,6 +103,7 @@ export function Secret({ text, name, hidden, qr }: SecretProps) {
     <div>
       <div className="flex items-center gap-1 rounded-xl border border-line bg-sunken py-1 pr-1 pl-4">
         <code
+          translate="no"
           ref={area}
           className={classes(
             "min-w-0 flex-1 break-all py-2 font-mono text-[0.8125rem]",
