@@ -11,13 +11,12 @@ import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { AreaField } from "../ui/field.tsx";
 import { AnswerForm, draftName } from "./answer-form.tsx";
+import { isPaired, keysOf } from "./answer-keys.ts";
 import { DENY } from "./permission-words.ts";
 import { useDraft } from "./use-draft.ts";
 
 /** Icons of the two answers shown side by side, such as Yes and No. */
 const PAIR = [Check, X] as const;
-/** Their keys. */
-const KEYS = ["Y", "N"] as const;
 
 /** Characters of a note, at most: `note` of docs/interface.md 10.1. */
 const NOTE = 1_000;
@@ -28,10 +27,12 @@ export const isNoteTooLong = (note: string): boolean => [...note.trim()].length 
 /** Name of the draft of a note. */
 export const noteName = (question_id: string): string => `note ${question_id}`;
 
+/** Shown only on the card whose keys work: it has the focus, and no text is being typed there. */
 const Key = ({ children }: { children: string }) => (
   <kbd
     aria-hidden
-    className="absolute right-3 hidden rounded-md border border-current/30 px-1.5 font-mono text-xs leading-5 opacity-80 md:inline"
+    translate="no"
+    className="absolute right-3 hidden rounded-md border border-current/30 px-1.5 font-mono text-xs leading-5 opacity-80 md:group-[:focus-within:not(:has(textarea:focus))]/card:inline"
   >
     {children}
   </kbd>
@@ -51,8 +52,9 @@ interface AnswerOptionsProps {
 
 export function AnswerOptions(props: AnswerOptionsProps) {
   const { question, expired, sending, locked, onPick, onDraft } = props;
-  const { id, kind, options, action, allow_other = false } = question;
-  const paired = kind === "confirm" || action !== undefined;
+  const { id, options, allow_other = false } = question;
+  const paired = isPaired(question);
+  const keys = keysOf(question);
   const [other, setOther] = useState(() => draftOf(draftName(id)) !== null);
   const own = useRef<HTMLDivElement>(null);
   return (
@@ -62,13 +64,16 @@ export function AnswerOptions(props: AnswerOptionsProps) {
           const pair = paired && at < PAIR.length;
           const Icon = PAIR[at];
           const barred = locked && option !== DENY;
+          const off = expired || barred || (sending !== null && sending !== option);
+          const key = off || sending !== null ? undefined : keys[at];
           return (
             <Button
               key={option}
               data-answer
               data-careful
+              data-key={key}
               variant={pair && at === 0 ? "primary" : "plain"}
-              disabled={expired || barred || (sending !== null && sending !== option)}
+              disabled={off}
               busy={sending === option}
               aria-describedby={barred ? `${id}-read` : undefined}
               className={classes(
@@ -81,7 +86,7 @@ export function AnswerOptions(props: AnswerOptionsProps) {
               <bdi dir="auto" className="said min-w-0">
                 {option}
               </bdi>
-              {(pair || !paired) && <Key>{pair ? KEYS[at]! : String(at + 1)}</Key>}
+              {key !== undefined && <Key>{key}</Key>}
             </Button>
           );
         })}

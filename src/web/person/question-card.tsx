@@ -18,6 +18,7 @@ import { left } from "../ui/time.ts";
 import { toast } from "../ui/toast.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { AnswerForm, draftName } from "./answer-form.tsx";
+import { keyOf, optionOf } from "./answer-keys.ts";
 import { AnswerOptions, isNoteTooLong, noteName } from "./answer-options.tsx";
 import { DeliveryLine } from "./delivery-line.tsx";
 import { WaitingAnswer } from "./kept-answers.tsx";
@@ -56,6 +57,9 @@ const LONG_NOTE: Fault = {
   message: "Nothing was sent: a note can have at most 1,000 characters.",
   fields: {},
 };
+
+/** Keys that move to another card, and by how many. */
+const MOVES: Readonly<Record<string, number>> = { J: 1, ArrowDown: 1, K: -1, ArrowUp: -1 };
 
 interface CardProps {
   readonly question: Question;
@@ -175,18 +179,20 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target instanceof HTMLTextAreaElement) return;
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const moves: Record<string, number> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
-    const option = optionOf(question, event.key);
+    const target = event.target as HTMLElement;
+    // Events of a dialog that the card opens come here too.
+    if (target.matches("textarea, input, select") || !event.currentTarget.contains(target)) return;
+    const key = keyOf(event.nativeEvent);
+    const option = optionOf(question, key);
+    const by = MOVES[key ?? event.key];
     const presses = event.key === "Enter" || event.key === " ";
     if (option !== undefined) {
       // A key that is held down or comes too soon was meant for the previous card.
       if (event.repeat) return;
       if (elapsed() - entered.current >= MISCLICK_DELAY) void answer(option);
       else toast("Press again to answer");
-    } else if (event.key in moves) step(moves[event.key]!);
-    else if (event.key === "e" && !event.repeat) {
+    } else if (by !== undefined) step(by);
+    else if (key === "E" && !event.repeat) {
       card.current?.querySelector<HTMLElement>("[data-cut]")?.click();
     } else if (!presses || !event.repeat) return;
     event.preventDefault();
@@ -204,7 +210,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       tabIndex={-1}
       onFocus={onFocus}
       onKeyDown={onKeyDown}
-      className="card relative overflow-hidden p-4 pb-7 outline-offset-0 sm:p-5 sm:pb-7"
+      className="card group/card relative overflow-hidden p-4 pb-7 outline-offset-0 sm:p-5 sm:pb-7"
     >
       <CardHeader question={question} expired={expired} />
       {action ? (
@@ -263,16 +269,6 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       <TimeBar question={question} />
     </article>
   );
-}
-
-/** The answer for which a key is a shortcut; undefined if none. */
-function optionOf({ kind, options, action }: Question, pressed: string): string | undefined {
-  const key = pressed.toLowerCase();
-  // No number keys for permission prompts: coding agents number their answers in other orders.
-  if (action && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];
-  if (action) return;
-  if (kind === "confirm" && (key === "y" || key === "n")) return options[key === "y" ? 0 : 1];
-  return kind === "choice" ? options[Number.parseInt(key, 10) - 1] : undefined;
 }
 
 function CardHeader({ question, expired }: { question: Question; expired: boolean }) {

@@ -13,6 +13,7 @@ import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
+import { keyOf } from "./answer-keys.ts";
 import { FirstAgent } from "./first-agent.tsx";
 import { RefusedAnswers } from "./kept-answers.tsx";
 import { bySession, FORMS, shortSession } from "./permission-words.ts";
@@ -173,13 +174,15 @@ function useArrivalKeys(list: RefObject<HTMLElement | null>): void {
     if (matchMedia("(pointer: fine)").matches) enter();
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      const { key } = event;
-      const moves = ["j", "k", "ArrowDown", "ArrowUp"].includes(key);
-      const card = moves || /^[yn1-9]$/i.test(key) ? enter() : null;
+      const key = keyOf(event);
+      const moves = ["J", "K", "ArrowDown", "ArrowUp"].includes(key ?? event.key);
+      const first = list.current?.querySelector("article");
+      const answers = key !== null && first?.querySelector(`[data-key="${key}"]`);
+      const card = moves || answers ? enter() : null;
       if (!card) return;
       event.preventDefault();
-      // The question has just got the focus, so it asks to press the key again.
-      if (!moves) card.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      // The question has just got the focus, so a key that answers must be pressed again.
+      if (!moves) toast("Press again to answer");
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);

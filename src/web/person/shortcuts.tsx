@@ -20,7 +20,7 @@ const KEYS = [
       [["K", "↑"], "Previous question"],
       [["Y"], "Answer Yes, or allow"],
       [["N"], "Answer No, or deny"],
-      [["1", "2", "…"], "Choose an option"],
+      [["1", "2", "…"], "Choose an option, by the key shown on it"],
       [["E"], "Show all of a long question"],
     ],
   ],
