@@ -1,9 +1,11 @@
 /** Copies the write-ahead log of a file back into the file, off the event loop and beside the writes. */
 
+import { statSync } from "node:fs";
 import type { Clock } from "../src/clock.ts";
 import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
-import type { WriteResult } from "./store.ts";
+import type { ReportFault } from "./faults.ts";
+import { unavailable, type WriteResult } from "./store.ts";
 
 /** Statements and changed rows from one checkpoint to the next: up to some 3,000 pages of the log. */
 const EVERY = 1_500;
@@ -15,15 +17,21 @@ const EVERY = 1_500;
  */
 const LOG_PAGES = 4_000;
 
+/** Seconds between tries to empty the log at the end, while another process reads or writes. */
+const EMPTY_EVERY = 0.02;
+
 /**
  * A checkpoint copies pages and syncs the file, which takes some 5 ms: in a commit, every write behind it
  * would wait for that. Here it has a connection of its own, in a thread of the binding.
  */
-export function createCheckpoints(path: string, clock: Pick<Clock, "after">) {
+export function createCheckpoints(path: string, clock: Clock, report: ReportFault) {
+  const log = `${path}-wal`;
   const connection = openConnection(path, 0);
   let changes = 0;
   let running: Promise<void> | undefined;
   let closed = false;
+  /** Whether this process has changed the store. */
+  let changed = false;
 
   const run = async (): Promise<void> => {
     try {
@@ -33,12 +41,42 @@ export function createCheckpoints(path: string, clock: Pick<Clock, "after">) {
     }
   };
 
+  /** True if it ended in time; otherwise its connection is still in use. */
+  const endsInTime = async (work: Promise<void> | undefined): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
+    void Promise.resolve(work).then(() => resolve(true));
+    const ended = await promise;
+    cancel();
+    return ended;
+  };
+
+  /**
+   * Copies the whole log into the file and empties it, so that the file alone is the store. Never waits for a lock: while
+   * other processes are at work it tries again for a second, and leaves the rest to the last of them.
+   */
+  const empty = async (): Promise<void> => {
+    const until = clock.elapsed() + LIMITS.log_emptying;
+    try {
+      // First without the lock that keeps others from writing, so that little is left to do with it.
+      await connection.execAsync("pragma wal_checkpoint(passive)");
+      for (;;) {
+        await connection.execAsync("pragma wal_checkpoint(truncate)");
+        if (!statSync(log, { throwIfNoEntry: false })?.size || clock.elapsed() >= until) return;
+        await new Promise<void>((next) => clock.after(EMPTY_EVERY, next));
+      }
+    } catch (error) {
+      report(unavailable(error));
+    }
+  };
+
   return {
     /** To be set on the connection that writes. */
     pragma: `pragma wal_autocheckpoint = ${LOG_PAGES}`,
 
     /** Counts a commit, and starts a checkpoint if enough has changed since the last one. */
     committed(results: readonly WriteResult[]): void {
+      changed = true;
       for (const result of results) changes += 1 + result.changes;
       if (closed || running || changes < EVERY) return;
       changes = 0;
@@ -47,15 +85,15 @@ export function createCheckpoints(path: string, clock: Pick<Clock, "after">) {
       });
     },
 
-    /** Closes the connection, unless a checkpoint hangs: closing it then would block the process. */
-    async close(): Promise<void> {
+    /**
+     * Empties the log, if this process has changed the store and `may_empty`, and closes the connection, unless a
+     * checkpoint hangs: closing it then would block the process. Takes twice `LIMITS.store_answer` at the most.
+     */
+    async close({ may_empty }: { readonly may_empty: boolean }): Promise<void> {
       closed = true;
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
-      void Promise.resolve(running).then(() => resolve(true));
-      const ended = await promise;
-      cancel();
-      if (ended) connection.close();
+      if (!(await endsInTime(running))) return;
+      if (changed && may_empty && !(await endsInTime(empty()))) return;
+      connection.close();
     },
   };
 }

@@ -17,7 +17,7 @@ import {
   type WriteResult,
   whenFree,
 } from "./store.ts";
-import { createStoreFile, watchStoreFile } from "./store-file.ts";
+import { checkStoreFile, createStoreFile, watchStoreFile } from "./store-file.ts";
 import { createWriteQueue } from "./write-queue.ts";
 
 /** Milliseconds that the reading connection waits for a lock; it blocks the event loop, so it is short. */
@@ -29,18 +29,24 @@ const POLL_EVERY = 0.01;
 /** Seconds of SQL on the event loop after which a group lets other work have its turn. */
 const SLICE = 0.001;
 
+/** The path in a `file:` URL. */
+export const pathOf = (url: string): string =>
+  url.startsWith("file://") ? fileURLToPath(url) : url.slice("file:".length);
+
 /** What a statement gives that was left out. */
 const NOTHING: WriteResult = { rows: [], changes: 0, row_id: 0 };
 
 /**
- * Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL.
+ * Opens the file, making it and its folder when missing, in WAL mode with synchronous FULL. Throws
+ * `RefusedStore` for a file that must not be used, before anything is written.
  *
  * Reads run on a connection of their own. A group's statements run on the writing connection on the
  * event loop, and its COMMIT, which waits for the disk, in a thread of the binding. With FULL other
  * connections see a commit only once it is synced, so what is read is durable. Checkpoints run beside both.
  */
 export async function openEmbedded(url: string, clock: Clock, report: ReportFault): Promise<Store> {
-  const path = url.startsWith("file://") ? fileURLToPath(url) : url.slice("file:".length);
+  const path = pathOf(url);
+  await checkStoreFile(path, clock);
   createStoreFile(path);
   const reader = openConnection(path, LOCK_WAIT_MS);
   // It never waits for a lock on the event loop: another process holds it for as long as its disk takes.
@@ -50,7 +56,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
   // Two processes that start at once may both want to switch the journal: hence the retry.
   await whenFree(clock, () => writer.prepare("pragma journal_mode = wal").all());
   writer.exec("pragma synchronous = full");
-  const checkpoints = createCheckpoints(path, clock);
+  const checkpoints = createCheckpoints(path, clock, report);
   writer.exec(checkpoints.pragma);
   // The first transaction makes the log.
   await whenFree(clock, () => writer.exec("begin immediate; commit"));
@@ -59,10 +65,14 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
   /** After a read met a fault of the file, by {@link Clock.elapsed}. */
   let faulty_until = 0;
 
+  const isGone = (): boolean => {
+    gone ||= !isSame();
+    return gone;
+  };
+
   /** Throws once the file or its log was taken away: what is committed then is lost. */
   const assertThere = () => {
-    gone ||= !isSame();
-    if (gone) throw unavailable(new FileGone());
+    if (isGone()) throw unavailable(new FileGone());
   };
 
   const doesNothing = ({ only_if }: Statement): boolean =>
@@ -134,9 +144,10 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     },
     write: writes.write,
     usable: () => writes.writable() && !gone && clock.elapsed() >= faulty_until,
-    gone() {
-      gone ||= !isSame();
-      return gone;
+    gone: isGone,
+    isOther: () => false,
+    keepTo() {
+      // The file is watched: one that takes its place is not used at all.
     },
     watch() {
       // Nothing tells one process of another's commit to a file: the feed polls.
@@ -147,7 +158,8 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
     async close() {
       const drained = await writes.close();
       closed = true;
-      await checkpoints.close();
+      // A file that took the place of ours, or a log that did, is somebody else's.
+      await checkpoints.close({ may_empty: drained && !isGone() });
       reader.close();
       // A connection in the middle of a commit that hangs would block the process: it goes with it.
       if (drained) writer.close();

@@ -5,13 +5,20 @@ import { LIMITS } from "../src/limits.ts";
 import { describeError, type Log } from "../src/log.ts";
 
 /** The kinds that an operator tells apart (docs/interface.md 11.4.4). */
-type FaultKind = "store unavailable" | "disk full" | "read-only" | "corrupt" | "file gone";
+type FaultKind =
+  | "store unavailable"
+  | "disk full"
+  | "read-only"
+  | "corrupt"
+  | "file gone"
+  | "other store";
 
 const BY_CODE: readonly (readonly [RegExp, FaultKind])[] = [
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, "disk full"],
   [/^(SQLITE_READONLY|EROFS|EACCES|EPERM)/, "read-only"],
   [/^SQLITE_(CORRUPT|NOTADB)/, "corrupt"],
   [/^FILE_GONE$/, "file gone"],
+  [/^OTHER_STORE$/, "other store"],
 ];
 
 /** Thrown for a file that was deleted or replaced while it was open. */
@@ -19,6 +26,17 @@ export class FileGone extends Error {
   readonly code = "FILE_GONE";
   constructor() {
     super("the store's file was deleted or replaced");
+  }
+}
+
+/**
+ * Thrown while the server has another store than the one that this process began with: an empty one after a loss,
+ * or one that lacks tables.
+ */
+export class OtherStore extends Error {
+  readonly code = "OTHER_STORE";
+  constructor() {
+    super("the store is not the one that this process began with");
   }
 }
 
@@ -46,6 +64,7 @@ export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly
     "read-only": 0,
     corrupt: 0,
     "file gone": 0,
+    "other store": 0,
   };
   /** Faults that have no line yet, and the error of the newest, by kind; a kind rests a minute after its line. */
   const resting = new Map<FaultKind, { count: number; last: unknown }>();

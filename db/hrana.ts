@@ -7,7 +7,9 @@
 
 import type { Clock } from "../src/clock.ts";
 import { SERVER_STORE } from "../src/limits.ts";
+import { OtherStore } from "./faults.ts";
 import type { Cell, Statement, WriteResult } from "./store.ts";
+import { isDisproof, lacksTables } from "./store-proof.ts";
 
 /** Where the pipeline of a libSQL server is. */
 export interface Endpoint {
@@ -81,6 +83,23 @@ interface Step {
   readonly condition?: Condition;
 }
 
+/** What the streams of a store know together of the store that the server has. */
+export interface StoreGuard {
+  /** Fails on every other store (store-proof.ts); null before the right one is known. */
+  proof: Statement | null;
+  /** True from a proof that failed until one succeeds. */
+  is_other: boolean;
+  /** Called when a request has succeeded on a new stream after one failed: an older copy may be there now. */
+  reconnected: () => void;
+}
+
+/** What the streams of one store share at first. */
+export const createGuard = (): StoreGuard => ({
+  proof: null,
+  is_other: false,
+  reconnected() {},
+});
+
 /**
  * Reads the address out of a `http(s):`, `libsql:` or `ws(s):` URL; all are spoken over HTTP.
  * `?tls=0` makes `libsql:` plain. Throws a `TypeError` for a URL that contradicts itself.
@@ -102,8 +121,16 @@ export function endpointOf(url: string, auth_token: string | undefined): Endpoin
 /**
  * Opens a stream, lazily; one request at a time may use it. One that fails or that the server gave
  * up is opened again by the next request.
+ *
+ * The first request of each stream begins with the proof of `guard`, in the same round trip, and does nothing
+ * else on another store: it throws {@link OtherStore}. A stream leads to one process of the server, so later
+ * requests need none.
  */
-export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) {
+export function createHranaStream(
+  { base, auth_token }: Endpoint,
+  clock: Clock,
+  guard: StoreGuard = createGuard(),
+) {
   const headers = {
     "content-type": "application/json",
     // On one network compression costs the server more than it saves: a quarter of a list's CPU.
@@ -114,13 +141,36 @@ export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) 
   /** The server may ask for the rest of a stream to be sent to another address. */
   let address = base;
   let used_at = 0;
+  /** True once the stream is known to lead to the right store. */
+  let proven = false;
+  /** True from a fault of a stream until the next one is proven. */
+  let was_cut = false;
 
   const forget = () => {
     baton = null;
     address = base;
+    proven = false;
   };
 
-  const post = async (steps: readonly Step[], signal: AbortSignal): Promise<BatchResult> => {
+  const doubt = (): OtherStore => {
+    proven = false;
+    guard.is_other = true;
+    return new OtherStore();
+  };
+
+  const withoutProof = ({ step_results, step_errors }: BatchResult): BatchResult => {
+    const [fault] = step_errors;
+    if (fault) throw isDisproof(fault) ? doubt() : new HranaError(fault);
+    proven = true;
+    guard.is_other = false;
+    if (was_cut) guard.reconnected();
+    was_cut = false;
+    return { step_results: step_results.slice(1), step_errors: step_errors.slice(1) };
+  };
+
+  const post = async (stepsFrom: StepsFrom, signal: AbortSignal): Promise<BatchResult> => {
+    const proof = proven ? null : guard.proof;
+    const steps = proof ? [{ stmt: toWire(proof, true) }, ...stepsFrom(1)] : stepsFrom(0);
     const response = await fetch(`${address}/v3/pipeline`, {
       method: "POST",
       headers,
@@ -134,12 +184,15 @@ export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) 
     used_at = clock.elapsed();
     const result = answer.results[0]!;
     if (result.type === "error") throw new HranaError(result.error);
-    return result.response.result;
+    const outcome = proof ? withoutProof(result.response.result) : result.response.result;
+    if (guard.proof && outcome.step_errors.some((error) => error && lacksTables(error)))
+      throw doubt();
+    return outcome;
   };
 
   /** `repeatable`: a request whose outcome is unknown may be sent again. */
   const send = async (
-    steps: readonly Step[],
+    stepsFrom: StepsFrom,
     signal: AbortSignal,
     repeatable: boolean,
   ): Promise<BatchResult> => {
@@ -147,17 +200,18 @@ export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) 
     if (clock.elapsed() - used_at > SERVER_STORE.stream_idle) forget();
     const kept = baton !== null;
     try {
-      return await post(steps, signal);
+      return await post(stepsFrom, signal);
     } catch (error) {
-      if (error instanceof HranaError) throw error;
+      if (isAnswer(error)) throw error;
       forget();
+      was_cut = true;
       const not_run = error instanceof HranaStatusError && error.refused_baton;
       if (!kept || signal.aborted || !(repeatable || not_run)) throw error;
     }
     try {
-      return await post(steps, signal);
+      return await post(stepsFrom, signal);
     } catch (error) {
-      if (!(error instanceof HranaError)) forget();
+      if (!isAnswer(error)) forget();
       throw error;
     }
   };
@@ -172,7 +226,9 @@ export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) 
       signal: AbortSignal,
     ): Promise<(WriteResult | Error)[]> {
       const steps = statements.map((statement) => ({ stmt: toWire(statement, true) }));
-      const { step_results, step_errors } = await send(steps, signal, true);
+      const stepsFrom: StepsFrom = (first) =>
+        first === 0 ? steps : steps.map((step) => ({ ...step, condition: PROVEN }));
+      const { step_results, step_errors } = await send(stepsFrom, signal, true);
       return statements.map((_, i) => {
         const result = step_results[i];
         if (!result) return new HranaError(step_errors[i] ?? { message: "the step was not run" });
@@ -189,26 +245,43 @@ export function createHranaStream({ base, auth_token }: Endpoint, clock: Clock) 
      * rolled back; after any other error the outcome is unknown.
      */
     async write(statements: readonly Statement[], signal: AbortSignal): Promise<WriteResult[]> {
-      const steps: Step[] = [{ stmt: { sql: "begin immediate", want_rows: false } }];
-      for (const statement of statements) {
-        const stmt = toWire(statement, statement.gives !== "nothing");
-        steps.push({ condition: afterStep(steps.length - 1), stmt });
-      }
-      const commit = steps.length;
-      steps.push(
-        { condition: afterStep(commit - 1), stmt: { sql: "commit", want_rows: false } },
-        {
-          condition: { type: "not", cond: { type: "ok", step: commit } },
-          stmt: { sql: "rollback", want_rows: false },
-        },
+      const wire = statements.map((one) => toWire(one, one.gives !== "nothing"));
+      const commit = wire.length + 1;
+      const { step_results, step_errors } = await send(
+        (first) => transaction(wire, first),
+        signal,
+        false,
       );
-      const { step_results, step_errors } = await send(steps, signal, false);
       const fault = step_errors.find((error) => error !== null);
       if (fault) throw new HranaError(fault);
       if (!step_results[commit]) throw new HranaError({ message: "the server rolled back" });
       return statements.map((_, i) => toResult(step_results[i + 1]!));
     },
   };
+}
+
+/** The steps of a request, the first of which has this number. */
+type StepsFrom = (first: number) => readonly Step[];
+
+const PROVEN: Condition = { type: "ok", step: 0 };
+
+/** The server answered: its stream goes on. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof HranaError || error instanceof OtherStore;
+
+/** Statements between a BEGIN and a COMMIT, or a ROLLBACK if one of them fails. */
+function transaction(statements: readonly object[], first: number): Step[] {
+  const begin: Step = { stmt: { sql: "begin immediate", want_rows: false } };
+  const commit = first + statements.length + 1;
+  return [
+    first === 0 ? begin : { ...begin, condition: PROVEN },
+    ...statements.map((stmt, i) => ({ condition: afterStep(first + i), stmt })),
+    { condition: afterStep(commit - 1), stmt: { sql: "commit", want_rows: false } },
+    {
+      condition: { type: "not", cond: { type: "ok", step: commit } },
+      stmt: { sql: "rollback", want_rows: false },
+    },
+  ];
 }
 
 /** Only in the transaction that the steps before have kept open: the server may roll back by itself. */

@@ -1,22 +1,28 @@
 /** Opens the store that a URL names, and brings its tables up to date. */
 
+import { resolve } from "node:path";
 import type { Clock } from "../src/clock.ts";
-import { openEmbedded } from "./embedded.ts";
+import { openEmbedded, pathOf } from "./embedded.ts";
 import type { ReportFault } from "./faults.ts";
+import { endpointOf } from "./hrana.ts";
 import { applyMigrations } from "./migrate.ts";
 import { openServer } from "./server.ts";
 import type { Store } from "./store.ts";
+import { hasContents } from "./store-contents.ts";
 import { probeWrite } from "./store-watch.ts";
 
 interface OpenOptions {
   /** Any libSQL URL (docs/interface.md 16). */
   readonly url: string;
   readonly auth_token: string | undefined;
+  /** Called if there was no store yet, with the place of the new one. */
+  readonly created?: (where: string) => void;
 }
 
 /**
  * `clock` is the real one even in tests: it times retries against a real file or server. `report`
- * takes every fault of the store once it is open. Rejects when the store cannot be read or written.
+ * takes every fault of the store once it is open. Rejects when the store cannot be read or written, with
+ * `OutdatedError` when it permits only newer versions, and with `RefusedStore` when it is not Relay's.
  */
 export async function openStore(
   options: OpenOptions,
@@ -32,12 +38,19 @@ export async function openStore(
     ? await openEmbedded(options.url, clock, reportFault)
     : openServer(options, clock, reportFault);
   try {
+    const is_new = !(await hasContents((statement) => store.read(statement)));
     await applyMigrations(store, clock);
     await probeWrite(store, clock);
     open = true;
+    if (is_new) options.created?.(placeOf(options.url));
     return store;
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** The absolute path of a file, or the address of a server; no credential. */
+function placeOf(url: string): string {
+  return url.startsWith("file:") ? resolve(pathOf(url)) : endpointOf(url, undefined).base;
 }

@@ -5,7 +5,13 @@ import { ServiceError } from "../src/errors.ts";
 import { LIMITS, SERVER_STORE } from "../src/limits.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import type { ReportFault } from "./faults.ts";
-import { createHranaStream, endpointOf, HranaError, HranaStatusError } from "./hrana.ts";
+import {
+  createGuard,
+  createHranaStream,
+  endpointOf,
+  HranaError,
+  HranaStatusError,
+} from "./hrana.ts";
 import { createReadQueue } from "./read-queue.ts";
 import {
   checkArgs,
@@ -17,6 +23,7 @@ import {
   type WriteResult,
   whenFree,
 } from "./store.ts";
+import { proofOf } from "./store-proof.ts";
 import { createWriteQueue } from "./write-queue.ts";
 
 /** Seconds between polls: rarely while the change feed works, since it wakes us. */
@@ -36,10 +43,11 @@ export function openServer(
   report: ReportFault,
 ): Store {
   const endpoint = endpointOf(url, auth_token);
+  const guard = createGuard();
   const reads = createReadQueue({
     batches: Array.from(
       { length: SERVER_STORE.read_requests },
-      () => createHranaStream(endpoint, clock).read,
+      () => createHranaStream(endpoint, clock, guard).read,
     ),
     toError,
     mayBeOne,
@@ -47,7 +55,7 @@ export function openServer(
   });
 
   // One batch at a time: sqld can livelock under concurrent writes.
-  const writer = createHranaStream(endpoint, clock);
+  const writer = createHranaStream(endpoint, clock, guard);
   const commit = async (
     statements: readonly Statement[],
     until: number,
@@ -84,9 +92,16 @@ export function openServer(
       }
     },
     write: writes.write,
-    usable: writes.writable,
+    usable: () => writes.writable() && !guard.is_other,
     gone: () => false,
-    watch: feed.watch,
+    isOther: () => guard.is_other,
+    keepTo(name, secret) {
+      guard.proof = proofOf(name, secret);
+    },
+    watch({ changed, reconnected }) {
+      guard.reconnected = reconnected;
+      feed.watch(changed);
+    },
     pollEvery: () => (feed.isOpen() ? POLL_WITH_FEED : POLL_WITHOUT_FEED),
     stats: writes.stats,
     walBytes: () => null,

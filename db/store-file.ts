@@ -1,7 +1,76 @@
-/** The files of an embedded store: made for the owner alone, and watched for being taken away. */
+/** The files of an embedded store: checked before they are opened, made for the owner alone, and watched. */
 
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Clock } from "../src/clock.ts";
+import { openConnection } from "./connection.ts";
+import { whenFree } from "./store.ts";
+import { hasContents, RefusedStore } from "./store-contents.ts";
+import { belongsTogether, hasFrames, isInWalMode } from "./wal-file.ts";
+
+/** Bytes of the one page that a first start writes with a rollback journal, before it turns on WAL mode. */
+const FIRST_PAGE = 4_096;
+
+/**
+ * Refuses what is not a store of Relay, or would be destroyed by being opened: a folder, the database of another
+ * program, and a write-ahead log whose file is missing, empty or another one, since SQLite deletes the log or
+ * mixes the two. Throws {@link RefusedStore}. Nothing is written, and no file is made (docs/interface.md §11.4.7).
+ */
+export async function checkStoreFile(given: string, clock: Clock): Promise<void> {
+  const path = targetOf(given);
+  const name = basename(path);
+  const log = `${path}-wal`;
+  // Before the file: another process that starts makes the file first.
+  const has_frames = hasFrames(log);
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file && !file.isFile()) {
+    throw new RefusedStore(
+      `${file.isDirectory() ? "a folder" : "not a regular file"}, not a database`,
+    );
+  }
+  if (has_frames && !file?.size) {
+    throw new RefusedStore(
+      `${name} is ${file ? "empty" : "missing"}, but ${name}-wal beside it holds changes. Put back the file that the log belongs to, or move the log away`,
+    );
+  }
+  if (!file?.size) return;
+  await refuseOthers(path, { has_frames, is_first_page: file.size <= FIRST_PAGE }, clock);
+  if (has_frames && !belongsTogether(path, log)) {
+    throw new RefusedStore(
+      `${name}-wal beside ${name} belongs to another file. Put back the file that the log belongs to, or move the log away`,
+    );
+  }
+}
+
+/** Looks through a connection that can write nothing. */
+async function refuseOthers(
+  path: string,
+  { has_frames, is_first_page }: { readonly has_frames: boolean; readonly is_first_page: boolean },
+  clock: Clock,
+): Promise<void> {
+  // Without frames the file alone is the store, and opening the log would make one beside a foreign file.
+  const mode = !has_frames && isInWalMode(path) ? "immutable=1" : "mode=ro";
+  const connection = openConnection(`${pathToFileURL(path).href}?${mode}`, 0);
+  try {
+    await whenFree(clock, () => hasContents((statement) => connection.run(statement).rows));
+  } catch (error) {
+    // A first start that was cut off: the next connection rolls its page back.
+    const { code } = ((error as Error).cause ?? error) as { readonly code?: unknown };
+    if (!is_first_page || code !== "SQLITE_READONLY_ROLLBACK") throw error;
+  } finally {
+    connection.close();
+  }
+}
+
+/** Where SQLite opens the file and its log: behind symbolic links. */
+function targetOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
 
 /** Makes the file and its folder where they are missing (docs/interface.md 11.4.6). */
 export function createStoreFile(path: string): void {

@@ -94,8 +94,19 @@ export interface Store {
   usable(): boolean;
   /** True once the file was deleted or replaced: nothing is acknowledged any more. */
   gone(): boolean;
-  /** Calls `changed` soon after any process commits an event, where the store can tell. */
-  watch(changed: () => void): void;
+  /** True while the server has another store than the one of {@link Store.keepTo}. */
+  isOther(): boolean;
+  /**
+   * From now on uses only the store that has `secret` among its {@link secrets} as `name`: another one on the
+   * same server, such as an empty one after a loss, is `503 store_unavailable` until the right one is back.
+   * A file is known by itself ({@link Store.gone}).
+   */
+  keepTo(name: string, secret: string): void;
+  /**
+   * Calls `changed` soon after any process commits an event, and `reconnected` after the connection was lost, where
+   * the store can tell.
+   */
+  watch(on: { readonly changed: () => void; readonly reconnected: () => void }): void;
   /** Seconds between polls for events of other processes, while someone listens. */
   pollEvery(): number;
   stats(): StoreStats;
@@ -142,7 +153,7 @@ export function isBusy(error: unknown): boolean {
 
 /** True when the file or its disk is at fault, rather than the statement. */
 export function isAway(error: unknown): boolean {
-  return /^(SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)|FILE_GONE)/.test(
+  return /^(SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)|FILE_GONE|OTHER_STORE)/.test(
     codeOf(error),
   );
 }

@@ -54,7 +54,7 @@ export async function startApp(deps: AppDeps) {
 /** Puts every surface on the core, listens, and starts the background work. */
 export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = null) {
   const { config, channels, clock, timers, ids, log } = deps;
-  const { store, signer, outbox, feed, waits, auth, services, sender } = core;
+  const { store, signer, feed, waits, auth, services, sender } = core;
   const origins = config.CORS_ORIGINS ?? [];
   const cors = createCors(origins);
   const base_addresses = createBaseAddresses({
@@ -225,8 +225,9 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
           "/mcp": { POST: withChallenge(mcp, base_addresses) },
           "/health": {
             GET: createHealth({
-              probe: () => outbox.latest(LIMITS.health_answer),
+              probe: () => feed.newest(LIMITS.health_answer),
               usable: store.usable,
+              problems: () => (store.isOther() ? ["other_store"] : []),
               version: VERSION,
             }),
           },
@@ -268,6 +269,8 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     /** Address this process listens on. */
     local_url: server.url.origin,
     baseAddresses: base_addresses,
+    /** Where this start made a new store; null if it found one. */
+    newStore: core.newStore,
     /** The code to create the first account with; null where there is none to create that way. */
     startCode: async () => (config.ACCOUNT_CREATION === "first" ? core.startCode.current() : null),
     services,

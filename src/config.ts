@@ -78,6 +78,14 @@ export const CONFIG = {
           (/^(https?|libsql|wss?):\/\/[^?#]+(\?tls=[01])?$/.test(value) && URL.canParse(value)),
         "must be a file:, http(s)://, libsql:// or ws(s):// URL, without a fragment or a token",
       )
+      .refine(
+        (value) => !/^file:.*(^\s|\s$|\p{Cc})/su.test(value) && !/^file:\s/.test(value),
+        "must not have spaces or line breaks around the path, or control characters in it",
+      )
+      .refine(
+        (value) => !/^file:~/.test(value),
+        "must not begin with ~, which only a shell replaces: write the whole path",
+      )
       .default("file:data/relay.db"),
   },
   DATABASE_AUTH_TOKEN: {

@@ -21,6 +21,7 @@ import { prunePairings } from "../db/pairings.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
+import { RefusedStore } from "../db/store-contents.ts";
 import { createStoreClock } from "../db/store-time.ts";
 import { createStoreWatch } from "../db/store-watch.ts";
 import { createAuth } from "./auth/authenticate.ts";
@@ -34,7 +35,7 @@ import type { Ids } from "./ids.ts";
 import { createEventPruner } from "./jobs/event-pruner.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
-import { PAGES, RATES } from "./limits.ts";
+import { LIMITS, PAGES, RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
 import { createHostSlots } from "./notify/host-slots.ts";
@@ -112,10 +113,16 @@ export async function createCore(deps: AppDeps) {
   const slots = createHostSlots();
   const lanes = await connectLanes(channels, config, clock, { outbound, slots });
   const faults = createFaultLog({ clock: timers, log });
-  const store = await openConfigured(config, timers, faults.report);
+  let new_store: string | null = null;
+  const store = await openConfigured(config, timers, faults.report, (where) => {
+    new_store = where;
+    log.info("store created", { where });
+  });
   const store_watch = createStoreWatch({ store, clock: timers, report: faults.report, endProcess });
   const secretOf = (name: string, fresh: string) => sharedSecret(store, name, fresh);
-  const signer = createSigner(await secretOf("signing", ids.secret("sig")));
+  const signing = await secretOf("signing", ids.secret("sig"));
+  store.keepTo("signing", signing);
+  const signer = createSigner(signing);
   for (const { connection } of lanes) await connection.prepare?.({ secretOf, signer });
   const outbox = createOutbox(store);
   const feed = createFeed({ source: { ...outbox, pollEvery: store.pollEvery }, clock, log });
@@ -224,7 +231,10 @@ export async function createCore(deps: AppDeps) {
       pruneQuestions: createQuestionPruner(store),
       pruneActivity: createActivityPruner(store),
       pruneCreations: (before, limit) => pruneCreations(store, before, limit),
-      pruneEvents: createEventPruner({ outbox, clock }),
+      pruneEvents: createEventPruner({
+        outbox: { latest: () => feed.newest(LIMITS.store_answer), prune: outbox.prune },
+        clock,
+      }),
       pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
       pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
       prunePairings: (before, limit) => prunePairings(store, before, limit),
@@ -249,14 +259,18 @@ export async function createCore(deps: AppDeps) {
   });
 
   await feed.start();
-  store.watch(feed.wake);
+  store.watch({
+    changed: feed.wake,
+    // A store that is lost again is found so by the feed's own reads.
+    reconnected: () => void feed.newest(LIMITS.store_answer).catch(() => {}),
+  });
 
   return {
     store,
+    newStore: new_store,
     storeFaults: faults.totals,
     signer,
     oauth: { clients: createClients(signer), requests },
-    outbox,
     feed,
     waits,
     auth,
@@ -299,10 +313,17 @@ export async function createCore(deps: AppDeps) {
   };
 }
 
-async function openConfigured(config: Config, timers: Clock, report: ReportFault): Promise<Store> {
-  const options = { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN };
+async function openConfigured(
+  config: Config,
+  timers: Clock,
+  report: ReportFault,
+  created: (where: string) => void,
+): Promise<Store> {
+  const options = { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN, created };
   return openStore(options, timers, report).catch((error: unknown) => {
-    if (error instanceof OutdatedError) throw new ConfigError(`DATABASE_URL: ${error.message}`);
+    if (error instanceof OutdatedError || error instanceof RefusedStore) {
+      throw new ConfigError(`DATABASE_URL: ${error.message}`);
+    }
     throw cannotUse("DATABASE_URL", "the store cannot be opened", error);
   });
 }

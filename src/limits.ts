@@ -206,6 +206,8 @@ export const LIMITS = {
   fault_log_every: 60,
   /** Seconds between two looks at the store's file, and between two tries of a store that cannot be written. */
   store_check_every: 1,
+  /** Seconds in which a stop tries to empty the log of a file that other processes use. */
+  log_emptying: 1,
   /** Bytes of JSON after which a page of a list ends, whatever its `limit`; it holds at least one record. */
   page_bytes: 1024 * 1024,
   /** Bytes of long texts that one page reads in place; longer texts are read once the page is known. */

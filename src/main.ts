@@ -71,6 +71,7 @@ try {
         local_url: app.local_url,
         reachable: reachable(),
         unreachable_reason: best().reason ?? null,
+        new_store: app.newStore,
         account_creation: config.ACCOUNT_CREATION,
         start_code: await app.startCode(),
         columns: process.stdout.isTTY ? process.stdout.columns : null,

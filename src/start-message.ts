@@ -11,6 +11,8 @@ interface StartMessage {
   /** Base addresses for other devices, best first; or why there is none. */
   readonly reachable: readonly string[];
   readonly unreachable_reason: string | null;
+  /** Where this start made a new store; null if it found one. */
+  readonly new_store?: string | null;
   /** `ACCOUNT_CREATION`. */
   readonly account_creation: "open" | "first" | "off";
   /** The code to create the first account with; null if there is none to create that way. */
@@ -32,10 +34,9 @@ export function startMessage(options: StartMessage): string {
   const [best] = reachable;
   const first_view = options.start_code === null ? "" : `/#/start/${options.start_code}`;
   const here = url === local_url ? "" : ` (here at ${local_url})`;
-  const lines = [
-    `Relay ${version} is listening at ${url}${here}`,
-    nextStep({ ...options, url }, `${url}${first_view}`),
-  ];
+  const lines = [`Relay ${version} is listening at ${url}${here}`];
+  if (options.new_store) lines.push(`Created a new, empty store: ${options.new_store}`);
+  lines.push(nextStep({ ...options, url }, `${url}${first_view}`));
   const others = reachable
     .filter((address) => address !== url)
     .map((address) => (address === best ? address + first_view : address));

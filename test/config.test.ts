@@ -16,6 +16,11 @@ test("a value that cannot be used is named, and never shown", () => {
       "http://host/#secret",
       "http://host/?authToken=secret",
       "http://user:secret@host:99999",
+      "file:~/secret.db",
+      "file:secret.db\r",
+      "file:secret.db ",
+      "file: secret.db",
+      "file:/data/sec\nret.db",
     ],
     ADMIN_TOKEN: [
       "x".repeat(31),

@@ -47,6 +47,16 @@ test("the first line ends with the address, and a loopback address says how to r
   expect(shown).toHaveLength(2);
 });
 
+test("a new store is told with its place [§11.4.7]", () => {
+  const [first, second, third] = startMessage({ ...LOOPBACK, new_store: "/srv/relay.db" }).split(
+    "\n",
+  );
+  expect(first).toBe("Relay 1.2.3 is listening at http://127.0.0.1:3000");
+  expect(second).toBe("Created a new, empty store: /srv/relay.db");
+  expect(third).toStartWith("Next: ");
+  expect(startMessage({ ...LOOPBACK, new_store: null })).not.toContain("store");
+});
+
 test("where all addresses are listened on, the first line ends with one that can be opened", () => {
   for (const all of ["http://0.0.0.0:3000", "http://[::]:3000"]) {
     const [first, next] = startMessage({ ...LAN, url: all, local_url: all }).split("\n");

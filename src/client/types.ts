@@ -145,4 +145,6 @@ export interface Health {
   readonly status: string;
   readonly version: string;
   readonly store: string;
+  /** What the operator should know: `other_store`, `clock_differs`; left out if there is nothing. Codes may be added. */
+  readonly problems?: readonly string[];
 }

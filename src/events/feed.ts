@@ -213,6 +213,21 @@ export function createFeed({ source, clock, log }: FeedOptions) {
 
     isLost: (): boolean => lost,
 
+    /**
+     * The number of the newest event in the store. If it is below that of one that was delivered, an older copy has
+     * taken the place of the store: listeners reconnect, and the feed goes on from there.
+     */
+    async newest(within: number): Promise<number> {
+      const before = last;
+      const seq = await source.latest(within);
+      if (seq < before && !lost) {
+        log.warn("older copy of the store", { newest: seq, delivered: before });
+        lose(new Error("an older copy of the store"));
+        wake();
+      }
+      return seq;
+    },
+
     /** The number of the last event that was delivered here. */
     position: (): number => last,
 

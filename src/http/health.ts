@@ -8,20 +8,31 @@ interface HealthOptions {
   readonly probe: () => Promise<unknown>;
   /** False while writes fail, or reads meet faults. */
   readonly usable: () => boolean;
+  /** What an operator should know, `ok` or not; empty as a rule. */
+  readonly problems: () => readonly HealthProblem[];
   readonly version: string;
 }
 
+/** The codes of `problems` (docs/interface.md §5.12.1). */
+export const HEALTH_PROBLEMS = ["other_store", "clock_differs"] as const;
+type HealthProblem = (typeof HEALTH_PROBLEMS)[number];
+
 /** `503` while the store cannot be read or written (docs/interface.md 11.4.3). */
-export function createHealth({ probe, usable, version }: HealthOptions): Handler {
+export function createHealth({ probe, usable, problems, version }: HealthOptions): Handler {
   return async () => {
     const readable = await probe().then(
       () => true,
       () => false,
     );
     const ok = readable && usable();
-    const body = ok
-      ? { status: "ok", version, store: "ok" }
-      : { status: "unavailable", version, store: "unavailable" };
+    const state = ok ? "ok" : "unavailable";
+    const found = problems();
+    const body = {
+      status: state,
+      version,
+      store: state,
+      ...(found.length > 0 && { problems: found }),
+    };
     return new Response(JSON.stringify(body), {
       status: ok ? 200 : 503,
       headers: {

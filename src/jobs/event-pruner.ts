@@ -27,6 +27,11 @@ export function createEventPruner({ outbox, clock }: EventPrunerOptions) {
     const last = marks.at(-1);
     if (!last || clock.elapsed() - last.at >= LIMITS.event_look_every) {
       const seq = await outbox.latest();
+      // An older copy has taken the place of the store: its next events get numbers that were used before.
+      if (last && seq < last.seq) {
+        marks.length = 0;
+        upto = 0;
+      }
       // The moment after the read: no event must seem older than it is.
       marks.push({ seq, at: clock.elapsed() });
     }

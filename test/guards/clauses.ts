@@ -245,6 +245,12 @@ export const CLAUSES: readonly Clause[] = [
   clause("§11.3.3", "a slow reader's stream ends"),
   clause("§11.4.1", "the store is unavailable; Retry-After"),
   clause("§11.4.2", "a lost store ends the stream"),
+  clause(
+    "§11.4.7",
+    "what is not Relay's, and a log without its file, are refused; a new store is told",
+  ),
+  clause("§11.4.8", "after a stop the file alone is the store"),
+  clause("§11.4.9", "a process keeps to the store that it began with"),
 
   clause("§11.6.1", "https and public unicast addresses only, each checked; no credentials"),
   clause("§11.6.3", "no redirects; bounds of length and time; the next address"),

@@ -52,6 +52,7 @@ const INTERNAL_LIMITS = [
   "fault_log_every",
   "health_answer",
   "inbox_stretch",
+  "log_emptying",
   "page_inline_text_min",
   "rate_buckets",
   "remembered_credentials",

@@ -2,6 +2,7 @@
 
 import { ERRORS, type ErrorCode } from "../../errors.ts";
 import { LIMITS } from "../../limits.ts";
+import { HEALTH_PROBLEMS } from "../health.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is edited as the plain JSON it is
 export type Json = Record<string, any>;
@@ -113,6 +114,12 @@ export const FIXED_SCHEMAS: Json = {
       status: { $ref: "#/components/schemas/HealthStatus" },
       version: { type: "string" },
       store: { $ref: "#/components/schemas/HealthStatus" },
+      problems: {
+        type: "array",
+        description:
+          "What the operator should know; left out if there is nothing. Codes may be added",
+        items: { type: "string", "x-extensible-enum": HEALTH_PROBLEMS },
+      },
     },
     required: ["status", "version", "store"],
   },

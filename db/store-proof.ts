@@ -1,0 +1,30 @@
+/** How a process knows its store again on a libSQL server: one that was lost may come back empty, or be another. */
+
+import { readMigrations } from "./migration-files.ts";
+import { p, sql } from "./sql.ts";
+import { rowOf, statement } from "./statement.ts";
+import type { Statement } from "./store.ts";
+
+const proof = statement(
+  sql`select case when exists (select 1 from secrets where name = ${p("name")} and value = ${p("secret")})
+    and exists (select 1 from relay_migrations where hash = ${p("hash")}) then 1 else json('') end`,
+  { gives: rowOf<[1]>() },
+);
+
+/**
+ * A query that fails on every store but the one that has this secret and all migrations of this build: also on
+ * a copy from before an upgrade, whose tables this build cannot use.
+ */
+export function proofOf(name: string, secret: string): Statement {
+  return proof({ name, secret, hash: readMigrations().at(-1)!.hash });
+}
+
+/** True if the error is that of {@link proofOf} on another store. */
+export function isDisproof({ message }: { readonly message: string }): boolean {
+  return message.includes("malformed JSON") || lacksTables({ message });
+}
+
+/** True if a table or a column is missing that this build's statements name. */
+export function lacksTables({ message }: { readonly message: string }): boolean {
+  return /no such (table|column)|has no column named/.test(message);
+}

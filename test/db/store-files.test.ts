@@ -1,0 +1,242 @@
+/** The files of an embedded store: what a stop leaves behind, and what a start refuses to touch. */
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { client, createPair, createTask } from "../support/client.ts";
+import { failToStart, type RelayProcess, startProcess } from "../support/process.ts";
+import { STORE_KIND } from "../support/store.ts";
+import { tempFolder } from "../support/temp.ts";
+
+const embedded = test.if(STORE_KIND === "embedded");
+
+const start = (path: string) => startProcess({ DATABASE_URL: `file:${path}` });
+
+/** How a start on this file ended, without the words that every one has. */
+async function refusalOf(path: string): Promise<string> {
+  const { code, said } = await failToStart({ DATABASE_URL: `file:${path}` });
+  expect([code, said.split("\n").length]).toEqual([1, 1]);
+  expect(said).toStartWith("Relay cannot start: DATABASE_URL: ");
+  return said.slice("Relay cannot start: DATABASE_URL: ".length);
+}
+
+async function stop(relay: RelayProcess): Promise<void> {
+  relay.kill("SIGTERM");
+  expect(await relay.exited).toBe(0);
+}
+
+/** Every file of a folder with its content. */
+const contentsOf = (folder: string) =>
+  readdirSync(folder)
+    .sort()
+    .map((name) => [name, readFileSync(join(folder, name)).toString("base64")]);
+
+/** A store that a process left when it was killed, and the credential of an agent with a task in it. */
+async function killedStore(rows: number) {
+  const path = join(tempFolder(), "relay.db");
+  const relay = await start(path);
+  const { agent } = await createPair(relay.url);
+  for (let i = 0; i < rows; i++) await createTask(agent.send, { title: "x".repeat(200) });
+  const task = await createTask(agent.send, { title: "Newest" });
+  relay.kill();
+  await relay.exited;
+  return { path, agent, task };
+}
+
+embedded(
+  "after a stop the file alone is the whole store [§11.4.8]",
+  async () => {
+    const path = join(tempFolder(), "relay.db");
+    const [first, second] = [await start(path), await start(path)];
+    const { agent } = await createPair(first.url);
+    const task = await createTask(agent.send, { title: "Kept" });
+    // The first one to stop leaves the store to the other, which is not disturbed.
+    await stop(first);
+    const by_second = client(second.url, agent.secret);
+    const later = await createTask(by_second, { title: "Later" });
+    await stop(second);
+    expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+
+    const copy = join(tempFolder(), "relay.db");
+    copyFileSync(path, copy);
+    const send = client((await start(copy)).url, agent.secret);
+    for (const one of [task, later]) {
+      expect((await send(`GET /v1/tasks/${one.id}`)).body).toEqual(one);
+    }
+  },
+  120_000,
+);
+
+embedded(
+  "a stop is not held up by another program that reads the file [§11.4.8]",
+  async () => {
+    const path = join(tempFolder(), "relay.db");
+    const relay = await start(path);
+    const { agent } = await createPair(relay.url);
+    const reader = new Database(path);
+    reader.run("begin");
+    const count = () => reader.query("select count(*) as tasks from tasks").get();
+    const before = count();
+    const task = await createTask(agent.send, { title: "Kept" });
+    const from = performance.now();
+    await stop(relay);
+    expect(performance.now() - from).toBeLessThan(8_000);
+    expect(count()).toEqual(before);
+    reader.run("commit");
+    reader.close();
+    const send = client((await start(path)).url, agent.secret);
+    expect((await send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
+  },
+  120_000,
+);
+
+/** Each way to lose the file of a log, or to get another one. */
+const ORPHANED: readonly (readonly [string, (path: string) => void])[] = [
+  ["is missing", (path) => rmSync(path)],
+  ["is empty", (path) => truncateSync(path)],
+  [
+    "was replaced by a copy that VACUUM made",
+    (path) => {
+      const whole = `${path}.whole`;
+      for (const end of ["", "-wal"]) copyFileSync(path + end, whole + end);
+      const database = new Database(whole);
+      database.run(`vacuum into '${path}.copy'`);
+      database.close();
+      for (const end of ["", "-wal", "-shm"]) rmSync(whole + end, { force: true });
+      renameSync(`${path}.copy`, path);
+    },
+  ],
+  ["was replaced by an older copy", (path) => copyFileSync(`${path}.older`, path)],
+];
+
+embedded.each(ORPHANED)(
+  "a log whose file %s is refused and kept, until the file is back [§11.4.7]",
+  async (_, lose) => {
+    const { path, agent, task } = await killedStore(0);
+    // What is in the log from here on does not reach back to the older copy.
+    const database = new Database(path);
+    database.run("pragma wal_checkpoint(truncate)");
+    database.close();
+    copyFileSync(path, `${path}.older`);
+    const relay = await start(path);
+    const send = client(relay.url, agent.secret);
+    for (let i = 0; i < 60; i++)
+      await createTask(send, { title: "x".repeat(200), description: "y".repeat(4_000) });
+    relay.kill();
+    await relay.exited;
+    const moved = new Database(path);
+    moved.run("pragma wal_checkpoint(restart)");
+    moved.run("insert into store_facts values ('test', 'frames of a new log')");
+    copyFileSync(path, `${path}.right`);
+    const log = readFileSync(`${path}-wal`);
+    moved.close();
+    writeFileSync(`${path}-wal`, log);
+    rmSync(`${path}-shm`, { force: true });
+    lose(path);
+
+    expect(await refusalOf(path)).toContain("relay.db-wal");
+    expect(readFileSync(`${path}-wal`)).toEqual(log);
+    copyFileSync(`${path}.right`, path);
+    rmSync(`${path}-shm`, { force: true });
+    const again = client((await start(path)).url, agent.secret);
+    expect((await again(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
+  },
+  120_000,
+);
+
+embedded(
+  "a store that was killed starts from its file and its log, also as copies",
+  async () => {
+    const { path, agent, task } = await killedStore(60);
+    const folder = tempFolder();
+    for (const end of ["", "-wal"]) copyFileSync(path + end, join(folder, `relay.db${end}`));
+    const link = join(tempFolder(), "linked.db");
+    symlinkSync(path, link);
+    for (const one of [join(folder, "relay.db"), link]) {
+      const send = client((await start(one)).url, agent.secret);
+      expect((await send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
+    }
+  },
+  120_000,
+);
+
+embedded(
+  "the database of another program is refused, and nothing is written [§11.4.7]",
+  async () => {
+    for (const mode of ["delete", "wal"] as const) {
+      for (const ends of ["closed", "killed"] as const) {
+        const folder = tempFolder();
+        const path = join(folder, "relay.db");
+        const source = join(tempFolder(), "other.db");
+        const database = new Database(source);
+        database.run(`pragma journal_mode = ${mode}`);
+        database.run("create table notes (text text)");
+        if (ends === "closed") database.close();
+        for (const end of ["", "-wal"]) {
+          if (existsSync(source + end)) copyFileSync(source + end, path + end);
+        }
+        const before = contentsOf(folder);
+        expect(await refusalOf(path)).toContain("another program");
+        const after = contentsOf(folder).filter(([name]) => name !== "relay.db-shm");
+        expect([mode, ends, after]).toEqual([mode, ends, before]);
+      }
+    }
+  },
+  120_000,
+);
+
+embedded(
+  "what is no file is refused, and a first start that was cut off continues",
+  async () => {
+    const folder = tempFolder();
+    mkdirSync(join(folder, "a.db"));
+    expect(await refusalOf(join(folder, "a.db"))).toStartWith("a folder");
+    expect(await refusalOf("/dev/null")).toStartWith("not a regular file");
+    // After the file was made, after WAL mode was turned on, and after the first table.
+    for (const texts of [
+      [],
+      ["pragma journal_mode = wal"],
+      [
+        "pragma journal_mode = wal",
+        "create table relay_migrations (hash text primary key, applied_at integer not null)",
+      ],
+    ]) {
+      const path = join(tempFolder(), "relay.db");
+      writeFileSync(path, "");
+      const database = new Database(path);
+      for (const text of texts) database.run(text);
+      database.close();
+      await createPair((await start(path)).url);
+    }
+  },
+  120_000,
+);
+
+embedded(
+  "a start says when it makes a new store, and where [§11.4.7]",
+  async () => {
+    const folder = tempFolder();
+    const path = join(folder, "relay.db");
+    const first = await start(path);
+    expect(first.output()).toContain(`\nCreated a new, empty store: ${path}\n`);
+    expect(first.log()).toContain('"event":"store created"');
+    await stop(first);
+    const again = await start(path);
+    expect(again.output()).not.toContain("Created");
+    expect(again.log()).not.toContain("store created");
+  },
+  120_000,
+);
