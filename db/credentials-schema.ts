@@ -2,8 +2,8 @@
 
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { ClientInfo } from "../src/model/client.ts";
-import type { CredentialKind, CredentialMaker } from "../src/model/credential.ts";
-import { timestamp } from "./schema.ts";
+import { CREDENTIAL_KINDS, CREDENTIAL_MAKERS } from "../src/model/credential.ts";
+import { oneOf, timestamp } from "./schema.ts";
 import { sql } from "./sql.ts";
 
 /**
@@ -22,13 +22,13 @@ export const credentials = sqliteTable(
     digest: text().primaryKey(),
     /** `ses_…` of an account, `crd_…` of a key; it stays when the digest is replaced. */
     id: text().notNull(),
-    kind: text().$type<CredentialKind>().notNull(),
+    kind: oneOf(CREDENTIAL_KINDS).notNull(),
     account_id: text().notNull(),
     /** Null for a credential of the account itself. */
     key_id: text(),
     /** Null unless the client gave one. */
     label: text(),
-    made_by: text().$type<CredentialMaker>().notNull(),
+    made_by: oneOf(CREDENTIAL_MAKERS).notNull(),
     created_at: timestamp().notNull(),
     /** Written at most once a minute. */
     last_used_at: timestamp(),

@@ -13,6 +13,7 @@ import { items, questions, tasks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import {
   insertWhere,
+  isKnown,
   type Query,
   qb,
   rowOf,
@@ -72,18 +73,21 @@ const all = qb
   .leftJoin(tasks, eq(tasks.id, items.task_id))
   .leftJoin(questions, eq(questions.id, items.question_id)) as unknown as Query<ItemRow>;
 
+/** Items of a newer version are not read, so that they stay unread. */
+const known = isKnown(items);
+
 /** Unread items of `key_id` after the position `after`, oldest first. */
 export const unreadItems = select(
   all,
   sql`where ${items.key_id} = ${p("key_id")} and ${items.read_at} is null and ${items.seq} > ${p("after")}
-    and ${ofLiveKey("items")} order by ${items.seq} limit ${p("limit")}`,
+    and ${known} and ${ofLiveKey("items")} order by ${items.seq} limit ${p("limit")}`,
 );
 
 /** All items of `key_id`, if it is of `account_id`, before the position `before`, newest first. */
 export const itemPage = select(
   all,
   sql`where ${items.key_id} = ${p("key_id")} and ${items.account_id} = ${p("account_id")}
-    and ${items.seq} < ${p("before")} and ${ofLiveKey("items")}
+    and ${items.seq} < ${p("before")} and ${known} and ${ofLiveKey("items")}
     order by ${items.seq} desc limit ${p("limit")}`,
 );
 
@@ -102,7 +106,7 @@ export const itemPosition = statement(
 
 /** The id of the oldest unread item of `key_id`, if it is not after the position `last`. */
 export const oldestUnread = statement(
-  sql`select id from items where key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} order by seq limit 1`,
+  sql`select id from items where key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} and ${known} order by seq limit 1`,
   { gives: rowOf<[id: string]>() },
 );
 
@@ -119,7 +123,7 @@ export const markRead = statement(
   updateSet(
     items,
     ["read_at", "revision"],
-    sql`key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} and ${ofLiveKey("items")}
+    sql`key_id = ${p("key_id")} and read_at is null and seq <= ${p("last")} and ${known} and ${ofLiveKey("items")}
       and exists (select 1 from items where id = ${p("first")} and read_at is null)`,
   ),
 );
@@ -221,7 +225,7 @@ export function insertMessage(
 /** Unread items made before `before` (a timestamp), oldest first. Placeholder `limit`. */
 export const oldUnread = statement(
   sql`select key_id, account_id, id, seq from items where read_at is null and created_at < ${p("before", items.created_at)}
-    and ${ofLiveKey("items")} order by created_at, seq limit ${p("limit")}`,
+    and ${known} and ${ofLiveKey("items")} order by created_at, seq limit ${p("limit")}`,
   { gives: rowsOf<[key_id: string, account_id: string, id: string, seq: number]>() },
 );
 

@@ -2,15 +2,31 @@
 
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
-import { QUESTION_STATUSES, type Question } from "../src/model/question.ts";
+import { QUESTION_STATUSES, type Question, QuestionAction } from "../src/model/question.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
 import { type keys, questions, type tasks } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
-import { insertWhere, qb, rowOf, rowsOf, select, statement, updateSet } from "./statement.ts";
+import {
+  insertWhere,
+  isKnown,
+  qb,
+  rowOf,
+  rowsOf,
+  select,
+  statement,
+  updateSet,
+} from "./statement.ts";
 import type { Statement } from "./store.ts";
 import { END_OF_TIME } from "./tasks.ts";
+
+/** Names in the code as a list of SQL. */
+const values = (names: readonly string[]): Sql =>
+  sql.join(
+    names.map((name) => sql.raw(`'${name}'`)),
+    sql`, `,
+  );
 
 export interface QuestionRow {
   readonly question: Question;
@@ -82,12 +98,18 @@ export function questionById(caller: Caller, id: string): Statement<QuestionRow>
 export const pendingOfTask = select(
   all,
   sql`where task_id = ${p("task_id")} and status = 'pending' and ${ofLiveKey("questions")}`,
+  // A task that is deleted takes all of them along.
+  { unknown: "kept" },
 );
+
+/** True in SQL of a question of which this version knows everything. */
+const isKnownQuestion = sql`${isKnown(questions)} and (action is null or action ->> '$.client' in (${values(QuestionAction.shape.client.options)})
+  and action ->> '$.form' in (${values(QuestionAction.shape.form.options)}))`;
 
 /** Pending questions past `now`, the most overdue first. */
 export const overdueQuestions = select(
   all,
-  sql`where status = 'pending' and expires_at <= ${p("now", questions.expires_at)} and ${ofLiveKey("questions")}
+  sql`where status = 'pending' and expires_at <= ${p("now", questions.expires_at)} and ${ofLiveKey("questions")} and ${isKnownQuestion}
     order by expires_at limit ${p("limit")}`,
 );
 
@@ -262,6 +284,8 @@ interface QuestionFilter {
   /** Only questions after this one; null for the first page. */
   readonly after: Pick<Question, "created_at" | "id"> | null;
   readonly limit: number;
+  /** True: looks for rows that this version knows, which takes longer ({@link lacksRows}). */
+  readonly only_known?: boolean;
 }
 
 /** Parameters of a list; which of them it has depends on its filter. */
@@ -279,10 +303,11 @@ const lists = new Map<string, (values: ListValues) => Statement<QuestionRow>>();
 /** The newest questions that match (docs/interface.md 5.7.1). */
 export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
   const statuses = QUESTION_STATUSES.filter((status) => filter.statuses.includes(status));
-  const shape = [filter.scope, filter.task_id !== null, ...statuses].join(" ");
+  const { only_known = false } = filter;
+  const shape = [filter.scope, filter.task_id !== null, only_known, ...statuses].join(" ");
   let list = lists.get(shape);
   if (!list) {
-    list = buildList(filter.scope, filter.task_id !== null, statuses);
+    list = buildList(filter.scope, filter.task_id !== null, statuses, only_known);
     lists.set(shape, list);
   }
   return list({
@@ -299,6 +324,7 @@ function buildList(
   scope: QuestionFilter["scope"],
   of_task: boolean,
   statuses: readonly Question["status"][],
+  only_known: boolean,
 ) {
   const owner = sql.identifier(scope === "key" ? "key_id" : "account_id");
   const limit = p("limit");
@@ -309,6 +335,7 @@ function buildList(
     ofLiveKey("questions"),
   ];
   if (of_task) conditions.push(sql`task_id = ${p("task_id")}`);
+  if (only_known) conditions.push(isKnownQuestion);
   const range = (status: string): Sql<ListValues> => {
     const due = sql`expires_at > ${p("now", questions.expires_at)}`;
     const all = [...conditions, sql`status = ${sql.raw(`'${status}'`)}`];

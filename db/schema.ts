@@ -18,11 +18,11 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { PackedEntry } from "../src/model/activity.ts";
-import type { Device } from "../src/model/device.ts";
-import type { StoredEvent } from "../src/model/event.ts";
-import type { Item } from "../src/model/item.ts";
-import type { Question, QuestionAction } from "../src/model/question.ts";
-import type { Task } from "../src/model/task.ts";
+import { Platform, PushEnvironment } from "../src/model/device.ts";
+import { STORED_EVENTS } from "../src/model/event.ts";
+import { ItemType } from "../src/model/item.ts";
+import { QUESTION_STATUSES, QuestionAction, QuestionKind } from "../src/model/question.ts";
+import { TASK_STATUSES, Task, TaskPriority, TaskSource } from "../src/model/task.ts";
 import { sql } from "./sql.ts";
 
 /** Seconds in the code, whole milliseconds in the store, so that equality and order are exact. */
@@ -37,6 +37,20 @@ export const strings = customType<{ data: string[]; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => JSON.stringify(value),
   fromDriver: (value) => JSON.parse(value) as string[],
+});
+
+/**
+ * Text that is one of these values. What a newer version adds to them is left out of what this one reads
+ * (statement.ts), and nothing of it is changed.
+ */
+export const oneOf = <T extends string>(values: readonly T[]) =>
+  text({ enum: values as unknown as readonly [T, ...T[]] });
+
+/** A task as JSON text; null if a newer version wrote something that this one does not know. */
+const knownTask = customType<{ data: Task; driverData: string }>({
+  dataType: () => "text",
+  toDriver: (task) => JSON.stringify(task),
+  fromDriver: (text) => (Task.safeParse(JSON.parse(text)).data ?? null) as Task,
 });
 
 export const accounts = sqliteTable(
@@ -99,12 +113,12 @@ export const tasks = sqliteTable(
     account_id: text().notNull(),
     title: text().notNull(),
     description: text().notNull(),
-    status: text().$type<Task["status"]>().notNull(),
-    priority: text().$type<Task["priority"]>().notNull(),
+    status: oneOf(TASK_STATUSES).notNull(),
+    priority: oneOf(TaskPriority.options).notNull(),
     notify: integer({ mode: "boolean" }).notNull(),
     progress: integer(),
     status_note: text(),
-    source: text().$type<Task["source"]>().notNull(),
+    source: oneOf(TaskSource.options).notNull(),
     created_at: timestamp().notNull(),
     updated_at: timestamp().notNull(),
     completed_at: timestamp(),
@@ -128,9 +142,9 @@ export const questions = sqliteTable(
     account_id: text().notNull(),
     task_id: text(),
     prompt: text().notNull(),
-    kind: text().$type<Question["kind"]>().notNull(),
+    kind: oneOf(QuestionKind.options).notNull(),
     options: strings().notNull(),
-    status: text().$type<Question["status"]>().notNull(),
+    status: oneOf(QUESTION_STATUSES).notNull(),
     answer: text(),
     created_at: timestamp().notNull(),
     answered_at: timestamp(),
@@ -184,6 +198,14 @@ export const questions = sqliteTable(
   ],
 );
 
+/**
+ * What a column of JSON must hold to be understood: a row with anything else is of a newer version, as one with
+ * a value that {@link oneOf} does not name.
+ */
+export const KNOWN_JSON: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map([
+  [questions.action, (value: unknown) => QuestionAction.safeParse(value).success],
+]);
+
 /** Columns that a row leaves out when they are null: fields that are there only where they were used. */
 export const LEFT_OUT: ReadonlySet<unknown> = new Set([
   questions.request_id,
@@ -202,11 +224,11 @@ export const devices = sqliteTable(
     account_id: text().notNull(),
     /** Made by the client: known by account and id together (docs/interface.md 2.2.1). */
     id: text().notNull(),
-    platform: text().$type<Device["platform"]>().notNull(),
+    platform: oneOf(Platform.options).notNull(),
     model: text().notNull(),
     os_version: text().notNull(),
     app_version: text().notNull(),
-    apns_environment: text().$type<Device["apns_environment"]>().notNull(),
+    apns_environment: oneOf(PushEnvironment.options).notNull(),
     apns_token: text(),
     push_to_start_token: text(),
     widget_push_token: text(),
@@ -260,7 +282,7 @@ export const items = sqliteTable(
     /** Whose inbox. */
     key_id: text().notNull(),
     account_id: text().notNull(),
-    type: text().$type<Item["type"]>().notNull(),
+    type: oneOf(ItemType.options).notNull(),
     /** The key that sent it and its label then; null for the account. */
     from_key_id: text(),
     from_label: text(),
@@ -268,7 +290,7 @@ export const items = sqliteTable(
     question_id: text(),
     changes: strings().notNull(),
     /** JSON of the last state, for `task.deleted`. */
-    last_task: text({ mode: "json" }).$type<Task>(),
+    last_task: knownTask(),
     text: text(),
     created_at: timestamp().notNull(),
     read_at: timestamp(),
@@ -314,7 +336,7 @@ export const events = sqliteTable("events", {
   seq: integer().primaryKey({ autoIncrement: true }),
   account_id: text().notNull(),
   subject: text().notNull(),
-  name: text().$type<StoredEvent["name"]>().notNull(),
+  name: oneOf(STORED_EVENTS).notNull(),
   data: text().notNull(),
   created_at: timestamp().notNull(),
 });

@@ -13,7 +13,7 @@ import {
 } from "drizzle-orm";
 import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { drizzle } from "drizzle-orm/sqlite-proxy";
-import { LEFT_OUT } from "./schema.ts";
+import { KNOWN_JSON, LEFT_OUT } from "./schema.ts";
 import type { Sql } from "./sql.ts";
 import type { Cell, Statement } from "./store.ts";
 
@@ -43,6 +43,30 @@ interface SelectOptions<Name extends string = string> {
   readonly one?: boolean;
   /** Names of the parameters in the columns of the query, whose type does not have them. */
   readonly params?: readonly Name[];
+  /**
+   * What becomes of a value that only a newer version knows (`oneOf` in schema.ts). `part`, if it is not given: a
+   * row of the table in FROM is left out, and a joined part is as if there were none. `row`: the row is left out
+   * in either case. `kept`: it is read as it is.
+   */
+  readonly unknown?: "part" | "row" | "kept";
+}
+
+/** Lists that lack rows of a newer version. */
+const lacking = new WeakSet<readonly unknown[]>();
+
+/** True if rows of a newer version were left out of what a {@link select} read. */
+export const lacksRows = (rows: readonly unknown[]): boolean => lacking.has(rows);
+
+/** True in SQL of rows of the table that hold only values that this version knows. */
+export function isKnown(table: SQLiteTable): Sql {
+  const columns = Object.entries(getTableColumns(table)).filter(
+    ([, { enumValues }]) => enumValues?.length,
+  );
+  const terms = columns.map(([, column]) => {
+    const values = column.enumValues!.map((value: string) => sql.raw(`'${value}'`));
+    return sql`${sql.identifier(getTableName(table))}.${sql.identifier(column.name)} in (${sql.join(values, sql`, `)})`;
+  });
+  return sql.join(terms, sql` and `) as Sql;
 }
 
 /** A query of drizzle's builder. */
@@ -62,7 +86,7 @@ export function select<Row, P, Name extends string = never>(
 export function select(
   query: Query<unknown>,
   tail_sql: SQL,
-  { one = false, params = [] }: SelectOptions = {},
+  { one = false, params = [], unknown = "part" }: SelectOptions = {},
 ): (values: Values) => Statement {
   const tail = dialect.sqlToQuery(tail_sql);
   const prepared = query.prepare() as unknown as Prepared;
@@ -78,8 +102,14 @@ export function select(
   const text = `${head.sql} ${tail.sql}`;
   STATEMENT_TEXTS.add(text);
   const fill = filler([...head.params, ...tail.params]);
-  const toRow = reader(prepared.fields);
-  const read = (rows: Cell[][]) => rows.map(toRow);
+  const toRow = reader(prepared.fields, tableOf(query), unknown);
+  const read = (cells: Cell[][]) => {
+    const rows = cells.map(toRow);
+    if (!rows.includes(undefined)) return rows;
+    const known = rows.filter((row) => row !== undefined);
+    lacking.add(known);
+    return known;
+  };
   const gives = one ? "row" : "rows";
   return (values) => ({
     sql: text,
@@ -90,13 +120,34 @@ export function select(
   });
 }
 
+/** The table in FROM. */
+const tableOf = (query: Query<unknown>): unknown =>
+  (query as unknown as { readonly config: { readonly table: unknown } }).config.table;
+
+type IsKnown = (value: unknown) => boolean;
+
+/** Tells the values of a column that this version knows; null if it knows all. */
+function knownOf(column: Column): IsKnown | null {
+  const { enumValues } = column;
+  if (!enumValues?.length) return KNOWN_JSON.get(column) ?? null;
+  const values = new Set<unknown>(enumValues);
+  return (value) => values.has(value);
+}
+
 /**
- * Makes rows of cells; the columns of a group stand together. Drizzle's own mapping takes several
+ * Makes rows of cells; the columns of a group stand together. Undefined for a row that is left out
+ * ({@link SelectOptions.unknown}). Drizzle's own mapping takes several
  * times as long, since it checks the kind of every value.
  */
-function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown {
+function reader(
+  fields: Prepared["fields"],
+  table: unknown,
+  unknown: NonNullable<SelectOptions["unknown"]>,
+): (cells: readonly Cell[]) => unknown {
   const asIs = Column.prototype.mapFromDriverValue;
   const slots = fields.map(({ path, field }) => ({
+    isKnown: unknown !== "kept" && is(field, Column) ? knownOf(field) : null,
+    is_part: unknown === "part" && path.length > 1 && is(field, Column) && field.table !== table,
     group: path.length > 1 ? path[0]! : null,
     name: path.at(-1)!,
     left_out: LEFT_OUT.has(field),
@@ -110,6 +161,7 @@ function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown
     const row: Record<string, unknown> = {};
     let group: Record<string, unknown> = row;
     let group_name: string | null = null;
+    let unknown_parts: Record<string, unknown>[] | undefined;
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i]!;
       if (slot.group !== group_name) {
@@ -119,8 +171,15 @@ function reader(fields: Prepared["fields"]): (cells: readonly Cell[]) => unknown
       }
       const cell = cells[i]!;
       if (cell === null && slot.left_out) continue;
-      group[slot.name] = cell === null || slot.decode === null ? cell : slot.decode(cell);
+      const value = cell === null || slot.decode === null ? cell : slot.decode(cell);
+      if (slot.isKnown !== null && cell !== null && !slot.isKnown(value)) {
+        if (!slot.is_part) return undefined;
+        unknown_parts ??= [];
+        unknown_parts.push(group);
+      }
+      group[slot.name] = value;
     }
+    for (const part of unknown_parts ?? []) for (const name in part) part[name] = null;
     return row;
   };
 }

@@ -9,7 +9,15 @@ import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
-import { insertWhere, qb, select, statement, updateAllBut, updateSet } from "./statement.ts";
+import {
+  insertWhere,
+  isKnown,
+  qb,
+  select,
+  statement,
+  updateAllBut,
+  updateSet,
+} from "./statement.ts";
 import type { Statement } from "./store.ts";
 
 /** What surrounds a task in the store: whose it is, and the revision that guards its next change. */
@@ -113,7 +121,7 @@ export const claimTaskDeletion = statement(
 /** Tasks that are done or cancelled and were last updated before `before`. */
 export const finishedTasks = select(
   all,
-  sql`where ${FINISHED} and updated_at < ${p("before", tasks.updated_at)} and ${ofLiveKey("tasks")}
+  sql`where ${FINISHED} and updated_at < ${p("before", tasks.updated_at)} and ${ofLiveKey("tasks")} and ${isKnown(tasks)}
     order by updated_at limit ${p("limit")}`,
 );
 
@@ -175,6 +183,8 @@ export interface TaskFilter {
   /** Only tasks down to this position, itself included. */
   readonly down_to: TaskPosition | null;
   readonly limit: number;
+  /** True: looks for rows that this version knows, which takes longer ({@link lacksRows}). */
+  readonly only_known?: boolean;
 }
 
 /**
@@ -239,6 +249,7 @@ function merge(filter: TaskFilter) {
   const statuses = TASK_STATUSES.filter((status) => filter.statuses.includes(status));
   const bounded = filter.down_to !== null;
   const narrowed = filter.priorities !== null;
+  const { only_known = false } = filter;
   const time = <Name extends string>(name: Name) => p(name, tasks.updated_at);
   const conditions: Sql<ListValues>[] = [
     sql`(updated_at, id) < (${time("after_at")}, ${p("after_id")})`,
@@ -247,12 +258,13 @@ function merge(filter: TaskFilter) {
   if (narrowed) {
     conditions.push(sql`priority in (select value from json_each(${p("priorities")}))`);
   }
+  if (only_known) conditions.push(isKnown(tasks));
   if (filter.scope === "account") conditions.push(ofLiveKey("tasks"));
   const owner = sql.identifier(filter.scope === "key" ? "key_id" : "account_id");
   const range = (status: string): Sql<ListValues> =>
     sql`select * from (select id, updated_at from tasks where ${owner} = ${p("owner")} and status = ${sql.raw(`'${status}'`)} and ${sql.join(conditions, sql` and `)} order by updated_at desc, id desc limit ${p("limit")})`;
   return {
-    key: [filter.scope, bounded, narrowed, ...statuses].join(" "),
+    key: [filter.scope, bounded, narrowed, only_known, ...statuses].join(" "),
     sql: () => sql.join(statuses.map(range), sql` union all `),
     values: {
       owner: filter.owner,

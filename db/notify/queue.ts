@@ -198,6 +198,8 @@ export interface ClaimedDelivery {
 export const claimedDeliveries = select(
   claimed as unknown as Query<ClaimedDelivery>,
   sql`where ${leased(sql`pushes`)} order by pushes.urgency, pushes.seq`,
+  // One that is about something of a newer version stays leased, until a process of that version takes it.
+  { unknown: "row" },
 );
 
 /** Pending questions at `now` of each task in `ids` (JSON list). */

@@ -4,6 +4,7 @@
  */
 
 import {
+  customType,
   index,
   integer,
   primaryKey,
@@ -11,12 +12,24 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { Channel, QuietHours, Sends } from "../../src/model/channel.ts";
-import type { ChannelError } from "../../src/model/channel-parts.ts";
-import type { DeliveryStatus } from "../../src/model/delivery.ts";
-import type { DeliveryRecord, NotificationKind, Purpose } from "../../src/model/notification.ts";
-import type { Task } from "../../src/model/task.ts";
-import { strings, timestamp } from "../schema.ts";
+import {
+  ChannelSubject,
+  ChannelType,
+  type QuietHours,
+  type Sends,
+} from "../../src/model/channel.ts";
+import { ChannelState } from "../../src/model/channel-parts.ts";
+import { DeliveryStatus } from "../../src/model/delivery.ts";
+import { STORED_EVENTS } from "../../src/model/event.ts";
+import { ItemType } from "../../src/model/item.ts";
+import {
+  NOTIFICATION_KINDS,
+  OUTCOMES,
+  PURPOSE_NAMES,
+  RECORD_KINDS,
+} from "../../src/model/notification.ts";
+import { TaskPriority } from "../../src/model/task.ts";
+import { oneOf, strings, timestamp } from "../schema.ts";
 import { sql } from "../sql.ts";
 
 /** A version 4 UUID made by the store, since one statement makes the rows of many devices. */
@@ -31,7 +44,7 @@ export const pushTargets = sqliteTable(
   "push_targets",
   {
     account_id: text().notNull(),
-    purpose: text().$type<Purpose>().notNull(),
+    purpose: oneOf(PURPOSE_NAMES).notNull(),
     /** Id of the device. */
     recipient_id: text().notNull(),
     /** Id of the task, for `activity`; otherwise empty. */
@@ -64,7 +77,7 @@ export const deliveries = sqliteTable(
     delivery_id: text("apns_id").notNull().default(UUID),
     account_id: text().notNull(),
     recipient_id: text("device_id").notNull(),
-    kind: text().$type<NotificationKind>().notNull(),
+    kind: oneOf(NOTIFICATION_KINDS).notNull(),
     /** What it is about, and what later changes merge by; empty when it is about the account. */
     subject: text().notNull(),
     key_id: text(),
@@ -108,11 +121,11 @@ export const deliveryRecords = sqliteTable(
     account_id: text().notNull(),
     recipient_id: text("device_id").notNull(),
     key_id: text(),
-    kind: text().$type<DeliveryRecord["kind"]>().notNull(),
+    kind: oneOf(RECORD_KINDS).notNull(),
     /** Id of the question or task; empty when it is about the account. */
     about: text().notNull(),
     lane: text("environment").notNull(),
-    outcome: text().$type<DeliveryRecord["outcome"]>().notNull(),
+    outcome: oneOf(OUTCOMES).notNull(),
     reason: text(),
     attempts: integer().notNull(),
     created_at: timestamp().notNull(),
@@ -143,7 +156,7 @@ export const questionDeliveries = sqliteTable(
     lane: text().notNull(),
     /** The target's label when the row was made. */
     label: text().notNull(),
-    status: text().$type<DeliveryStatus>().notNull(),
+    status: oneOf(DeliveryStatus.options).notNull(),
     reason: text(),
     queued_at: timestamp().notNull(),
     sent_at: timestamp(),
@@ -189,7 +202,15 @@ export interface ChannelSecret {
 }
 
 /** What is no channel of the person's has a type of its own, so that no query takes it for one. */
-type StoredChannelType = Channel["type"] | "key_webhook";
+const STORED_TYPES = [...ChannelType.options, "key_webhook"] as const;
+
+/** What a channel sends, of what this version knows. */
+const knownSubjects = customType<{ data: Sends; driverData: string }>({
+  dataType: () => "text",
+  toDriver: (sends) => JSON.stringify(sends),
+  fromDriver: (text) =>
+    (JSON.parse(text) as string[]).filter((one) => ChannelSubject.safeParse(one).success) as Sends,
+});
 
 /**
  * Ways to reach a person besides devices (docs/interface.md 19), and the webhooks of keys (§5.9.5), which
@@ -205,12 +226,12 @@ export const channels = sqliteTable(
     account_id: text().notNull(),
     /** The sign-in that the channel belongs to and goes with; null for one of the account itself. */
     session_id: text(),
-    type: text().$type<StoredChannelType>().notNull(),
+    type: oneOf(STORED_TYPES).notNull(),
     label: text().notNull(),
-    sends: text({ mode: "json" }).$type<Sends>().notNull(),
-    min_priority: text().$type<Task["priority"]>().notNull(),
+    sends: knownSubjects().notNull(),
+    min_priority: oneOf(TaskPriority.options).notNull(),
     quiet_hours: text({ mode: "json" }).$type<QuietHours>(),
-    state: text().$type<Channel["state"]>().notNull(),
+    state: oneOf(ChannelState.options).notNull(),
     secret: text({ mode: "json" }).$type<ChannelSecret>().notNull(),
     /** Of an endpoint that may be there once in the whole server; null for other channels. */
     endpoint_digest: text(),
@@ -219,7 +240,7 @@ export const channels = sqliteTable(
     host: text().notNull(),
     hint: text().notNull(),
     last_sent_at: timestamp(),
-    error_code: text().$type<ChannelError["code"]>(),
+    error_code: text(),
     error_at: timestamp(),
     /** Failed attempts since the last one that succeeded. */
     failures: integer().notNull().default(0),
@@ -260,6 +281,9 @@ export const channels = sqliteTable(
   ],
 );
 
+/** Tests of a channel and of the webhook of a key: all that is sent before one has succeeded. */
+export const TEST_TYPES = ["channel.test", "webhook.test"] as const;
+
 /** `set_by` of a webhook that a key set with its secret. */
 export const SECRET = "secret";
 
@@ -280,8 +304,8 @@ export const webhookMessages = sqliteTable(
     channel_id: text().notNull(),
     /** Id of the resource that changed. */
     subject: text().notNull(),
-    /** Name of the event, type of the item, `channel.test` or `webhook.test`. */
-    type: text().notNull(),
+    /** Name of the event, type of the item, or one of {@link TEST_TYPES}. */
+    type: oneOf([...TEST_TYPES, ...STORED_EVENTS, ...ItemType.options]).notNull(),
     /** JSON text of the event's data; `{}` for an item, which is read when it is sent. */
     data: text().notNull(),
     created_at: timestamp().notNull(),

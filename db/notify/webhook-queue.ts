@@ -19,9 +19,9 @@
 
 import { WEBHOOK } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
-import { insertWhere, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
+import { insertWhere, isKnown, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { IN_BACKGROUND, type Store } from "../store.ts";
-import { channels, webhookMessages } from "./schema.ts";
+import { channels, TEST_TYPES, webhookMessages } from "./schema.ts";
 
 const number = (value: number) => sql.raw(String(value));
 const now = p("now", webhookMessages.due_at);
@@ -30,8 +30,7 @@ const counted = sql`value > ${p("now_ms")} - 60000 and value <= ${p("now_ms")} +
 const attemptsOf = (c: Sql) =>
   sql`(select count(*) from json_each(${c}.attempts) where ${counted})`;
 
-/** Tests of a channel and of the webhook of a key: all that is sent before one has succeeded. */
-export const TESTS: readonly string[] = ["channel.test", "webhook.test"];
+export const TESTS: readonly string[] = TEST_TYPES;
 const isTest = sql`type in (${sql.join(
   TESTS.map((type) => sql.raw(`'${type}'`)),
   sql`, `,
@@ -71,8 +70,8 @@ export const dueMessages = statement(
   sql`select m.seq, c.id, c.account_id, c.host, c.failures > 0 or c.confirmed_at is null, ${number(WEBHOOK.per_minute)} - ${attemptsOf(sql`c`)}
     from channels c join webhook_messages m on m.seq in (
       select seq from webhook_messages where channel_id = c.id and head = 1 and lease is null and due_at <= ${now}
-        and expires_at > ${now} and (c.confirmed_at is not null or ${isTest}) ${LAST})
-    where c.due_at <= ${now} and c.state <> 'gone' and (c.held_until is null or c.held_until <= ${now})
+        and expires_at > ${now} and (c.confirmed_at is not null or ${isTest}) and ${isKnown(webhookMessages)} ${LAST})
+    where c.due_at <= ${now} and c.state in ('ok', 'failing') and (c.held_until is null or c.held_until <= ${now})
       and c.host not in (select value from json_each(${p("hosts")}))
       and c.account_id not in (select value from json_each(${p("accounts")}))
       and (${p("failing")} = 1 or (c.failures = 0 and c.confirmed_at is not null))
@@ -145,7 +144,9 @@ const claimed = qb
 export type ClaimedMessage = Awaited<ReturnType<typeof claimed.execute>>[number];
 
 /** What a claim leased, beside its channel. Placeholder `lease`. */
-export const claimedMessages = select(claimed, sql`where webhook_messages.lease = ${p("lease")}`);
+export const claimedMessages = select(claimed, sql`where webhook_messages.lease = ${p("lease")}`, {
+  unknown: "row",
+});
 
 const mine = sql`seq = ${p("seq")} and lease = ${p("lease")}`;
 

@@ -1,7 +1,7 @@
 /** The tables of OAuth (docs/interface.md §18). Their tokens are rows of `credentials`. */
 
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { timestamp } from "../schema.ts";
+import { oneOf, timestamp } from "../schema.ts";
 import { sql } from "../sql.ts";
 
 /**
@@ -62,7 +62,7 @@ export const approvals = sqliteTable(
     request: text().notNull(),
     /** Of the waiting browser: shown to who approves. */
     address: text().notNull(),
-    status: text().$type<"pending" | "approved" | "denied">().notNull(),
+    status: oneOf(["pending", "approved", "denied"]).notNull(),
     /** Once approved. */
     grant_id: text(),
     created_at: timestamp().notNull(),

@@ -66,6 +66,10 @@ export function packEntry(request: KeyRequest): PackedEntry {
   return [at_ms, surface, action, duration_ms, code, summary, host];
 }
 
+/** False for an entry of a newer version. */
+export const isKnownEntry = ({ surface }: ActivityEntry): boolean =>
+  Surface.safeParse(surface).success;
+
 /** The entry at this place of a block; its id is made of the block's, in the same order. */
 export function unpackEntry(block_id: string, packed: PackedEntry, place: number): ActivityEntry {
   const [at_ms, surface, action, duration_ms] = packed;

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { Furthest } from "./delivery.ts";
 import { integer } from "./integer.ts";
+import { OUTCOMES, RECORD_KINDS } from "./notification.ts";
 import { Id, Timestamp } from "./text.ts";
 
 const count = z.int().min(0);
@@ -160,7 +161,7 @@ const LaneName = {
   /** The lane, as it was named before there were other channels. */
   environment: z.string(),
 };
-const Outcome = z.enum(["sent", "pointless", "expired", "invalid_token", "unclear", "refused"]);
+const Outcome = z.enum(OUTCOMES);
 export type Outcome = z.infer<typeof Outcome>;
 
 export const PushFigures = z.object({
@@ -199,7 +200,7 @@ export const PushFigures = z.object({
     .array(
       z.object({
         ...LaneName,
-        kind: z.enum(["question", "task", "silent", "clear", "widget", "start", "update", "end"]),
+        kind: z.enum(RECORD_KINDS),
         outcome: Outcome,
         reason: z.string().nullable(),
         attempts: count,

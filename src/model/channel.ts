@@ -9,9 +9,9 @@ import { Label } from "./key.ts";
 import { TaskPriority } from "./task.ts";
 import { Timestamp } from "./text.ts";
 
-const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
+export const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
 
-const ChannelSubject = z.enum(["questions", "tasks"]).meta({ id: "ChannelSubject" });
+export const ChannelSubject = z.enum(["questions", "tasks"]).meta({ id: "ChannelSubject" });
 
 /** What a channel sends. Both in this order when absent. */
 const Sends = z

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { Id, Timestamp } from "./text.ts";
 
-const DeliveryStatus = z
+export const DeliveryStatus = z
   .enum(["queued", "sent", "failed", "suppressed"])
   .meta({ id: "DeliveryStatus" });
 export type DeliveryStatus = z.infer<typeof DeliveryStatus>;

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { LIMITS } from "../limits.ts";
 import { Timestamp, text } from "./text.ts";
 
-const Platform = z.enum(["ios", "ipados", "watchos"]).meta({ id: "DevicePlatform" });
-const PushEnvironment = z.enum(["production", "sandbox"]).meta({ id: "PushEnvironment" });
+export const Platform = z.enum(["ios", "ipados", "watchos"]).meta({ id: "DevicePlatform" });
+export const PushEnvironment = z.enum(["production", "sandbox"]).meta({ id: "PushEnvironment" });
 
 /** `dev_` + lowercase UUID, made by the client (§1.4.2). */
 export const DeviceId = z

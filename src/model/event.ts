@@ -49,6 +49,17 @@ interface InternalData {
 
 /** Events that the store keeps. `ready` is not one of them: each stream makes its own. */
 type StoredData = Omit<StreamData, "ready"> & InternalData;
+
+const INTERNAL = ["token.replaced", "approval.decided"] as const satisfies (keyof InternalData)[];
+
+/** The names of all events that the store keeps. */
+export const STORED_EVENTS: readonly [keyof StoredData, ...(keyof StoredData)[]] = [
+  ...INTERNAL,
+  ...(Object.keys(EVENTS) as (keyof StreamData)[]).filter((name) => name !== "ready"),
+];
+
+/** True for an event that streams send; not for one between processes, or of a newer version. */
+export const isStreamed = (name: string): name is keyof StreamData => Object.hasOwn(EVENTS, name);
 /** The write batch makes `inbox.updated`: it alone knows the number of unread items. */
 type ServiceData = Omit<StoredData, "inbox.updated">;
 

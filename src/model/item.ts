@@ -8,7 +8,7 @@ import { Question } from "./question.ts";
 import { Task } from "./task.ts";
 import { Id, Timestamp, text } from "./text.ts";
 
-const ItemType = z
+export const ItemType = z
   .enum(["task.created", "task.updated", "task.deleted", "question.answered", "message"])
   .meta({ id: "ItemType" });
 

@@ -19,7 +19,8 @@ export const NOTIFICATION_KINDS = [
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
 /** What a target takes. An `activity` is one live activity; its task is the subject of the target. */
-export type Purpose = "alert" | "widget" | "activity_start" | "activity";
+export const PURPOSE_NAMES = ["alert", "widget", "activity_start", "activity"] as const;
+export type Purpose = (typeof PURPOSE_NAMES)[number];
 
 export const PURPOSES: Readonly<Record<NotificationKind, Purpose>> = {
   question: "alert",
@@ -31,6 +32,28 @@ export const PURPOSES: Readonly<Record<NotificationKind, Purpose>> = {
   end: "activity",
 };
 
+/** What a {@link DeliveryRecord} may be of. */
+export const RECORD_KINDS = [
+  "question",
+  "task",
+  "silent",
+  "clear",
+  "widget",
+  "start",
+  "update",
+  "end",
+] as const;
+
+/** How a delivery can end: see {@link DeliveryRecord.outcome}. */
+export const OUTCOMES = [
+  "sent",
+  "pointless",
+  "expired",
+  "invalid_token",
+  "unclear",
+  "refused",
+] as const;
+
 /** The outcome of a delivery; `kind` is `clear` for a silent one that carried ids. */
 export interface DeliveryRecord {
   /** The same in all attempts, and known to the service. */
@@ -38,13 +61,13 @@ export interface DeliveryRecord {
   readonly lane: string;
   /** Id of the device. */
   readonly recipient_id: string;
-  readonly kind: NotificationKind | "clear";
+  readonly kind: (typeof RECORD_KINDS)[number];
   /**
    * `sent`; `pointless`: obsolete by the time it was due; `expired`; `invalid_token`: the service
    * does not know the address; `unclear`: may have arrived and is not repeated; `refused`: for
    * another reason.
    */
-  readonly outcome: "sent" | "pointless" | "expired" | "invalid_token" | "unclear" | "refused";
+  readonly outcome: (typeof OUTCOMES)[number];
   /** The service's last reason, the code of the connection's fault, or why nothing was sent. */
   readonly reason: string | null;
   readonly attempts: number;

@@ -10,13 +10,13 @@ import { Id, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
 
 export const QuestionStatus = z.enum(QUESTION_STATUSES).meta({ id: "QuestionStatus" });
-const QuestionKind = z.enum(["confirm", "choice", "text"]).meta({ id: "QuestionKind" });
+export const QuestionKind = z.enum(["confirm", "choice", "text"]).meta({ id: "QuestionKind" });
 
 /**
  * What a coding agent wants to do: the question asks the person to permit it (docs/interface.md §2.5.5).
  * `text`, the whole of it, is in the read of one question alone.
  */
-const QuestionAction = z
+export const QuestionAction = z
   .object({
     client: z.enum(["claude_code", "codex", "other"]).meta({ id: "ActionClient" }),
     tool: z.string(),

@@ -12,7 +12,7 @@ export const TaskStatus = z.enum(TASK_STATUSES).meta({ id: "RelayTaskStatus" });
 export const TaskPriority = z
   .enum(["low", "medium", "high", "urgent"])
   .meta({ id: "RelayTaskPriority" });
-const TaskSource = z.enum(["agent", "app"]).meta({ id: "TaskSource" });
+export const TaskSource = z.enum(["agent", "app"]).meta({ id: "TaskSource" });
 
 const Title = text({ max: LIMITS.title });
 const Description = text({ max: LIMITS.description, blank: true });

@@ -2,7 +2,7 @@
 
 import { activityOfKey } from "../../db/activity.ts";
 import { LIMITS } from "../limits.ts";
-import { unpackEntry } from "../model/activity.ts";
+import { isKnownEntry, unpackEntry } from "../model/activity.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -43,6 +43,7 @@ export function createActivity({ store, clock, keys }: ServiceDeps & { readonly 
       );
       const rest = blocks
         .flatMap(({ id, entries }) => entries.map((entry, i) => unpackEntry(id, entry, i)))
+        .filter(isKnownEntry)
         .sort((a, b) => ms(b.at) - ms(a.at) || (a.id < b.id ? 1 : -1))
         .slice(0, LIMITS.activity_per_key)
         .filter(

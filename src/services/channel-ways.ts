@@ -70,7 +70,7 @@ export function createWebhookWay({ ids, clock, webhooks }: WebhookWayDeps): Chan
   /** The only message that has nothing to do with a change. */
   const testMessage = ({ id, label }: Pick<Known, "id" | "label">, created_at: number) => ({
     id: ids.next("msg"),
-    type: "channel.test",
+    type: "channel.test" as const,
     data: JSON.stringify({ channel_id: id, label }),
     created_at,
   });

@@ -1,5 +1,8 @@
 /** Where a page of a list ends: after `limit` records or so many bytes of JSON (docs/interface.md 1.5.3). */
 
+import { lacksRows } from "../../db/statement.ts";
+import type { Statement, Store } from "../../db/store.ts";
+
 interface PageBound<Row> {
   /** Records at most. */
   readonly limit: number;
@@ -32,4 +35,16 @@ export function endPage<Row>(rows: readonly Row[], bound: PageBound<Row>): reado
     }
   }
   return end === rows.length ? rows : rows.slice(0, end);
+}
+
+/**
+ * Reads a page. If rows of a newer version were left out of it, it is read once more by a query that looks for
+ * others in their place: `build` gets true then.
+ */
+export async function readPage<Row>(
+  store: Pick<Store, "read">,
+  build: (only_known: boolean) => Statement<Row>,
+): Promise<Row[]> {
+  const rows = await store.read(build(false));
+  return lacksRows(rows) ? store.read(build(true)) : rows;
 }

@@ -3,7 +3,7 @@
 import { furthestByLane } from "../../db/notify/question-deliveries.ts";
 import { newestRecords, queuedDeliveries } from "../../db/notify/records.ts";
 import { queuedMessages } from "../../db/notify/webhook-queue.ts";
-import type { Furthest } from "../model/delivery.ts";
+import { Furthest } from "../model/delivery.ts";
 import type { DeliveryRecord, LaneHealth } from "../model/notification.ts";
 import type { ServiceDeps } from "./deps.ts";
 
@@ -52,7 +52,7 @@ export function createPushStatus({ store, health, webhook_lane }: PushStatusDeps
         lanes: health(),
         queues: all.map(([lane, rows, oldest_ms]) => ({ lane, rows, oldest: oldest_ms / 1000 })),
         records,
-        furthest,
+        furthest: furthest.filter(([, one]) => Furthest.safeParse(one).success),
       };
     },
   };

@@ -30,7 +30,7 @@ import type { ServiceDeps } from "./deps.ts";
 import { createEarlierAsks } from "./earlier-asks.ts";
 import { createIdempotency } from "./idempotency.ts";
 import type { Keys } from "./keys.ts";
-import { endPage } from "./page.ts";
+import { endPage, readPage } from "./page.ts";
 import { createQuestionRows, type QuestionRevision } from "./question-rows.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
@@ -244,7 +244,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       // What is overdue shows as expired, swept or not.
       const now = clock.now();
       while (effects && (await expireDue(now, SWEEP)) === SWEEP);
-      const rows = await store.read(
+      const rows = await readPage(store, (only_known) =>
         questionList({
           scope: of_key === undefined ? "account" : "key",
           owner: of_key ?? caller.account_id,
@@ -254,6 +254,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
           now,
           after: cursor && { created_at: cursor.at / 1000, id: cursor.id },
           limit: limit + 1,
+          only_known,
         }),
       );
       const page = endPage(rows, {

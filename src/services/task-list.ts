@@ -14,7 +14,7 @@ import { type Caller, callerId } from "../model/caller.ts";
 import { TASK_STATUSES, type Task, taskUnits } from "../model/task.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Keys } from "./keys.ts";
-import { endPage } from "./page.ts";
+import { endPage, readPage } from "./page.ts";
 
 interface ListQuery {
   readonly key_id?: string | undefined;
@@ -85,8 +85,11 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
         )
       : [];
     const down_to = stretch_end ?? null;
-    const found = await store.read(
-      taskPage({ ...filter, down_to, limit: limit + 1 }, { inline_bytes: inlineBytes(limit) }),
+    const found = await readPage(store, (only_known) =>
+      taskPage(
+        { ...filter, down_to, limit: limit + 1, only_known },
+        { inline_bytes: inlineBytes(limit) },
+      ),
     );
     const fitting = withoutExcess(found, limit, page_bytes);
     const rows = fitting.every(isWhole) ? fitting : await complete(filter, fitting);

@@ -289,6 +289,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§17.1", "all routes are under /v1"),
   clause("§17.3", "a field that an older record lacks is null"),
   clause("§17.4", "two successive versions serve one store"),
+  clause("§17.6", "records of a newer version are left out and stay"),
   clause("§18.1.3", "forms and errors of the RFCs"),
   clause("§18.1.4", "where it is offered, and what is there elsewhere"),
   clause("§18.2.1", "metadata of the resource, at the address of the request"),
