@@ -107,6 +107,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     jobStats: core.jobs.stats,
     pushLanes: core.laneHealth,
     storeFaults: core.storeFaults,
+    clockOffsets: core.clocks.offsets,
   };
   const admin = createAdmin({
     ...figures,
@@ -227,7 +228,10 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
             GET: createHealth({
               probe: () => feed.newest(LIMITS.health_answer),
               usable: store.usable,
-              problems: () => (store.isOther() ? ["other_store"] : []),
+              problems: () => [
+                ...(store.isOther() ? (["other_store"] as const) : []),
+                ...(core.clocks.differs() ? (["clock_differs"] as const) : []),
+              ],
               version: VERSION,
             }),
           },

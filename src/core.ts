@@ -21,6 +21,7 @@ import { prunePairings } from "../db/pairings.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
+import { createSharedTime } from "../db/store-clock.ts";
 import { RefusedStore } from "../db/store-contents.ts";
 import { createStoreClock } from "../db/store-time.ts";
 import { createStoreWatch } from "../db/store-watch.ts";
@@ -32,6 +33,7 @@ import { type Config, ConfigError, cannotUse } from "./config.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaiters } from "./events/waiters.ts";
 import type { Ids } from "./ids.ts";
+import { createClockComparison } from "./jobs/clock-comparison.ts";
 import { createEventPruner } from "./jobs/event-pruner.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
@@ -129,9 +131,17 @@ export async function createCore(deps: AppDeps) {
   const waits = createWaiters({ feed, clock });
   const tickets = createTickets({ store, signer, clock });
   const auth = createAuth({ store, clock, tickets });
+  const clocks = createClockComparison({
+    clock,
+    storeTime: () => storeTime(store),
+    shared: createSharedTime(store),
+    log,
+  });
+  // Before anything is decided by the time. A fault shows in what follows.
+  await clocks.look().catch(() => {});
   const store_clock = createStoreClock({
     clock,
-    read: () => storeTime(store),
+    read: clocks.storeTime,
     every: PAGES.renew_every,
   });
   const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
@@ -159,6 +169,7 @@ export async function createCore(deps: AppDeps) {
     wakeSender: sender.wake,
     waits,
     clock,
+    agreedNow: clocks.agreedNow,
     ids,
     signer,
     assertLive: auth.assertLive,
@@ -246,6 +257,7 @@ export async function createCore(deps: AppDeps) {
       expireMessages: (now, limit) => expireMessages(store, now, limit),
       forgetOpenPages: (before, limit) => forgetOpenPages(store, before, limit),
       pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),
+      compareClocks: clocks.look,
       checkVersion: () =>
         assertCompatible(store).catch((error: unknown) => {
           if (!(error instanceof OutdatedError)) throw error;
@@ -253,8 +265,8 @@ export async function createCore(deps: AppDeps) {
         }),
     }),
     clock,
-    // The earlier of the two clocks: one that is ahead must not remove what others still need.
-    retentionTime: async () => Math.min(clock.now(), (await storeTime(store)) ?? Infinity),
+    // One that is ahead must not remove what others still need.
+    retentionTime: clocks.retentionTime,
     log,
   });
 
@@ -269,6 +281,7 @@ export async function createCore(deps: AppDeps) {
     store,
     newStore: new_store,
     storeFaults: faults.totals,
+    clocks,
     signer,
     oauth: { clients: createClients(signer), requests },
     feed,

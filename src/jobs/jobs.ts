@@ -39,6 +39,8 @@ interface JobDeps {
   /** Removes up to `limit` pages of processes whose lease ended before `before`; gives their number. */
   readonly forgetOpenPages: (before: number, limit: number) => Promise<number>;
   readonly pruneDeliveryRecords: (before: number, limit: number) => Promise<number>;
+  /** Compares this process's clock with the others on a file. */
+  readonly compareClocks: () => Promise<void>;
   /** Asks for the end of the process once the store permits newer versions only. */
   readonly checkVersion: () => Promise<void>;
 }
@@ -47,7 +49,7 @@ export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
   const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
   const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings } = deps;
-  const { forgetOpenPages, checkVersion } = deps;
+  const { forgetOpenPages, checkVersion, compareClocks } = deps;
   const { pruneEndedTokens, pruneGrants, pruneApprovals } = deps;
   return [
     {
@@ -62,6 +64,14 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "finish deletions",
       every: 1,
       run: async ({ limit }) => ({ more: await deleteStep(limit) }),
+    },
+    {
+      name: "compare clocks",
+      every: 1,
+      async run() {
+        await compareClocks();
+        return { more: false };
+      },
     },
     {
       name: "check version",

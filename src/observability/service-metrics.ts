@@ -47,6 +47,8 @@ interface MetricSources {
   };
   /** Faults of the store since the start, by kind. */
   readonly storeFaults: () => Readonly<Record<string, number>>;
+  /** Seconds that the wall clock is ahead, by what it was compared with. */
+  readonly clockOffsets: () => ReadonlyMap<string, number>;
   /** Store-wide figures, as the admin gets them. */
   readonly readings: {
     store(): Promise<Pick<StoreFigures, "reachable" | "latency" | "bytes">>;
@@ -141,7 +143,8 @@ function ofJobs({ jobStats }: MetricSources): readonly Metric[] {
   ];
 }
 
-function ofStore({ store, storeFaults, readings }: MetricSources): readonly Metric[] {
+function ofStore(sources: MetricSources): readonly Metric[] {
+  const { store, storeFaults, clockOffsets, readings } = sources;
   return [
     gauge("relay_store_up", "1 while the store can be reached.", async () =>
       Number((await readings.store()).reachable),
@@ -151,6 +154,11 @@ function ofStore({ store, storeFaults, readings }: MetricSources): readonly Metr
     ),
     counter("relay_store_faults_total", "Faults of the store, by kind.", () =>
       Object.entries(storeFaults()).map(([kind, count]) => [{ kind }, count]),
+    ),
+    gauge(
+      "relay_clock_offset_seconds",
+      "By how much the wall clock is ahead of the store's, of another process's, or of times written before.",
+      () => [...clockOffsets()].map(([against, seconds]) => [{ against }, seconds]),
     ),
     gauge(
       "relay_store_read_seconds",

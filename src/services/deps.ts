@@ -20,6 +20,11 @@ export interface ServiceDeps {
   readonly wakeSender: () => void;
   readonly waits: Waiters;
   readonly clock: Clock;
+  /**
+   * Epoch seconds by which a question is over: {@link clock}, or an earlier one that it is known to be ahead of
+   * (docs/interface.md §11.5.3).
+   */
+  readonly agreedNow: () => number;
   readonly ids: Ids;
   readonly signer: Signer;
   /** Throws `401 unauthorized` when the caller's credential has ended. */

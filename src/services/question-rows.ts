@@ -25,7 +25,7 @@ import { createInboxWriter } from "./inbox-writer.ts";
 export type QuestionRevision = RowRevision & { readonly table: "questions" };
 
 export function createQuestionRows(deps: ServiceDeps) {
-  const { store, commit, waits, clock, ids, assertLive, pushPlans } = deps;
+  const { store, commit, waits, agreedNow, ids, assertLive, pushPlans } = deps;
   const inboxWriter = createInboxWriter(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
@@ -46,7 +46,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     answered_by: string | null = null,
   ): Promise<boolean> => {
     const { id: question_id, key_id, task_id } = next;
-    const now = clock.now();
+    const now = agreedNow();
     const cancelled_at = next.status === "cancelled" ? now : null;
     const revision = ids.unique();
     const changed = { table: "questions", id: question_id, revision } as const;
@@ -84,7 +84,7 @@ export function createQuestionRows(deps: ServiceDeps) {
   const readNow = (caller: Caller, id: string, effects = true): Promise<QuestionRow> =>
     untilDecided(async () => {
       const row = await find(caller, id);
-      if (!isOverdue(row.question, clock.now())) return row;
+      if (!isOverdue(row.question, agreedNow())) return row;
       const expired = { ...row, question: { ...row.question, status: "expired" as const } };
       if (!effects) return expired;
       return (await finish(row, expired.question, expireQuestion)) ? expired : undefined;
@@ -111,7 +111,7 @@ export function createQuestionRows(deps: ServiceDeps) {
         return {
           value: question,
           done: question.status !== "pending",
-          again_in: question.expires_at - clock.now(),
+          again_in: question.expires_at - agreedNow(),
         };
       },
     });

@@ -87,7 +87,7 @@ interface ListOptions extends Pick<WaitOptions, "effects"> {
 }
 
 export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, waits, clock, ids, assertLive, keys } = deps;
+  const { store, waits, clock, agreedNow, ids, assertLive, keys } = deps;
   const { create, finish, readNow, hold } = createQuestionRows(deps);
   const idempotency = createIdempotency(deps);
   const earlier = createEarlierAsks(deps);
@@ -242,7 +242,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       }
       if (query.task_id !== undefined) await assertOwnTask(caller, query.task_id);
       // What is overdue shows as expired, swept or not.
-      const now = clock.now();
+      const now = agreedNow();
       while (effects && (await expireDue(now, SWEEP)) === SWEEP);
       const rows = await readPage(store, (only_known) =>
         questionList({

@@ -251,6 +251,7 @@ export const CLAUSES: readonly Clause[] = [
   ),
   clause("§11.4.8", "after a stop the file alone is the store"),
   clause("§11.4.9", "a process keeps to the store that it began with"),
+  clause("§11.5.3", "clocks that differ are told; the earlier one decides what is over"),
 
   clause("§11.6.1", "https and public unicast addresses only, each checked; no credentials"),
   clause("§11.6.3", "no redirects; bounds of length and time; the next address"),

@@ -68,6 +68,7 @@ export async function openTaskService(url: string) {
     wakeWebhooks() {},
     waits: createWaiters({ feed, clock }),
     clock,
+    agreedNow: clock.now,
     ids,
     signer: createSigner("test"),
     assertLive: auth.assertLive,

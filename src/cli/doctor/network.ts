@@ -92,6 +92,12 @@ export async function checkServer(io: Io, { connection }: Session): Promise<Find
     if (health.status !== "ok") {
       return fail(`${health.status}, ${text}`, "Look at the log of the server");
     }
+    if (health.problems?.length) {
+      return warn(
+        `${text}, problems: ${health.problems.join(", ")}`,
+        "Look at the log of the server",
+      );
+    }
     return health.version === VERSION
       ? ok(text)
       : warn(`${text}, and this command line ${VERSION}`, "Update the older of the two");

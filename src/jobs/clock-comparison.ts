@@ -1,0 +1,180 @@
+/**
+ * Compares this process's wall clock with that of the store, or on a file with those of the other processes, and
+ * tells a difference (docs/interface.md §11.5.3). What cannot be undone goes by the earliest of the clocks.
+ */
+
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+
+/** Seconds. */
+const CLOCKS = {
+  /** A difference above it is told (docs/interface.md §11.5.3). */
+  differ: 5,
+  /** Between two writes of the own time to a file. */
+  write_every: 10,
+  /** A look that comes later tells nothing of another process. */
+  gap: 4,
+  /** How long a comparison holds without a newer one, and one with the past. */
+  known: 30,
+  kept: 600,
+  /** Between two log lines about one source. */
+  tell_every: 60,
+  /** A store that was written to within this time before the start has a clock to go by. */
+  recent: 15,
+  /** After the start on a file that has rested: enough for the other processes to say their time. */
+  careful: 5,
+} as const;
+
+/** What the clock was compared with: the store's, that of another process, or the times written before. */
+type ClockSource = "store" | "process" | "past";
+
+/** A time in the store that every process writes and reads; epoch seconds. */
+interface SharedTime {
+  /** What was written last; null if nothing was. */
+  read(): Promise<number | null>;
+  write(now: number): Promise<void>;
+}
+
+interface ComparisonOptions {
+  readonly clock: Pick<Clock, "now" | "elapsed">;
+  /** The store's time in epoch seconds; null for a file. */
+  readonly storeTime: () => Promise<number | null>;
+  /** Where processes on a file leave their times. */
+  readonly shared: SharedTime;
+  readonly log: Log;
+}
+
+interface Offset {
+  /** Seconds that this process is ahead; below zero: behind. */
+  readonly seconds: number;
+  /** By {@link Clock.elapsed}. */
+  readonly until: number;
+}
+
+export function createClockComparison({ clock, storeTime, shared, log }: ComparisonOptions) {
+  const offsets = new Map<ClockSource, Offset>();
+  /** What was logged last. */
+  const told = new Map<ClockSource, { readonly seconds: number; readonly at: number }>();
+  /** The last look at the shared time, and what was there. */
+  let last: {
+    readonly elapsed: number;
+    readonly now: number;
+    readonly value: number | null;
+  } | null = null;
+  /** What this process wrote last, and when by {@link Clock.elapsed}. */
+  let own: { readonly value: number; readonly elapsed: number } | null = null;
+  /** Whether the store has no clock of its own; null before it was asked. */
+  let is_file: boolean | null = null;
+  /** Until then, by {@link Clock.elapsed}, jobs go by a time that was written before the start. */
+  let careful: { readonly until: number; readonly time: number } | null = null;
+
+  const isOff = (seconds: number) => Math.abs(seconds) > CLOCKS.differ;
+
+  /** The differences that hold now. */
+  const current = (): (readonly [ClockSource, number])[] => {
+    const now = clock.elapsed();
+    return [...offsets].flatMap(([source, { seconds, until }]) =>
+      now < until ? [[source, seconds] as const] : [],
+    );
+  };
+
+  /** Logs a difference that begins, changes much or ends: each source once a minute at most. */
+  const tell = (against: ClockSource, seconds: number) => {
+    const before = told.get(against);
+    if (before && clock.elapsed() - before.at < CLOCKS.tell_every) return;
+    const was_off = before !== undefined && isOff(before.seconds);
+    const is_off = isOff(seconds);
+    if (is_off ? was_off && !isOff(seconds - before.seconds) : !was_off) return;
+    told.set(against, { seconds, at: clock.elapsed() });
+    if (!is_off) log.info("clock agrees", { against });
+    else log.warn("clock differs", { against, seconds_ahead: Math.round(seconds * 10) / 10 });
+  };
+
+  const note = (against: ClockSource, seconds: number, kept: number) => {
+    const held = current().find(([source]) => source === against)?.[1] ?? 0;
+    // Of several other processes the one that is furthest away counts, while its time is new.
+    if (against === "process" && Math.abs(held) > Math.abs(seconds)) return;
+    offsets.set(against, { seconds, until: clock.elapsed() + kept });
+    tell(against, seconds);
+  };
+
+  /** The store's time, compared on the way; null for a file. */
+  const measure = async (): Promise<number | null> => {
+    const from = clock.elapsed();
+    const time = await storeTime();
+    const took = clock.elapsed() - from;
+    if (time !== null) {
+      // The store answered at some moment in between.
+      const most = clock.now() - time;
+      const least = most - took;
+      const seconds = least > 0 ? least : Math.min(most, 0);
+      note("store", seconds, CLOCKS.known);
+    }
+    return time;
+  };
+
+  const write = async () => {
+    const value = Math.round(clock.now() * 1000) / 1000;
+    own = { value, elapsed: clock.elapsed() };
+    await shared.write(value);
+  };
+
+  const lookAtShared = async (): Promise<void> => {
+    const value = await shared.read();
+    const [now, elapsed] = [clock.now(), clock.elapsed()];
+    const before = last;
+    last = { elapsed, now, value };
+    if (before === null) {
+      if (value !== null && now - value > CLOCKS.recent) {
+        // The store has rested, or this clock is ahead: the others will have said so by then.
+        careful = { until: elapsed + CLOCKS.careful, time: value };
+      }
+      if (value !== null && isOff(Math.min(now - value, 0))) note("past", now - value, CLOCKS.kept);
+      return write();
+    }
+    const gap = elapsed - before.elapsed;
+    const jump = now - before.now - gap;
+    // Forwards it may have been the sleep of the machine, for which the monotonic clock stands still.
+    if (isOff(Math.min(jump, 0))) note("past", jump, CLOCKS.kept);
+    const is_new = value !== before.value && value !== own?.value && value !== null;
+    if (is_new && gap < CLOCKS.gap && Math.abs(jump) < 1) {
+      // It was written within the gap.
+      const most = now - value;
+      note("process", most < 0 ? most : Math.max(0, most - gap), CLOCKS.known);
+      if (isOff(most) && (own === null || elapsed - own.elapsed >= 1)) return write();
+    }
+    if (own === null || elapsed - own.elapsed >= CLOCKS.write_every) await write();
+  };
+
+  /** Seconds by which this clock is certainly ahead of another one. */
+  const ahead = (): number =>
+    Math.max(0, ...current().flatMap(([source, s]) => (source !== "past" && isOff(s) ? [s] : [])));
+
+  return {
+    /** As it is without this: the store's time. */
+    storeTime: measure,
+
+    /** To be called once a second, and once before the service begins. */
+    async look(): Promise<void> {
+      is_file ??= (await measure()) === null;
+      // A server is compared with on other occasions: jobs read its time.
+      if (is_file) await lookAtShared();
+    },
+
+    /** Epoch seconds: by this clock, or by an earlier one that it is known to be ahead of. */
+    agreedNow: (): number => clock.now() - ahead(),
+
+    /** Epoch seconds that retention and the expiry of questions go by: the earliest of the clocks. */
+    async retentionTime(): Promise<number> {
+      const time = (await measure()) ?? Number.POSITIVE_INFINITY;
+      const early = careful && clock.elapsed() < careful.until ? careful.time : time;
+      return Math.min(clock.now() - ahead(), time, early);
+    },
+
+    /** Seconds that this clock is ahead, by what it was compared with; empty before it was. */
+    offsets: (): ReadonlyMap<ClockSource, number> => new Map(current()),
+
+    /** True while one of the differences is above the bound. */
+    differs: (): boolean => current().some(([, seconds]) => isOff(seconds)),
+  };
+}
