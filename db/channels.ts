@@ -1,7 +1,7 @@
 /** Queries on channels (docs/interface.md 19). */
 
 import { LIMITS, RATES } from "../src/limits.ts";
-import type { Channel } from "../src/model/channel.ts";
+import { type Channel, ChannelSubject } from "../src/model/channel.ts";
 import { channels, pushTargets } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
@@ -43,14 +43,22 @@ const liveAccount = sql`exists (select 1 from accounts where id = ${p("account_i
 const of_person = sql`key_id is null`;
 const own = sql`id = ${p("id")} and account_id = ${p("account_id")} and ${of_person}`;
 
+/** A change writes all that a channel sends: one that sends what only a newer version knows is left out. */
+const sends_known = sql`not exists (select 1 from json_each(sends) where value not in (${sql.join(
+  ChannelSubject.options.map((one) => sql.raw(`'${one}'`)),
+  sql`, `,
+)}))`;
+
 /** Newest first; none once the account is deleted. */
 export const channelsOfAccount = select(
   all,
-  sql`where account_id = ${p("account_id")} and ${of_person} and ${liveAccount} order by created_at desc, id desc`,
+  sql`where account_id = ${p("account_id")} and ${of_person} and ${liveAccount} and ${sends_known} order by created_at desc, id desc`,
 );
 
 /** The channel, if it is the account's. */
-export const channelById = select(all, sql`where ${own} and ${liveAccount}`, { one: true });
+export const channelById = select(all, sql`where ${own} and ${liveAccount} and ${sends_known}`, {
+  one: true,
+});
 
 /** The sign-in that the channel is to belong to, if it is to belong to one. */
 const liveSession = sql`(${p("session_id")} is null or exists (select 1 from credentials

@@ -8,8 +8,9 @@ export async function checkHealth(
   url: string,
 ): Promise<{ readonly ok: boolean; readonly text: string }> {
   try {
-    const { status, version, store } = await createClient({ url }).health();
-    return { ok: status === "ok", text: `${status}, version ${version}, store ${store}` };
+    const { status, version, store, problems = [] } = await createClient({ url }).health();
+    const also = problems.length > 0 ? `, problems: ${problems.join(", ")}` : "";
+    return { ok: status === "ok", text: `${status}, version ${version}, store ${store}${also}` };
   } catch (error) {
     if (!(error instanceof RelayError)) throw error;
     return { ok: false, text: `${url} did not answer as Relay does: ${error.message}` };

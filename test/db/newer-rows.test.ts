@@ -281,12 +281,17 @@ test("a task goes with a pending question of a newer version, and other channels
   expect({ ...row }).toMatchObject({ status: "cancelled", kind: NEWER });
 
   const made: string[] = [];
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < 4; i++) {
     made.unshift(
       (await person.send("POST /v1/channels", { ...WEBHOOK, label: `${i}` })).body.channel.id,
     );
   }
   await run("update channels set type = ? where id = ?", [NEWER, made[1]!]);
+  const sends = JSON.stringify(["questions", NEWER]);
+  await run("update channels set sends = ? where id = ?", [sends, made[3]!]);
+  // A change would take away what it does not know.
+  const patch = await person.send(`PATCH /v1/channels/${made[3]}`, { label: "Changed" });
+  expect(patch.status).toBe(404);
   const { body } = await person.send("GET /v1/channels");
   expect(body.channels.map((channel: { id: string }) => channel.id)).toEqual([made[0], made[2]]);
 });
