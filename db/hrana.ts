@@ -169,7 +169,8 @@ export function createHranaStream(
   };
 
   const post = async (stepsFrom: StepsFrom, signal: AbortSignal): Promise<BatchResult> => {
-    const proof = proven ? null : guard.proof;
+    // Without a baton it is a new stream.
+    const proof = proven && baton !== null ? null : guard.proof;
     const steps = proof ? [{ stmt: toWire(proof, true) }, ...stepsFrom(1)] : stepsFrom(0);
     const response = await fetch(`${address}/v3/pipeline`, {
       method: "POST",

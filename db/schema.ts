@@ -46,11 +46,18 @@ export const strings = customType<{ data: string[]; driverData: string }>({
 export const oneOf = <T extends string>(values: readonly T[]) =>
   text({ enum: values as unknown as readonly [T, ...T[]] });
 
+/** Records of an older version may lack what has no list of values. */
+const KnownTask = Task.pick({ status: true, priority: true, source: true });
+const KnownAction = QuestionAction.pick({ client: true, form: true });
+
 /** A task as JSON text; null if a newer version wrote something that this one does not know. */
 const knownTask = customType<{ data: Task; driverData: string }>({
   dataType: () => "text",
   toDriver: (task) => JSON.stringify(task),
-  fromDriver: (text) => (Task.safeParse(JSON.parse(text)).data ?? null) as Task,
+  fromDriver(text) {
+    const task = JSON.parse(text) as Task;
+    return (KnownTask.safeParse(task).success ? task : null) as Task;
+  },
 });
 
 export const accounts = sqliteTable(
@@ -203,7 +210,7 @@ export const questions = sqliteTable(
  * a value that {@link oneOf} does not name.
  */
 export const KNOWN_JSON: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map([
-  [questions.action, (value: unknown) => QuestionAction.safeParse(value).success],
+  [questions.action, (value: unknown) => KnownAction.safeParse(value).success],
 ]);
 
 /** Columns that a row leaves out when they are null: fields that are there only where they were used. */

@@ -1,13 +1,13 @@
 /** A libSQL server whose store was lost, exchanged or is another program's: refused until the right one is back. */
 
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startTestApp } from "../support/app.ts";
 import { client, createPair, createTask } from "../support/client.ts";
 import { failToStart, startProcess } from "../support/process.ts";
 import { startSqld } from "../support/sqld.ts";
-import { connectTo, STORE_KIND } from "../support/store.ts";
+import { connectTo, createTestStore, STORE_KIND } from "../support/store.ts";
 import { openStream } from "../support/stream.ts";
 import { tempFolder } from "../support/temp.ts";
 import { until } from "../support/until.ts";
@@ -179,5 +179,52 @@ server(
       "Relay cannot start: DATABASE_URL: the database belongs to another program; name one of its own for Relay",
     ]);
     expect(await tablesOf(url)).toEqual(["notes"]);
+  },
+);
+
+/** Forwards to a libSQL server that can be exchanged; ends each stream with its first request if `is_short`. */
+function startForwarder(first: string, is_short: boolean) {
+  let target = first;
+  const forwarder = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      if (!pathname.endsWith("/pipeline")) return new Response(null, { status: 404 });
+      const { headers } = request;
+      const body = await request.text();
+      const answer = await fetch(target + pathname + search, { method: "POST", headers, body });
+      if (!answer.ok || !is_short) return answer;
+      return Response.json({ ...((await answer.json()) as object), baton: null });
+    },
+  });
+  afterAll(() => forwarder.stop(true));
+  return {
+    url: forwarder.url.origin,
+    leadTo(url: string): void {
+      target = url;
+    },
+  };
+}
+
+server.each([
+  ["kept", false],
+  ["short", true],
+] as const)(
+  "an address that leads to another server is noticed, with %s streams [§11.4.9]",
+  async (_, is_short) => {
+    const [right, wrong] = [await createTestStore(), await createTestStore()];
+    const forwarder = startForwarder(right.url, is_short);
+    const app = await startTestApp({ database_url: forwarder.url });
+    const other = await startTestApp({ database_url: wrong.url });
+    await createPair(other.url);
+    const { agent } = await createPair(app.url);
+    const task = await createTask(agent.send, { title: "Kept" });
+    forwarder.leadTo(wrong.url);
+    expect((await agent.send("POST /v1/tasks", { title: "No" })).status).toBe(503);
+    expect((await agent.send(`GET /v1/tasks/${task.id}`)).status).toBe(503);
+    forwarder.leadTo(right.url);
+    await until(async () => (await healthOf(app.url)).status === 200);
+    expect((await agent.send("GET /v1/tasks")).body.tasks).toEqual([task]);
   },
 );
