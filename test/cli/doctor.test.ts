@@ -166,6 +166,21 @@ test("a proxy that ends waits or refuses /mcp is named", async () => {
   });
 });
 
+test("problems that the server tells of are a warning [§5.12.1]", async () => {
+  const { agent } = await createPair(app.url);
+  const url = startProxy(async (request, target) => {
+    const answer = await passOn(request, target);
+    if (!target.endsWith("/health")) return answer;
+    return Response.json({ ...((await answer.json()) as object), problems: ["clock_differs"] });
+  });
+  const { code, out } = await createDoctor(url, agent.secret).run(["doctor", "--quick", "--json"]);
+  expect(code).toBe(0);
+  expect(lineOf(out, "server")).toMatchObject({
+    status: "warn",
+    text: expect.stringContaining("problems: clock_differs"),
+  });
+});
+
 test("what comes after a hop that failed is not checked", async () => {
   const json = ["doctor", "--quick", "--json"];
   const away = await createDoctor("http://127.0.0.1:1", "mck_x").run(json);
