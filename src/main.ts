@@ -60,6 +60,21 @@ try {
     endProcess,
   });
   const app = await starting;
+  const start_code = ending ? null : await app.startCode();
+
+  // Before the message: whoever reads it may stop the process at once.
+  let first_at: number | undefined;
+  const stop = (signal: string) => {
+    if (first_at !== undefined) {
+      if (systemClock.elapsed() - first_at > SAME_SIGNAL) process.exit(1);
+      return;
+    }
+    first_at = systemClock.elapsed();
+    log.info("stopping", { signal });
+    void finish(app);
+  };
+  process.on("SIGINT", () => stop("SIGINT"));
+  process.on("SIGTERM", () => stop("SIGTERM"));
 
   if (!ending) {
     log.info("started", { version: VERSION, url: app.url });
@@ -73,24 +88,11 @@ try {
         unreachable_reason: best().reason ?? null,
         new_store: app.newStore,
         account_creation: config.ACCOUNT_CREATION,
-        start_code: await app.startCode(),
+        start_code,
         columns: process.stdout.isTTY ? process.stdout.columns : null,
       }),
     );
   }
-
-  let first_at: number | undefined;
-  const stop = (signal: string) => {
-    if (first_at !== undefined) {
-      if (systemClock.elapsed() - first_at > SAME_SIGNAL) process.exit(1);
-      return;
-    }
-    first_at = systemClock.elapsed();
-    log.info("stopping", { signal });
-    void finish(app);
-  };
-  process.on("SIGINT", () => stop("SIGINT"));
-  process.on("SIGTERM", () => stop("SIGTERM"));
 } catch (error) {
   process.stderr.write(`Relay cannot start: ${startFault(error)}\n`);
   process.exit(1);
