@@ -13,3 +13,4 @@ export const CREDENTIAL_KINDS = [
 
 /** How a credential came about. `account`: at the request of the account itself. */
 export const CREDENTIAL_MAKERS = ["account", "pairing", "administrator"] as const;
+export type CredentialMaker = (typeof CREDENTIAL_MAKERS)[number];
