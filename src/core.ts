@@ -46,7 +46,9 @@ import { createAddressCheck } from "./notify/webhooks/address.ts";
 import { createWebhookWorker } from "./notify/webhooks/worker.ts";
 import { createClients } from "./oauth/clients.ts";
 import { createSealedRequests } from "./oauth/requests.ts";
+import { createDirectFetch } from "./outbound/direct-fetch.ts";
 import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
+import { createResolver } from "./outbound/resolver.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
@@ -106,14 +108,20 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 export async function createCore(deps: AppDeps) {
   const { config, channels, clock, timers, ids, log, storeTime, endProcess } = deps;
   const check = await loadAttestationCheck(config);
+  const { ca, resolve = createResolver({ timers }) } = deps.outbound ?? {};
   const outbound = createOutbound({
-    ...deps.outbound,
+    ...(ca !== undefined && { ca }),
+    resolve,
     private_networks: config.OUTBOUND_PRIVATE ?? [],
     proxy: config.OUTBOUND_PROXY,
     timers,
   });
   const slots = createHostSlots();
-  const lanes = await connectLanes(channels, config, clock, { outbound, slots });
+  const lanes = await connectLanes(channels, config, clock, {
+    outbound,
+    direct: createDirectFetch({ resolve, timers }),
+    slots,
+  });
   const faults = createFaultLog({ clock: timers, log });
   let new_store: string | null = null;
   const store = await openConfigured(config, timers, faults.report, (where) => {

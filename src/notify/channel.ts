@@ -10,6 +10,7 @@ import type { Config } from "../config.ts";
 import type { FieldReasons } from "../errors.ts";
 import type { SubscriptionInput } from "../model/channel.ts";
 import type { NotificationKind } from "../model/notification.ts";
+import type { DirectFetch } from "../outbound/direct-fetch.ts";
 import type { Outbound } from "../outbound/guard.ts";
 import type { Signer } from "../signer.ts";
 import type { HostSlots, Patience } from "./host-slots.ts";
@@ -92,9 +93,12 @@ export interface Shared {
   readonly signer: Signer;
 }
 
-/** For requests to addresses that users give. */
+/** How channels reach their services. */
 export interface Network {
+  /** For addresses that users give. */
   readonly outbound: Outbound;
+  /** For hosts that are known. */
+  readonly direct: DirectFetch;
   readonly slots: HostSlots;
 }
 
@@ -112,9 +116,9 @@ export interface Connection<Request = unknown, Answer = unknown> {
   /**
    * Makes one request. Never throws, and ends within `PUSH.time_limit`. With `patience`, as for the
    * test of a channel, it waits for a connection first, and does not mind that the host has not
-   * answered lately.
+   * answered lately. `owner`: id of the account, if it is not in `patience`.
    */
-  send(request: Request, patience?: Patience): Promise<Answer>;
+  send(request: Request, patience?: Patience, owner?: string): Promise<Answer>;
   /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
 }

@@ -260,7 +260,8 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** Sends a request, and once more if the verdict asks for that at once. */
   const send = async (request: unknown, { delivery }: ClaimedDelivery): Promise<Verdict> => {
     const attempt = async (resent: boolean) => {
-      const verdict = channel.classify(await connection.send(request), { ...delivery, resent });
+      const answer = await connection.send(request, undefined, delivery.account_id);
+      const verdict = channel.classify(answer, { ...delivery, resent });
       count(verdict.reason);
       return verdict;
     };

@@ -21,11 +21,18 @@ export class ClientDocumentError extends Error {
 
 export type Outbound = Pick<ReturnType<typeof createOutbound>, "request">;
 
-/** Fetches and checks the document at `url`; throws {@link ClientDocumentError}. */
-export async function fetchClientDocument(outbound: Outbound, url: string): Promise<Client> {
+/**
+ * Fetches and checks the document at `url` for the account `owner`; throws {@link ClientDocumentError}.
+ */
+export async function fetchClientDocument(
+  outbound: Outbound,
+  url: string,
+  owner: string,
+): Promise<Client> {
   const { status, body } = await outbound
     .request({
       url,
+      owner,
       method: "GET",
       headers: { accept: "application/json" },
       max_bytes: LIMITS.client_document_bytes,

@@ -3,7 +3,6 @@
  * goes to one that was checked (docs/interface.md §11.6).
  */
 
-import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP } from "node:net";
@@ -11,6 +10,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { OUTBOUND } from "../limits.ts";
 import { networksOf, type Reach, reachOf } from "./addresses.ts";
+import { createResolver, type Resolve } from "./resolver.ts";
 import { connectThrough, type ProxyAddress, proxyOf, TunnelError } from "./tunnel.ts";
 
 /**
@@ -41,6 +41,8 @@ export class OutboundError extends Error {
 
 export interface OutboundRequest {
   readonly url: string;
+  /** Id of the account whose address it is: its look-ups have a share of their own. */
+  readonly owner: string;
   readonly method: "GET" | "POST";
   /** `Host`, `Content-Length` and `Connection` are set here. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -69,10 +71,10 @@ export interface OutboundOptions {
   readonly proxy?: string | undefined;
   /** PEM of the authorities to trust instead of the system's, for tests. */
   readonly ca?: string;
-  /** Every address of a name. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  /** Every address of a name; a resolver of its own when it is left out. */
+  readonly resolve?: Resolve;
   /** Time outside the process, which a test does not move. */
-  readonly timers: Pick<Clock, "after">;
+  readonly timers: Pick<Clock, "after" | "elapsed">;
 }
 
 export type Outbound = ReturnType<typeof createOutbound>;
@@ -92,21 +94,24 @@ const NOT_CONNECTED = new Set([
   "ETIMEDOUT",
 ]);
 
-const systemResolve = async (host: string): Promise<readonly string[]> =>
-  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+/** Whose share of the look-ups the name of the proxy counts against. */
+const PROXY = "proxy";
+
+/** Whether a name server did not answer, so that nothing is known of the name. */
+const isUnanswered = (error: unknown): boolean => codeOf(error) === "DNS_ETIMEOUT";
 
 export function createOutbound(options: OutboundOptions) {
-  const { ca, resolve = systemResolve, timers } = options;
+  const { ca, timers, resolve = createResolver({ timers }) } = options;
   const allowed = networksOf(options.private_networks);
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
 
   /** The addresses to try, all of them allowed; throws {@link OutboundError}. */
-  const addressesOf = async (url: URL): Promise<readonly Target[]> => {
+  const addressesOf = async (url: URL, owner: string): Promise<readonly Target[]> => {
     const { host } = endOf(url);
     const found = isIP(host)
       ? [host]
-      : await resolve(host).catch((cause: unknown) => {
-          throw new OutboundError("unknown_host", { cause });
+      : await resolve(host, owner).catch((cause: unknown) => {
+          throw new OutboundError(isUnanswered(cause) ? "timed_out" : "unknown_host", { cause });
         });
     if (found.length === 0) throw new OutboundError("unknown_host");
     const targets = found.map((address) => ({ address, reach: reachOf(address, allowed) }));
@@ -121,11 +126,12 @@ export function createOutbound(options: OutboundOptions) {
   return {
     /**
      * Throws {@link OutboundError} for a URL that can never be called, or not now: for the `422` of
-     * whoever gives it. The answer holds for now alone, so {@link request} checks again.
+     * whoever gives it. The answer holds for now alone, so {@link request} checks again. `owner`: id
+     * of the account that gives it.
      */
-    async check(url: string): Promise<void> {
+    async check(url: string, owner: string): Promise<void> {
       const parsed = parse(url);
-      await within({ timers }, () => addressesOf(parsed));
+      await within({ timers }, () => addressesOf(parsed, owner));
     },
 
     /**
@@ -134,13 +140,13 @@ export function createOutbound(options: OutboundOptions) {
      */
     async request(request: OutboundRequest): Promise<OutboundAnswer> {
       const url = parse(request.url);
-      const { seconds, signal: outer } = request;
+      const { owner, seconds, signal: outer } = request;
       return within({ timers, seconds, outer }, async (signal) => {
-        const targets = await addressesOf(url);
+        const targets = await addressesOf(url, owner);
         for (const [index, { address, reach }] of targets.entries()) {
           const via = reach === "public" ? proxy : null;
           try {
-            return await send({ ...request, url, address, via, ca, signal });
+            return await send({ ...request, url, address, via, ca, signal, resolve });
           } catch (error) {
             const more = index + 1 < targets.length && !signal.aborted;
             if (!more || !isUnconnected((error as Error).cause)) throw error;
@@ -194,13 +200,14 @@ async function within<T>(
   }
 }
 
-interface Sending extends Omit<OutboundRequest, "url"> {
+interface Sending extends Omit<OutboundRequest, "url" | "owner"> {
   readonly url: URL;
   readonly address: string;
   /** Null: directly. */
   readonly via: ProxyAddress | null;
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
+  readonly resolve: Resolve;
 }
 
 /**
@@ -208,14 +215,22 @@ interface Sending extends Omit<OutboundRequest, "url"> {
  * connection is not kept, so that the name in the certificate is checked each time.
  */
 async function send(sending: Sending): Promise<OutboundAnswer> {
-  const { url, address, via, ca, signal } = sending;
+  const { url, address, via, ca, signal, resolve } = sending;
   if (!via) return exchange(sending, null);
   const { host, port } = endOf(url);
-  const tunnel = await connectThrough({ proxy: via, address, port, host, ca, signal }).catch(
-    (error: unknown) => {
-      throw toOutboundError(error);
-    },
-  );
+  const addressesOfProxy = async () =>
+    isIP(via.host) ? [via.host] : (await resolve(via.host, PROXY)).slice(0, OUTBOUND.addresses);
+  const tunnel = await connectThrough({
+    proxy: via,
+    addressesOfProxy,
+    address,
+    port,
+    host,
+    ca,
+    signal,
+  }).catch((error: unknown) => {
+    throw toOutboundError(error);
+  });
   return exchange(sending, tunnel).finally(() => tunnel.destroy());
 }
 

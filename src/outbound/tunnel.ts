@@ -36,6 +36,8 @@ export class TunnelError extends Error {
 
 interface Tunnel {
   readonly proxy: ProxyAddress;
+  /** The addresses of its host, to try in this order. */
+  readonly addressesOfProxy: () => Promise<readonly string[]>;
   /** IP address that the proxy connects to. */
   readonly address: string;
   readonly port: number;
@@ -50,8 +52,17 @@ interface Tunnel {
  * TLS with the target, through a tunnel that the proxy opens to `address` (RFC 9110, section 9.3.6).
  * Throws a {@link TunnelError} when the proxy opens none, and the error of TLS.
  */
-export async function connectThrough({ host, ca, signal, ...to }: Tunnel): Promise<Duplex> {
-  const socket = await openTunnel({ ...to, ca, signal });
+export async function connectThrough({
+  host,
+  ca,
+  signal,
+  addressesOfProxy,
+  ...to
+}: Tunnel): Promise<Duplex> {
+  const tries = await addressesOfProxy().catch((cause: unknown) => {
+    throw new TunnelError("no address of the proxy", { cause });
+  });
+  const socket = await firstOf(tries, (at) => openTunnel({ ...to, at, ca, signal }), signal);
   socket.on("error", ignore);
   signal.throwIfAborted();
   const secure = tls.connect({
@@ -76,12 +87,33 @@ export async function connectThrough({ host, ca, signal, ...to }: Tunnel): Promi
 /** For a connection that somebody else follows as well: a fault of it must not end the process. */
 const ignore = () => {};
 
-function openTunnel({ proxy, address, port, ca, signal }: Omit<Tunnel, "host">): Promise<Duplex> {
+/** The first tunnel that comes about; throws the last error. */
+async function firstOf(
+  addresses: readonly string[],
+  open: (address: string) => Promise<Duplex>,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  for (const [i, address] of addresses.entries()) {
+    try {
+      return await open(address);
+    } catch (error) {
+      if (i + 1 === addresses.length || signal.aborted) throw error;
+    }
+  }
+  throw new TunnelError("no address of the proxy");
+}
+
+interface Opening extends Omit<Tunnel, "host" | "addressesOfProxy"> {
+  /** IP address of the proxy. */
+  readonly at: string;
+}
+
+function openTunnel({ proxy, at, address, port, ca, signal }: Opening): Promise<Duplex> {
   const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
   return new Promise((resolve, reject) => {
     const refuse = (cause: unknown) => reject(new TunnelError("no tunnel", { cause }));
     const request = (proxy.secure ? https : http).request({
-      host: proxy.host,
+      host: at,
       port: proxy.port,
       method: "CONNECT",
       path: authority,

@@ -107,7 +107,7 @@ export function createChannels(deps: ChannelsDeps) {
       // One that belongs to the sign-in ends with it.
       if (!exclusive) await assertPastTrial(caller);
       const { url } = secret;
-      const wrong = exclusive ? null : await checkAddress(url);
+      const wrong = exclusive ? null : await checkAddress(url, caller.account_id);
       if (wrong !== null) failFields({ url: wrong });
       const { account_id } = caller;
       const session_id = exclusive ? caller.session_id : null;

@@ -84,11 +84,12 @@ export function createConsents(deps: ConsentDeps) {
 
   /** The client of a request. `422 fields.request` when its document does not vouch for the request. */
   const clientOf = async (
+    { account_id }: AccountCaller,
     request: AuthorizationRequest,
   ): Promise<Pick<Client, "digest" | "name">> => {
     if (request.document === null) return { digest: request.client!, name: request.name };
     try {
-      const client = await fetchClientDocument(outbound, request.document);
+      const client = await fetchClientDocument(outbound, request.document, account_id);
       const { redirect_uri } = request;
       if (client.redirect_uris.some((uri) => matchesRedirect(uri, redirect_uri))) return client;
       return failFields({ request: "leads to an address that is not in the client's description" });
@@ -135,7 +136,7 @@ export function createConsents(deps: ConsentDeps) {
     /** The request for the person to judge. `404 not_found`, `422 fields.request`, `429 rate_limited`. */
     async read(caller: AccountCaller, reference: string): Promise<Authorization> {
       const { request, waiting } = await find(caller, reference);
-      const { name } = await clientOf(request);
+      const { name } = await clientOf(caller, request);
       const { account_id } = caller;
       const client_host = leadsTo(request.redirect_uri).host;
       const before = { account_id, client_name: name, client_host };
@@ -167,7 +168,7 @@ export function createConsents(deps: ConsentDeps) {
     ): Promise<{ key: Key; redirect_to: string | null }> {
       await assertPastTrial(caller);
       const { request, waiting } = await find(caller, reference);
-      const client = await clientOf(request);
+      const client = await clientOf(caller, request);
       const choice =
         existing === undefined ? { label: label ?? client.name ?? "Agent" } : { key_id: existing };
       const with_code = waiting === null;
@@ -195,7 +196,7 @@ export function createConsents(deps: ConsentDeps) {
         return { redirect_to: null };
       }
       // What is not checked is no address to send anyone to.
-      const client = await clientOf(request).catch((error: unknown) => {
+      const client = await clientOf(caller, request).catch((error: unknown) => {
         if (error instanceof ServiceError && error.code === "invalid_fields") return null;
         throw error;
       });

@@ -91,7 +91,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       await find(caller, key_id);
       const { account_id, credential } = caller;
       if (!(await admit({ id: key_id, account_id }))) failNotFound("key_id");
-      const wrong = await checkAddress(url);
+      const wrong = await checkAddress(url, account_id);
       if (wrong !== null) failFields({ url: wrong });
       const secret = ids.webhookSecret();
       const { origin, host } = new URL(url);

@@ -256,6 +256,10 @@ export const CLAUSES: readonly Clause[] = [
   clause("§11.6.1", "https and public unicast addresses only, each checked; no credentials"),
   clause("§11.6.3", "no redirects; bounds of length and time; the next address"),
   clause("§11.6.4", "public addresses through OUTBOUND_PROXY, as they were checked"),
+  clause(
+    "§11.6.5",
+    "look-ups: own sockets, a deadline, a share for each account; hosts file, search",
+  ),
 
   clause("§12.1.1", "POST /mcp"),
   clause("§12.1.3", "Host names this server, Origin is not foreign or is loopback"),

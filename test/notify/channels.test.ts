@@ -1,7 +1,6 @@
 /** The contract of a channel (src/notify/channel.ts), on every one of the registry. */
 
 import { describe, expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
 import { readConfig } from "../../src/config.ts";
 import { NOTIFICATION_KINDS } from "../../src/model/notification.ts";
 import { newQuestion } from "../../src/model/question.ts";
@@ -18,14 +17,13 @@ import {
   composeTask,
   composeTest,
 } from "../../src/notify/compose.ts";
-import { createHostSlots } from "../../src/notify/host-slots.ts";
 import type { Notification } from "../../src/notify/notification.ts";
-import { createOutbound } from "../../src/outbound/guard.ts";
 import { createSigner } from "../../src/signer.ts";
 import { startTestApp } from "../support/app.ts";
 import { FIXTURES, type Treatment } from "../support/channels.ts";
 import { ask, createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
+import { createNetwork } from "../support/outbound.ts";
 import { until } from "../support/until.ts";
 
 /** Bytes of a request as JSON: a payload and what goes with it. */
@@ -83,10 +81,7 @@ function notifications(): Notification[] {
 }
 
 /** Requests to this machine, as in an app of the tests. */
-const network = (): Network => ({
-  outbound: createOutbound({ private_networks: ["127.0.0.0/8"], timers: systemClock }),
-  slots: createHostSlots(),
-});
+const network = (): Network => createNetwork({ private_networks: ["127.0.0.0/8"] });
 
 function freeze<Value>(value: Value): Value {
   if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).map(freeze);

@@ -8,12 +8,11 @@ import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
-import { createHostSlots } from "../../src/notify/host-slots.ts";
 import { createRequestPool } from "../../src/notify/request-pool.ts";
 import { connectLanes } from "../../src/notify/sender.ts";
 import { createDeliveryWorker } from "../../src/notify/worker.ts";
-import { createOutbound } from "../../src/outbound/guard.ts";
 import { createTask } from "../support/client.ts";
+import { createNetwork } from "../support/outbound.ts";
 import { createPushWorld } from "../support/push-world.ts";
 import { until } from "../support/until.ts";
 
@@ -36,10 +35,7 @@ type Quiet = Awaited<ReturnType<typeof quiet>>["world"];
 /** A worker on a store that a test puts itself in front of. */
 async function workerOn({ apple, clock, store }: Quiet, faults: Partial<Store>) {
   const config = readConfig({ ...apple.env("SANDBOX") });
-  const network = {
-    outbound: createOutbound({ private_networks: [], timers: systemClock }),
-    slots: createHostSlots(),
-  };
+  const network = createNetwork();
   const [connected] = await connectLanes(CHANNELS, config, clock, network);
   const lines: string[] = [];
   const log = createLog("warn", (line) => lines.push(line));

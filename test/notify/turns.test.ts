@@ -7,11 +7,10 @@ import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
 import { PUSH } from "../../src/notification-limits.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
-import { createHostSlots } from "../../src/notify/host-slots.ts";
 import { connectLanes, createSender } from "../../src/notify/sender.ts";
 import { createTurns } from "../../src/notify/turns.ts";
-import { createOutbound } from "../../src/outbound/guard.ts";
 import { createTask } from "../support/client.ts";
+import { createNetwork } from "../support/outbound.ts";
 import { createPushWorld } from "../support/push-world.ts";
 
 const nextTurn = () => new Promise<void>((next) => setImmediate(next));
@@ -74,10 +73,7 @@ test("a wave of pushes, and one of answers, take a few at a time of each turn", 
   for (let i = 0; i < 12; i++) await createTask(agent.send);
   const { store, clock } = world;
   const config = readConfig(world.apple.env("SANDBOX"));
-  const network = {
-    outbound: createOutbound({ private_networks: [], timers: systemClock }),
-    slots: createHostSlots(),
-  };
+  const network = createNetwork();
   const lanes = await connectLanes(CHANNELS, config, clock, network);
   const lane = lanes[0]!;
   const requests = createTurnCounter();

@@ -3,13 +3,14 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
 import { systemClock } from "../../src/clock.ts";
-import { createOutbound, OutboundError, type OutboundOptions } from "../../src/outbound/guard.ts";
+import { OutboundError, type OutboundOptions } from "../../src/outbound/guard.ts";
 import { createTestClock } from "../support/clock.ts";
+import { createOwnedOutbound } from "../support/outbound.ts";
 import { createAuthority } from "../support/tls.ts";
 
 const PRIVATE = ["127.0.0.0/8", "::1/128"];
 const create = (options: Partial<OutboundOptions> = {}) =>
-  createOutbound({ private_networks: PRIVATE, timers: systemClock, ...options });
+  createOwnedOutbound({ private_networks: PRIVATE, timers: systemClock, ...options });
 const faultOf = (work: Promise<unknown>) =>
   work.then(
     () => "none",
@@ -44,7 +45,7 @@ afterAll(() => server.stop(true));
 const at = (path: string) => `http://127.0.0.1:${server.port}${path}`;
 
 describe("what is refused before a connection", () => {
-  const open = createOutbound({ private_networks: [], timers: systemClock });
+  const open = createOwnedOutbound({ private_networks: [], timers: systemClock });
   test.each([
     ["https://127.0.0.1/", "forbidden_address"],
     ["https://2130706433/", "forbidden_address"],

@@ -3,11 +3,12 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import { systemClock } from "../../src/clock.ts";
-import { createOutbound, OutboundError, type OutboundOptions } from "../../src/outbound/guard.ts";
+import { OutboundError, type OutboundOptions } from "../../src/outbound/guard.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
+import { createOwnedOutbound } from "../support/outbound.ts";
 import { createAuthority } from "../support/tls.ts";
 import { until } from "../support/until.ts";
 
@@ -40,7 +41,7 @@ beforeEach(() => {
 });
 
 const create = (options: Partial<OutboundOptions> = {}) =>
-  createOutbound({
+  createOwnedOutbound({
     private_networks: [],
     proxy: proxy.url,
     ca: authority.ca,

@@ -5,9 +5,8 @@ import { readConfig } from "../../src/config.ts";
 import { newQuestion } from "../../src/model/question.ts";
 import { webPush } from "../../src/notify/channels/web-push/channel.ts";
 import { composeQuestion } from "../../src/notify/compose.ts";
-import { createHostSlots } from "../../src/notify/host-slots.ts";
-import { createOutbound } from "../../src/outbound/guard.ts";
 import { createSigner } from "../../src/signer.ts";
+import { createNetwork } from "./outbound.ts";
 import type { PushService } from "./push-service.ts";
 
 const BROWSERS = 100;
@@ -15,10 +14,7 @@ const BROWSERS = 100;
 /** Sends `messages` questions, as many at once as the channel does; gives their verdicts by count. */
 export async function sendMany(service: PushService, messages: number) {
   const config = readConfig(service.env);
-  const network = {
-    outbound: createOutbound({ private_networks: [], timers: systemClock }),
-    slots: createHostSlots(),
-  };
+  const network = createNetwork();
   const [connection] = await webPush.connect(config, systemClock, network);
   const secretOf = async (_name: string, fresh: string) => fresh;
   await connection!.prepare!({ secretOf, signer: createSigner("signing") });

@@ -40,8 +40,8 @@ export async function createAuthority() {
     /** PEM of the root, which is its own issuer, and of its key. */
     ca: root.toString("pem"),
     key: await pemOf(keys.privateKey),
-    /** A certificate for 127.0.0.1. */
-    async issue(): Promise<Identity> {
+    /** A certificate for 127.0.0.1 and a host name. */
+    async issue(name = "localhost"): Promise<Identity> {
       const own = await keyPair();
       const leaf = await X509CertificateGenerator.create({
         serialNumber: number(),
@@ -54,7 +54,7 @@ export async function createAuthority() {
         extensions: [
           new SubjectAlternativeNameExtension([
             { type: "ip", value: "127.0.0.1" },
-            { type: "dns", value: "localhost" },
+            { type: "dns", value: name },
           ]),
         ],
       });

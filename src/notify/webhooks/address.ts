@@ -19,14 +19,14 @@ interface AddressCheckOptions {
 export type AddressCheck = ReturnType<typeof createAddressCheck>;
 
 /**
- * Returns a function that says what is wrong with a URL; null if nothing was found within
- * `WEBHOOK.check_wait` seconds. Each request checks again.
+ * Returns a function that says what is wrong with a URL that the account `owner` gives; null if
+ * nothing was found within `WEBHOOK.check_wait` seconds. Each request checks again.
  */
 export function createAddressCheck({ outbound, timers }: AddressCheckOptions) {
-  return async (url: string): Promise<string | null> => {
+  return async (url: string, owner: string): Promise<string | null> => {
     const late = Promise.withResolvers<null>();
     const cancel = timers.after(WEBHOOK.check_wait, () => late.resolve(null));
-    const check = outbound.check(url).then(
+    const check = outbound.check(url, owner).then(
       () => null,
       (error: unknown) => {
         if (error instanceof OutboundError) return REASONS[error.fault] ?? null;

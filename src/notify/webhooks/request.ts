@@ -30,7 +30,7 @@ export function webhookRequest(
   { id, type, created_at, data }: WebhookMessage,
   { url, secret }: WebhookTarget,
   now: number,
-): OutboundRequest {
+): Omit<OutboundRequest, "owner"> {
   const at = new Date(Math.round(created_at * 1000)).toISOString();
   const body = `{"type":${JSON.stringify(type)},"timestamp":"${at}","data":${data}}`;
   const timestamp = String(Math.floor(now));

@@ -65,10 +65,14 @@ interface WebhookWorkerOptions {
   readonly log: Log;
 }
 
-/** Where the test of a channel is sent. */
-interface TestTarget extends WebhookTarget {
-  readonly host: string;
+/** The target of an account. */
+interface OwnedTarget extends WebhookTarget {
   readonly account_id: string;
+}
+
+/** Where the test of a channel is sent. */
+interface TestTarget extends OwnedTarget {
+  readonly host: string;
 }
 
 /** Distinct codes that are counted; further ones count as `other`. */
@@ -120,11 +124,15 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   /** One request. Never throws. */
   const send = async (
     message: WebhookMessage,
-    target: WebhookTarget,
+    target: OwnedTarget,
     signal: AbortSignal,
   ): Promise<WebhookVerdict> => {
-    const request = webhookRequest(message, target, clock.now());
-    const answer = await outbound.request({ ...request, signal }).catch((error: unknown) => {
+    const request = {
+      ...webhookRequest(message, target, clock.now()),
+      owner: target.account_id,
+      signal,
+    };
+    const answer = await outbound.request(request).catch((error: unknown) => {
       if (error instanceof OutboundError) return { fault: error.fault };
       log.error("webhook failed", describeError(error));
       return { fault: "failed" as const };
@@ -190,7 +198,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const release = slots.take(channel.host);
     if (!release) return write([putBackMessage(back)]);
     const { url, secret = "" } = channel.secret;
-    const verdict = await send({ ...message, id }, { url, secret }, cut.signal).finally(release);
+    const target = { url, secret, account_id: channel.account_id };
+    const verdict = await send({ ...message, id }, target, cut.signal).finally(release);
     if (cut.signal.aborted && verdict.do === "again") return write([putBackMessage(back)]);
     const end = ending(claimed, verdict);
     if (!item || verdict.do !== "finish") return write(end);
@@ -332,7 +341,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
      */
     async sendNow(
       message: WebhookMessage,
-      { host, account_id, ...target }: TestTarget,
+      { host, ...target }: TestTarget,
     ): Promise<WebhookVerdict | null> {
       const late = new AbortController();
       const impatient = new AbortController();
@@ -341,7 +350,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
         clock.after(PUSH.connection_wait, () => impatient.abort()),
       ];
       const until = AbortSignal.any([impatient.signal, cut.signal]);
-      const release = await slots.wait(host, { owner: account_id, until });
+      const release = await slots.wait(host, { owner: target.account_id, until });
       try {
         const signal = AbortSignal.any([late.signal, cut.signal]);
         return release && (await send(message, target, signal));

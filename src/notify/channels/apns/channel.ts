@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../../clock.ts";
 import { type Config, cannotUse } from "../../../config.ts";
-import type { Channel, Connection } from "../../channel.ts";
+import type { Channel, Connection, Network } from "../../channel.ts";
 import { type ApnsAnswer, classify } from "./classify.ts";
 import { type ApnsRequest, render } from "./payloads.ts";
 
@@ -16,7 +16,7 @@ export const apns: Channel<ApnsRequest, ApnsAnswer> = {
 };
 
 /** The client is loaded only where an environment has a key. */
-async function connect(config: Config, clock: Clock) {
+async function connect(config: Config, clock: Clock, { direct }: Network) {
   const { APNS_TEAM_ID: team_id, APNS_BUNDLE_ID: bundle_id, APNS_CA_FILE: ca_file } = config;
   if (team_id === undefined || bundle_id === undefined) return [];
   const { APPLE, createApnsClient } = await import("./client");
@@ -32,7 +32,7 @@ async function connect(config: Config, clock: Clock) {
     const url = config[`${name}_URL`] ?? APPLE[lane];
     try {
       const key = given.includes("-----BEGIN") ? given : await Bun.file(given).text();
-      const client = createApnsClient({ url, team_id, bundle_id, key_id, key, ca, clock });
+      const client = createApnsClient({ url, team_id, bundle_id, key_id, key, ca, direct, clock });
       connections.push({ lane, ...client });
     } catch (error) {
       throw cannotUse(`${name}_KEY`, "is not the PEM text or file of a P-256 private key", error);

@@ -7,6 +7,7 @@ import { createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { ApnsClient, ApnsError, Notification, type NotificationOptions } from "apns2";
 import type { Clock } from "../../../clock.ts";
 import { PUSH } from "../../../notification-limits.ts";
+import type { DirectFetch } from "../../../outbound/direct-fetch.ts";
 import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
 import { type ApnsAnswer, EXPIRED_PROVIDER_TOKEN } from "./classify.ts";
 import type { ApnsRequest } from "./payloads.ts";
@@ -21,6 +22,7 @@ interface ApnsOptions {
   readonly key: string;
   /** PEM of the only CA to trust; undefined: those of the system. */
   readonly ca: string | undefined;
+  readonly direct: DirectFetch;
   readonly clock: Clock;
 }
 
@@ -34,7 +36,7 @@ const REFUSED = /^HTTP2Refused/;
 
 /** Makes the client of one environment. Throws if `key` is not a P-256 private key. */
 export function createApnsClient(options: ApnsOptions) {
-  const { url, team_id, bundle_id, key_id, ca, clock } = options;
+  const { url, team_id, bundle_id, key_id, ca, direct, clock } = options;
   const key = parseKey(options.key);
   const provider = createProviderToken({ team_id, key_id, key, clock });
   const client = new ApnsClient({
@@ -54,7 +56,7 @@ export function createApnsClient(options: ApnsOptions) {
     apns_id: string,
     signal: AbortSignal,
   ) => {
-    const response = await fetch(url + path, {
+    const response = await direct.send(url + path, {
       method: "POST",
       body,
       headers: { ...headers, "apns-id": apns_id },
@@ -63,7 +65,7 @@ export function createApnsClient(options: ApnsOptions) {
       // one.
       tls: { passphrase: String(connection), ...(ca !== undefined && { ca }) },
       signal,
-    } as RequestInit);
+    });
     answered_at = performance.now();
     const text = await response.text();
     return { response, text };

@@ -28,11 +28,12 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   const faults = createHostFaults(clock);
 
   /** One request over a connection that the caller has reserved; never throws. */
-  const publish = async (request: NtfyRequest): Promise<NtfyAnswer> => {
+  const publish = async (request: NtfyRequest, owner: string): Promise<NtfyAnswer> => {
     const { signal, isLate, end } = requests.begin();
     try {
       const { status, headers, body } = await outbound.request({
         url: `${request.server}/`,
+        owner,
         method: "POST",
         headers: {
           "content-type": "application/json",
@@ -63,7 +64,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
     abort: requests.abort,
 
     /** One request; never throws. */
-    async send(request: NtfyRequest, patience?: Patience): Promise<NtfyAnswer> {
+    async send(request: NtfyRequest, patience?: Patience, owner = ""): Promise<NtfyAnswer> {
       const host = URL.parse(request.server)?.host ?? "";
       if (host === "") return { kind: "lost", fault: "invalid_url" };
       if (!patience) {
@@ -72,7 +73,7 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
       }
       const release = patience ? await slots.wait(host, patience) : slots.take(host);
       if (!release) return { kind: "busy", wait: 1 };
-      const answer = await publish(request).finally(release);
+      const answer = await publish(request, patience?.owner ?? owner).finally(release);
       const lost = answer.kind === "lost" && !FINAL.includes(answer.fault);
       if (!lost) faults.answered(host);
       // How often a person tests a channel says nothing about its host.

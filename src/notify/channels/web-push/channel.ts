@@ -20,13 +20,13 @@ export const webPush: Channel<WebPushRequest, WebPushAnswer> = {
   whyOff: (config) => settingsOf(config).off ?? null,
   render,
   classify,
-  async connect(config, clock) {
+  async connect(config, clock, { direct }) {
     const settings = settingsOf(config);
     if (settings.off !== undefined) return [];
     // Loaded only when it is on: its library takes 40 ms.
     const { createWebPushClient } = await import("./client.ts");
     const { subject, hosts } = settings;
-    const options = { subject, hosts, proxy: config.OUTBOUND_PROXY, clock };
+    const options = { subject, hosts, proxy: config.OUTBOUND_PROXY, direct, clock };
     return [{ lane: LANE, ...createWebPushClient(options) }];
   },
 };

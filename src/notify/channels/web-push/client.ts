@@ -1,8 +1,10 @@
 /** Encrypts messages and sends them to the push services of browsers (RFC 8030, 8291, 8292). */
 
+import { isIP } from "node:net";
 import webPush from "web-push";
 import type { Clock } from "../../../clock.ts";
 import { WEB_PUSH } from "../../../notification-limits.ts";
+import type { DirectFetch, DirectInit } from "../../../outbound/direct-fetch.ts";
 import { withoutNoProxy } from "../../../outbound/no-proxy.ts";
 import type { Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
@@ -19,6 +21,7 @@ interface WebPushOptions {
   readonly hosts: readonly string[];
   /** `OUTBOUND_PROXY`. */
   readonly proxy: string | undefined;
+  readonly direct: DirectFetch;
   readonly clock: Clock;
 }
 
@@ -26,7 +29,7 @@ interface WebPushOptions {
 const TOPIC = 24;
 
 /** The client of all push services; call `prepare` before `send`. */
-export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOptions) {
+export function createWebPushClient({ subject, hosts, proxy, direct, clock }: WebPushOptions) {
   const requests = createTimedRequests(clock);
   const faults = createHostFaults(clock);
   let key = "";
@@ -48,20 +51,28 @@ export function createWebPushClient({ subject, hosts, proxy, clock }: WebPushOpt
       headers: { Authorization: authorize(origin) },
     });
     const { "Content-Length": _, ...headers } = details.headers;
-    const via = named ? undefined : proxy;
-    const send = () =>
-      fetch(endpoint, {
-        method: "POST",
-        headers,
-        body: details.body as Uint8Array<ArrayBuffer>,
-        redirect: "manual",
-        signal,
-        // False also ignores the proxy that the environment names.
-        proxy: via ?? false,
-      } as RequestInit);
-    const response = await (via === undefined ? send() : withoutNoProxy(send));
+    const via = named || proxy === undefined ? undefined : await atAddress(proxy);
+    const init: DirectInit = {
+      method: "POST",
+      headers: headers as Record<string, string>,
+      body: details.body as Uint8Array<ArrayBuffer>,
+      redirect: "manual",
+      signal,
+    };
+    const response = await (via === undefined
+      ? direct.send(endpoint, init)
+      : withoutNoProxy(() => fetch(endpoint, { ...init, proxy: via } as unknown as RequestInit)));
     await drain(response);
     return response;
+  };
+
+  /** The proxy at an address that Relay looked up. One that speaks TLS needs its name. */
+  const atAddress = async (url: string): Promise<string> => {
+    const at = new URL(url);
+    if (at.protocol === "https:") return url;
+    const [address = at.hostname] = await direct.addressesOf(at.hostname.replace(/^\[|\]$/g, ""));
+    at.hostname = isIP(address) === 6 ? `[${address}]` : address;
+    return at.href;
   };
 
   const exchange = async (request: WebPushRequest, signal: AbortSignal): Promise<Response> => {

@@ -1,0 +1,99 @@
+/**
+ * `fetch` for hosts that are known, such as push services: to an address that Relay has looked up
+ * itself, and never through a proxy of the environment (docs/interface.md §11.6.4, §11.6.5).
+ */
+
+import { isIP } from "node:net";
+import type { Clock } from "../clock.ts";
+import { OUTBOUND } from "../limits.ts";
+import { LOOK_UP } from "./limits.ts";
+import type { Resolve } from "./resolver.ts";
+
+/** What `fetch` takes; headers as an object. */
+export type DirectInit = Omit<RequestInit, "headers"> & {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls?: Readonly<Record<string, unknown>>;
+  readonly protocol?: string;
+};
+
+export interface DirectFetch {
+  /**
+   * As `fetch`, with the host of the URL in `Host` and verified in its certificate. Connections are
+   * kept. Throws the error of `fetch`, or a `LookUpError`.
+   */
+  send(url: string, init: DirectInit): Promise<Response>;
+  /** Addresses of a host, remembered for `LOOK_UP.known_for` seconds: those that failed come last. */
+  addressesOf(host: string): Promise<readonly string[]>;
+}
+
+interface DirectFetchOptions {
+  readonly resolve: Resolve;
+  /** Real time, also in tests. */
+  readonly timers: Pick<Clock, "elapsed">;
+}
+
+/** No byte was sent. */
+const NOT_CONNECTED =
+  /^(ECONNREFUSED|ConnectionRefused|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|FailedToOpenSocket)/;
+
+export function createDirectFetch({ resolve, timers }: DirectFetchOptions): DirectFetch {
+  const known = new Map<
+    string,
+    { readonly addresses: Promise<string[]>; readonly until: number }
+  >();
+
+  const addressesOf = async (host: string): Promise<string[]> => {
+    if (isIP(host)) return [host];
+    const now = timers.elapsed();
+    const remembered = known.get(host);
+    if (remembered && remembered.until > now) return remembered.addresses;
+    known.delete(host);
+    if (known.size >= LOOK_UP.known_hosts) known.delete(known.keys().next().value!);
+    // One look-up for all requests of a host; its failure is not remembered.
+    const addresses = resolve(host, host).then((found) => found.slice(0, OUTBOUND.addresses));
+    const entry = { addresses, until: now + LOOK_UP.known_for };
+    known.set(host, entry);
+    return addresses.catch((error: unknown) => {
+      if (known.get(host) === entry) known.delete(host);
+      throw error;
+    });
+  };
+
+  const sendTo = (address: string, { url, init }: { url: URL; init: DirectInit }) => {
+    const { host, hostname } = url;
+    const at = new URL(url);
+    at.hostname = isIP(address) === 6 ? `[${address}]` : address;
+    const name = isIP(bare(hostname)) === 0 ? { serverName: hostname } : {};
+    return fetch(at, {
+      ...init,
+      headers: { ...init.headers, host },
+      // False also ignores the proxy that the environment names.
+      proxy: false,
+      tls: { ...init.tls, ...name },
+    } as unknown as RequestInit);
+  };
+
+  return {
+    addressesOf,
+
+    async send(text, init) {
+      const url = new URL(text);
+      const addresses = await addressesOf(bare(url.hostname));
+      for (const [i, address] of [...addresses].entries()) {
+        init.signal?.throwIfAborted();
+        try {
+          return await sendTo(address, { url, init });
+        } catch (error) {
+          // Another one has its turn next time, here or in the next request.
+          addresses.push(...addresses.splice(addresses.indexOf(address), 1));
+          const { code } = error as { code?: unknown };
+          const connected = typeof code !== "string" || !NOT_CONNECTED.test(code);
+          if (connected || i + 1 === addresses.length) throw error;
+        }
+      }
+      throw new TypeError("no address");
+    },
+  };
+}
+
+const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, "$1");
