@@ -1,6 +1,7 @@
 /** The change feed of a libSQL server: says that some process committed an event. */
 
 import type { Clock } from "../src/clock.ts";
+import { proxyOptions } from "../src/environment-proxy.ts";
 import type { Endpoint } from "./hrana.ts";
 
 /** It fires just before the commit is visible, so a second look follows. Seconds. */
@@ -17,6 +18,7 @@ export function createChangeFeed({ base, auth_token }: Endpoint, clock: Clock) {
       let pause = REOPEN.ended;
       try {
         const response = await fetch(`${base}/beta/listen?table=events&action=insert`, {
+          ...proxyOptions(base),
           signal: closing.signal,
           ...(auth_token !== undefined && { headers: { authorization: `Bearer ${auth_token}` } }),
         });

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../src/clock.ts";
+import { proxyOptions } from "../src/environment-proxy.ts";
 import { SERVER_STORE } from "../src/limits.ts";
 import { OtherStore } from "./faults.ts";
 import type { Cell, Statement, WriteResult } from "./store.ts";
@@ -173,6 +174,7 @@ export function createHranaStream(
     const proof = proven && baton !== null ? null : guard.proof;
     const steps = proof ? [{ stmt: toWire(proof, true) }, ...stepsFrom(1)] : stepsFrom(0);
     const response = await fetch(`${address}/v3/pipeline`, {
+      ...proxyOptions(address),
       method: "POST",
       headers,
       body: JSON.stringify({ baton, requests: [{ type: "batch", batch: { steps } }] }),

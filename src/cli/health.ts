@@ -2,13 +2,15 @@
 
 import { createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
+import { fetchServer } from "./fetch.ts";
 
 /** Gives `{ok, text}`: the state of the server at `url`, and one line that says it (docs/interface.md §5.12.1). */
 export async function checkHealth(
   url: string,
 ): Promise<{ readonly ok: boolean; readonly text: string }> {
   try {
-    const { status, version, store, problems = [] } = await createClient({ url }).health();
+    const client = createClient({ url, fetch: fetchServer });
+    const { status, version, store, problems = [] } = await client.health();
     const also = problems.length > 0 ? `, problems: ${problems.join(", ")}` : "";
     return { ok: status === "ok", text: `${status}, version ${version}, store ${store}${also}` };
   } catch (error) {

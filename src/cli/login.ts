@@ -5,6 +5,7 @@ import { createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
 import { retry } from "../client/retry.ts";
 import { baseOf } from "./base.ts";
+import { fetchServer } from "./fetch.ts";
 import { Fault, type Io } from "./io.ts";
 import {
   type AuthorizationRequest,
@@ -57,7 +58,9 @@ async function checkKey(io: Io, url: string, credential: string): Promise<void> 
     throw new Fault("the standard input is not a key, which begins with mck_");
   }
   try {
-    await createClient({ url, credential, agent_host: io.host }).agents.list({ signal: io.signal });
+    await createClient({ url, credential, agent_host: io.host, fetch: fetchServer }).agents.list({
+      signal: io.signal,
+    });
   } catch (error) {
     if (error instanceof RelayError && error.code === "unauthorized") {
       throw new Fault(`${url} does not accept the key: copy it again, or make a new one there`);
@@ -131,10 +134,10 @@ async function approvedElsewhere(
   url: string,
   { url: address, codeOf }: AuthorizationRequest,
 ): Promise<string> {
-  const asked = await fetch(address, { redirect: "manual", signal: io.signal });
+  const asked = await fetchServer(address, { redirect: "manual", signal: io.signal });
   const [, sealed] = /#\/authorize\/([^/?]+)$/.exec(asked.headers.get("location") ?? "") ?? [];
   if (!sealed) throw new Fault(`${url} refused the sign-in: HTTP ${asked.status}`);
-  const client = createClient({ url, timers: io.timers });
+  const client = createClient({ url, timers: io.timers, fetch: fetchServer });
   const approval = await client.oauth.askApproval(sealed, { signal: io.signal });
   const place = approval.url ?? `${url}/#/account`;
   io.err(`Open Relay on a device that is signed in, and compare the code.\n`);

@@ -3,6 +3,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { randomText } from "../client/idempotency.ts";
+import { fetchServer } from "./fetch.ts";
 import { Fault, type Io } from "./io.ts";
 import type { OAuthAccess } from "./settings.ts";
 
@@ -41,7 +42,7 @@ export const isRefusedFor = (error: unknown, ...reasons: readonly string[]): boo
 
 async function send(address: string, init: RequestInit): Promise<unknown> {
   const signal = AbortSignal.timeout(ANSWER_WITHIN * 1000);
-  const response = await fetch(address, { redirect: "error", ...init, signal }).catch(() => {
+  const response = await fetchServer(address, { redirect: "error", ...init, signal }).catch(() => {
     throw new Fault(`${new URL(address).origin} cannot be reached: check the address`);
   });
   const body = await response.json().catch(() => null);

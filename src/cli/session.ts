@@ -4,6 +4,7 @@ import { type Client, createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
 import { type ClientOptions, type Connection, connectionOf } from "../client/send.ts";
 import { baseOf } from "./base.ts";
+import { fetchServer } from "./fetch.ts";
 import { Fault, type Io } from "./io.ts";
 import { isRefusedFor, refreshAccess } from "./oauth.ts";
 import { keepAccess, type OAuthAccess, readAccess } from "./settings.ts";
@@ -30,7 +31,7 @@ const sessionOf = (options: ClientOptions): Session => ({
  */
 export async function openSession(io: Io): Promise<Session> {
   const { RELAY_KEY: key, RELAY_URL } = io.env;
-  const common = { agent_host: io.host, timers: io.timers };
+  const common = { agent_host: io.host, timers: io.timers, fetch: fetchServer };
   const access = key && RELAY_URL ? null : await readAccess(io);
   if (key) {
     if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -84,7 +85,7 @@ function refreshing(io: Io, first: OAuthAccess): Send {
   const attempt: Send = (url, init) => {
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${access.access_token}`);
-    return fetch(url, { ...init, headers });
+    return fetchServer(url, { ...init, headers });
   };
   return async (url, init) => {
     if (access.expires_at - EARLY <= io.now()) await renewOnce();

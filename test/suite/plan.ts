@@ -37,6 +37,7 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/client/routes.test.ts",
   "test/client/waits.test.ts",
   "test/demo.test.ts",
+  "test/environment-proxy.test.ts",
   "test/guards/readme.test.ts",
   "test/http/admin.test.ts",
   "test/http/answer-size.test.ts",

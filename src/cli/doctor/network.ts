@@ -5,6 +5,7 @@ import { isIP } from "node:net";
 import { connect } from "node:tls";
 import type { Health } from "../../client/types.ts";
 import { VERSION } from "../../version.ts";
+import { fetchServer } from "../fetch.ts";
 import type { Io } from "../io.ts";
 import type { Session } from "../session.ts";
 import { check, type Finding, fail, ok, warn } from "./finding.ts";
@@ -79,7 +80,10 @@ export async function checkServer(io: Io, { connection }: Session): Promise<Find
   const advice = "Check that the server runs, and that nothing in between blocks it";
   const server = await check(io, "server", ANSWER_WITHIN, advice, async (signal) => {
     const sent = io.now();
-    const response = await fetch(connection.url("/health"), { signal, redirect: "manual" });
+    const response = await fetchServer(connection.url("/health"), {
+      signal,
+      redirect: "manual",
+    });
     clock = clockOf(response.headers.get("date"), sent, io.now());
     const health = (await response.json().catch(() => null)) as Partial<Health> | null;
     if (typeof health?.version !== "string" || typeof health.status !== "string") {
