@@ -2,7 +2,7 @@
 
 import { appRouter, procedures } from "../routers/index.ts";
 import { createLimiter } from "./auth/limiter.ts";
-import { cannotUse } from "./config.ts";
+import { cannotListen } from "./config-files.ts";
 import { type AppDeps, type Core, createCore } from "./core.ts";
 import { createHeavyWork } from "./heavy-work.ts";
 import { createAddresses } from "./http/address.ts";
@@ -246,7 +246,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     server = listen();
   } catch (error) {
     await core.close();
-    throw cannotUse("HOST and PORT", "cannot listen there", error);
+    throw cannotListen(error);
   }
   const url = (config.PUBLIC_URL ?? server.url.origin).replace(/\/$/, "");
   core.start();

@@ -1,11 +1,8 @@
 /** The configuration: one table of environment variables (docs/interface.md 16). */
 
-import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { isNetwork, lookAt, publicUrlFault } from "./config-values.ts";
 import { LOG_LEVELS } from "./log.ts";
-
-const url = (pattern: RegExp, says: string) =>
-  z.string().refine((value) => pattern.test(value) && URL.canParse(value), says);
 
 /** As a browser sends it: no path, no default port, lowercase. */
 const isOrigin = (text: string): boolean =>
@@ -27,6 +24,21 @@ function isReadable(text: string): boolean {
   }
 }
 
+/**
+ * A list, separated by commas with or without white space. `what`: what each entry must be; an error
+ * says which entry is not.
+ */
+const list = <Entry>(read: (entry: string) => Entry | null, what: string) =>
+  z.string().transform((text, context): Entry[] => {
+    const entries = text.split(",").map((entry) => read(entry.trim()));
+    const wrong = entries.indexOf(null);
+    if (wrong >= 0) {
+      const which = entries.length === 1 ? "" : `; number ${wrong + 1} is not`;
+      context.addIssue({ code: "custom", message: `must be ${what}${which}` });
+    }
+    return entries.filter((entry) => entry !== null);
+  });
+
 const apnsId = z
   .string()
   .regex(/^[A-Za-z0-9]{1,40}$/, "must be an id of letters and digits")
@@ -43,7 +55,13 @@ const apnsKey = z.string().min(1).optional();
 
 /** Each variable with its schema and default; `doc` is its row in docs/configuration.md. */
 export const CONFIG = {
-  HOST: { doc: "Address to listen on", schema: z.string().min(1).default("127.0.0.1") },
+  HOST: {
+    doc: "Address to listen on",
+    schema: z
+      .string()
+      .regex(/^[^\s"'/]+$/, "must be an IP address or a host name of this machine")
+      .default("127.0.0.1"),
+  },
   PORT: {
     doc: "Port to listen on; `0` picks a free one and prints it",
     schema: z
@@ -55,10 +73,13 @@ export const CONFIG = {
   },
   PUBLIC_URL: {
     doc: "Base URL that clients use; built from `HOST` and `PORT` when unset",
-    schema: url(
-      /^https?:\/\/[^?#@]+$/,
-      "must be an http(s) URL without a query or a credential",
-    ).optional(),
+    schema: z
+      .string()
+      .superRefine((value, context) => {
+        const message = publicUrlFault(value);
+        if (message !== null) context.addIssue({ code: "custom", message });
+      })
+      .optional(),
   },
   TLS_CERT_FILE: {
     doc: "PEM file with the certificate, and those of its chain, to serve `https`; read at the start",
@@ -90,7 +111,12 @@ export const CONFIG = {
   },
   DATABASE_AUTH_TOKEN: {
     doc: "Token for the libSQL server, if it needs one",
-    schema: z.string().min(1).optional(),
+    schema: z
+      .string()
+      .trim()
+      // What a header can hold.
+      .regex(/^[\t -~\x80-\xff]+$/, "must be a token of characters that an HTTP header can hold")
+      .optional(),
   },
   ADMIN_TOKEN: {
     doc: "Bearer token for `/admin` and `/metrics`, at least 32 characters; both are off when unset",
@@ -110,43 +136,34 @@ export const CONFIG = {
   },
   CORS_ORIGINS: {
     doc: "Web origins that may call the API, separated by commas, such as `https://app.example`",
-    schema: z
-      .string()
-      .transform((text) => text.split(",").map((origin) => origin.trim()))
-      .refine(
-        (origins) => origins.every(isOrigin),
-        "must be origins such as https://app.example, separated by commas",
-      )
-      .optional(),
+    schema: list(
+      (origin) => (isOrigin(origin) ? origin : null),
+      "origins such as https://app.example, separated by commas",
+    ).optional(),
   },
   ALLOWED_HOSTS: {
     doc: "Further host names by which clients reach `/mcp`, separated by commas, such as `relay.lan,studio.example`",
-    schema: z
-      .string()
-      .transform((text) => text.split(",").map((name) => hostName(name.trim())))
-      .refine(
-        (names) => names.every((name) => name !== null),
-        "must be host names such as relay.lan, without a port, separated by commas",
-      )
-      .optional(),
+    schema: list(
+      hostName,
+      "host names such as relay.lan, without a port, separated by commas",
+    ).optional(),
   },
   OUTBOUND_PRIVATE: {
     doc: "Private networks that addresses given by users may lead to, in CIDR notation separated by commas, such as `192.168.0.0/16,fd00::/8`; none when unset",
-    schema: z
-      .string()
-      .transform((text) => text.split(",").map((network) => network.trim()))
-      .refine(
-        (networks) => networks.every((network) => ipaddr.isValidCIDR(network)),
-        "must be networks such as 192.168.0.0/16, separated by commas",
-      )
-      .optional(),
+    schema: list(
+      (network) => (isNetwork(network) ? network : null),
+      "networks such as 192.168.0.0/16, with a whole address in decimal, separated by commas",
+    ).optional(),
   },
   OUTBOUND_PROXY: {
     doc: "Proxy for requests to public addresses given by users, such as `http://proxy.example:3128`, with a user name and password if it needs them; none when unset",
-    schema: url(
-      /^https?:\/\/([^/?#@]*@)?[^/?#@]+\/?$/,
-      "must be the http(s) URL of a proxy, without a path",
-    )
+    schema: z
+      .string()
+      .trim()
+      .refine(
+        (value) => /^https?:\/\/([^/?#@\\]*@)?[^/?#@\\\s]+\/?$/.test(value) && URL.canParse(value),
+        "must be the http(s) URL of a proxy, without a path",
+      )
       .refine(isReadable, "must have a user name and password that are percent-encoded")
       .optional(),
   },
@@ -212,7 +229,7 @@ export const CONFIG = {
     doc: "How push services of browsers reach the operator: a `mailto:` address or an `https` URL; the origin of an `https` `PUBLIC_URL` when unset",
     schema: z
       .string()
-      .max(200)
+      .max(200, "must have at most 200 characters")
       .refine(
         (value) =>
           /^mailto:[^\s@]+@[^\s@]+$/.test(value) ||
@@ -223,19 +240,14 @@ export const CONFIG = {
   },
   WEB_PUSH_HOSTS: {
     doc: "Further hosts of push services of browsers, with or without a port, separated by commas, such as `push.example`; `http` is permitted for them",
-    schema: z
-      .string()
-      .transform((text) => text.split(",").map((host) => host.trim()))
-      .refine(
-        (hosts) =>
-          hosts.every(
-            (host) =>
-              !/[/?#@:\\\s*]/.test(host.replace(/:\d{1,5}$/, "")) &&
-              URL.parse(`https://${host}`)?.host === host,
-          ),
-        "must be hosts such as push.example or 127.0.0.1:8080, separated by commas",
-      )
-      .optional(),
+    schema: list(
+      (host) =>
+        !/[/?#@:\\\s*]/.test(host.replace(/:\d{1,5}$/, "")) &&
+        URL.parse(`https://${host}`)?.host === host
+          ? host
+          : null,
+      "hosts such as push.example or 127.0.0.1:8080, separated by commas",
+    ).optional(),
   },
   PUSH_CONTENT: {
     doc: "`generic` leaves titles, prompts and notes out of pushes; the app fetches them",
@@ -250,7 +262,10 @@ export const CONFIG = {
 type Table = typeof CONFIG;
 export type Config = { readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> };
 
-/** What is wrong with a variable, in one line; never its value, which may be a secret. */
+/**
+ * What is wrong with a variable, in one line; never its value, which may be a secret, but for the path
+ * of a file.
+ */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -266,9 +281,11 @@ export function cannotUse(variable: string, what: string, error: unknown): Confi
 /** Reads the table from the environment; an empty variable counts as unset. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const entries = Object.entries(CONFIG).map(([name, { schema }]) => {
-    const result = schema.safeParse(env[name] || undefined);
+    const value = env[name] || undefined;
+    const result = schema.safeParse(value);
     if (!result.success) {
-      throw new ConfigError(`${name}: ${result.error.issues[0]?.message ?? "is not valid"}`);
+      const fault = result.error.issues[0]?.message ?? "is not valid";
+      throw new ConfigError(`${name}: ${fault}${lookAt(value ?? "")}`);
     }
     return [name, result.data];
   });

@@ -29,7 +29,8 @@ import { createAuth } from "./auth/authenticate.ts";
 import { loadAttestationCheck } from "./auth/load-attestation.ts";
 import { createTicket, createTickets } from "./auth/tickets.ts";
 import type { Clock } from "./clock.ts";
-import { type Config, ConfigError, cannotUse } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
+import { cannotOpen } from "./config-files.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaiters } from "./events/waiters.ts";
 import type { Ids } from "./ids.ts";
@@ -345,6 +346,6 @@ async function openConfigured(
     if (error instanceof OutdatedError || error instanceof RefusedStore) {
       throw new ConfigError(`DATABASE_URL: ${error.message}`);
     }
-    throw cannotUse("DATABASE_URL", "the store cannot be opened", error);
+    throw cannotOpen(config.DATABASE_URL, error);
   });
 }

@@ -2,6 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { type Config, ConfigError, cannotUse } from "./config.ts";
+import { readNamedFile, showPath } from "./config-files.ts";
 import type { Log } from "./log.ts";
 
 export interface Tls {
@@ -27,11 +28,11 @@ export async function loadTls(config: Config): Promise<Tls | null> {
   const { TLS_CERT_FILE: cert_file, TLS_KEY_FILE: key_file } = config;
   if (cert_file === undefined || key_file === undefined) return null;
   const [cert, key] = await Promise.all([
-    readText("TLS_CERT_FILE", cert_file),
-    readText("TLS_KEY_FILE", key_file),
+    readNamedFile("TLS_CERT_FILE", cert_file),
+    readNamedFile("TLS_KEY_FILE", key_file),
   ]);
-  const leaf = parseCertificates(cert);
-  if (!leaf.checkPrivateKey(parseKey(key))) {
+  const leaf = parseCertificates(cert, cert_file);
+  if (!leaf.checkPrivateKey(parseKey(key, key_file))) {
     throw new ConfigError(
       "TLS_KEY_FILE: is not the key of the certificate that comes first in TLS_CERT_FILE",
     );
@@ -52,31 +53,25 @@ export function warnOfExpiry({ expires_at }: Pick<Tls, "expires_at">, now: numbe
   });
 }
 
-async function readText(variable: string, file: string): Promise<string> {
-  try {
-    return await Bun.file(file).text();
-  } catch (error) {
-    throw cannotUse(variable, "the file cannot be read", error);
-  }
-}
-
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** The first certificate. All are parsed, as one that is broken would stop the server later. */
-function parseCertificates(text: string): X509Certificate {
+function parseCertificates(text: string, file: string): X509Certificate {
   try {
     const [leaf] = (text.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
     if (leaf) return leaf;
   } catch (error) {
-    throw cannotUse("TLS_CERT_FILE", "has a certificate that cannot be read", error);
+    const what = `has a certificate that cannot be read: ${showPath(file)}`;
+    throw cannotUse("TLS_CERT_FILE", what, error);
   }
-  throw new ConfigError("TLS_CERT_FILE: is no PEM file with a certificate");
+  throw new ConfigError(`TLS_CERT_FILE: is no PEM file with a certificate: ${showPath(file)}`);
 }
 
-function parseKey(text: string): KeyObject {
+function parseKey(text: string, file: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch (error) {
-    throw cannotUse("TLS_KEY_FILE", "is no PEM file with a private key without passphrase", error);
+    const what = `is no PEM file with a private key without passphrase: ${showPath(file)}`;
+    throw cannotUse("TLS_KEY_FILE", what, error);
   }
 }

@@ -2,11 +2,38 @@
 
 import { expect, test } from "bun:test";
 import { ConfigError, readConfig } from "../src/config.ts";
+import { readNamedFile, thisUser, whyUnreadable } from "../src/config-files.ts";
+import { apns } from "../src/notify/channels/apns/channel.ts";
+import { createTestClock } from "./support/clock.ts";
+import { createNetwork } from "./support/outbound.ts";
+import { rejectionOf } from "./support/rejection.ts";
+import { tempFolder } from "./support/temp.ts";
 
 test("a value that cannot be used is named, and never shown", () => {
   const bad = {
     PORT: ["65536", "-1", "http"],
-    PUBLIC_URL: ["relay.example", "ftp://x", "https://x/?secret", "http://a:secret@x"],
+    HOST: ["127.0.0.1 ", "127.0.0.1\r", '"127.0.0.1"', "http://127.0.0.1"],
+    PUBLIC_URL: [
+      "relay.example",
+      "ftp://x",
+      "https://x/?secret",
+      "http://a:secret@x",
+      "https://secret.example ",
+      "https://secret.example\r",
+      "https://secret.example/a b",
+      "https://secret.example//",
+      "https://secret.example/a//b",
+      "https:///secret.example",
+      "https://secret.example\\",
+      "https://secret.example/a\\b",
+      "https://secret.example/..",
+      "https://secret.example/a/../b",
+      "https://secret.example/a/%2E%2e/b",
+      "https://secret.example/./a",
+      'https://secret.example/"a"',
+      '"https://secret.example"',
+      "https://secret.example:99999",
+    ],
     DATABASE_URL: [
       "relay.db",
       "file::memory:",
@@ -45,12 +72,36 @@ test("a value that cannot be used is named, and never shown", () => {
       "a.example,,secret.example",
       "secret@a.example",
     ],
-    OUTBOUND_PRIVATE: ["secret", "10.0.0.0", "10.0.0.0/33", "10.0.0.0/8,"],
+    OUTBOUND_PRIVATE: [
+      "secret",
+      "10.0.0.0",
+      "10.0.0.0/33",
+      "10.0.0.0/8,",
+      // Parsers read these as other networks than they seem to name.
+      "10/8",
+      "192.168/16",
+      "127.1/32",
+      "012.0.0.0/8",
+      "0x0a.0.0.0/8",
+      "0x0a000000/8",
+      "167772160/8",
+      "10.0.0.0/010",
+      "10.0.0.0/0x8",
+      "10.0.0.0/8/8",
+      "10.0.0.0/ 8",
+      "10.0.0.256/8",
+      "fd00::/129",
+      "fd00:/8",
+      "fe80::1%eth0/64",
+      "192.168.0.0/16,10/8",
+    ],
     OUTBOUND_PROXY: [
       "secret:3128",
       "socks5://secret:1080",
       "http://user:secret@host/path",
       "http://user:secret@host?x",
+      "http://user:secret@ho st",
+      "http://secret.example\\x",
       "http://user:secret%zz@host",
       "http://user:secret%0d%0a@host",
     ],
@@ -76,5 +127,91 @@ test("a value that cannot be used is named, and never shown", () => {
       expect(read).not.toThrow(value);
     }
   }
+  expect(() => readConfig({ VAPID_SUBJECT: `mailto:${"x".repeat(200)}@x` })).toThrow(/at most 200/);
   expect(readConfig({ PORT: "", LOG_LEVEL: "" })).toMatchObject({ PORT: 3000, LOG_LEVEL: "info" });
+});
+
+test("what was left around a value is named", () => {
+  const said = (env: Record<string, string>) => {
+    try {
+      readConfig(env);
+      return "nothing";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  expect(said({ PORT: "3000\r" })).toBe(
+    "PORT: must be a number from 0 to 65535; it has a carriage return, as files made on Windows have",
+  );
+  expect(said({ LOG_LEVEL: " debug" })).toEndWith("; it has white space at its beginning or end");
+  expect(said({ PUBLIC_URL: '"https://relay.example"' })).toEndWith(
+    "; it has quotes around it, which are part of the value",
+  );
+  expect(said({ RATE_LIMITS: "'off' " })).toEndWith(
+    "at its beginning or end and quotes around it, which are part of the value",
+  );
+  expect(said({ CORS_ORIGINS: "https://a.example, b.example" })).toEndWith("; number 2 is not");
+  expect(said({ PUBLIC_URL: "https://relay.example/a/../b" })).toContain("..");
+  expect(said({ PUBLIC_URL: "https://relay.example\\a" })).toContain("backslash");
+  expect(said({ PUBLIC_URL: "https://relay.example//a" })).toContain("//");
+});
+
+test("what is meant well is taken", () => {
+  const urls = [
+    "https://relay.example/",
+    "https://büro.example",
+    "http://[::1]:3000/a/b",
+    "https://Relay.example:443/x-y_z.1/é%20",
+  ];
+  for (const PUBLIC_URL of urls) expect(readConfig({ PUBLIC_URL })).toMatchObject({ PUBLIC_URL });
+  expect(
+    readConfig({
+      OUTBOUND_PRIVATE: "10.0.0.0/8, 192.168.1.5/16,fd00::/8 ,::1/128,0.0.0.0/0",
+      OUTBOUND_PROXY: " http://proxy.example:3128/\r\n",
+      DATABASE_AUTH_TOKEN: "token\n",
+      CORS_ORIGINS: " https://a.example , http://b.example\r",
+      ALLOWED_HOSTS: "relay.lan, BOX.example.",
+    }),
+  ).toMatchObject({
+    OUTBOUND_PRIVATE: ["10.0.0.0/8", "192.168.1.5/16", "fd00::/8", "::1/128", "0.0.0.0/0"],
+    OUTBOUND_PROXY: "http://proxy.example:3128/",
+    DATABASE_AUTH_TOKEN: "token",
+    CORS_ORIGINS: ["https://a.example", "http://b.example"],
+    ALLOWED_HOSTS: ["relay.lan", "box.example"],
+  });
+});
+
+test("a file that cannot be read is named with its variable and the user", async () => {
+  const folder = tempFolder();
+  const said = (path: string) =>
+    readNamedFile("TLS_KEY_FILE", path).then(
+      () => "nothing",
+      (error: Error) => `${error.name}: ${error.message}`,
+    );
+  expect(await said(`${folder}/none.pem`)).toBe(
+    `ConfigError: TLS_KEY_FILE: there is no file ${folder}/none.pem (ENOENT)`,
+  );
+  expect(await said(`${folder}/none.pem\r`)).toContain(`${folder}/none.pem\\r" (ENOENT)`);
+  expect(await said(folder)).toContain(`${folder} is a folder, not a file (EISDIR)`);
+  expect(await said("-----BEGIN PRIVATE KEY-----\nMIGH\n")).not.toContain("MIGH");
+  const why = whyUnreadable("/etc/key.pem", { code: "EACCES" });
+  expect(why).toBe(`the user ${thisUser()} may not read /etc/key.pem (EACCES)`);
+  expect(thisUser()).toContain(String(process.getuid?.() ?? ""));
+});
+
+test("of a key that may be PEM text or a path, only a path is shown", async () => {
+  const key = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg";
+  const said = async (APNS_PRODUCTION_KEY: string) => {
+    const env = { APNS_TEAM_ID: "T1", APNS_BUNDLE_ID: "a.b", APNS_PRODUCTION_KEY_ID: "K1" };
+    const config = readConfig({ ...env, APNS_PRODUCTION_KEY });
+    const { message } = await rejectionOf(apns.connect(config, createTestClock(), createNetwork()));
+    return message;
+  };
+  expect(await said(key)).not.toContain(key);
+  expect(await said("/run/secrets/apns.p8")).toBe(
+    "APNS_PRODUCTION_KEY: there is no file /run/secrets/apns.p8 (ENOENT)",
+  );
+  const flat = `-----BEGIN PRIVATE KEY-----\\n${key}\\n-----END PRIVATE KEY-----`;
+  expect(await said(flat)).toContain("it has \\n where its lines should end");
+  expect(await said(flat)).not.toContain(key);
 });

@@ -21,8 +21,8 @@ test("what keeps it from starting is said in one line that names the variable", 
   const { url } = await createEmptyStore();
   const running = await startProcess({ DATABASE_URL: url });
   const cases = [
-    [{ PORT: new URL(running.url).port, DATABASE_URL: url }, "HOST and PORT"],
-    [{ HOST: "192.0.2.1", DATABASE_URL: url }, "HOST and PORT"],
+    [{ PORT: new URL(running.url).port, DATABASE_URL: url }, "PORT"],
+    [{ HOST: "192.0.2.1", DATABASE_URL: url }, "HOST"],
     [{ DATABASE_URL: `file:${folder}/taken.db` }, "DATABASE_URL"],
     [{ DATABASE_URL: `http://127.0.0.1:${freePort()}` }, "DATABASE_URL"],
     [{ DATABASE_URL: url, PORT: "99999" }, "PORT"],
@@ -32,7 +32,8 @@ test("what keeps it from starting is said in one line that names the variable", 
     const { code, said } = await failToStart(env);
     expect([code, said.split("\n").length]).toEqual([1, 1]);
     expect(said).toStartWith(`Relay cannot start: ${variable}: `);
-    expect(said).not.toContain(folder);
+    // A path is named; what may be a secret is not.
+    expect(said.includes(folder)).toBe(env.DATABASE_URL.includes("taken.db"));
   }
   // The one that runs was not disturbed.
   expect((await client(running.url)("GET /health")).status).toBe(200);

@@ -1,6 +1,7 @@
 /** Loads the check of app attestations where the configuration requires one (docs/interface.md 4.2). */
 
 import { type Config, cannotUse } from "../config.ts";
+import { readNamedFile, showPath } from "../config-files.ts";
 import { APPLE_APP_ATTEST_ROOT } from "./apple-root.ts";
 
 /** Null when none is required; its parsers are not loaded then. */
@@ -8,10 +9,12 @@ export async function loadAttestationCheck(config: Config) {
   const { ATTEST, ATTEST_APP_ID: app_id, ATTEST_ROOT_CA_FILE: file } = config;
   if (ATTEST === "off" || app_id === undefined) return null;
   const { createAttestationCheck } = await import("./attestation.ts");
+  const root =
+    file === undefined ? APPLE_APP_ATTEST_ROOT : await readNamedFile("ATTEST_ROOT_CA_FILE", file);
   try {
-    const root = file === undefined ? APPLE_APP_ATTEST_ROOT : await Bun.file(file).text();
     return createAttestationCheck({ app_id, root });
   } catch (error) {
-    throw cannotUse("ATTEST_ROOT_CA_FILE", "is no file with a certificate", error);
+    const what = `is no file with a certificate: ${showPath(file ?? "")}`;
+    throw cannotUse("ATTEST_ROOT_CA_FILE", what, error);
   }
 }

@@ -39,7 +39,7 @@ test("a key or CA that is none stops the start, and is not shown", async () => {
     [{ APNS_SANDBOX_KEY: "secret" }, "APNS_SANDBOX_KEY"],
     [{ APNS_SANDBOX_KEY: junk }, "APNS_SANDBOX_KEY"],
     [{ APNS_CA_FILE: junk }, "APNS_CA_FILE"],
-    [{ APNS_CA_FILE: "/nowhere/secret" }, "APNS_CA_FILE"],
+    [{ APNS_CA_FILE: "/nowhere/ca.pem" }, "APNS_CA_FILE"],
   ] as const) {
     const start = startTestApp({ env: { ...good, ...env } });
     const error = await start.then(

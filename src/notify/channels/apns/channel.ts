@@ -1,7 +1,8 @@
 /** Apple's push service as a channel: a lane for each of its two environments. */
 
 import type { Clock } from "../../../clock.ts";
-import { type Config, cannotUse } from "../../../config.ts";
+import { type Config, ConfigError, cannotUse } from "../../../config.ts";
+import { readNamedFile, showPath, whyUnreadable } from "../../../config-files.ts";
 import type { Channel, Connection, Network } from "../../channel.ts";
 import { type ApnsAnswer, classify } from "./classify.ts";
 import { type ApnsRequest, render } from "./payloads.ts";
@@ -30,23 +31,42 @@ async function connect(config: Config, clock: Clock, { direct }: Network) {
     const given = config[`${name}_KEY`];
     if (key_id === undefined || given === undefined) continue;
     const url = config[`${name}_URL`] ?? APPLE[lane];
+    const key = given.includes("-----BEGIN") ? given : await readKey(`${name}_KEY`, given);
     try {
-      const key = given.includes("-----BEGIN") ? given : await Bun.file(given).text();
       const client = createApnsClient({ url, team_id, bundle_id, key_id, key, ca, direct, clock });
       connections.push({ lane, ...client });
     } catch (error) {
-      throw cannotUse(`${name}_KEY`, "is not the PEM text or file of a P-256 private key", error);
+      const escaped = /\\n/.test(key) ? "; it has \\n where its lines should end" : "";
+      const where = key === given ? "" : `: ${showPath(given)}`;
+      const what = `is not the PEM text or file of a P-256 private key${escaped}${where}`;
+      throw cannotUse(`${name}_KEY`, what, error);
     }
   }
   return connections;
 }
 
 async function readCa(path: string): Promise<string> {
+  const text = await readNamedFile("APNS_CA_FILE", path);
+  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+  throw new ConfigError(`APNS_CA_FILE: is not a PEM file with a certificate: ${showPath(path)}`);
+}
+
+/**
+ * Whether a value that is no PEM text may be part of a key, and must not be shown: a key of P-256
+ * has at least 90 bytes.
+ */
+const mayBeKey = (value: string): boolean =>
+  /^[A-Za-z0-9+/=\s]+$/.test(value) && !(value.startsWith("/") && value.length < 100);
+
+async function readKey(variable: string, path: string): Promise<string> {
   try {
-    const text = await Bun.file(path).text();
-    if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+    return await Bun.file(path).text();
   } catch (error) {
-    throw cannotUse("APNS_CA_FILE", "cannot be read", error);
+    const is_file = !["ENOENT", "ENAMETOOLONG"].includes((error as { code: string }).code);
+    const why =
+      is_file || !mayBeKey(path)
+        ? whyUnreadable(path, error)
+        : "is neither PEM text with its first and last line, nor a file";
+    throw new ConfigError(`${variable}: ${why}`, { cause: error });
   }
-  throw cannotUse("APNS_CA_FILE", "is not a PEM file with a certificate", null);
 }

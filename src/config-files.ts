@@ -1,0 +1,93 @@
+/** Files that variables name: read once, at the start, with an error for whoever can mend it (docs/interface.md §16). */
+
+import { userInfo } from "node:os";
+import { resolve } from "node:path";
+import { ConfigError, cannotUse } from "./config.ts";
+
+/**
+ * The text of the file that `variable` names. Throws a ConfigError that names the variable, the path,
+ * the user who may not read it, and the code of the system.
+ */
+export async function readNamedFile(variable: string, path: string): Promise<string> {
+  // It may be a private key, and must not be shown as a path.
+  if (path.includes("-----BEGIN")) {
+    throw new ConfigError(`${variable}: must be the path of a file, not its text`);
+  }
+  try {
+    return await Bun.file(path).text();
+  } catch (error) {
+    throw new ConfigError(`${variable}: ${whyUnreadable(path, error)}`, { cause: error });
+  }
+}
+
+/** One line, such as `the user relay (10001) may not read /etc/relay/key.pem (EACCES)`. */
+export function whyUnreadable(path: string, error: unknown): string {
+  const code = codeOf(error);
+  const shown = showPath(path);
+  switch (code) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return `there is no file ${shown} (${code})`;
+    case "EISDIR":
+      return `${shown} is a folder, not a file (${code})`;
+    case "EACCES":
+    case "EPERM":
+      return `the user ${thisUser()} may not read ${shown} (${code})`;
+    default:
+      return `the file ${shown} cannot be read${code === "" ? "" : ` (${code})`}`;
+  }
+}
+
+/** The user of this process: name and number, or the number alone, as in many containers. */
+export function thisUser(): string {
+  const uid = process.getuid?.();
+  try {
+    const { username } = userInfo();
+    if (uid === undefined) return username;
+    // Bun's name of a user whom the system does not know.
+    return username === "unknown" ? String(uid) : `${username} (${uid})`;
+  } catch {
+    return String(uid ?? "of this process");
+  }
+}
+
+/** In quotes if it has a sign that would not be seen, such as a space at its end. */
+export const showPath = (path: string): string =>
+  /^[^\s\p{C}]+$/u.test(path) ? path : JSON.stringify(path);
+
+/** Codes that are about the path or the user. */
+const PLACE = /^(E(ACCES|PERM|ROFS|NOENT|NOTDIR|ISDIR)|SQLITE_(CANTOPEN|READONLY|PERM))/;
+
+/** Why the store cannot be opened: for a file that is not to be reached, its path and the user. */
+export function cannotOpen(database_url: string, error: unknown): ConfigError {
+  const what = "the store cannot be opened";
+  const cause = error instanceof Error && error.cause ? error.cause : error;
+  if (!database_url.startsWith("file:") || !PLACE.test(codeOf(cause))) {
+    return cannotUse("DATABASE_URL", what, error);
+  }
+  const path = resolve(database_url.replace(/^file:(\/\/)?/, ""));
+  const who = `${what} at ${showPath(path)} by the user ${thisUser()}`;
+  return cannotUse("DATABASE_URL", who, error);
+}
+
+/** Why the process cannot listen, by the variable that is at fault if the system tells. */
+export function cannotListen(error: unknown): ConfigError {
+  switch (codeOf(error)) {
+    case "EADDRINUSE":
+      return cannotUse("PORT", "another program listens there", error);
+    case "EACCES":
+    case "EPERM":
+      return cannotUse("PORT", `the user ${thisUser()} may not listen there`, error);
+    case "EADDRNOTAVAIL":
+    case "EINVAL":
+    case "ENOTFOUND":
+      return cannotUse("HOST", "is not an address of this machine", error);
+    default:
+      return cannotUse("HOST and PORT", "cannot listen there", error);
+  }
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
