@@ -14,7 +14,7 @@ import { createCors } from "./http/cors.ts";
 import { createDeadlines } from "./http/deadlines.ts";
 import { createHealth } from "./http/health.ts";
 import { createMcp } from "./http/mcp.ts";
-import { withChallenge } from "./http/oauth/metadata.ts";
+import { pathOf, withChallenge } from "./http/oauth/metadata.ts";
 import { createOAuthRoutes } from "./http/oauth/routes.ts";
 import { createDocs } from "./http/openapi/docs.ts";
 import { createDocument } from "./http/openapi/document.ts";
@@ -220,6 +220,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
             grants: services.grants,
             bodies,
             client_documents: config.PUBLIC_URL?.startsWith("https:") ?? false,
+            public_path: pathOf(config.PUBLIC_URL ?? "http://localhost"),
             clock,
             log,
           }),

@@ -57,23 +57,29 @@ async function send(address: string, init: RequestInit): Promise<unknown> {
 const post = (address: string, form: Record<string, string>) =>
   send(address, { method: "POST", body: new URLSearchParams(form) });
 
-/** The metadata of the authorization server at a base address (RFC 8414). */
+/**
+ * The metadata of the authorization server at a base address (RFC 8414). Below a path, where a proxy
+ * that removes it passes them on.
+ */
 export async function readMetadata(base: string): Promise<Metadata> {
   const address = new URL(base);
-  const path = address.pathname === "/" ? "" : address.pathname;
-  const found = await send(
-    `${address.origin}/.well-known/oauth-authorization-server${path}`,
-    {},
-  ).catch((error: unknown) => {
-    if (!(error instanceof Refused)) throw error;
-    throw new Fault(
-      `${base} offers no sign-in by a browser: make a key there, and run relay login ${base} --with-key`,
-    );
-  });
+  const found = await send(`${base}/.well-known/oauth-authorization-server`, {}).catch(
+    (error: unknown) => {
+      if (!(error instanceof Refused)) throw error;
+      throw new Fault(
+        `${base} offers no sign-in by a browser: make a key there, and run relay login ${base} --with-key`,
+      );
+    },
+  );
   const { success, data } = Metadata.safeParse(found);
   if (!success) throw new Fault(`${base} does not answer as Relay does: check the address`);
   const { issuer, ...endpoints } = data;
   const foreign = Object.values(endpoints).some((url) => new URL(url).origin !== address.origin);
+  if (issuer !== base && address.pathname !== "/") {
+    throw new Fault(
+      `the server does not know its path: set PUBLIC_URL=${base} there, or make a key and run relay login ${base} --with-key`,
+    );
+  }
   if (issuer !== base || foreign) {
     throw new Fault(`the server calls itself ${issuer}: run relay login ${issuer}`);
   }

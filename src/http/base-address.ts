@@ -36,7 +36,8 @@ export function createBaseAddresses(options: BaseAddressOptions) {
   const { public_url, allowed_hosts, listen_host, port, tls, trusted_hops } = options;
   const { machineName: nameOfMachine = machineName, interfaces = networkInterfaces } = options;
   const shown = public_url === undefined ? null : new URL(public_url);
-  const shown_base = shown && !isLoopback(shown.hostname) ? shown.href.replace(/\/$/, "") : null;
+  const shown_href = shown?.href.replace(/\/$/, "") ?? null;
+  const shown_base = shown && !isLoopback(shown.hostname) ? shown_href : null;
   const named = new Set(
     [...allowed_hosts, ...(shown ? [shown.host] : [])].map((host) => bareName(hostnameOf(host))),
   );
@@ -64,13 +65,14 @@ export function createBaseAddresses(options: BaseAddressOptions) {
   };
 
   /**
-   * The base address by which a request came, `scheme://host[:port]` without a path, in the form
-   * that the URL parser gives; null unless its `Host` is accepted.
+   * The base address by which a request came, in the form that the URL parser gives, without a slash
+   * at its end; null unless its `Host` is accepted. Only that of `PUBLIC_URL` may have a path: a proxy
+   * removed it from the request (docs/interface.md §1.7.3).
    */
   const ofRequest = ({ headers }: Request): string | null => {
     const host = headers.get("host") ?? "";
     if (!isAcceptedHost(host)) return null;
-    if (shown && parseHost(host, shown.protocol)?.host === shown.host) return shown.origin;
+    if (shown && parseHost(host, shown.protocol)?.host === shown.host) return shown_href;
     return parseHost(host, schemeOf(headers))?.origin ?? null;
   };
 

@@ -63,7 +63,8 @@ export function redirectTo(
 export function isResourceOf(base: string, resource: string): boolean {
   const url = URL.parse(resource);
   if (url === null || resource.includes("#")) return false;
-  return url.href === `${base}/` || url.href.replace(/\?.*$/, "") === `${base}/mcp`;
+  if (resource === base || url.href === `${base}/`) return true;
+  return url.href.replace(/\?.*$/, "") === `${base}/mcp`;
 }
 
 /** What a `code_challenge` by S256 looks like: a SHA-256 digest in base64url (RFC 7636 4.2). */

@@ -300,6 +300,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§18.2.1", "metadata of the resource, at the address of the request"),
   clause("§18.2.2", "metadata of the server, at the address of the request"),
   clause("§18.2.3", "the challenge of /mcp"),
+  clause("§18.2.4", "metadata of a PUBLIC_URL with a path"),
   clause("§18.3.1", "registration as a public client"),
   clause("§18.3.2", "a registration stores nothing"),
   clause("§18.3.3", "redirect URIs, and which match"),

@@ -110,8 +110,8 @@ test("the base address of a request has the host that its client used [§1.7.3]"
 test("the scheme is that of PUBLIC_URL, of TLS here, or of the trusted proxy [§1.7.3]", () => {
   const shown = create({ public_url: "https://relay.example/x", trusted_hops: 1 });
   const plain = { "x-forwarded-proto": "http" };
-  expect(shown.ofRequest(requestTo("relay.example:443", plain))).toBe("https://relay.example");
-  expect(shown.ofRequest(requestTo("relay.example"))).toBe("https://relay.example");
+  expect(shown.ofRequest(requestTo("relay.example:443", plain))).toBe("https://relay.example/x");
+  expect(shown.ofRequest(requestTo("relay.example"))).toBe("https://relay.example/x");
   expect(shown.ofRequest(requestTo("relay.example:8080"))).toBe("http://relay.example:8080");
   expect(create({ tls: true }).ofRequest(requestTo("box:443"))).toBe("https://box");
 

@@ -54,7 +54,7 @@ export const authorize = (url: string, fields: Record<string, string>): Promise<
 /** The signed request in the address of the page. */
 export function sealedOf(response: Response): string {
   const location = response.headers.get("location") ?? "";
-  const [, sealed] = /^\/#\/authorize\/([\w.-]+)$/.exec(location) ?? [];
+  const [, sealed] = /\/#\/authorize\/([\w.-]+)$/.exec(location) ?? [];
   if (response.status !== 303 || sealed === undefined) throw new Error(`${response.status}`);
   return sealed;
 }

@@ -18,6 +18,7 @@ import type { Handler } from "../rest.ts";
 import { API_SECURITY } from "../security.ts";
 import { errorPage } from "./error-page.ts";
 import { oauthJson, type Parameters, readParameters } from "./form.ts";
+import { pathOf } from "./metadata.ts";
 import { UNKNOWN_CLIENT } from "./unknown-client.ts";
 
 interface AuthorizeOptions {
@@ -150,7 +151,7 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
       return new Response(null, {
         status: 303,
         headers: {
-          location: `/#/authorize/${sealed}`,
+          location: `${pathOf(issuer)}/#/authorize/${sealed}`,
           "cache-control": "no-store",
           ...API_SECURITY,
         },

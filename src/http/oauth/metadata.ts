@@ -2,7 +2,6 @@
 
 import {
   buildOAuthProtectedResourceMetadata,
-  getOAuthProtectedResourceMetadataUrl,
   type OAuthMetadata,
 } from "@modelcontextprotocol/server";
 import { ServiceError } from "../../errors.ts";
@@ -17,7 +16,12 @@ interface MetadataOptions {
   readonly addresses: Addresses;
   /** Whether clients may be described by a document at their own address. */
   readonly client_documents: boolean;
+  /** Path of `PUBLIC_URL` without a slash at its end; empty if it has none. */
+  readonly public_path: string;
 }
+
+/** Path of a base address, without a slash at its end. */
+export const pathOf = (base: string): string => new URL(base).pathname.replace(/\/$/, "");
 
 /** The base address that a request came by, if OAuth is offered there; null otherwise. */
 export function issuerOf(request: Request, addresses: Addresses): string | null {
@@ -26,7 +30,7 @@ export function issuerOf(request: Request, addresses: Addresses): string | null 
 }
 
 /** The documents of RFC 9728 (3.1) and RFC 8414 (3), at the address that the request came by. */
-export function createMetadata({ addresses, client_documents }: MetadataOptions) {
+export function createMetadata({ addresses, client_documents, public_path }: MetadataOptions) {
   const serverMetadata = (issuer: string): OAuthMetadata => ({
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -47,29 +51,55 @@ export function createMetadata({ addresses, client_documents }: MetadataOptions)
   const resourceMetadata = (issuer: string, path: string) =>
     buildOAuthProtectedResourceMetadata({
       oauthMetadata: serverMetadata(issuer),
-      resourceServerUrl: new URL(path, issuer),
+      resourceServerUrl: new URL(issuer + path),
       scopesSupported: ["agent"],
       resourceName: "Relay",
       // Whether OAuth is offered at an address is decided before.
       dangerouslyAllowInsecureIssuerUrl: true,
     });
 
-  const serve = (make: (issuer: string) => object): { GET: Handler } => ({
+  /**
+   * What clients look for as the last resort if a proxy passes on nothing but what is below the path of
+   * the issuer: RFC 8414 (5) permits that place. They require what OpenID Connect does; there are no
+   * ID tokens, so no keys either.
+   */
+  const openIdMetadata = (issuer: string) => ({
+    ...serverMetadata(issuer),
+    jwks_uri: `${issuer}/oauth/jwks`,
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["none"],
+  });
+
+  const serve = (
+    make: (issuer: string) => object,
+    below_path: boolean = false,
+  ): { GET: Handler } => ({
     async GET(request, scope) {
       const refused = addresses.hostRefusal(request);
       if (refused) throw refused;
       const issuer = issuerOf(request, addresses);
       // Clients ask for it before they ask for anything else, so it is not charged.
-      return issuer === null
+      return issuer === null || (below_path && pathOf(issuer) !== public_path)
         ? problem(new ServiceError("unknown_path"))
         : json(make(issuer), 200, scope);
     },
   });
 
+  const [resource, server] = ["oauth-protected-resource", "oauth-authorization-server"];
+  const ofMcp = (base: string) => resourceMetadata(base, "/mcp");
+  const ofRoot = (base: string) => resourceMetadata(base, "/");
   return {
-    "/.well-known/oauth-protected-resource/mcp": serve((base) => resourceMetadata(base, "/mcp")),
-    "/.well-known/oauth-protected-resource": serve((base) => resourceMetadata(base, "/")),
-    "/.well-known/oauth-authorization-server": serve(serverMetadata),
+    [`/.well-known/${resource}/mcp`]: serve(ofMcp),
+    [`/.well-known/${resource}`]: serve(ofRoot),
+    [`/.well-known/${server}`]: serve(serverMetadata),
+    // The places that the RFCs name for an address with a path, if a proxy passes them on.
+    ...(public_path !== "" && {
+      [`/.well-known/${resource}${public_path}/mcp`]: serve(ofMcp, true),
+      [`/.well-known/${resource}${public_path}`]: serve(ofRoot, true),
+      [`/.well-known/${server}${public_path}`]: serve(serverMetadata, true),
+      "/.well-known/openid-configuration": serve(openIdMetadata, true),
+      "/oauth/jwks": serve(() => ({ keys: [] }), true),
+    }),
   };
 }
 
@@ -81,7 +111,8 @@ export function withChallenge(handle: Handler, addresses: Addresses): Handler {
   const challengeOf = (request: Request): string | null => {
     const issuer = issuerOf(request, addresses);
     if (issuer === null) return null;
-    const metadata = getOAuthProtectedResourceMetadataUrl(new URL("/mcp", issuer));
+    // Below the path, where a proxy that removes it passes it on.
+    const metadata = `${issuer}/.well-known/oauth-protected-resource/mcp`;
     const error = request.headers.has("authorization") ? 'error="invalid_token", ' : "";
     return `Bearer ${error}resource_metadata="${metadata}", scope="agent"`;
   };

@@ -29,12 +29,15 @@ interface OAuthOptions {
   readonly bodies: Bodies;
   /** Whether clients may be described by a document at their own address. */
   readonly client_documents: boolean;
+  /** Path of `PUBLIC_URL` without a slash at its end; empty if it has none. */
+  readonly public_path: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export function createOAuthRoutes(options: OAuthOptions) {
   const { addresses, clients, requests, grants, bodies, client_documents, clock, log } = options;
+  const { public_path } = options;
 
   /** RFC 7591 3. */
   const register: Handler = async (_, scope) => {
@@ -112,7 +115,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
   };
 
   return {
-    ...createMetadata({ addresses, client_documents }),
+    ...createMetadata({ addresses, client_documents, public_path }),
     "/oauth/authorize": {
       GET: createAuthorize({
         clients,

@@ -8,13 +8,24 @@ export function baseAddress(): string {
   return configured ?? new URL(".", document.baseURI).href.replace(/\/$/, "");
 }
 
-/**
- * Whether MCP clients accept OAuth at this address: loopback, or https with a host name; no path.
- */
-function acceptsOAuth({ protocol, hostname, pathname }: URL): boolean {
+/** Whether MCP clients accept OAuth at this address: loopback, or https with a host name. */
+function acceptsOAuth({ protocol, hostname }: URL): boolean {
   const is_address = /^\[|^[\d.]+$/.test(hostname);
   const is_loopback = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-  return pathname === "/" && (is_loopback || (protocol === "https:" && !is_address));
+  return is_loopback || (protocol === "https:" && !is_address);
+}
+
+/**
+ * Whether clients find the metadata. Of an address with a path every client looks for them outside of
+ * it (RFC 8414 3), which the proxy has to pass on.
+ */
+async function isFound(base: string): Promise<boolean> {
+  const path = new URL(base).pathname.replace(/\/$/, "");
+  const response = await fetch(new URL(`/.well-known/oauth-authorization-server${path}`, base));
+  if (!response.ok) return false;
+  // Throws for the sign-in page of a proxy.
+  const { issuer } = (await response.json()) as { issuer?: unknown };
+  return path === "" || issuer === base;
 }
 
 /** Whether the server offers OAuth at this page's own address; undefined before it was asked. */
@@ -28,7 +39,7 @@ function knownOf(base: string): boolean | undefined {
   const url = new URL(base);
   if (!acceptsOAuth(url)) return false;
   // The page's content security policy permits requests only to its own server.
-  return url.origin === location.origin ? confirmed : true;
+  return url.origin === location.origin ? confirmed : url.pathname === "/";
 }
 
 /**
@@ -41,12 +52,10 @@ export function useOffersOAuth(base: string): boolean | undefined {
   useEffect(() => {
     if (offered !== undefined) return;
     let ended = false;
-    void fetch(new URL("/.well-known/oauth-authorization-server", base))
-      .then(async (response) => {
-        // A proxy may answer with its sign-in page.
-        const metadata = response.ok ? await response.json().catch(() => null) : null;
-        confirmed = metadata !== null;
-        return confirmed;
+    void isFound(base)
+      .then((ok) => {
+        confirmed = ok;
+        return ok;
       })
       .catch(() => false)
       .then((ok) => ended || setOffered(ok));
