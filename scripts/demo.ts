@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, styleText } from "node:util";
 import { type Client, createClient } from "../src/client/client.ts";
 import { RelayError } from "../src/client/error.ts";
+import { proxyOptions } from "../src/environment-proxy.ts";
 import type { StreamEvent } from "../src/model/event.ts";
 import type { Question } from "../src/model/question.ts";
 
@@ -156,7 +157,12 @@ async function typedAnswer({ options }: Question): Promise<string> {
 async function play(url: string, unattended: boolean): Promise<void> {
   process.stdout.write(`A person and an agent at ${url}\n\n`);
   const connect = (credential?: string) =>
-    createClient({ url, agent_host: "demo", ...(credential && { credential }) });
+    createClient({
+      url,
+      agent_host: "demo",
+      fetch: (at, init) => fetch(at, { ...proxyOptions(at), ...init }),
+      ...(credential && { credential }),
+    });
 
   say("person", "creates an account");
   const { account, token } = await connect().accounts.create();

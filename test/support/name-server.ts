@@ -50,13 +50,6 @@ export async function startNameServer(zone: Zone) {
     return Buffer.concat([header, question, ...own.map((one) => wire({ of: name, ...one }))]);
   };
 
-  const udp = dgram.createSocket("udp4");
-  udp.on("message", (query, from) => {
-    const answer = answerTo(query, "udp");
-    if (answer) udp.send(answer, from.port, from.address);
-  });
-  await new Promise<void>((ready) => udp.bind(0, "127.0.0.1", ready));
-  const { port } = udp.address();
   const tcp = net.createServer((socket) => {
     socket.on("error", () => {});
     let rest = Buffer.alloc(0);
@@ -72,7 +65,18 @@ export async function startNameServer(zone: Zone) {
       }
     });
   });
-  await new Promise<void>((ready) => tcp.listen(port, "127.0.0.1", ready));
+  // The system chooses a port that is free for TCP; for UDP it nearly always is too.
+  await new Promise<void>((ready) => tcp.listen(0, "127.0.0.1", ready));
+  const { port } = tcp.address() as net.AddressInfo;
+  const udp = dgram.createSocket("udp4");
+  udp.on("message", (query, from) => {
+    const answer = answerTo(query, "udp");
+    if (answer) udp.send(answer, from.port, from.address);
+  });
+  await new Promise<void>((ready, fail) => {
+    udp.once("error", fail);
+    udp.bind(port, "127.0.0.1", ready);
+  });
   afterAll(() => {
     udp.close();
     tcp.close();

@@ -20,12 +20,13 @@ function acceptsOAuth({ protocol, hostname }: URL): boolean {
  * it (RFC 8414 3), which the proxy has to pass on.
  */
 async function isFound(base: string): Promise<boolean> {
-  const path = new URL(base).pathname.replace(/\/$/, "");
+  const { href, pathname } = new URL(base);
+  const path = pathname.replace(/\/$/, "");
   const response = await fetch(new URL(`/.well-known/oauth-authorization-server${path}`, base));
   if (!response.ok) return false;
   // Throws for the sign-in page of a proxy.
   const { issuer } = (await response.json()) as { issuer?: unknown };
-  return path === "" || issuer === base;
+  return path === "" || issuer === href.replace(/\/$/, "");
 }
 
 /** Whether the server offers OAuth at this page's own address; undefined before it was asked. */
