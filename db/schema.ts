@@ -69,6 +69,8 @@ export const accounts = sqliteTable(
     token_digest: text().notNull(),
     revision: text("change_id").notNull(),
     deleted_at: timestamp(),
+    /** When the account lately made Relay send something to an address of its choice, in milliseconds, as JSON. */
+    address_uses: text().notNull().default("[]"),
   },
   (t) => [
     uniqueIndex("accounts_token").on(t.token_digest),

@@ -106,6 +106,8 @@ export const deliveries = sqliteTable(
   (t) => [
     uniqueIndex("pushes_subject").on(t.account_id, t.recipient_id, t.kind, t.subject),
     index("pushes_due").on(t.lane, t.urgency, t.due_at),
+    // What waits, account by account.
+    index("pushes_waiting").on(t.lane, t.account_id, t.urgency, t.due_at).where(sql`lease is null`),
     index("pushes_expiry").on(t.expires_at),
     index("pushes_leased").on(t.lane, t.lease).where(sql`lease is not null`),
     index("pushes_token").on(t.address).where(sql`token is not null`),

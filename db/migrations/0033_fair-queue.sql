@@ -1,0 +1,2 @@
+ALTER TABLE `accounts` ADD `address_uses` text DEFAULT '[]' NOT NULL;--> statement-breakpoint
+CREATE INDEX `pushes_waiting` ON `pushes` (`environment`,`account_id`,`urgency`,`due_at`) WHERE lease is null;
