@@ -34,6 +34,8 @@ export const PUSH = {
   passive_every: 10,
   /** Silent pushes of one device that only say that something changed. */
   silent_per_hour: 3,
+  /** Notifications that wait for one device or channel; a further one of a task is not queued. */
+  queued_most: 1_000,
   /** How long a `clear` waits for others to share a push with; 2 at most (docs/interface.md §14.4). */
   clear_wait: 1.5,
   /** Until another process may send what this one claimed: longer than two time limits. */
@@ -48,8 +50,14 @@ export const PUSH = {
    */
   in_flight: 248,
   in_flight_reserved: 16,
+  /** Requests that an account may have under way in a lane for each one that it leaves to others. */
+  account_share: 7,
   /** Requests made and answers handled in one turn of the event loop, over all lanes. */
   per_turn: 4,
+  /** Deliveries of each urgency that a claim considers: those that have been due for longest. */
+  claim_window: 100,
+  /** Accounts that are looked at in one read where more than that is due. */
+  accounts_per_read: 200,
   /** Outcomes within it are written together. */
   beat: 0.01,
   poll_every: 1,
@@ -75,6 +83,8 @@ export const PUSH = {
   test_life: 60,
   /** How long the test of a channel waits for a connection, before its request. */
   connection_wait: 5,
+  /** How long what is queued does. With the request it ends before its lease. */
+  queued_connection_wait: 4,
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
@@ -109,6 +119,8 @@ export const WEBHOOK = {
   check_wait: 3,
   /** Connections to one host for all accounts, per process. */
   per_host: 4,
+  /** Requests of one process that wait for a connection to one host. */
+  waiting_per_host: 44,
   /** Messages of one account that are under way at once, and of all accounts, per process. */
   per_account: 8,
   in_flight: 64,
@@ -144,8 +156,10 @@ export const NTFY = {
   backoff_most: 300,
   /** Random extra wait, at most, of a delivery that is put back because its host is busy. */
   busy_spread: 5,
-  /** Requests under way at once, per process. */
+  /** Requests under way at once, per process; `WEBHOOK.waiting_per_host` leaves room for other hosts. */
   in_flight: 64,
+  /** As of `PUSH`: an account chooses its servers, and so how long its requests take. */
+  account_share: 1,
 } as const;
 
 /** The numbers of web push; seconds unless the name says otherwise (docs/interface.md 19.6). */

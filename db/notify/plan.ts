@@ -112,10 +112,16 @@ const insertFor = <Due, Expires, Guard>(
     { only_if: hasTargetFor(PURPOSES[kind]) },
   );
 
+const ofTarget = sql`account_id = d.account_id and device_id = d.device_id`;
+/** Few enough wait for the target `d`, or one about the same task does, which this joins. */
+const hasRoom = sql`(not exists (select 1 from pushes where ${ofTarget} limit 1 offset ${sql.raw(PUSH.queued_most - 1)})
+  or exists (select 1 from pushes where ${ofTarget} and kind = 'task' and subject = ${p("subject")}))`;
+
 const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {
   const shape = SHAPES[kind];
   const due = paceOf(kind);
   const times = { due, expires: sql`${due} + ${ms(shape.life)}` };
+  if (shape.kind === "task") return insertFor(shape, times, sql`${guard} and ${hasRoom}`);
   return insertFor(shape, times, kind === "start" ? sql`${guard} and ${mayStart}` : guard);
 };
 

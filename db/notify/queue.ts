@@ -33,10 +33,13 @@ import { targetOf } from "./targets.ts";
 const at = <Name extends string>(name: Name) => p(name, deliveries.due_at);
 const now = at("now");
 
+/** Of questions, of what shows, and of what does not. */
+const URGENCIES = [0, 1, 2];
+
 /** When the first delivery of `lane` that nobody sends falls due. */
 export const nextDue = statement(
   sql`select min(at) from (${sql.join(
-    [0, 1, 2].map(
+    URGENCIES.map(
       (urgency) =>
         sql`select min(due_at) as at from pushes where environment = ${p("lane")} and urgency = ${sql.raw(urgency)} and lease is null`,
     ),
@@ -52,29 +55,73 @@ export const leasesOf = statement(
   { gives: rowsOf<[lease: string]>() },
 );
 
+/** What a claim chooses from: of each account in turn, the urgent ones first. */
+const CANDIDATE = sql`seq, account_id, urgency, due_at`;
 const some = <P>(where: Sql<P>) =>
-  sql`select * from (select seq from pushes where ${where} limit ${p("limit")})`;
+  sql`select * from (select ${CANDIDATE} from pushes where ${where} limit ${p("window")})`;
 /** Nobody sends them. When a lease ends is not for its stamp to say: clocks differ. */
-const due = (urgency: number) =>
-  some(sql`environment = ${p("lane")} and urgency = ${sql.raw(urgency)}
-    and due_at <= ${now} and lease is null and expires_at > ${now} order by due_at`);
+const isDue = (urgency: number) => sql`environment = ${p("lane")} and urgency = ${sql.raw(urgency)}
+    and due_at <= ${now} and lease is null and expires_at > ${now}`;
 /** Without the plus it would go through all that waits, by the index on what is due. */
 const lapsed = (urgency: number) =>
   some(sql`environment = ${p("lane")} and lease in (select value from json_each(${p("lapsed")}))
     and +urgency = ${sql.raw(urgency)} and expires_at > ${now}`);
-const claimable = sql.join(
-  [0, 1, 2].flatMap((urgency) => [lapsed(urgency), due(urgency)]),
+const oldest = sql.join(
+  URGENCIES.flatMap((urgency) => [lapsed(urgency), some(sql`${isDue(urgency)} order by due_at`)]),
   sql` union all `,
 );
+const ofAccount = sql.join(
+  URGENCIES.map(
+    (urgency) =>
+      sql`select * from (select seq from pushes where account_id = a.value and ${isDue(urgency)} order by due_at limit ${p("window")})`,
+  ),
+  sql` union all `,
+);
+const ofAccounts = sql`select q.seq, q.account_id, q.urgency, q.due_at from json_each(${p("accounts")}) a join pushes q on q.seq in (${ofAccount})`;
 
 /**
- * Leases up to `limit` deliveries, the urgent ones first: those that are due, and those whose lease
- * is one of `lapsed` (JSON list). Of two processes each gets its own. A version before 0.2.0 takes a
- * lease to end at `until`.
+ * Leases up to `limit` of the candidates, the urgent ones first and of these one of each account at a time. `busy`:
+ * what each account has under way, as a JSON object. An account may have `share` under way for each of the `room` that
+ * it leaves to others, and one at any rate: however many accounts have much to send, there is room for one more.
  */
-export const claimDue = statement(
-  sql`update pushes set unclear = lease is not null, lease = ${p("lease")}, due_at = ${at("until")}, attempts = attempts + 1, tried_at = ${now}
-    where seq in (select seq from (${claimable}) limit ${p("limit")})`,
+const claim = <P>(candidates: Sql<P>) =>
+  statement(
+    sql`update pushes set unclear = lease is not null, lease = ${p("lease")}, due_at = ${at("until")}, attempts = attempts + 1, tried_at = ${now}
+    where seq in (with busy(account_id, n) as materialized (select key, value from json_each(${p("busy")}))
+    select seq from (
+      select c.seq, c.urgency, c.due_at, coalesce(b.n, 0) as n,
+        row_number() over (partition by c.account_id order by c.urgency, c.due_at, c.seq) as place
+      from (${candidates}) c left join busy b on b.account_id = c.account_id)
+    where n + place = 1 or n + place <= ${p("share")} * (${p("room")} - place)
+    order by urgency, n + place, due_at limit ${p("limit")})`,
+  );
+
+/**
+ * Claims from the `window` deliveries of each urgency that have been due for longest, and those whose lease is one of
+ * `lapsed` (JSON list). Of two processes each gets its own. A version before 0.2.0 takes a lease to end at `until`.
+ */
+export const claimDue = claim(oldest);
+
+/** Claims from those that are due of `accounts` (JSON list), `window` of each and urgency at most. */
+export const claimOfAccounts = claim(ofAccounts);
+
+/**
+ * Accounts with something that waits in `lane`, from `after` on in the order of ids, up to `limit` of them, and
+ * whether any of it is due. An account costs the same however much it has.
+ */
+export const waitingAccounts = statement(
+  sql`with recursive a(id) as (
+      select (select min(account_id) from pushes where environment = ${p("lane")} and lease is null and account_id > ${p("after")})
+      union all select (select min(account_id) from pushes where environment = ${p("lane")} and lease is null and account_id > a.id)
+        from a where a.id is not null limit ${p("limit")})
+    select id, ${sql.join(
+      URGENCIES.map(
+        (urgency) =>
+          sql`exists (select 1 from pushes where environment = ${p("lane")} and account_id = a.id and urgency = ${sql.raw(urgency)} and lease is null and due_at <= ${now})`,
+      ),
+      sql` or `,
+    )} from a where id is not null`,
+  { gives: rowsOf<[account_id: string, due: number]>() },
 );
 
 /** Those that a claim leased: with its end of the lease, the index on what is due finds them. */

@@ -61,24 +61,28 @@ export const queuedMessages = statement(
 
 const LAST = sql`order by due_at limit ${number(WEBHOOK.candidates_per_channel)}`;
 
+/** Since when a channel was not served; a later time was written by a clock that was set back. */
+const SERVED = sql`min(coalesce(claimed_at, 0), ${now})`;
+
 /**
- * Messages that are due, of the channels that were served longest ago first, without those of the
+ * Messages that are due, of one channel of each account after the other, those that were served longest ago first, without those of the
  * hosts and accounts (JSON lists) that have their full number under way; `failing`: 0 leaves out
  * channels whose last attempt failed.
  */
 export const dueMessages = statement(
   sql`select m.seq, c.id, c.account_id, c.host, c.failures > 0 or c.confirmed_at is null, ${number(WEBHOOK.per_minute)} - ${attemptsOf(sql`c`)}
-    from channels c join webhook_messages m on m.seq in (
+    from (select *, row_number() over (partition by account_id order by ${SERVED}) as place from channels c
+      where c.due_at <= ${now} and c.state in ('ok', 'failing') and (c.held_until is null or c.held_until <= ${now})
+        and c.host not in (select value from json_each(${p("hosts")}))
+        and c.account_id not in (select value from json_each(${p("accounts")}))
+        and (${p("failing")} = 1 or (c.failures = 0 and c.confirmed_at is not null))
+        and exists (select 1 from accounts where id = c.account_id and deleted_at is null)
+        and (c.key_id is null or exists (select 1 from keys where id = c.key_id and deleted_at is null))
+        and ${attemptsOf(sql`c`)} < ${number(WEBHOOK.per_minute)}) c
+    join webhook_messages m on m.seq in (
       select seq from webhook_messages where channel_id = c.id and head = 1 and lease is null and due_at <= ${now}
         and expires_at > ${now} and (c.confirmed_at is not null or ${isTest}) and ${isKnown(webhookMessages)} ${LAST})
-    where c.due_at <= ${now} and c.state in ('ok', 'failing') and (c.held_until is null or c.held_until <= ${now})
-      and c.host not in (select value from json_each(${p("hosts")}))
-      and c.account_id not in (select value from json_each(${p("accounts")}))
-      and (${p("failing")} = 1 or (c.failures = 0 and c.confirmed_at is not null))
-      and exists (select 1 from accounts where id = c.account_id and deleted_at is null)
-      and (c.key_id is null or exists (select 1 from keys where id = c.key_id and deleted_at is null))
-      and ${attemptsOf(sql`c`)} < ${number(WEBHOOK.per_minute)}
-    order by c.claimed_at limit ${number(WEBHOOK.candidates)}`,
+     order by c.place, ${SERVED} limit ${number(WEBHOOK.candidates)}`,
   {
     gives:
       rowsOf<

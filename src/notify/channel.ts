@@ -13,7 +13,7 @@ import type { NotificationKind } from "../model/notification.ts";
 import type { DirectFetch } from "../outbound/direct-fetch.ts";
 import type { Outbound } from "../outbound/guard.ts";
 import type { Signer } from "../signer.ts";
-import type { HostSlots, Patience } from "./host-slots.ts";
+import type { HostSlots } from "./host-slots.ts";
 import type { Notification } from "./notification.ts";
 
 /** `Request` and `Answer` are opaque outside of the channel. */
@@ -102,6 +102,17 @@ export interface Network {
   readonly slots: HostSlots;
 }
 
+/** What a request comes from. */
+export interface RequestOrigin {
+  /** Id of the account. */
+  readonly owner: string;
+  /**
+   * The test of a channel: it waits for a connection somewhat longer, before what is queued, and does not mind that
+   * the host has not answered lately.
+   */
+  readonly is_test: boolean;
+}
+
 /** One configured lane, which sends requests to its push service. */
 export interface Connection<Request = unknown, Answer = unknown> {
   readonly lane: string;
@@ -109,16 +120,20 @@ export interface Connection<Request = unknown, Answer = unknown> {
   readonly in_flight?: number;
   /** The same of a connection that does not use Bun's HTTP client, and has no part in `PUSH.in_flight`. */
   readonly own_sockets?: number;
+  /**
+   * Requests that an account may have under way for each one that it leaves to others; by default
+   * `PUSH.account_share`.
+   */
+  readonly account_share?: number;
   /** Called once, after the store opens and before any other method. */
   prepare?(shared: Shared): Promise<void>;
   /** Public key with which clients subscribe at their push service; call after `prepare`. */
   clientKey?(): string;
   /**
-   * Makes one request. Never throws, and ends within `PUSH.time_limit`. With `patience`, as for the
-   * test of a channel, it waits for a connection first, and does not mind that the host has not
-   * answered lately. `owner`: id of the account, if it is not in `patience`.
+   * Makes one request. Never throws, and ends within `PUSH.time_limit`, after the wait for a connection to its
+   * host.
    */
-  send(request: Request, patience?: Patience, owner?: string): Promise<Answer>;
+  send(request: Request, origin: RequestOrigin): Promise<Answer>;
   /** Aborts the requests under way: their `send` resolves at once. */
   abort(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Limits the connections to hosts that users name: a few per host (name and port), shared by all
- * accounts, so that a host that hangs holds up nobody else (docs/interface.md 19.4.6).
+ * Limits the connections to hosts that users name: a few per host (name and port), in turns of accounts, so that
+ * neither a host that hangs nor an account with much to send holds up others (docs/interface.md 19.4.6).
  */
 
 import { WEBHOOK } from "../notification-limits.ts";
@@ -8,102 +8,143 @@ import { WEBHOOK } from "../notification-limits.ts";
 /** Ends the use of a connection or request; harmless when called again. */
 export type Release = () => void;
 
-/** Who waits for a connection, and until when: it aborts after `PUSH.connection_wait`. */
+/** Who waits for a connection, and until when. */
 export interface Patience {
   /** Id of the account. */
   readonly owner: string;
+  /** The test of a channel. */
+  readonly is_test: boolean;
   readonly until: AbortSignal;
 }
 
 export type HostSlots = ReturnType<typeof createHostSlots>;
 
 interface Waiter {
-  readonly owner: string;
-  readonly wake: () => void;
+  readonly is_test: boolean;
+  readonly wake: (release: Release | null) => void;
 }
 
-/**
- * Connections of this process: `per_host` to each host, at most. Half of them can be waited for, one
- * by each owner, so that tests of channels hold up neither each other nor what is queued.
- */
-export function createHostSlots(per_host: number = WEBHOOK.per_host) {
-  const used = new Map<string, number>();
-  /** By host: the owners of connections that were waited for, and who waits, in order. */
-  const waited_for = new Map<string, Set<string>>();
-  const waiting = new Map<string, readonly Waiter[]>();
+interface Host {
+  used: number;
+  /** Owners of tests that are under way. */
+  readonly tests: Set<string>;
+  /** Who waits, by owner in the order of their turns; tests come first. */
+  readonly line: Map<string, readonly Waiter[]>;
+  /** Waiters that are not tests. */
+  queued: number;
+}
 
-  const free = (host: string) => per_host - (used.get(host) ?? 0);
+interface HostSlotsOptions {
+  /** Connections to a host at once. */
+  readonly per_host?: number;
+  /** Requests that wait for one host, tests not counted. */
+  readonly waiting_per_host?: number;
+}
 
-  const leaveLine = (host: string, waiter: Waiter) => {
-    const others = waiting.get(host)?.filter((one) => one !== waiter) ?? [];
-    if (others.length > 0) waiting.set(host, others);
-    else waiting.delete(host);
+/** The connections of this process. Tests use at most half of those to a host, one of each account. */
+export function createHostSlots({
+  per_host = WEBHOOK.per_host,
+  waiting_per_host = WEBHOOK.waiting_per_host,
+}: HostSlotsOptions = {}) {
+  const hosts = new Map<string, Host>();
+
+  const hostOf = (name: string): Host => {
+    const known = hosts.get(name);
+    if (known) return known;
+    const host = {
+      used: 0,
+      tests: new Set<string>(),
+      line: new Map(),
+      queued: 0,
+    };
+    hosts.set(name, host);
+    return host;
   };
 
-  const wakeNext = (host: string) => {
-    const next = waiting.get(host)?.find(({ owner }) => admits(host, owner));
-    if (!next) return;
-    leaveLine(host, next);
-    next.wake();
+  const forgetIdle = (name: string, host: Host) => {
+    if (host.used === 0 && host.line.size === 0) hosts.delete(name);
   };
 
-  const take = (host: string, onRelease?: () => void): Release | null => {
-    if (free(host) <= 0) return null;
-    used.set(host, (used.get(host) ?? 0) + 1);
+  const free = (name: string): number => per_host - (hosts.get(name)?.used ?? 0);
+
+  const admits = (name: string, owner: string, is_test: boolean): boolean => {
+    if (free(name) <= 0) return false;
+    const tests = hosts.get(name)?.tests;
+    return !is_test || !tests || (!tests.has(owner) && tests.size < per_host / 2);
+  };
+
+  /** `test_of`: the owner of a test; null for what is queued. */
+  const occupy = (name: string, test_of: string | null): Release => {
+    const host = hostOf(name);
+    host.used++;
+    if (test_of !== null) host.tests.add(test_of);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      onRelease?.();
-      const left = used.get(host)! - 1;
-      if (left > 0) used.set(host, left);
-      else used.delete(host);
-      wakeNext(host);
+      host.used--;
+      if (test_of !== null) host.tests.delete(test_of);
+      serve(name, host);
+      forgetIdle(name, host);
     };
   };
 
-  /** Whether an owner who waits may have a connection now. */
-  const admits = (host: string, owner: string): boolean => {
-    const owners = waited_for.get(host);
-    if (owners && (owners.has(owner) || owners.size >= per_host / 2)) return false;
-    return free(host) > 0;
+  const leave = (host: Host, owner: string, waiter: Waiter) => {
+    const others = host.line.get(owner)?.filter((one) => one !== waiter) ?? [];
+    if (!waiter.is_test) host.queued--;
+    if (others.length > 0) host.line.set(owner, others);
+    else host.line.delete(owner);
   };
 
-  const takePatiently = (host: string, owner: string): Release => {
-    const owners = waited_for.get(host) ?? new Set();
-    waited_for.set(host, owners.add(owner));
-    // Others have their turn before this owner has another.
-    const line = waiting.get(host);
-    const isOwn = (one: Waiter) => one.owner === owner;
-    if (line) waiting.set(host, [...line.filter((one) => !isOwn(one)), ...line.filter(isOwn)]);
-    return take(host, () => {
-      owners.delete(owner);
-      if (owners.size === 0) waited_for.delete(host);
-    })!;
+  /** Gives what is free to those who wait; an owner who was served goes to the end of the line. */
+  const serve = (name: string, host: Host) => {
+    for (const [owner, waiters] of [...host.line]) {
+      if (free(name) <= 0) return;
+      const next = waiters.find(({ is_test }) => admits(name, owner, is_test));
+      if (!next) continue;
+      leave(host, owner, next);
+      const others = host.line.get(owner);
+      if (others) {
+        host.line.delete(owner);
+        host.line.set(owner, others);
+      }
+      next.wake(occupy(name, next.is_test ? owner : null));
+    }
   };
 
   return {
     /** Connections that may still be made. */
     free,
     /** Hosts that have their full number. */
-    full: (): string[] => [...used.keys()].filter((host) => free(host) <= 0),
+    full: (): string[] => [...hosts.keys()].filter((host) => free(host) <= 0),
     /** Null when the host has its full number. */
-    take: (host: string): Release | null => take(host),
+    take: (name: string): Release | null => (free(name) > 0 ? occupy(name, null) : null),
 
-    /** Waits for a connection; null if there was none in time. */
-    async wait(host: string, { owner, until }: Patience): Promise<Release | null> {
-      while (!until.aborted) {
-        if (admits(host, owner)) return takePatiently(host, owner);
-        const turn = Promise.withResolvers<void>();
-        const waiter = { owner, wake: turn.resolve };
-        waiting.set(host, [...(waiting.get(host) ?? []), waiter]);
-        until.addEventListener("abort", () => turn.resolve(), { once: true });
-        await turn.promise;
-        leaveLine(host, waiter);
+    /** Waits for a connection; null if there was none in time, or if too many wait for the host. */
+    async wait(name: string, { owner, is_test, until }: Patience): Promise<Release | null> {
+      if (until.aborted) return null;
+      const waits = hosts.get(name)?.line.has(owner) ?? false;
+      // What an owner has queued goes in its order, and a test before it.
+      if ((is_test || !waits) && admits(name, owner, is_test)) {
+        return occupy(name, is_test ? owner : null);
       }
-      // It may have been woken as its time ran out.
-      wakeNext(host);
-      return null;
+      const host = hostOf(name);
+      if (!is_test && host.queued >= waiting_per_host) return null;
+      const turn = Promise.withResolvers<Release | null>();
+      const waiter = { is_test, wake: turn.resolve };
+      const own = host.line.get(owner) ?? [];
+      const tests = own.filter((one) => one.is_test);
+      const others = own.filter((one) => !one.is_test);
+      host.line.set(owner, is_test ? [...tests, waiter, ...others] : [...own, waiter]);
+      if (!is_test) host.queued++;
+      const end = () => {
+        if (!host.line.get(owner)?.includes(waiter)) return;
+        leave(host, owner, waiter);
+        forgetIdle(name, host);
+        turn.resolve(null);
+      };
+      until.addEventListener("abort", end, { once: true });
+      return turn.promise.finally(() => until.removeEventListener("abort", end));
     },
   };
 }

@@ -33,9 +33,9 @@ export function createTurns(most: number): () => Promise<void> {
 export function inTurns(connection: Connection, turn: () => Promise<void>): Connection {
   return {
     ...connection,
-    async send(request, patience, owner) {
+    async send(request, origin) {
       await turn();
-      const answer = await connection.send(request, patience, owner);
+      const answer = await connection.send(request, origin);
       await turn();
       return answer;
     },

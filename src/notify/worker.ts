@@ -3,26 +3,18 @@
  * state, and does what each answer asks for (docs/interface.md §14.7).
  */
 
-import {
-  type ClaimedDelivery,
-  claimDue,
-  claimedDeliveries,
-  leasesOf,
-  nextDue,
-  pendingCounts,
-  stampActivities,
-} from "../../db/notify/queue.ts";
+import type { ClaimedDelivery } from "../../db/notify/queue.ts";
 import { IN_BACKGROUND, type Statement, type Store } from "../../db/store.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
 import { describeError, type Log } from "../log.ts";
-import type { LaneHealth, NotificationKind } from "../model/notification.ts";
+import type { LaneHealth } from "../model/notification.ts";
 import { PUSH, PUSH_BATCH } from "../notification-limits.ts";
 import { createBatchSettler } from "./batch-settler.ts";
 import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts";
+import { type Claim, createClaims } from "./claims.ts";
 import type { Release } from "./host-slots.ts";
 import { createLaneState } from "./lane-state.ts";
-import { createLeaseWatch } from "./leases.ts";
 import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
 import type { LaneSlots } from "./request-pool.ts";
@@ -47,14 +39,6 @@ interface WorkerOptions {
   readonly slots: LaneSlots;
 }
 
-/** What the deliveries of one claim have in common. */
-interface Claim {
-  /** Pending questions by the id of their task. */
-  readonly pending: ReadonlyMap<string, number>;
-  /** The end of the lease, in seconds of {@link Clock.elapsed}. */
-  readonly held_until: number;
-}
-
 /** What is known of a request that was sent, besides its row. */
 interface Sent {
   readonly address: string;
@@ -64,12 +48,6 @@ interface Sent {
   readonly ends: boolean;
 }
 
-/** Kinds that say how many questions of the task are pending. */
-const ACTIVITIES: readonly NotificationKind[] = ["start", "update", "end"];
-/** Epoch seconds; infinity if nothing is queued. */
-const dueOf = ([row]: readonly [due_ms: number | null][]): number =>
-  row?.[0] == null ? Number.POSITIVE_INFINITY : row[0] / 1000;
-
 /** Distinct reasons that are counted; further ones count as `other`. */
 const REASONS = 100;
 
@@ -77,7 +55,6 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const { channel, connection, store, clock, timers, ids, log, full, base_url, slots, ticketOf } =
     options;
   const { lane } = connection;
-  const next_due = nextDue({ lane });
   const clears = channel.supports("silent");
   /** Fields that name the lane in log lines. */
   const named = { channel: channel.name, lane };
@@ -103,11 +80,6 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const tokenBackoff = createTokenBackoff((delay) => clock.elapsed() + secondsOf(delay));
   /** Epoch seconds of a moment of {@link Clock.elapsed}. */
   const timeOf = (elapsed: number) => clock.now() + elapsed - clock.elapsed();
-
-  const leases = createLeaseWatch(clock);
-  /** Leases that are over, as of the last look at them, and when the next look is due. */
-  let lapsed: readonly string[] = [];
-  let next_look = clock.elapsed();
 
   const state = createLaneState({ clock, log, named, secondsOf, resumed: () => run() });
 
@@ -260,7 +232,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** Sends a request, and once more if the verdict asks for that at once. */
   const send = async (request: unknown, { delivery }: ClaimedDelivery): Promise<Verdict> => {
     const attempt = async (resent: boolean) => {
-      const answer = await connection.send(request, undefined, delivery.account_id);
+      const answer = await connection.send(request, { owner: delivery.account_id, is_test: false });
       const verdict = channel.classify(answer, { ...delivery, resent });
       count(verdict.reason);
       return verdict;
@@ -280,47 +252,18 @@ export function createDeliveryWorker(options: WorkerOptions) {
     deliveries.add(delivery);
   };
 
-  /** Claims a row for each of `held` at most, and launches them. `due`: of the rest, if known. */
-  const claim = async (held: Release[]): Promise<{ count: number; due: number | undefined }> => {
-    const limit = held.length;
-    const lease = ids.unique();
-    const now = clock.now();
-    const from = clock.elapsed();
-    const names = JSON.stringify(lapsed);
-    const values = { lease, lane, now, until: now + PUSH.lease, limit, lapsed: names };
-    const rows = claimedDeliveries(values);
-    // One batch: a read of its own would cost a libSQL server a round trip more, and a file the
-    // pages that its reading connection forgets with each commit.
-    const batch = [claimDue(values), stampActivities(values), rows, next_due];
-    const written = await store.write(batch, IN_BACKGROUND).catch((error: unknown) => ({ error }));
-    // Reads end early enough that the lease lasts for a request and its repetition.
-    const held_until = from + PUSH.lease;
-    const read_until = held_until - 2 * PUSH.time_limit;
-    // A start whose lease runs out is never sent, so the rows are looked for also when nobody knows
-    // whether they were claimed.
-    const claimed =
-      "error" in written
-        ? await patiently(() => store.read(rows), from)
-        : rows.read(written[2]!.rows);
-    if ("error" in written && claimed.length === 0) throw written.error;
-    const shown = claimed.filter(({ delivery: { kind } }) => ACTIVITIES.includes(kind));
-    const ids_shown = JSON.stringify(shown.map(({ delivery }) => delivery.task_id));
-    const count_pending = () => store.read(pendingCounts({ ids: ids_shown, now: clock.now() }));
-    const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
-    const pending = new Map(counted);
-    for (const one of claimed) launch(one, { pending, held_until }, held.pop()!);
-    if (claimed.length < limit) lapsed = [];
-    const due = "error" in written ? undefined : dueOf(next_due.read(written[3]!.rows));
-    return { count: claimed.length, due };
-  };
-
-  /** Only its leases show what a killed process had claimed. */
-  const lookAtLeases = async () => {
-    const rows = await store.read(leasesOf({ lane, now: clock.now(), limit: PUSH.leases }));
-    // The moment after the read: a lease must not seem older than it is.
-    next_look = clock.elapsed() + PUSH.poll_every;
-    lapsed = leases.lapsed(rows.map(([lease]) => lease));
-  };
+  const claims = createClaims({
+    store,
+    clock,
+    timers,
+    ids,
+    lane,
+    slots,
+    account_share: connection.account_share ?? PUSH.account_share,
+    patiently,
+    launch,
+    isSending: () => !stopping && state.isOpen(),
+  });
 
   const arm = (seconds: number) => {
     timer?.();
@@ -333,19 +276,10 @@ export function createDeliveryWorker(options: WorkerOptions) {
       again = false;
       // The end of a delivery, and that of a pause, calls `run` again.
       if (stopping || !state.isOpen() || slots.room() === 0) return;
-      if (clock.elapsed() >= next_look) await lookAtLeases();
-      // What the last claim found due still is. A later time may be outdated by a change since.
-      if (due === undefined || due > clock.now()) due = dueOf(await store.read(next_due));
-      const now = clock.now();
-      const idle = due > now && lapsed.length === 0;
-      const held = idle ? [] : slots.take(PUSH_BATCH[store.kind].claim);
-      const found = idle
-        ? { count: 0, due }
-        : await claim(held).finally(() => {
-            for (const release of held) release();
-          });
+      const found = await claims.next(due);
       if (found.count === 0 && !again) {
-        arm(due > now ? Math.min(PUSH.poll_every, due - now) : PUSH.poll_every);
+        const wait = found.due - clock.now();
+        arm(wait > 0 ? Math.min(PUSH.poll_every, wait) : PUSH.poll_every);
         return;
       }
       due = found.count === 0 ? undefined : found.due;

@@ -281,6 +281,8 @@ export const CLAUSES: readonly Clause[] = [
   clause("§12.6.5", "the answer in the client's form; only the person permits"),
   clause("§12.6.6", "what ends a request that nobody waits for"),
 
+  clause("§14.4.1", "accounts have turns and shares"),
+  clause("§14.4.2", "at most 1,000 wait for a device or channel"),
   clause("§14.3.8", "a permission only by who sees all that it permits"),
   clause("§14.3.7", "the fallback and the first lines of the context"),
 

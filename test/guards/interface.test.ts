@@ -73,8 +73,11 @@ const INTERNAL_LIMITS = [
 
 /** The same of pushes: how the sender works. */
 const INTERNAL_PUSH = [
+  "account_share",
+  "accounts_per_read",
   "badge_most",
   "beat",
+  "claim_window",
   "clear_wait",
   "context_read",
   "held_tokens",
@@ -89,6 +92,7 @@ const INTERNAL_PUSH = [
   "poll_every",
   "provider_token_age",
   "provider_token_gap",
+  "queued_connection_wait",
   "server_backoff",
   "sooner_tries",
   "test_life",
@@ -110,6 +114,7 @@ const INTERNAL_WEBHOOK = [
   "per_account",
   "poll_every",
   "stop_wait",
+  "waiting_per_host",
 ];
 
 const numeral = (value: number) => value.toLocaleString("en");

@@ -108,42 +108,44 @@ test("the test of a webhook is busy if no connection is free in time, and then n
   expect(receiver.mostOfHost()).toBe(4);
 });
 
-test("of a host's connections half can be waited for, one by each owner", async () => {
-  const slots = createHostSlots(4);
+test("tests have half of a host's connections, one of each account, before what the account has queued [§19.2.5]", async () => {
+  const slots = createHostSlots({ per_host: 4 });
   const { signal: until } = new AbortController();
   const served: string[] = [];
-  const wait = async (owner: string) => {
-    const release = await slots.wait("host", { owner, until });
-    served.push(owner);
+  const wait = async (owner: string, is_test = true) => {
+    const release = await slots.wait("host", { owner, is_test, until });
+    served.push(`${owner}${is_test ? " test" : ""}`);
     return release!;
   };
-  const [a, , b, c] = ["a", "a", "b", "c"].map(wait);
+  const [a, , b, c] = ["a", "a", "b", "c"].map((owner) => wait(owner));
   const [endA, endB] = await Promise.all([a!, b!]);
-  expect(served).toEqual(["a", "b"]);
+  expect(served).toEqual(["a test", "b test"]);
   // The others are for what is queued.
   const queued = [1, 2, 3].map(() => slots.take("host"));
   expect(queued.map((release) => release !== null)).toEqual([true, true, false]);
+  void wait("c", false);
   endA!();
   endB!();
   await c!;
-  expect(served).toEqual(["a", "b", "a", "c"]);
+  expect(served).toEqual(["a test", "b test", "a test", "c test"]);
   // Two that end at once wake two that wait.
-  const other = createHostSlots(2);
+  const other = createHostSlots({ per_host: 2 });
   const both = [other.take("host")!, other.take("host")!];
-  const d = other.wait("host", { owner: "d", until });
+  const d = other.wait("host", { owner: "d", is_test: true, until });
   for (const end of both) end();
   expect(await d).not.toBeNull();
 });
 
 test("one that is late gets none, and the next one in line does", async () => {
-  const slots = createHostSlots(2);
+  const slots = createHostSlots({ per_host: 2 });
   const held = [slots.take("host")!, slots.take("host")!];
   const impatient = new AbortController();
-  const late = slots.wait("host", { owner: "a", until: impatient.signal });
-  const next = slots.wait("host", { owner: "b", until: new AbortController().signal });
+  const late = slots.wait("host", { owner: "a", is_test: true, until: impatient.signal });
+  const { signal } = new AbortController();
+  const next = slots.wait("host", { owner: "b", is_test: true, until: signal });
   await Promise.resolve();
-  held[0]!();
   impatient.abort();
+  held[0]!();
   expect(await late).toBeNull();
   expect(await next).not.toBeNull();
 });

@@ -205,7 +205,7 @@ for (const channel of CHANNELS) {
           const destination = { address, delivery_id, base_url: null, ...about };
           const before = service?.received() ?? 0;
           const request = channel.render(question, destination);
-          const sent = connection.send(request);
+          const sent = connection.send(request, { owner: "acc", is_test: false });
           if (treatment === "silent") {
             await until(() => service!.received() > before);
             await clock.advance(PUSH.time_limit);

@@ -153,7 +153,10 @@ test("two lanes whose service hangs share the requests of the process, and then 
   for (const one of [apple, production]) one.behave(() => ({ hang: true }));
   await questionsOf(agent.send, 15);
   const underWay = () => [apple.silentStreams(), production.silentStreams()];
-  await until(() => underWay()[0]! + underWay()[1]! === PUSH.in_flight);
+  // But for what an account leaves to others.
+  const share = PUSH.account_share / (PUSH.account_share + 1);
+  const most = Math.floor((PUSH.in_flight - PUSH.in_flight_reserved) * share);
+  await until(() => underWay()[0]! + underWay()[1]! >= most);
   expect(Math.min(...underWay())).toBeGreaterThanOrEqual(PUSH.in_flight_reserved);
   const of_lanes = app.sender.health().filter(({ channel }) => channel === "apns");
   expect(of_lanes.map(({ in_flight }) => in_flight).toSorted()).toEqual(underWay().toSorted());

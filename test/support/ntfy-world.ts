@@ -25,6 +25,7 @@ export async function startNtfyWorld() {
     app,
     ntfy,
     rows: (text: string) => store.read(statement(sql.raw(text), { gives: "rows" })({})),
+    change: (text: string) => store.write([statement(sql.raw(text))({})]),
     settled: () => app.sender.settled(),
 
     async begin(body: object = {}, server = ntfy.url) {

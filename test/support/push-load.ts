@@ -38,7 +38,8 @@ export async function sendMany(service: PushService, messages: number) {
         shown: null,
         badge: i,
       });
-      const answer = await connection!.send(request!);
+      const owner = `acc_${i % BROWSERS}`;
+      const answer = await connection!.send(request!, { owner, is_test: false });
       const { do: verdict } = webPush.classify(answer, {
         kind: "question",
         attempts: 1,

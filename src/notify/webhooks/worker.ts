@@ -91,6 +91,9 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   const of_account = new Map<string, number>();
   let under_way = 0;
   let failing_under_way = 0;
+  /** When messages of an account were last claimed, as a number that grows: who waits longest is next. */
+  const served = new Map<string, number>();
+  let turn = 0;
   const counts: Record<string, number> = Object.create(null);
   const since = clock.now();
   const cut = new AbortController();
@@ -209,6 +212,9 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   /** `until`: the end of its lease, by {@link Clock.elapsed}. */
   const launch = (claimed: ClaimedMessage, failing: boolean, until: number) => {
     const { account_id } = claimed.channel;
+    served.delete(account_id);
+    if (served.size >= WEBHOOK.known_accounts) served.delete(served.keys().next().value!);
+    served.set(account_id, ++turn);
     const add = (n: 1 | -1) => {
       under_way += n;
       if (failing) failing_under_way += n;
@@ -240,10 +246,12 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
         failing: failing_under_way < WEBHOOK.in_flight_failing ? 1 : 0,
       }),
     );
-    return rows.map(([seq, channel_id, account_id, host, failing, left]) => {
+    const due = rows.map(([seq, channel_id, account_id, host, failing, left]) => {
       learn(account_id);
       return { seq, channel_id, account_id, host, failing: failing === 1, left };
     });
+    const turnOf = ({ account_id }: DueMessage) => served.get(account_id) ?? 0;
+    return due.toSorted((one, other) => turnOf(one) - turnOf(other));
   };
 
   /**
@@ -350,7 +358,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
         clock.after(PUSH.connection_wait, () => impatient.abort()),
       ];
       const until = AbortSignal.any([impatient.signal, cut.signal]);
-      const release = await slots.wait(host, { owner: target.account_id, until });
+      const release = await slots.wait(host, { owner: target.account_id, is_test: true, until });
       try {
         const signal = AbortSignal.any([late.signal, cut.signal]);
         return release && (await send(message, target, signal));

@@ -7,9 +7,9 @@ import type { Clock } from "../../../clock.ts";
 import { NTFY } from "../../../notification-limits.ts";
 import { OutboundError } from "../../../outbound/guard.ts";
 import { VERSION } from "../../../version.ts";
-import type { Network } from "../../channel.ts";
+import type { Network, RequestOrigin } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
-import type { Patience } from "../../host-slots.ts";
+import { waitForHost } from "../../host-wait.ts";
 import { createTimedRequests } from "../../requests.ts";
 import { retryAfter } from "../../retry-after.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
@@ -60,24 +60,26 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
 
   return {
     own_sockets: NTFY.in_flight,
+    account_share: NTFY.account_share,
 
     abort: requests.abort,
 
     /** One request; never throws. */
-    async send(request: NtfyRequest, patience?: Patience, owner = ""): Promise<NtfyAnswer> {
+    async send(request: NtfyRequest, origin: RequestOrigin): Promise<NtfyAnswer> {
       const host = URL.parse(request.server)?.host ?? "";
       if (host === "") return { kind: "lost", fault: "invalid_url" };
-      if (!patience) {
-        const wait = slots.free(host) > 0 ? faults.wait(host) : 1;
-        if (wait > 0) return { kind: "busy", wait };
-      }
-      const release = patience ? await slots.wait(host, patience) : slots.take(host);
+      const release = await waitForHost({ slots, clock, host, origin });
       if (!release) return { kind: "busy", wait: 1 };
-      const answer = await publish(request, patience?.owner ?? owner).finally(release);
+      const wait = origin.is_test ? 0 : faults.wait(host);
+      if (wait > 0) {
+        release();
+        return { kind: "busy", wait };
+      }
+      const answer = await publish(request, origin.owner).finally(release);
       const lost = answer.kind === "lost" && !FINAL.includes(answer.fault);
       if (!lost) faults.answered(host);
       // How often a person tests a channel says nothing about its host.
-      else if (!patience) faults.failed(host);
+      else if (!origin.is_test) faults.failed(host);
       return answer;
     },
   };

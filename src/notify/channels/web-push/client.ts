@@ -6,9 +6,8 @@ import type { Clock } from "../../../clock.ts";
 import { WEB_PUSH } from "../../../notification-limits.ts";
 import type { DirectFetch, DirectInit } from "../../../outbound/direct-fetch.ts";
 import { withoutNoProxy } from "../../../outbound/no-proxy.ts";
-import type { Shared } from "../../channel.ts";
+import type { RequestOrigin, Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
-import type { Patience } from "../../host-slots.ts";
 import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
 import { retryAfter } from "../../retry-after.ts";
 import type { WebPushAnswer } from "./classify.ts";
@@ -99,10 +98,10 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
     /**
      * Sends one message, and again with less text if the service finds it too large; never throws.
      */
-    async send(request: WebPushRequest, patience?: Patience): Promise<WebPushAnswer> {
+    async send(request: WebPushRequest, { is_test }: RequestOrigin): Promise<WebPushAnswer> {
       const host = URL.parse(request.subscription.endpoint)?.host ?? "";
       if (host === "") return { kind: "lost", code: "invalid_url", final: true, unclear: false };
-      const wait = patience ? 0 : faults.wait(host);
+      const wait = is_test ? 0 : faults.wait(host);
       if (wait > 0) return { kind: "busy", wait };
       const { signal, isLate, end } = requests.begin();
       try {
@@ -112,7 +111,7 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
         return { kind: "answer", status, retry_after };
       } catch (error) {
         // How often a person tests a channel says nothing about its host.
-        if (!patience) faults.failed(host);
+        if (!is_test) faults.failed(host);
         const code = codeOf(error);
         if (UNCONNECTED.test(code)) return { ...LOST, code: "unreachable", unclear: false };
         return { ...LOST, code: isLate() ? "timed_out" : "failed", unclear: true };

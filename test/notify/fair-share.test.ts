@@ -1,0 +1,179 @@
+/** What one account queues does not hold up what others are told (docs/interface.md §14.4.1, §19.4.6). */
+
+import { expect, test } from "bun:test";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { NTFY, PUSH } from "../../src/notification-limits.ts";
+import { createHostSlots } from "../../src/notify/host-slots.ts";
+import { ask, createTask, type Person } from "../support/client.ts";
+import { startNtfyWorld } from "../support/ntfy-world.ts";
+import { until } from "../support/until.ts";
+
+const { app, clock, ntfy, begin, settled, change, rows } = await startNtfyWorld();
+
+/** An ntfy server that holds each answer until the test lets it go. */
+async function startSlow() {
+  const waiting: { readonly topic: string; readonly end: () => void }[] = [];
+  let most = 0;
+  let served = 0;
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const body = JSON.parse(text);
+    waiting.push({
+      topic: body.topic,
+      end() {
+        served++;
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ id: "x", event: "message", ...body }));
+      },
+    });
+    most = Math.max(most, waiting.length);
+  });
+  await new Promise<void>((listening) => server.listen(0, "0.0.0.0", listening));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    waiting,
+    most: () => most,
+    served: () => served,
+    /** Ends the request that has waited for longest. */
+    endOne: () => waiting.shift()?.end(),
+    async stop() {
+      server.closeAllConnections();
+      await new Promise<void>((closed) => server.close(() => closed()));
+    },
+  };
+}
+
+const addChannels = async (person: Person, urls: readonly string[]) => {
+  for (const url of urls) {
+    const { status } = await person.send("POST /v1/channels", { type: "ntfy", label: "x", url });
+    expect(status).toBe(201);
+  }
+};
+
+/** As if the account had queued `many` questions for each of its channels before anything else. */
+async function queueMany(account_id: string, many: number) {
+  const now = Date.now();
+  await change(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
+    insert into pushes (account_id, device_id, kind, subject, question_id, key_id, environment, parts, urgency, due_at, expires_at, created_at)
+    select p.account_id, p.recipient_id, 'question', 'qst_' || i || p.recipient_id, q.id, q.key_id, 'ntfy', '[]', 0, 1000 + i, ${now * 2}, 1000
+    from push_targets p join questions q on q.account_id = p.account_id, n where p.account_id = '${account_id}'`);
+}
+
+/** Deletes an account with all that it has queued, and answers what is under way. */
+async function end(person: Person, slow: Awaited<ReturnType<typeof startSlow>>) {
+  await person.send("DELETE /v1/account");
+  let is_over = false;
+  void settled().then(() => {
+    is_over = true;
+  });
+  await until(() => {
+    slow.endOne();
+    return is_over;
+  });
+  await slow.stop();
+}
+
+test("whatever one account has queued at servers that hang, another one is told at once [§14.4.1]", async () => {
+  const slow = await startSlow();
+  const hog = await begin({}, `http://127.0.0.2:${slow.port}`);
+  const urls = Array.from({ length: 19 }, (_, i) => `http://127.0.1.${i}:${slow.port}/t${i}`);
+  await addChannels(hog.person, urls);
+  await ask(hog.agent.send);
+  const [[account_id]] = (await rows("select account_id from pushes limit 1")) as [[string]];
+  await queueMany(account_id, 250);
+  app.sender.wake();
+  // As many are under way as are left to others.
+  await until(() => slow.waiting.length >= NTFY.in_flight / 2);
+  const other = await begin();
+  for (let i = 0; i < 3; i++) {
+    await ask(other.agent.send, { prompt: `Question ${i}?` });
+    await until(() => ntfy.published.length > 0);
+    expect(ntfy.take()).toMatchObject([{ topic: other.topic }]);
+  }
+  expect(slow.most()).toBe(NTFY.in_flight / 2);
+  expect(slow.served()).toBe(0);
+  await end(hog.person, slow);
+});
+
+test("an account is served between the requests of another one at the same server [§19.4.6]", async () => {
+  const slow = await startSlow();
+  const server = `http://127.0.0.3:${slow.port}`;
+  const hog = await begin({}, server);
+  await ask(hog.agent.send);
+  const [[account_id]] = (await rows(
+    "select account_id from pushes order by seq desc limit 1",
+  )) as [[string]];
+  await queueMany(account_id, 200);
+  app.sender.wake();
+  await until(() => slow.waiting.length === 4);
+  const others = [await begin({}, server), await begin({}, server)];
+  for (const { agent } of others) await ask(agent.send);
+  const isTold = ({ topic }: { topic: string }) => topics.has(topic);
+  const topics = new Set<string>();
+  const told = others.map(({ topic }) => topic);
+  for (const topic of told) topics.add(topic);
+  await until(() => clock.pendingIn(PUSH.queued_connection_wait) >= 30);
+  // Each has one of the next connections, whatever waits for them.
+  for (let i = 1; i <= 3; i++) {
+    slow.endOne();
+    await until(() => slow.served() === i && slow.waiting.length === 4);
+  }
+  expect(slow.waiting.filter(isTold)).toHaveLength(2);
+  await end(hog.person, slow);
+});
+
+test("connections to a host are given in turns of accounts [§19.4.6]", async () => {
+  const slots = createHostSlots({ per_host: 4, waiting_per_host: 5 });
+  const { signal } = new AbortController();
+  const served: string[] = [];
+  const ends: (() => void)[] = [];
+  const wait = async (owner: string) => {
+    const release = await slots.wait("host", { owner, is_test: false, until: signal });
+    served.push(release ? owner : `${owner} refused`);
+    if (release) ends.push(release);
+  };
+  for (const owner of ["a", "a", "a", "a", "a", "a", "b", "b", "c"]) void wait(owner);
+  await Promise.resolve();
+  await until(() => served.length === 4);
+  void wait("d");
+  await until(() => served.includes("d refused"));
+  for (const end of ends.splice(0)) end();
+  await until(() => served.length === 9);
+  expect(served).toEqual(["a", "a", "a", "a", "d refused", "a", "b", "c", "a"]);
+  for (const end of ends.splice(0)) end();
+  await until(() => served.length === 10);
+  expect(served[9]).toBe("b");
+  for (const end of ends.splice(0)) end();
+  expect([slots.free("host"), slots.full()]).toEqual([4, []]);
+});
+
+test("at most 1,000 notifications wait for a channel, and a task that waits is still brought up to date [§14.4.2]", async () => {
+  ntfy.behave(503);
+  const { agent, topic } = await begin();
+  const waiting = await createTask(agent.send, { title: "waits" });
+  await settled();
+  const [[account_id]] = (await rows(
+    "select account_id from pushes order by seq desc limit 1",
+  )) as [[string]];
+  const queued = async () =>
+    (await rows(`select count(*) from pushes where account_id = '${account_id}'`))[0]![0];
+  await change(`with recursive n(i) as (select 2 union all select i + 1 from n where i < 1000)
+    insert into pushes (account_id, device_id, kind, subject, environment, parts, urgency, due_at, expires_at, created_at)
+    select account_id, recipient_id, 'task', 'tsk_' || i, 'ntfy', '[]', 1, ${Date.now() * 2}, ${Date.now() * 2}, 1000
+    from push_targets p, n where account_id = '${account_id}'`);
+  expect(await queued()).toBe(1000);
+  await createTask(agent.send, { title: "one more" });
+  expect(await queued()).toBe(1000);
+  ntfy.behave("ok");
+  await agent.send(`PATCH /v1/tasks/${waiting.id}`, { status: "in_progress" });
+  await until(() => ntfy.published.some((one) => one.topic === topic));
+  expect(ntfy.take()).toMatchObject([{ topic, title: "waits" }]);
+  await settled();
+  // There is room again.
+  await createTask(agent.send, { title: "later" });
+  await settled();
+  expect(ntfy.take()).toMatchObject([{ topic, title: "later" }]);
+});
