@@ -69,6 +69,8 @@ export const PUSH = {
   /** First back-off of a token after `TooManyRequests`; it doubles up to `token_backoff_most`. */
   token_backoff: 30,
   token_backoff_most: 3_600,
+  /** The longest `Retry-After` that is obeyed. */
+  hold_most: 3_600,
   /** Back-off after an error of the push service, and attempts for which a question waits less. */
   server_backoff: 900,
   sooner_tries: 2,
@@ -88,6 +90,20 @@ export const PUSH = {
   /** Age at which a provider token is renewed, and the least time between two that the service asks for. */
   provider_token_age: 2_700,
   provider_token_gap: 1_200,
+} as const;
+
+/** How due times are compared with the clock of the process that looks (docs/interface.md 11.5.3); seconds. */
+export const DUE_TIMES = {
+  /** Between two looks. */
+  every: 10,
+  /** By which clocks may differ. */
+  tolerance: 60,
+  /** The longest delay of a delivery: an hour that a service asks for, and a random part of up to an hour. */
+  most: 7_260,
+  /** The same of a message of a webhook: `WEBHOOK.hold_most`. */
+  most_of_webhook: 3_660,
+  /** Rows that one look considers, those that are due last. */
+  checked: 1_000,
 } as const;
 
 /**

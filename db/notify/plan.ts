@@ -32,8 +32,9 @@ const SHAPES: Record<PlannedKind, Shape> = {
 
 const tried = <P>(kind: string, about: Sql<P>) =>
   sql`from push_records where account_id = d.account_id and device_id = d.device_id and kind = ${sql.raw(`'${kind}'`)} and about = ${about} and tried_at is not null`;
+/** A last one in the future was written by a clock that was set back: it delays no longer than one that is now. */
 const sinceLast = <P>(kind: string, about: Sql<P>, every: number) =>
-  sql`max(${now}, coalesce((select max(tried_at) ${tried(kind, about)}), 0) + ${ms(every)})`;
+  sql`max(${now}, min(${now}, coalesce((select max(tried_at) ${tried(kind, about)}), 0)) + ${ms(every)})`;
 
 /**
  * When the next delivery to a recipient `d` (`account_id`, `device_id`) may go, in SQL, by the kinds
@@ -45,7 +46,7 @@ export const PACE = {
   widget: () => sinceLast("widget", sql`''`, PUSH.widget_every),
   clear: () => sql`${now} + ${ms(PUSH.clear_wait)}`,
   silent: () =>
-    sql`max(${now}, coalesce((select tried_at + ${ms(3600)} ${tried("silent", sql`''`)} and tried_at > ${now} - ${ms(3600)}
+    sql`max(${now}, coalesce((select min(tried_at, ${now}) + ${ms(3600)} ${tried("silent", sql`''`)} and tried_at > ${now} - ${ms(3600)}
       order by tried_at desc limit 1 offset ${sql.raw(PUSH.silent_per_hour - 1)}), 0))`,
 };
 

@@ -21,7 +21,7 @@
  */
 
 import { and, eq, type SQL } from "drizzle-orm";
-import { PUSH } from "../../src/notification-limits.ts";
+import { DUE_TIMES, PUSH } from "../../src/notification-limits.ts";
 import { questionColumns } from "../questions.ts";
 import { accounts, keys, live_activities, questions, tasks } from "../schema.ts";
 import { p, type Sql, sql } from "../sql.ts";
@@ -122,6 +122,28 @@ export const waitingAccounts = statement(
       sql` or `,
     )} from a where id is not null`,
   { gives: rowsOf<[account_id: string, due: number]>() },
+);
+
+const later = (seconds: number) => sql`${now} + ${sql.raw(seconds * 1000)}`;
+const { tolerance, most, checked } = DUE_TIMES;
+const misdated = (urgency: number) =>
+  sql`select seq from (select seq, due_at, coalesce(tried_at, created_at) as written_at from pushes
+      where environment = ${p("lane")} and urgency = ${sql.raw(urgency)} and lease is null and due_at > ${later(tolerance)}
+      order by due_at desc limit ${sql.raw(checked)})
+    where written_at > ${later(tolerance)} or due_at > ${later(most)}`;
+
+/**
+ * Deliveries whose due time was written by a clock that was ahead of this one, or was set back since: they were
+ * planned or tried in the future, or are due later than any delivery can be.
+ */
+export const misdatedDeliveries = statement(sql.join(URGENCIES.map(misdated), sql` union all `), {
+  gives: rowsOf<[seq: number]>(),
+});
+
+/** Makes the deliveries `seqs` (JSON list) due now, unless somebody sends them. */
+export const makeDue = statement(
+  sql`update pushes set due_at = ${now} where seq in (select value from json_each(${p("seqs")}))
+    and lease is null and due_at > ${now}`,
 );
 
 /** Those that a claim leased: with its end of the lease, the index on what is due finds them. */

@@ -17,7 +17,7 @@
  * its own clock (src/notify/leases.ts).
  */
 
-import { WEBHOOK } from "../../src/notification-limits.ts";
+import { DUE_TIMES, WEBHOOK } from "../../src/notification-limits.ts";
 import { p, type Sql, sql } from "../sql.ts";
 import { insertWhere, isKnown, qb, rowOf, rowsOf, select, statement } from "../statement.ts";
 import { IN_BACKGROUND, type Store } from "../store.ts";
@@ -52,6 +52,33 @@ export const releaseLapsed = statement(
   sql`update webhook_messages set lease = null, due_at = ${now}
     where lease in (select value from json_each(${p("lapsed")}))`,
 );
+
+const later = (seconds: number) => sql`${now} + ${number(seconds * 1000)}`;
+const { tolerance, most_of_webhook, checked } = DUE_TIMES;
+const isWaiting = sql`m.channel_id = c.id and m.head = 1 and m.lease is null`;
+
+/**
+ * Channels whose next message has a due time that was written by a clock that was ahead of this one, or was set back
+ * since: it was tried or queued in the future, or is due later than any message can be.
+ */
+export const misdatedChannels = statement(
+  sql`select id from (select id, due_at, claimed_at from channels where due_at > ${later(tolerance)} order by due_at desc limit ${number(checked)}) c
+    where claimed_at > ${later(tolerance)} or due_at > ${later(most_of_webhook)}
+      or exists (select 1 from (select created_at, attempts from webhook_messages m where ${isWaiting} order by due_at desc limit 1)
+        where attempts = 0 and created_at > ${later(tolerance)})`,
+  { gives: rowsOf<[channel_id: string]>() },
+);
+
+/** Makes what waits for the channels `ids` (JSON list) due now. Statements of one batch, in this order. */
+export const makeMessagesDue = [
+  statement(
+    sql`update channels set held_until = null where id in (select value from json_each(${p("ids")})) and held_until > ${now}`,
+  ),
+  statement(
+    sql`update webhook_messages set due_at = ${now} where channel_id in (select value from json_each(${p("ids")}))
+      and head = 1 and lease is null and due_at > ${later(tolerance)}`,
+  ),
+];
 
 /** How many of the oldest 10,000 wait, and since when the oldest does; null when none does. */
 export const queuedMessages = statement(

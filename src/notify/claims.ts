@@ -6,6 +6,8 @@ import {
   claimedDeliveries,
   claimOfAccounts,
   leasesOf,
+  makeDue,
+  misdatedDeliveries,
   nextDue,
   pendingCounts,
   stampActivities,
@@ -16,6 +18,7 @@ import type { Ids } from "../ids.ts";
 import type { NotificationKind } from "../model/notification.ts";
 import { PUSH, PUSH_BATCH } from "../notification-limits.ts";
 import { createAccountTurns } from "./account-turns.ts";
+import { createDueTimes } from "./due-times.ts";
 import type { Release } from "./host-slots.ts";
 import { createLeaseWatch } from "./leases.ts";
 import type { createPatience } from "./patience.ts";
@@ -71,6 +74,12 @@ export function createClaims(options: ClaimsOptions) {
   /** Leases that are over, as of the last look at them, and when the next look is due. */
   let lapsed: readonly string[] = [];
   let next_look = clock.elapsed();
+  const correctDueTimes = createDueTimes({
+    store,
+    clock,
+    find: (now) => misdatedDeliveries({ lane, now }),
+    correct: (seqs, now) => [makeDue({ seqs, now })],
+  });
 
   const pause = async () => {
     if (isSending()) await new Promise<void>((next) => void timers.after(PUSH.beat, next));
@@ -155,10 +164,14 @@ export function createClaims(options: ClaimsOptions) {
      * were claimed, and when the next is due, in epoch seconds; infinity if nothing is queued.
      */
     async next(known: number | undefined): Promise<{ count: number; due: number }> {
-      if (clock.elapsed() >= next_look) await lookAtLeases();
       // What the last claim found due still is. A later time may be outdated by a change since.
       const is_due = known !== undefined && known <= clock.now();
-      const due = is_due ? known : dueOf(await store.read(next_due));
+      // Together: the reads of one turn share a round trip to a libSQL server.
+      const [due] = await Promise.all([
+        is_due ? known : store.read(next_due).then(dueOf),
+        clock.elapsed() >= next_look ? lookAtLeases() : undefined,
+        correctDueTimes(),
+      ]);
       const now = clock.now();
       const idle = due > now && lapsed.length === 0;
       let found = idle ? NOTHING : await claim();

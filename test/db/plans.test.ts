@@ -42,6 +42,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ['from "question_deliveries" where question_id = ? order by', "deliveries of a question"],
   ["from question_deliveries order by question_id desc limit ?", "the limit"],
   ["row_number() over (partition by c.account_id", "the window of a claim; accounts under way"],
+  ["from (select id, due_at, claimed_at from channels", "the limit of a look"],
   ["with recursive a(id) as", "the limit: accounts of one read"],
   ["row_number() over (partition by m.channel_id", "messages that one claim takes"],
   ["join webhook_messages m on m.seq in", "webhooks with a message that is due"],

@@ -81,6 +81,7 @@ const INTERNAL_PUSH = [
   "clear_wait",
   "context_read",
   "held_tokens",
+  "hold_most",
   "in_flight",
   "in_flight_reserved",
   "lease",

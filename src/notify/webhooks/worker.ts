@@ -17,7 +17,9 @@ import {
   countAttempts,
   dropMessage,
   dueMessages,
+  makeMessagesDue,
   messageLeases,
+  misdatedChannels,
   putBackMessage,
   releaseLapsed,
   TESTS,
@@ -30,6 +32,7 @@ import type { StoredEvent } from "../../model/event.ts";
 import type { LaneHealth } from "../../model/notification.ts";
 import { PUSH, WEBHOOK } from "../../notification-limits.ts";
 import { type Outbound, OutboundError } from "../../outbound/guard.ts";
+import { createDueTimes } from "../due-times.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch } from "../leases.ts";
 import { createPatience } from "../patience.ts";
@@ -111,6 +114,12 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
 
   const leases = createLeaseWatch(clock, WEBHOOK.lease);
   let next_look = clock.elapsed();
+  const correctDueTimes = createDueTimes({
+    store,
+    clock,
+    find: (now) => misdatedChannels({ now }),
+    correct: (ids, now) => makeMessagesDue.map((step) => step({ ids, now })),
+  });
 
   const patiently = createPatience({
     clock,
@@ -296,6 +305,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       // A delivery calls `run` when it ends.
       if (stopping || total <= 0) return;
       if (clock.elapsed() >= next_look) await lookAtLeases();
+      await correctDueTimes();
       const chosen = chooseMessages(await offered(), {
         total,
         failing: WEBHOOK.in_flight_failing - failing_under_way,

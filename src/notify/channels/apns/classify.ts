@@ -53,7 +53,7 @@ export function classify(answer: ApnsAnswer, { kind, attempts, resent }: Attempt
     return { do: "again", reason, delay: soon, unclear: fate === "unclear" };
   }
   const { status, reason, timestamp, retry_after } = answer;
-  const least = retry_after ?? 0;
+  const least = Math.min(retry_after ?? 0, PUSH.hold_most);
   if (status === 410 || reason === "BadDeviceToken") {
     return { do: "forget_target", reason, since: timestamp, delay: soon };
   }
