@@ -1,10 +1,12 @@
 /** Queries on accounts and their tokens. */
 
+import { RATES } from "../src/limits.ts";
 import { credentials } from "./credentials-schema.ts";
 import { accounts } from "./schema.ts";
 import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
+import { usesOf } from "./uses.ts";
 
 /** The account, unless it is deleted. */
 export const accountById = select(
@@ -79,4 +81,12 @@ export const deleteAccount = statement(
     ["deleted_at", "revision"],
     sql`id = ${p("account_id")} and deleted_at is null and ${isPastTrial}`,
   ),
+);
+
+/** What the account made Relay send to addresses of its choice. */
+export const addressUses = usesOf(
+  "accounts",
+  "address_uses",
+  RATES.address_uses,
+  sql`id = ${p("account_id")} and deleted_at is null`,
 );

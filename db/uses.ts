@@ -8,7 +8,12 @@ import { rowOf, statement } from "./statement.ts";
  * Statements on the column `column` of the row of `table` that `which` names; it has milliseconds, as JSON. Clocks
  * of processes may differ by a minute.
  */
-export function usesOf<P>(table: "channels" | "keys", column: string, rate: Rate, which: Sql<P>) {
+export function usesOf<P>(
+  table: "accounts" | "channels" | "keys",
+  column: string,
+  rate: Rate,
+  which: Sql<P>,
+) {
   const [of, moments] = [sql.identifier(table), sql.identifier(column)];
   const lately = sql`value > ${p("now_ms")} - ${sql.raw(rate.window * 1000)} and value <= ${p("now_ms")} + 60000`;
   const recent = sql`from json_each(${of}.${moments}) where ${lately}`;

@@ -53,6 +53,7 @@ import { createResolver } from "./outbound/resolver.ts";
 import { createAccounts } from "./services/accounts.ts";
 import { createActivity } from "./services/activity.ts";
 import { createActivityLog } from "./services/activity-log.ts";
+import { createAddressUses } from "./services/address-uses.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createChannels } from "./services/channels.ts";
 import { createCommit } from "./services/commit.ts";
@@ -198,13 +199,22 @@ export async function createCore(deps: AppDeps) {
   /** Of every lane of this process. */
   const laneHealth = () => [...sender.health(), webhooks.health()];
   const checkAddress = createAddressCheck({ outbound, timers });
+  const is_on = config.RATE_LIMITS === "on";
+  const admitAddressUse = createAddressUses({ store, clock, is_on });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
   const services = {
     keys,
     accounts: createAccounts({ ...service_deps, attestations, startCode: start_code }),
     grants,
-    consents: createConsents({ ...service_deps, keys, grants, requests, outbound }),
+    consents: createConsents({
+      ...service_deps,
+      keys,
+      grants,
+      requests,
+      outbound,
+      admitAddressUse,
+    }),
     attestations,
     sessions: createSessions(service_deps),
     pairings: createPairings({ ...service_deps, log }),
@@ -212,6 +222,7 @@ export async function createCore(deps: AppDeps) {
     channels: createChannels({
       ...service_deps,
       checkAddress,
+      admitAddressUse,
       webhooks,
       channels,
       sender,
@@ -222,6 +233,7 @@ export async function createCore(deps: AppDeps) {
       ...service_deps,
       keys,
       checkAddress,
+      admitAddressUse,
       webhooks,
       sets_per_hour: config.RATE_LIMITS === "on" ? RATES.webhook_sets.quota : 0,
     }),

@@ -285,6 +285,15 @@ export interface Rate {
   readonly window: number;
 }
 
+/** What all accounts of a process make Relay send to one host in an hour (docs/interface.md 10.6.8). */
+export const ADDRESS_USES = {
+  per_host: 600,
+  /** An account may send so much to a host that others have used up, until twice as much was sent. */
+  first: 3,
+  /** Hosts that are counted; the one that was begun first is dropped. */
+  hosts: 10_000,
+} as const;
+
 /** Rate limits by the name that the `RateLimit` headers show (docs/interface.md 10.6). */
 export const RATES = {
   /** One API key: 600 a minute. */
@@ -306,6 +315,8 @@ export const RATES = {
   channel_tests: { quota: 6, window: 3_600 },
   /** Webhooks that are set for one key, each of which is sent a test: at most so many in any hour. */
   webhook_sets: { quota: 20, window: 3_600 },
+  /** What one account makes Relay send to addresses of its choice: at most so much in any hour (§10.6.8). */
+  address_uses: { quota: 120, window: 3_600 },
   /** Requests of one address to have an authorization approved by another device. */
   approvals: { quota: 10, window: 600 },
   /** Waits of one address for such an approval: a page makes six a minute. */

@@ -20,6 +20,7 @@ import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { Delivery } from "../model/delivery.ts";
 import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
+import type { AdmitAddressUse } from "./address-uses.ts";
 import {
   type ChannelWay,
   createLaneWay,
@@ -41,6 +42,7 @@ interface ChannelsDeps
   readonly checkAddress: AddressCheck;
   /** Every notification channel there is; a client makes those that have `register`. */
   readonly channels: readonly LaneChannel[];
+  readonly admitAddressUse: AdmitAddressUse;
   /** Tests of a channel in any hour; 0: any number. */
   readonly tests_per_hour: number;
 }
@@ -52,6 +54,7 @@ export const hintOf = (url: string): string => [...url].slice(-4).join("");
 
 export function createChannels(deps: ChannelsDeps) {
   const { store, clock, ids, assertLive, assertPastTrial, checkAddress, tests_per_hour } = deps;
+  const { admitAddressUse } = deps;
 
   /** By the type of the channel. */
   const ways = {
@@ -91,7 +94,7 @@ export function createChannels(deps: ChannelsDeps) {
     /**
      * A secret is in this answer only. `403 forbidden` in the caller's trial, unless the channel
      * belongs to the sign-in; `409 too_many_channels`; `422 fields.url`, `fields.token`,
-     * `fields.subscription`, `fields.type`.
+     * `fields.subscription`, `fields.type`; `429 rate_limited` (§10.6.8).
      */
     async create(
       caller: AccountCaller,
@@ -107,12 +110,16 @@ export function createChannels(deps: ChannelsDeps) {
       // One that belongs to the sign-in ends with it.
       if (!exclusive) await assertPastTrial(caller);
       const { url } = secret;
-      const wrong = exclusive ? null : await checkAddress(url, caller.account_id);
-      if (wrong !== null) failFields({ url: wrong });
       const { account_id } = caller;
+      const { origin, host } = new URL(url);
+      // The endpoint of a browser is sent nothing yet, and its host is known.
+      if (!exclusive) {
+        if (!(await admitAddressUse({ account_id, host }))) await assertLive(caller);
+        const wrong = await checkAddress(url, account_id);
+        if (wrong !== null) failFields({ url: wrong });
+      }
       const session_id = exclusive ? caller.session_id : null;
       const endpoint_digest = exclusive ? digest(url) : null;
-      const { origin, host } = new URL(url);
       const now = clock.now();
       const { sends = ["questions", "tasks"], min_priority = "low", quiet_hours = null } = settings;
       const channel = {
@@ -201,12 +208,15 @@ export function createChannels(deps: ChannelsDeps) {
     /**
      * Sends a test and waits for its outcome, for 10 seconds at most (§19.2.5). `403 forbidden` as for
      * {@link assertMayChange}: a test can confirm a webhook and begins a channel again that has ended.
+     * `429 rate_limited`.
      */
     async test(caller: AccountCaller, id: string): Promise<Delivery> {
       const row = await find(caller, id);
       await assertMayChange(caller, row);
       const { account_id } = caller;
       if (!(await admitTest({ id, account_id }))) failNotFound("channel_id");
+      if (!(await admitAddressUse({ account_id, host: row.private.host })))
+        await assertLive(caller);
       const { type, label } = row.channel;
       const queued_at = clock.now();
       const way = ways[type];

@@ -25,6 +25,7 @@ import {
 import type { Client } from "../oauth/clients.ts";
 import { leadsTo, matchesRedirect } from "../oauth/redirects.ts";
 import { type AuthorizationRequest, redirectTo, type SealedRequests } from "../oauth/requests.ts";
+import type { AdmitAddressUse } from "./address-uses.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Grants } from "./grants.ts";
@@ -42,6 +43,7 @@ interface ConsentDeps extends ServiceDeps {
   readonly grants: Grants;
   readonly requests: SealedRequests;
   readonly outbound: Outbound;
+  readonly admitAddressUse: AdmitAddressUse;
 }
 
 type WaitingRow = { readonly id: string; readonly code: string; readonly address: string };
@@ -52,7 +54,7 @@ const DENIED = { error: "access_denied", error_description: "The person denied t
 
 export function createConsents(deps: ConsentDeps) {
   const { store, commit, clock, ids, signer, waits, assertPastTrial } = deps;
-  const { keys, grants, requests, outbound } = deps;
+  const { keys, grants, requests, outbound, admitAddressUse } = deps;
   const wrong_codes = createWrongCodes(clock);
 
   /** What the store keeps of a code: a keyed digest, as 40 bits alone could be tried out. */
@@ -82,12 +84,13 @@ export function createConsents(deps: ConsentDeps) {
     return { request: open(row.request), waiting };
   };
 
-  /** The client of a request. `422 fields.request` when its document does not vouch for the request. */
+  /** The client of a request. `422 fields.request` when its document does not vouch for the request; `429 rate_limited` (§10.6.8). */
   const clientOf = async (
     { account_id }: AccountCaller,
     request: AuthorizationRequest,
   ): Promise<Pick<Client, "digest" | "name">> => {
     if (request.document === null) return { digest: request.client!, name: request.name };
+    await admitAddressUse({ account_id, host: new URL(request.document).host });
     try {
       const client = await fetchClientDocument(outbound, request.document, account_id);
       const { redirect_uri } = request;
@@ -197,7 +200,8 @@ export function createConsents(deps: ConsentDeps) {
       }
       // What is not checked is no address to send anyone to.
       const client = await clientOf(caller, request).catch((error: unknown) => {
-        if (error instanceof ServiceError && error.code === "invalid_fields") return null;
+        const codes: readonly string[] = ["invalid_fields", "rate_limited"];
+        if (error instanceof ServiceError && codes.includes(error.code)) return null;
         throw error;
       });
       if (client && (await grants.isApproved(caller, request, client))) failNotFound("request");

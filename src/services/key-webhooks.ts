@@ -19,6 +19,7 @@ import type { KeyWebhook } from "../model/key-webhook.ts";
 import { WEBHOOK } from "../notification-limits.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
+import type { AdmitAddressUse } from "./address-uses.ts";
 import { hintOf } from "./channels.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
@@ -30,6 +31,7 @@ export type KeyWebhooks = ReturnType<typeof createKeyWebhooks>;
 interface KeyWebhooksDeps extends ServiceDeps {
   readonly keys: Pick<Keys, "find">;
   readonly checkAddress: AddressCheck;
+  readonly admitAddressUse: AdmitAddressUse;
   readonly webhooks: Pick<WebhookWorker, "learn" | "run">;
   /** Times that the webhook of a key can be set in any hour; 0: any number. */
   readonly sets_per_hour: number;
@@ -37,7 +39,7 @@ interface KeyWebhooksDeps extends ServiceDeps {
 
 export function createKeyWebhooks(deps: KeyWebhooksDeps) {
   const { store, commit, clock, ids, assertLive, assertPastTrial, pushPlans } = deps;
-  const { keys, checkAddress, webhooks, sets_per_hour } = deps;
+  const { keys, checkAddress, admitAddressUse, webhooks, sets_per_hour } = deps;
   const admit = createUseLimit(deps, webhookSets, RATES.webhook_sets, sets_per_hour);
 
   /** `404 not_found` unless it is a key of the account, and for a key the caller itself. */
@@ -91,10 +93,11 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       await find(caller, key_id);
       const { account_id, credential } = caller;
       if (!(await admit({ id: key_id, account_id }))) failNotFound("key_id");
+      const { origin, host } = new URL(url);
+      if (!(await admitAddressUse({ account_id, host }))) await assertLive(caller);
       const wrong = await checkAddress(url, account_id);
       if (wrong !== null) failFields({ url: wrong });
       const secret = ids.webhookSecret();
-      const { origin, host } = new URL(url);
       return untilDecided(async () => {
         const row = await find(caller, key_id);
         const [setter] = await store.read(setterOf({ credential }));

@@ -241,6 +241,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§10.5 request_id_retention", "24 hours"),
   clause("§10.6.1 accounts", "POST /v1/accounts is limited per address"),
   clause("§10.6.2", "requests above the rate limit"),
+  clause("§10.6.8", "what is sent to addresses that users choose"),
 
   clause("§11.3.3", "a slow reader's stream ends"),
   clause("§11.4.1", "the store is unavailable; Retry-After"),
