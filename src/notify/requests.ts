@@ -52,3 +52,15 @@ export function codeOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   return typeof code === "string" && code !== "" ? code : String(name ?? "unknown");
 }
+
+/** The text of a body; throws when it has more than `most` bytes. The caller bounds the time. */
+export async function readText({ body }: Response, most: number): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > most) throw new Error("an answer of too many bytes");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}

@@ -262,7 +262,7 @@ export const CLAUSES: readonly Clause[] = [
     "look-ups: own sockets, a deadline, a share for each account; hosts file, search",
   ),
 
-  clause("§11.5.3", "due times of clocks that were ahead"),
+  clause("§11.5.4", "due times of clocks that were ahead"),
   clause("§12.1.1", "POST /mcp"),
   clause("§12.1.3", "Host names this server, Origin is not foreign or is loopback"),
   clause("§12.3.2", "structured and as text; the words for the model in both"),

@@ -102,9 +102,11 @@ async function ntfy(): Promise<ChannelFixture> {
   const status = [200, 201, 302, 400, 401, 403, 404, 410, 413, 429, 500, 503, 507, 599];
   const answers: NtfyAnswer[] = [
     ...status.flatMap((one) =>
-      [null, 60, 999_999].map((retry_after) => ({
-        ...{ kind: "answer" as const, status: one, retry_after, replaces: false },
-      })),
+      (["published", "web page", "something else"] as const).flatMap((said) =>
+        [null, 60, 999_999].map((retry_after) => ({
+          ...{ kind: "answer" as const, status: one, retry_after, said, replaces: false },
+        })),
+      ),
     ),
     ...OUTBOUND_FAULTS.map((fault) => ({ kind: "lost" as const, fault })),
     { kind: "busy", wait: 60 },
@@ -146,7 +148,7 @@ async function webPush(): Promise<ChannelFixture> {
   const answers: WebPushAnswer[] = [
     ...status.flatMap((one) =>
       [null, 60, 999_999_999].map((retry_after) => ({
-        ...{ kind: "answer" as const, status: one, retry_after },
+        ...{ kind: "answer" as const, status: one, retry_after, is_page: retry_after === null },
       })),
     ),
     { kind: "lost", code: "invalid_url", final: true, unclear: false },

@@ -21,7 +21,22 @@ export interface Published {
  * `drop`: the connection closes without an answer; `hang`: there is none; `hang some`: there is none
  * for topics whose name begins with `hang`. A number: that status.
  */
-export type NtfyBehaviour = "ok" | "drop" | "hang" | "hang some" | "junk" | number | Refusal;
+export type NtfyBehaviour =
+  | "ok"
+  | "drop"
+  | "hang"
+  | "hang some"
+  | "junk"
+  | number
+  | Refusal
+  | SomethingElse;
+
+/** Something that stands in front of the server. */
+interface SomethingElse {
+  readonly status: number;
+  readonly body: string;
+  readonly type: string;
+}
 
 interface Refusal {
   readonly status: number;
@@ -70,6 +85,10 @@ export async function startNtfy({ replaces = true, token }: NtfyOptions = {}) {
     if (behaviour === "hang some" && text.includes('"topic":"hang')) return;
     if (behaviour === "drop") return void request.socket.destroy();
     if (behaviour === "junk") return send(599, "x".repeat(70_000));
+    if (typeof behaviour === "object" && "body" in behaviour) {
+      response.writeHead(behaviour.status, { "content-type": behaviour.type });
+      return void response.end(behaviour.body);
+    }
     if (typeof behaviour === "object") {
       response.setHeader("retry-after", behaviour.retry_after);
       return send(behaviour.status, "{}");

@@ -4,11 +4,10 @@ import { WEBHOOK } from "../../notification-limits.ts";
 import type { OutboundAnswer, OutboundFault } from "../../outbound/guard.ts";
 import { grown } from "../channel.ts";
 import { retryAfter } from "../retry-after.ts";
+import { isWebPage } from "../web-page.ts";
 
 /** An answer, or why there was none. */
-export type WebhookAnswer =
-  | Pick<OutboundAnswer, "status" | "headers">
-  | { readonly fault: OutboundFault };
+export type WebhookAnswer = OutboundAnswer | { readonly fault: OutboundFault };
 
 /** `code`: what is counted and shown as `last_error`; `ok` for what was taken. */
 export type WebhookVerdict =
@@ -18,11 +17,21 @@ export type WebhookVerdict =
   /** `hold`: seconds for which nothing else of the channel is sent either; null: none asked for. */
   | { readonly do: "again"; readonly code: string; readonly hold: number | null };
 
-/** `now`: epoch seconds, which a `Retry-After` with a date is compared with. */
-export function classify(answer: WebhookAnswer, now: number): WebhookVerdict {
+interface WebhookAttempt {
+  /** Epoch seconds, which a `Retry-After` with a date is compared with. */
+  readonly now: number;
+  /** Whether it was a test: a web page is no success of one. */
+  readonly is_test: boolean;
+}
+
+export function classify(answer: WebhookAnswer, { now, is_test }: WebhookAttempt): WebhookVerdict {
   if ("fault" in answer) return { do: "again", code: answer.fault, hold: null };
-  const { status, headers } = answer;
-  if (status >= 200 && status < 300) return { do: "finish", code: "ok" };
+  const { status, headers, body } = answer;
+  const is_success = status >= 200 && status < 300;
+  if (is_success && is_test && isWebPage(headers, body)) {
+    return { do: "again", code: "unexpected_answer", hold: null };
+  }
+  if (is_success) return { do: "finish", code: "ok" };
   const code = `status_${status}`;
   if (status === 410) return { do: "end", code };
   const busy = status === 429 || status === 503;

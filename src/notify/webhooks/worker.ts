@@ -149,7 +149,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
       log.error("webhook failed", describeError(error));
       return { fault: "failed" as const };
     });
-    const verdict = classify(answer, clock.now());
+    const is_test = TESTS.includes(message.type);
+    const verdict = classify(answer, { now: clock.now(), is_test });
     count(verdict.code);
     return verdict;
   };

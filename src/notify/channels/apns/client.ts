@@ -8,7 +8,8 @@ import { ApnsClient, ApnsError, Notification, type NotificationOptions } from "a
 import type { Clock } from "../../../clock.ts";
 import { PUSH } from "../../../notification-limits.ts";
 import type { DirectFetch } from "../../../outbound/direct-fetch.ts";
-import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
+import { codeOf, createTimedRequests, readText, UNCONNECTED } from "../../requests.ts";
+import { isCalledHtml } from "../../web-page.ts";
 import { type ApnsAnswer, EXPIRED_PROVIDER_TOKEN } from "./classify.ts";
 import type { ApnsRequest } from "./payloads.ts";
 
@@ -30,6 +31,9 @@ export const APPLE = {
   production: "https://api.push.apple.com",
   sandbox: "https://api.sandbox.push.apple.com",
 };
+
+/** Bytes of an answer at most; Apple's have some hundred. */
+const ANSWER_BYTES = 65_536;
 
 /** The service says that it did not process the request. */
 const REFUSED = /^HTTP2Refused/;
@@ -67,7 +71,7 @@ export function createApnsClient(options: ApnsOptions) {
       signal,
     });
     answered_at = performance.now();
-    const text = await response.text();
+    const text = await readText(response, ANSWER_BYTES);
     return { response, text };
   };
 
@@ -91,6 +95,7 @@ export function createApnsClient(options: ApnsOptions) {
       const on_connection = connection;
       const { signal, isLate, end } = requests.begin();
       let retry_after: number | null = null;
+      let is_page = false;
       // A view of the client with its own transport: apns2 passes on neither `apns-id` nor response
       // headers.
       const one = Object.assign(Object.create(client) as object, {
@@ -99,12 +104,17 @@ export function createApnsClient(options: ApnsOptions) {
           async request(request: Parameters<typeof post>[0]) {
             const { response, text } = await post(request, apns_id, signal);
             retry_after = seconds(response.headers.get("retry-after"));
+            is_page =
+              !response.headers.has("apns-id") &&
+              isCalledHtml(response.headers.get("content-type"));
             return { statusCode: response.status, body: { json: async () => JSON.parse(text) } };
           },
         },
       }) as unknown as Pick<ApnsClient, "send">;
       try {
         await one.send(notification);
+        // A page in front of the service, such as a login, and not the service itself.
+        if (is_page) return { kind: "lost", code: "unexpected_answer", fate: "refused" };
         return { kind: "ok" };
       } catch (error) {
         if (!(error instanceof ApnsError)) {

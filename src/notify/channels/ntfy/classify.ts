@@ -10,6 +10,8 @@ export type NtfyAnswer =
       readonly status: number;
       /** Seconds. */
       readonly retry_after: number | null;
+      /** What its body is: a message that was published, a web page such as a login, or something else. */
+      readonly said: "published" | "web page" | "something else";
       /** It returned our sequence id, as servers that replace notifications do. */
       readonly replaces: boolean;
     }
@@ -41,8 +43,16 @@ export function classify(answer: NtfyAnswer, { attempts }: Attempt): Verdict {
       unclear: UNCLEAR.includes(reason),
     };
   }
-  const { status, retry_after, replaces } = answer;
-  if (status >= 200 && status < 300) return { do: "finish", reason: "ok", replaces };
+  const { status, retry_after, said, replaces } = answer;
+  if (status >= 200 && status < 300) {
+    if (said === "published") return { do: "finish", reason: "ok", replaces };
+    const reason = "unexpected_answer";
+    // A page stands in front of the server for a while. What else answers may have published it, as a server of
+    // another kind does, and would show it again with each attempt.
+    return said === "web page"
+      ? { do: "again", reason, delay: { least: 0, spread }, unclear: false }
+      : { do: "drop", reason, fault: false };
+  }
   const reason = `status_${status}`;
   const least = Math.min(retry_after ?? 0, NTFY.hold_most);
   // Without a Retry-After, the time grows with each refusal.

@@ -12,6 +12,7 @@ import { createHostFaults } from "../../host-faults.ts";
 import { waitForHost } from "../../host-wait.ts";
 import { createTimedRequests } from "../../requests.ts";
 import { retryAfter } from "../../retry-after.ts";
+import { isWebPage } from "../../web-page.ts";
 import { FINAL, type NtfyAnswer } from "./classify.ts";
 import type { NtfyRequest } from "./payload.ts";
 
@@ -43,12 +44,13 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
         body: JSON.stringify(request.publish),
         signal,
       });
-      const given = sequenceIn(body);
+      const published = publishedIn(body);
       return {
         kind: "answer",
         status,
+        said: published ? "published" : isWebPage(headers, body) ? "web page" : "something else",
         retry_after: retryAfter(headers["retry-after"], clock.now()),
-        replaces: given === request.publish.sequence_id,
+        replaces: published?.sequence_id === request.publish.sequence_id,
       };
     } catch (error) {
       const fault = error instanceof OutboundError ? error.fault : "failed";
@@ -85,10 +87,12 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
   };
 }
 
-/** The `sequence_id` of an answer; null for anything else. */
-function sequenceIn(body: Buffer): unknown {
+/** The message that a server says it has published (https://docs.ntfy.sh/subscribe/api/); null for anything else. */
+function publishedIn(body: Buffer): { readonly sequence_id?: unknown } | null {
   try {
-    return (JSON.parse(body.toString()) as { sequence_id?: unknown } | null)?.sequence_id ?? null;
+    const said = JSON.parse(body.toString()) as Readonly<Record<string, unknown>> | null;
+    const { id, event } = said ?? {};
+    return typeof id === "string" && id !== "" && event === "message" ? said : null;
   } catch {
     return null;
   }

@@ -7,6 +7,8 @@ export type WebPushAnswer =
   | {
       readonly kind: "answer";
       readonly status: number;
+      /** A web page, such as a login, instead of what RFC 8030 says: 201, or the place of the message. */
+      readonly is_page: boolean;
       /** Seconds. */
       readonly retry_after: number | null;
     }
@@ -32,7 +34,15 @@ export function classify(answer: WebPushAnswer, { attempts }: Attempt): Verdict 
     if (final) return { do: "drop", reason, fault: false };
     return { do: "again", reason, delay: { least: 0, spread }, unclear };
   }
-  const { status, retry_after } = answer;
+  const { status, retry_after, is_page } = answer;
+  if (status >= 200 && status < 300 && is_page) {
+    return {
+      do: "again",
+      reason: "unexpected_answer",
+      delay: { least: 0, spread },
+      unclear: false,
+    };
+  }
   // The service keeps only the newest message of a topic, so an `ended` replaces its alert.
   if (status >= 200 && status < 300) return { do: "finish", reason: "ok", replaces: true };
   const reason = `status_${status}`;

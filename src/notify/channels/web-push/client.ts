@@ -10,6 +10,7 @@ import type { RequestOrigin, Shared } from "../../channel.ts";
 import { createHostFaults } from "../../host-faults.ts";
 import { codeOf, createTimedRequests, UNCONNECTED } from "../../requests.ts";
 import { retryAfter } from "../../retry-after.ts";
+import { isCalledHtml } from "../../web-page.ts";
 import type { WebPushAnswer } from "./classify.ts";
 import { fit, type WebPushRequest } from "./payload.ts";
 import { createVapidHeaders, sharedVapidKeys } from "./vapid.ts";
@@ -108,7 +109,9 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
         const { status, headers } = await exchange(request, signal);
         faults.answered(host);
         const retry_after = retryAfter(headers.get("retry-after"), clock.now());
-        return { kind: "answer", status, retry_after };
+        const is_page =
+          status !== 201 && !headers.has("location") && isCalledHtml(headers.get("content-type"));
+        return { kind: "answer", status, is_page, retry_after };
       } catch (error) {
         // How often a person tests a channel says nothing about its host.
         if (!is_test) faults.failed(host);

@@ -19,6 +19,7 @@ export const STATE_NAMES: Readonly<Record<Channel["state"], readonly [Tone, stri
 /** Codes of docs/interface.md 19.1.5. */
 const FAULTS: Readonly<Record<string, string>> = {
   answer_too_large: "it responded with too much data",
+  unexpected_answer: "something else responded, such as a login page",
   busy: "too many connections to it were in use",
   failed: "the connection failed",
   forbidden_address: "Relay isn't allowed to call this address",
