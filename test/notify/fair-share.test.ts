@@ -5,8 +5,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { NTFY, PUSH } from "../../src/notification-limits.ts";
 import { createHostSlots } from "../../src/notify/host-slots.ts";
-import { ask, createTask, type Person } from "../support/client.ts";
+import { ask, createTask, type Person, WEBHOOK } from "../support/client.ts";
 import { startNtfyWorld } from "../support/ntfy-world.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const { app, clock, ntfy, begin, settled, change, rows } = await startNtfyWorld();
@@ -176,4 +177,28 @@ test("at most 1,000 notifications wait for a channel, and a task that waits is s
   await createTask(agent.send, { title: "later" });
   await settled();
   expect(ntfy.take()).toMatchObject([{ topic, title: "later" }]);
+});
+
+test("a webhook has the next connection to a host, however many of another account wait for it [§19.4.6]", async () => {
+  const receiver = startReceiver();
+  const waiting: { readonly path: string; readonly end: () => void }[] = [];
+  receiver.behave(
+    ({ path }) => new Promise((answer) => waiting.push({ path, end: () => answer(200) })),
+  );
+  const create = async (person: Person, path: string) => {
+    const given = { ...WEBHOOK, url: receiver.url(path) };
+    expect((await person.send("POST /v1/channels", given)).status).toBe(201);
+  };
+  const [hog, other] = [await begin(), await begin()];
+  for (let i = 0; i < 15; i++) await create(hog.person, `/hog-${i}`);
+  await until(() => waiting.length === 4);
+  await create(other.person, "/other");
+  const isTold = () => waiting.some(({ path }) => path === "/other");
+  expect(isTold()).toBe(false);
+  waiting.shift()!.end();
+  await until(isTold);
+  expect(waiting).toHaveLength(4);
+  receiver.behave(() => 200);
+  for (const { end: answer } of waiting) answer();
+  await app.webhooks.settled();
 });
