@@ -285,14 +285,12 @@ export interface Rate {
   readonly window: number;
 }
 
-/** What all accounts of a process make Relay send to one host in an hour (docs/interface.md 10.6.8). */
-export const ADDRESS_USES = {
-  per_host: 600,
-  /** An account may send so much to a host that others have used up, until twice as much was sent. */
-  first: 3,
-  /** Hosts that are counted; the one that was begun first is dropped. */
-  hosts: 10_000,
-} as const;
+/**
+ * What all accounts of a process make Relay send to one host in an hour (docs/interface.md 10.6.8). An account may
+ * send `first` to a host that others have used up, until twice `per_host` was sent. Of more hosts than `hosts`, the
+ * one that was begun first is no longer counted.
+ */
+export const ADDRESS_USES = { per_host: 600, first: 3, hosts: 10_000 } as const;
 
 /** Rate limits by the name that the `RateLimit` headers show (docs/interface.md 10.6). */
 export const RATES = {

@@ -4,13 +4,6 @@
  */
 
 import {
-  channelFailed,
-  channelGone,
-  channelSucceeded,
-  dropQueueOfGone,
-} from "../../../db/channels.ts";
-import { settleQuestion } from "../../../db/notify/question-deliveries.ts";
-import {
   type ClaimedMessage,
   claimedMessages,
   claimMessages,
@@ -38,7 +31,8 @@ import { createLeaseWatch } from "../leases.ts";
 import { createPatience } from "../patience.ts";
 import { isWanted } from "../wanted.ts";
 import { chooseMessages, type DueMessage } from "./choose.ts";
-import { backoff, classify, type WebhookVerdict } from "./classify.ts";
+import { classify, type WebhookVerdict } from "./classify.ts";
+import { endAttempt, endDelivery } from "./endings.ts";
 import { type WebhookMessage, type WebhookTarget, webhookRequest } from "./request.ts";
 
 /** Access to the inbox items that the webhook of a key gets. */
@@ -155,43 +149,15 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     return verdict;
   };
 
-  /** The delivery of a question (docs/interface.md 19.3) ends with its message. */
-  const settled = (
-    { message, channel }: ClaimedMessage,
-    status: "sent" | "failed" | "suppressed",
-    reason: string | null,
-  ): Statement[] => {
-    if (message.type !== "question.created") return [];
-    const names = { question_id: message.subject, target_id: channel.id };
-    const sent_ms = status === "sent" ? Math.round(clock.now() * 1000) : null;
-    return [settleQuestion({ ...names, status, reason, sent_ms })];
-  };
-
   /** What the verdict asks for, as the statements that end this attempt. */
   const ending = (claimed: ClaimedMessage, verdict: WebhookVerdict): Statement[] => {
-    const { message, channel } = claimed;
-    const { id } = channel;
-    const { seq, attempts } = message;
-    const lease = message.lease ?? "";
-    const now = clock.now();
-    const test = TESTS.includes(message.type) ? 1 : 0;
-    if (verdict.do === "finish") {
-      const accepted = settled(claimed, "sent", null);
-      const worked = channelSucceeded({ id, now, test, replaces: null });
-      return [...accepted, dropMessage({ seq, lease }), worked];
+    if (verdict.do !== "finish") {
+      const { channel, message } = claimed;
+      const { code } = verdict;
+      const { attempts } = message;
+      log.info("webhook not delivered", { channel_id: channel.id, code, attempts });
     }
-    const { code } = verdict;
-    log.info("webhook not delivered", { channel_id: id, code, attempts });
-    if (verdict.do === "end") {
-      const refused = settled(claimed, "failed", code);
-      return [...refused, channelGone({ id, now, code }), dropQueueOfGone({ id })];
-    }
-    const hold = verdict.hold ?? 0;
-    const due_at = now + Math.max(hold, backoff(attempts, ids.jitter()));
-    return [
-      putBackMessage({ seq, lease, due_at, tried: 1 }),
-      channelFailed({ id, now, code, hold: Math.round(hold * 1000), refused: 0 }),
-    ];
+    return endAttempt(claimed, verdict, { now: clock.now(), jitter: ids.jitter() });
   };
 
   /** `until`: the end of its lease, by {@link Clock.elapsed}. */
@@ -202,7 +168,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const write = (statements: Statement[]) =>
       patiently(async () => void (await store.write(statements, IN_BACKGROUND)), until);
     if (!isWanted(claimed.message, channel)) {
-      return write([...settled(claimed, "suppressed", "not_wanted"), dropMessage(back)]);
+      const suppressed = endDelivery(claimed, "suppressed", "not_wanted", clock.now());
+      return write([...suppressed, dropMessage(back)]);
     }
     const item = item_seq === null ? null : { id, account_id: channel.account_id };
     const message = item ? await patiently(() => items.read(item), until) : claimed.message;

@@ -1,0 +1,68 @@
+/** What the end of an attempt to send a message of a webhook writes; pure. */
+
+import {
+  channelFailed,
+  channelGone,
+  channelSucceeded,
+  dropQueueOfGone,
+} from "../../../db/channels.ts";
+import { settleQuestion } from "../../../db/notify/question-deliveries.ts";
+import {
+  type ClaimedMessage,
+  dropMessage,
+  putBackMessage,
+  TESTS,
+} from "../../../db/notify/webhook-queue.ts";
+import type { Statement } from "../../../db/store.ts";
+import { backoff, type WebhookVerdict } from "./classify.ts";
+
+/**
+ * The statement that ends the delivery of a question (docs/interface.md 19.3) with its message; none for
+ * another message. `now`: epoch seconds.
+ */
+export function endDelivery(
+  { message, channel }: ClaimedMessage,
+  status: "sent" | "failed" | "suppressed",
+  reason: string | null,
+  now: number,
+): Statement[] {
+  if (message.type !== "question.created") return [];
+  const names = { question_id: message.subject, target_id: channel.id };
+  const sent_ms = status === "sent" ? Math.round(now * 1000) : null;
+  return [settleQuestion({ ...names, status, reason, sent_ms })];
+}
+
+interface Moment {
+  /** Epoch seconds. */
+  readonly now: number;
+  /** From 0 to 1: spreads the next attempts. */
+  readonly jitter: number;
+}
+
+/** The statements that end one attempt, as the verdict on its answer asks (docs/interface.md 19.4.5). */
+export function endAttempt(
+  claimed: ClaimedMessage,
+  verdict: WebhookVerdict,
+  { now, jitter }: Moment,
+): Statement[] {
+  const { id } = claimed.channel;
+  const { seq, attempts, type } = claimed.message;
+  const lease = claimed.message.lease ?? "";
+  if (verdict.do === "finish") {
+    const accepted = endDelivery(claimed, "sent", null, now);
+    const test = TESTS.includes(type) ? 1 : 0;
+    const worked = channelSucceeded({ id, now, test, replaces: null });
+    return [...accepted, dropMessage({ seq, lease }), worked];
+  }
+  const { code } = verdict;
+  if (verdict.do === "end") {
+    const refused = endDelivery(claimed, "failed", code, now);
+    return [...refused, channelGone({ id, now, code }), dropQueueOfGone({ id })];
+  }
+  const hold = verdict.hold ?? 0;
+  const due_at = now + Math.max(hold, backoff(attempts, jitter));
+  return [
+    putBackMessage({ seq, lease, due_at, tried: 1 }),
+    channelFailed({ id, now, code, hold: Math.round(hold * 1000), refused: 0 }),
+  ];
+}
