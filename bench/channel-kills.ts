@@ -1,5 +1,5 @@
 /**
- * `bun run kills:channels`: as test/notify/channel-kills.test.ts, with many rounds. The store is that of
+ * `bun run kills:channels`: as test/soak/channel-kills.test.ts, with many rounds. The store is that of
  * `RELAY_TEST_STORE`.
  */
 

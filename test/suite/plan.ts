@@ -7,6 +7,8 @@ const ROOT = resolve(import.meta.dir, "../..");
 
 /** The one file that reads `RELAY_TEST_STORE`: a test that does not reach it is the same on every store. */
 const STORE = "test/support/store.ts";
+/** Tests that are unsteady by nature, since they kill processes or cut connections at random. */
+const SOAK = "test/soak/";
 /** Its tests are about a page in a real browser, to which all stores are alike. */
 const BROWSER = "test/web/browser.ts";
 
@@ -112,32 +114,6 @@ export const ON_ONE_STORE: readonly string[] = [
   "test/start-message.test.ts",
 ];
 
-/** They start first, so that no worker is left alone with one at the end of a run. */
-export const LONGEST: readonly string[] = [
-  "test/notify/kills.test.ts",
-  "test/web/push.test.ts",
-  "test/web/axe.test.ts",
-  "test/notify/channel-kills.test.ts",
-  "test/web/pairing.test.ts",
-  "test/web/admin-appearance.test.ts",
-  "test/notify/webhook-kills.test.ts",
-  "test/web/deliveries.test.ts",
-  "test/web/questions.test.ts",
-  "test/web/richer-questions.test.ts",
-  "test/web/admin.test.ts",
-  "test/web/web-push.test.ts",
-  "test/web/kept-answers.test.ts",
-  "test/web/tasks.test.ts",
-  "test/web/lost-answers.test.ts",
-  "test/db/faults.test.ts",
-  "test/notify/web-push.test.ts",
-  "test/web/task-deletion.test.ts",
-  "test/api/stream.test.ts",
-  "test/notify/coalescing.test.ts",
-  "test/http/credentials.test.ts",
-  "test/db/durability.test.ts",
-];
-
 export interface Plan {
   /** Files that run on each store. */
   readonly both: readonly string[];
@@ -147,14 +123,14 @@ export interface Plan {
   readonly pages: readonly string[];
 }
 
-/** Reads every test file. Paths are relative to the project's folder and sorted. */
+/** Reads every test file but those of {@link readSoak}. Paths are relative to the project's folder and sorted. */
 export async function readPlan(): Promise<Plan> {
   const reach = createReach();
   const both: string[] = [];
   const once: string[] = [];
   const pages: string[] = [];
   const files = await Array.fromAsync(new Glob("test/**/*.test.ts").scan(ROOT));
-  for (const file of files.sort()) {
+  for (const file of files.filter((path) => !path.startsWith(SOAK)).sort()) {
     const reached = await reach(file);
     if (reached.has(BROWSER)) pages.push(file);
     else if (reached.has(STORE) && !ON_ONE_STORE.includes(file)) both.push(file);
@@ -163,10 +139,10 @@ export async function readPlan(): Promise<Plan> {
   return { both, once, pages };
 }
 
-/** The files in the order in which they start. */
-export function startOrder(files: readonly string[]): string[] {
-  const first = LONGEST.filter((file) => files.includes(file));
-  return [...first, ...files.filter((file) => !first.includes(file)).sort()];
+/** The files of `bun run soak`, which is no part of the suite: kills and chaos, sorted. */
+export async function readSoak(): Promise<string[]> {
+  const files = await Array.fromAsync(new Glob(`${SOAK}*.test.ts`).scan(ROOT));
+  return files.sort();
 }
 
 /** Gives the files under `test` that a file imports, directly or not, itself included; types do not count. */

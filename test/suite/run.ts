@@ -1,17 +1,21 @@
 /**
  * Runs the suite: the files that use the store on both stores at the same time, all others once, and
  * `bun run check` beside them. `bun test/suite/run.ts [embedded | server]` runs the tests on one store,
- * without the check. Files with a failed test run once more, alone: what passes then is reported as unsteady and
- * fails nothing, but with `RELAY_TEST_STRICT=1`. The exit code is 0 when every run came to its end and
- * every test passed.
+ * without the check; `--soak` runs those of `test/soak` instead, and `--times` writes the times of the slowest
+ * files into `test/suite/times.json`, by which later runs order them. No test is tried twice. The exit code
+ * is 0 when every file ran and every test passed.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { readPlan, startOrder } from "./plan.ts";
+import { parseArgs } from "node:util";
+import { readPlan, readSoak } from "./plan.ts";
+import { type RunReport, readReport } from "./report.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
+/** Times of the slowest files, by which Bun starts them first: store -> file -> milliseconds. */
+const TIMES = join(import.meta.dir, "times.json");
 /** Milliseconds until a test counts as hung. */
 const TIMEOUT = 120_000;
 /**
@@ -19,47 +23,43 @@ const TIMEOUT = 120_000;
  * them take more CPU time, and end no sooner.
  */
 const WORKERS = Math.min(Math.ceil(1.5 * availableParallelism()), 8);
-/** The fault of a run whose only fault is a failed test. */
-const FAILED_TESTS = "failed tests";
 /** Files shown with their times. */
 const SLOWEST = 20;
-/** Files that may run once more: more of them are not bad luck. */
-const MOST_AGAIN = 5;
+/** Milliseconds of a file that `--times` writes down: the order of the others makes no difference. */
+const SLOW = 4_000;
+
+type Store = "embedded" | "server";
 
 interface Run {
-  readonly store: "embedded" | "server";
+  readonly store: Store;
   readonly files: readonly string[];
-}
-
-interface Failure {
-  readonly file: string;
-  readonly test: string;
 }
 
 interface Outcome {
   readonly run: Run;
-  /** Undefined when nothing is wrong. */
+  /** What is wrong beside failed tests; undefined when nothing is. */
   readonly fault: string | undefined;
-  readonly passed: number;
-  readonly failures: readonly Failure[];
-  /** Of the tests that passed. */
-  readonly names: ReadonlySet<string>;
+  readonly report: RunReport;
   readonly seconds: number;
-  /** Milliseconds of each file, its start and end included. */
-  readonly times: Readonly<Record<string, number>>;
 }
 
-const only = process.argv[2];
+const NOTHING: RunReport = { files: [], passed: 0, failures: [], seconds: {} };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    soak: { type: "boolean", default: false },
+    times: { type: "boolean", default: false },
+  },
+});
+const [only] = positionals;
 if (only !== undefined && only !== "embedded" && only !== "server") {
-  process.stderr.write("usage: bun test/suite/run.ts [embedded | server]\n");
+  process.stderr.write("usage: bun test/suite/run.ts [embedded | server] [--soak] [--times]\n");
   process.exit(2);
 }
-const { both, once, pages } = await readPlan();
-const runs: Run[] = [
-  { store: "embedded", files: startOrder([...both, ...once, ...pages]) },
-  { store: "server", files: startOrder(both) },
-];
-const wanted = runs.filter(({ store }) => only === undefined || store === only);
+const runs = (values.soak ? await soakRuns() : await suiteRuns()).filter(
+  ({ store }) => only === undefined || store === only,
+);
 
 const seed = process.env.RELAY_TEST_SEED ?? String(crypto.getRandomValues(new Uint32Array(1))[0]);
 const folder = mkdtempSync(join(tmpdir(), "relay-suite-"));
@@ -74,28 +74,44 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const executable = join(folder, "relay");
-const checking = only === undefined ? runCheck() : undefined;
+const checking = only === undefined && !values.soak ? runCheck() : undefined;
 if (!(await build(executable))) {
   for (const child of children) child.kill("SIGTERM");
   await checking;
   rmSync(folder, { recursive: true, force: true });
   process.exit(1);
 }
-const unsteady: Failure[] = [];
+const times: Partial<Record<Store, Record<string, number>>> = await Bun.file(TIMES).json();
 // The first run is the longer one: it has the browsers.
 const outcomes = await Promise.all(
-  wanted.map((run) => start(run, run === wanted[0] ? WORKERS : Math.ceil((2 * WORKERS) / 3))),
+  runs.map((run) => start(run, run === runs[0] ? WORKERS : Math.ceil((2 * WORKERS) / 3))),
 );
 const check_passed = (await checking) ?? true;
-if (!process.env.RELAY_TEST_STRICT) {
-  for (const [index, outcome] of outcomes.entries()) {
-    if (!interrupted) outcomes[index] = await again(outcome);
-  }
-}
 rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-report(outcomes, check_passed);
+if (values.times) await writeTimes();
+report();
 if (interrupted !== undefined) process.exit(128 + constants.signals[interrupted]);
-process.exit(check_passed && outcomes.every(({ fault }) => fault === undefined) ? 0 : 1);
+process.exit(check_passed && outcomes.every(isGreen) ? 0 : 1);
+
+async function suiteRuns(): Promise<Run[]> {
+  const { both, once, pages } = await readPlan();
+  return [
+    { store: "embedded", files: [...both, ...once, ...pages] },
+    { store: "server", files: both },
+  ];
+}
+
+async function soakRuns(): Promise<Run[]> {
+  const files = await readSoak();
+  return [
+    { store: "embedded", files },
+    { store: "server", files },
+  ];
+}
+
+function isGreen({ fault, report }: Outcome): boolean {
+  return fault === undefined && report.failures.length === 0;
+}
 
 /**
  * Makes the executable that tests start servers from: it starts in half of the CPU time of the sources. True
@@ -127,22 +143,12 @@ async function runCheck(): Promise<boolean> {
   return child.exitCode === 0;
 }
 
-/** Runs the files with failed tests once more, one after the other. */
-async function again(outcome: Outcome): Promise<Outcome> {
-  const { run, failures, fault } = outcome;
-  const files = [...new Set(failures.map(({ file }) => file))];
-  if (fault !== FAILED_TESTS || files.length === 0 || files.length > MOST_AGAIN) return outcome;
-  const second = await start({ store: run.store, files }, 1);
-  if (second.fault !== undefined) return outcome;
-  if (!failures.every(({ test }) => second.names.has(test))) return outcome;
-  unsteady.push(...failures);
-  return { ...outcome, fault: undefined, passed: outcome.passed + failures.length, failures: [] };
-}
-
-/** Starts a run and waits for its end. */
+/** Starts a run and waits for its end. What it prints is only what fails. */
 async function start(run: Run, workers: number): Promise<Outcome> {
   const begin = performance.now();
   const timings = join(folder, `${run.store}.json`);
+  const junit = join(folder, `${run.store}.xml`);
+  await Bun.write(timings, JSON.stringify({ version: 1, files: times[run.store] ?? {} }));
   const color = process.stdout.isTTY && !process.env.NO_COLOR && { FORCE_COLOR: "1" };
   const child = Bun.spawn(
     [
@@ -154,7 +160,9 @@ async function start(run: Run, workers: number): Promise<Outcome> {
       "--no-isolate",
       `--timeout=${TIMEOUT}`,
       `--timings=${timings}`,
-      "--update-timings",
+      "--only-failures",
+      "--reporter=junit",
+      `--reporter-outfile=${junit}`,
       ...run.files.map((file) => `./${file}`),
     ],
     {
@@ -173,126 +181,72 @@ async function start(run: Run, workers: number): Promise<Outcome> {
         RELAY_TEST_SEED: seed,
       },
       stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
+      stdout: "inherit",
+      stderr: "inherit",
     },
   );
   children.add(child);
-  const output = createOutput(run.store);
-  await Promise.all([output.follow(child.stdout), output.follow(child.stderr), child.exited]);
+  await child.exited;
   children.delete(child);
-  const counted = output.end();
-  const times = await Bun.file(timings)
-    .json()
-    .then(({ files }) => files)
-    .catch(() => ({}));
+  const report = await Bun.file(junit)
+    .text()
+    .then(readReport)
+    .catch(() => NOTHING);
   const seconds = (performance.now() - begin) / 1000;
-  const { passed, failures, names } = counted;
-  return { run, fault: faultOf(child, counted, run), passed, failures, names, seconds, times };
+  return { run, fault: faultOf(child, report, run), report, seconds };
 }
 
-/** Why a run is no success. One that ended early may have the exit code 0, but not its count of files. */
-function faultOf(child: Bun.Subprocess, counted: Counted, { files }: Run): string | undefined {
-  const { ran, failed, failures } = counted;
+/** What is wrong with a run beside tests that failed. One that ended early may have the exit code 0. */
+function faultOf(child: Bun.Subprocess, report: RunReport, { files }: Run): string | undefined {
   if (child.signalCode !== null) return `ended by ${child.signalCode}`;
-  if (ran === undefined) return `ended before its end, with exit code ${child.exitCode}`;
-  if (ran !== files.length) return `ran ${ran} of ${files.length} files`;
-  if (child.exitCode === 0) return undefined;
-  // An error outside of a test counts as failed, but has no name.
-  return failed > 0 && failed === failures.length ? FAILED_TESTS : `exit code ${child.exitCode}`;
+  if (report === NOTHING) return `ended without a report, with exit code ${child.exitCode}`;
+  const missing = files.filter((file) => !report.files.includes(file));
+  if (missing.length > 0) return `did not run ${missing.join(", ")}`;
+  // An error outside of a test is in no report.
+  const told = report.failures.length > 0;
+  return child.exitCode === 0 || told ? undefined : `exit code ${child.exitCode}`;
 }
 
-/** What a run says of itself. */
-interface Counted {
-  /** The number of files; undefined when the run did not come to its end. */
-  readonly ran: number | undefined;
-  readonly passed: number;
-  readonly failed: number;
-  readonly failures: readonly Failure[];
-  /** Of the tests that passed. */
-  readonly names: ReadonlySet<string>;
+/** Writes down how long the slow files took, the slowest first. */
+async function writeTimes(): Promise<void> {
+  for (const { run, report } of outcomes) {
+    const slow = Object.entries(report.seconds)
+      .map(([file, seconds]): [string, number] => [file, Math.round(seconds) * 1000])
+      .filter(([, ms]) => ms >= SLOW)
+      .sort(([a, ms_a], [b, ms_b]) => ms_b - ms_a || a.localeCompare(b));
+    times[run.store] = Object.fromEntries(slow);
+  }
+  await Bun.write(TIMES, `${JSON.stringify(times, null, 2)}\n`);
 }
 
-/** Prints what a run says, each piece of a file under the name of the run. */
-function createOutput(name: string) {
-  let block = "";
-  let file = "";
-  let ran: number | undefined;
-  let passed = 0;
-  let failed = 0;
-  let listed = false;
-  const failures: Failure[] = [];
-  const names = new Set<string>();
-  const flush = () => {
-    process.stdout.write(block);
-    block = "";
-  };
-  const take = (line: string) => {
-    const plain_line = Bun.stripANSI(line);
-    const counts = /^Ran \d+ tests? across (\d+) files?\./.exec(plain_line);
-    if (counts) ran = Number(counts[1]);
-    const sum = /^ (\d+) (pass|fail)$/.exec(plain_line);
-    if (sum?.[2] === "pass") passed = Number(sum[1]);
-    if (sum?.[2] === "fail") failed = Number(sum[1]);
-    // After it, the run lists them once more.
-    if (/^\d+ tests failed:$/.test(plain_line)) listed = true;
-    const result = /^\((pass|fail)\) (.+?)(?: \[[\d.]+ms\])?$/.exec(plain_line);
-    if (result?.[1] === "pass") names.add(result[2]!);
-    if (result?.[1] === "fail" && !listed) failures.push({ file, test: result[2]! });
-    if (/^test\/\S+\.test\.ts:$/.test(plain_line)) {
-      file = plain_line.slice(0, -1);
-      flush();
-      block = `[${name}] ${line}\n`;
-    } else {
-      // The first of the lines with counts.
-      if (/^ \d+ pass$/.test(plain_line)) block += `[${name}]\n`;
-      block += `${line}\n`;
-    }
-  };
-  return {
-    async follow(stream: ReadableStream<Uint8Array>): Promise<void> {
-      const decoder = new TextDecoder();
-      let rest = "";
-      for await (const chunk of stream) {
-        const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-        rest = lines.pop()!;
-        lines.forEach(take);
-      }
-      if (rest) take(rest);
-    },
-    /** Prints the rest. */
-    end(): Counted {
-      flush();
-      return { ran, passed, failed, failures, names };
-    },
-  };
-}
-
-function report(all: readonly Outcome[], check_passed: boolean): void {
-  const slowest = all
-    .flatMap(({ run, times }) => Object.entries(times).map(([file, ms]) => ({ run, file, ms })))
-    .sort((a, b) => b.ms - a.ms)
+function report(): void {
+  const slowest = outcomes
+    .flatMap(({ run, report }) =>
+      Object.entries(report.seconds).map(([file, seconds]) => ({ run, file, seconds })),
+    )
+    .sort((a, b) => b.seconds - a.seconds)
     .slice(0, SLOWEST);
   const lines = slowest.length > 0 ? [`\nThe ${slowest.length} slowest files, in seconds:`] : [];
-  for (const { run, file, ms } of slowest) {
-    lines.push(`${(ms / 1000).toFixed(1).padStart(7)}  ${run.store.padEnd(8)}  ${file}`);
+  for (const { run, file, seconds } of slowest) {
+    lines.push(`${seconds.toFixed(1).padStart(7)}  ${run.store.padEnd(8)}  ${file}`);
   }
   lines.push("");
-  for (const { run, fault, seconds } of all) {
-    const told = fault === undefined ? "ok" : `FAILED: ${fault}`;
-    lines.push(`[${run.store}] ${run.files.length} files in ${seconds.toFixed(0)} s: ${told}`);
+  for (const { run, fault, seconds, ...outcome } of outcomes) {
+    const told = fault ?? (outcome.report.failures.length > 0 ? "failed tests" : undefined);
+    const state = told === undefined ? "ok" : `FAILED: ${told}`;
+    lines.push(`[${run.store}] ${run.files.length} files in ${seconds.toFixed(0)} s: ${state}`);
   }
   if (!check_passed) lines.push("[check] FAILED");
-  for (const { file, test } of unsteady)
-    lines.push(`UNSTEADY (passed the second time): ${file}: ${test}`);
-  for (const { run, failures } of all) {
-    for (const { file, test } of failures) lines.push(`[${run.store}] FAILED: ${file}: ${test}`);
+  for (const { run, report } of outcomes) {
+    for (const { file, test, message } of report.failures) {
+      lines.push(`[${run.store}] FAILED: ${file}: ${test}`, message.replace(/^/gm, "    "));
+    }
   }
-  if (all.some(({ fault }) => fault !== undefined)) {
+  if (!outcomes.every(isGreen)) {
     lines.push(`Random choices were made with RELAY_TEST_SEED=${seed}`);
   }
-  const passed = all.reduce((sum, outcome) => sum + outcome.passed, 0);
-  const failed = all.reduce((sum, outcome) => sum + outcome.failures.length, 0);
+  const passed = outcomes.reduce((sum, { report }) => sum + report.passed, 0);
+  const failed = outcomes.reduce((sum, { report }) => sum + report.failures.length, 0);
   lines.push(`${passed} tests passed, ${failed} failed`);
   process.stdout.write(`${lines.join("\n")}\n`);
 }
