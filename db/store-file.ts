@@ -26,19 +26,19 @@ export async function checkStoreFile(given: string, clock: Clock): Promise<void>
   const file = statSync(path, { throwIfNoEntry: false });
   if (file && !file.isFile()) {
     throw new RefusedStore(
-      `${file.isDirectory() ? "a folder" : "not a regular file"}, not a database`,
+      `${path} is ${file.isDirectory() ? "a folder" : "not a regular file"}, not a database`,
     );
   }
   if (has_frames && !file?.size) {
     throw new RefusedStore(
-      `${name} is ${file ? "empty" : "missing"}, but ${name}-wal beside it holds changes. Put back the file that the log belongs to, or move the log away`,
+      `${path} is ${file ? "empty" : "missing"}, but ${name}-wal beside it holds changes. Put back the file that the log belongs to, or move the log away`,
     );
   }
   if (!file?.size) return;
   await refuseOthers(path, { has_frames, is_first_page: file.size <= FIRST_PAGE }, clock);
   if (has_frames && !belongsTogether(path, log)) {
     throw new RefusedStore(
-      `${name}-wal beside ${name} belongs to another file. Put back the file that the log belongs to, or move the log away`,
+      `${name}-wal beside ${path} belongs to another file. Put back the file that the log belongs to, or move the log away`,
     );
   }
 }

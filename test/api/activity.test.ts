@@ -213,7 +213,7 @@ test("pages hold every entry once, newest first, also while more come [§5.4.5] 
   }
   await other.send("GET /v1/tasks");
   const sent = await entriesOf(clock, person, agent);
-  expect(sent.length).toBe(99);
+  expect(sent.length).toBe(120);
   const path = `/v1/keys/${agent.key.id}/activity` as const;
   expect((await person.send(`GET ${path}`)).body.items.length).toBe(50);
 
@@ -232,7 +232,7 @@ test("pages hold every entry once, newest first, also while more come [§5.4.5] 
   const ordered = seen.toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
   expect(seen).toEqual(ordered);
   expect(new Set(seen.map(({ id }) => id)).size).toBe(121);
-  expect(seen.slice(1, 100).reverse()).toEqual(sent);
+  expect(seen.slice(1).reverse()).toEqual(sent);
   // A cursor is of its list alone.
   const stranger = await createPair(app.url);
   for (const [send, target] of [

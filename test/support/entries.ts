@@ -21,10 +21,17 @@ export async function entriesOf(
   const last = await agent.send("GET /v1/tasks/last-one");
   if (last.status !== 404) throw new Error(`the last request gave ${last.status}`);
   await clock.advance(0.1);
-  const items = await until(async () => {
-    const { body } = await person.send(`GET /v1/keys/${agent.key.id}/activity?limit=100`);
-    return body.items[0]?.code === "not_found" && (body.items as Entry[]);
+  const path = `GET /v1/keys/${agent.key.id}/activity?limit=100` as const;
+  const page = await until(async () => {
+    const { body } = await person.send(path);
+    return body.items[0]?.code === "not_found" && body;
   });
+  const items: Entry[] = page.items;
+  for (let cursor: string | null = page.next_cursor; cursor !== null; ) {
+    const { body } = await person.send(`${path}&cursor=${cursor}`);
+    items.push(...body.items);
+    cursor = body.next_cursor;
+  }
   return items.slice(1).reverse();
 }
 

@@ -222,6 +222,6 @@ webTest("the page and the errors of a request cannot be framed", async () => {
   }
   const page = await openPage(url, { at: "oauth/authorize?client_id=x" });
   expectComplaints(/400/);
-  await page.getByRole("heading", { name: "This sign-in cannot go on" }).waitFor();
+  await page.getByRole("heading", { name: "This program must register again" }).waitFor();
   expect(await violations(page)).toEqual([]);
 });
