@@ -286,9 +286,8 @@ export interface Rate {
 }
 
 /**
- * What all accounts of a process make Relay send to one host in an hour (docs/interface.md 10.6.8). An account may
- * send `first` to a host that others have used up, until twice `per_host` was sent. Of more hosts than `hosts`, the
- * one that was begun first is no longer counted.
+ * What all accounts of a process make Relay send to one host in an hour (§10.6.8). Each may send `first` to a host that
+ * others have used up, until twice `per_host` was sent. Of more hosts than `hosts`, the oldest is no longer counted.
  */
 export const ADDRESS_USES = { per_host: 600, first: 3, hosts: 10_000 } as const;
 
@@ -321,6 +320,8 @@ export const RATES = {
   approval_waits: { quota: 120, window: 60 },
   /** Registrations of OAuth clients by one address; refusals of the address do not count here. */
   registrations: { quota: 60, window: 60 },
+  /** Refusals at `/mcp` without a credential, with which clients of one address begin a sign-in. */
+  mcp_challenges: { quota: 60, window: 60 },
   /** Refusals of expired access tokens of one address that are not counted as others are. */
   expired_tokens: { quota: 60, window: 60 },
 } as const satisfies Record<string, Rate>;

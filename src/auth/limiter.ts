@@ -19,6 +19,7 @@ export type AddressLimit =
   | "approvals"
   | "approval_waits"
   | "registrations"
+  | "mcp_challenges"
   | "expired_tokens";
 
 /** Limits that are kept in memory; `pairings_process` is of all addresses together. */
@@ -46,6 +47,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     approvals: 0,
     approval_waits: 0,
     registrations: 0,
+    mcp_challenges: 0,
     expired_tokens: 0,
   };
   const bucketsOf = (name: KeptLimit) =>
@@ -64,6 +66,7 @@ export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
     approvals: bucketsOf("approvals"),
     approval_waits: bucketsOf("approval_waits"),
     registrations: bucketsOf("registrations"),
+    mcp_challenges: bucketsOf("mcp_challenges"),
     expired_tokens: bucketsOf("expired_tokens"),
   };
   const all_pairings = bucketsOf("pairings_process");

@@ -214,11 +214,15 @@ export function createRequestScopes({
     };
 
     /**
-     * Whether the refusal of this credential is not counted: an access token that has expired, of an
-     * address that has not sent too many (docs/interface.md §18.8.2).
+     * The limit toward which the refusal of this credential counts instead of the address's own (docs/interface.md
+     * §18.8.2), unless that limit is reached: of an access token that has expired, and of no credential at `/mcp`.
      */
-    const isForgiven = async (credential: string | null): Promise<boolean> =>
-      (await auth.isExpired(credential)) && !limiter.exhausted("expired_tokens", address);
+    const forgivenBy = async (credential: string | null): Promise<AddressLimit | null> => {
+      const begins = credential === null && new URL(request.url).pathname === "/mcp";
+      if (!begins && !(await auth.isExpired(credential))) return null;
+      const name = begins ? "mcp_challenges" : "expired_tokens";
+      return limiter.exhausted(name, address) ? null : name;
+    };
 
     /** The account that has the `token` of this input already; null if there is none. */
     const ownerOf = async (input: unknown): Promise<CredentialHolder | null> => {
@@ -263,9 +267,9 @@ export function createRequestScopes({
       refuseExhausted() {
         if (!limiter.exhausted("address", address)) return undefined;
         const credential = request.headers.get("authorization");
-        if (!auth.isWellFormed(credential)) refuseAddress();
+        if (credential !== null && !auth.isWellFormed(credential)) refuseAddress();
         return authenticate().then(async (found) => {
-          if (!found && !(await isForgiven(credential))) refuseAddress();
+          if (!found && (await forgivenBy(credential)) === null) refuseAddress();
         });
       },
 
@@ -301,11 +305,10 @@ export function createRequestScopes({
         // Without the store the caller is unknown: then nobody is charged.
         if (caller === undefined) await authenticate().catch(() => null);
         const credential = request.headers.get("authorization");
-        if (!caller && error.status === 401 && (await isForgiven(credential))) {
-          limiter.address("expired_tokens", address());
-          return error;
-        }
-        return refusalNow(error);
+        const forgiven = !caller && error.status === 401 && (await forgivenBy(credential));
+        if (!forgiven) return refusalNow(error);
+        quota = limiter.address(forgiven, address());
+        return error;
       },
 
       quota: () => quota ?? (caller ? limiter.peek(caller) : null),

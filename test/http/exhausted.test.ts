@@ -43,6 +43,11 @@ test("without a valid credential it is refused before any of its body has come",
       const connection = await begin(path, headers);
       const answer = (await connection.answer())!;
       connection.end();
+      if (path === "/mcp" && authorization === null) {
+        // A client begins to sign in (docs/interface.md 18.8.2).
+        expectProblem(answer, "unauthorized");
+        continue;
+      }
       expect([path, authorization, answer.status]).toEqual([path, authorization, 429]);
       if (!path.startsWith("/trpc/")) expectProblem(answer, "rate_limited");
       else expect(JSON.parse(answer.text).error.data.code_name).toBe("rate_limited");

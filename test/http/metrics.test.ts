@@ -219,6 +219,7 @@ test("refusals of each rate limit are counted", async () => {
       approvals: 0,
       approval_waits: 0,
       registrations: 0,
+      mcp_challenges: 0,
       expired_tokens: 0,
       ticket: 0,
     },

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { client, createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
-import { oldEra } from "../support/mcp.ts";
+import { oldEra, post } from "../support/mcp.ts";
 import {
   authorize,
   connectClient,
@@ -69,6 +69,18 @@ test("a client that loops with a dead credential keeps no other off the registra
   expect(answers.map(({ status }) => status)).toEqual([...Array(60).fill(201), 429]);
   expect(answers[0]!.headers.get("ratelimit-policy")).toBe('"registrations";q=60;w=60');
   expect(answers[60]!.body.error).toBe("temporarily_unavailable");
+  await clock.skip(60);
+});
+
+test("nor from the 401 at /mcp with which a client begins, which has a limit too [§18.8.2]", async () => {
+  await clock.skip(DAY);
+  while ((await client(url, "mck_dead")("GET /v1/tasks")).status !== 429);
+  const begin = () => post(url, null, "{}");
+  const answers = [];
+  for (let i = 0; i < 61; i++) answers.push(await begin());
+  expect(answers.map(({ status }) => status)).toEqual([...Array(60).fill(401), 429]);
+  expect(answers[59]!.headers.get("www-authenticate")).toContain("resource_metadata=");
+  expect((await client(url)("GET /v1/tasks")).status).toBe(429);
   await clock.skip(60);
 });
 
