@@ -111,13 +111,14 @@ test("a device registered anew while the 410 is under way keeps its token, and g
   const gone = (timestamp: number) => ({ status: 410, reason: "Unregistered", timestamp });
 
   // With another token.
-  apple.setDelay(400);
+  const old = apple.hold();
   apple.behave(({ token }) => (token === phone.apns_token ? gone(world.clock.now()) : undefined));
   await ask(agent.send, { prompt: "one" });
   // It is under way with the old one.
   await until(() => apple.openStreams() > 0);
   const renewed = `${phone.apns_token}ff`;
   await put({ ...tokens, apns_token: renewed });
+  old.release();
   await world.settle();
   expect((await tokensOf(id))![0]).toBe(renewed);
   expect(apple.delivered.map(({ token }) => token)).toEqual([renewed]);
@@ -128,10 +129,11 @@ test("a device registered anew while the 410 is under way keeps its token, and g
   const before = world.clock.now();
   await advance(10);
   answers({ ...phone, apns_token: renewed }, gone(before));
+  const same = apple.hold();
   await ask(agent.send, { prompt: "two" });
   await put({ ...tokens, apns_token: renewed });
+  same.release();
   await advance(5);
-  apple.setDelay(0);
   expect((await tokensOf(id))![0]).toBe(renewed);
   expect(apple.received.map(({ token }) => token)).toEqual([renewed, renewed]);
   expect(apple.delivered.length).toBe(1);
@@ -150,11 +152,12 @@ test("410 for a live activity takes its registration, unless it has another toke
       ? { status: 410, reason: "Unregistered", timestamp: world.clock.now() }
       : undefined,
   );
-  apple.setDelay(100);
+  const first = apple.hold();
   await agent.send(`PATCH /v1/tasks/${id}`, { progress: 1 });
+  await until(() => apple.openStreams() > 0);
   await put("aa02");
+  first.release();
   await advance(6);
-  apple.setDelay(0);
   expect(await shown()).toEqual([["aa02"]]);
   const last = apple.delivered.filter(({ token }) => token === "aa02").at(-1)!;
   expect(last.payload.aps["content-state"].progress).toBe(1);
@@ -321,13 +324,14 @@ test("what is late is not sent when its question has ended, and is cleared again
 
   // Under way while it is answered, and so slow that the clear overtakes it.
   apple.forget();
-  apple.setDelay(500);
+  const slow = apple.hold();
   const second = await ask(agent.send, { prompt: "two" });
   await until(() => apple.openStreams() > 0);
-  apple.setDelay(0);
+  slow.pass();
   await person.send(`POST /v1/questions/${second.id}/answer`, { answer: "Yes" });
   await world.clock.advance(1.5);
   await until(() => apple.delivered.length === 1);
+  slow.release();
   await world.settle();
   await advance(3);
   const lines = apple.delivered

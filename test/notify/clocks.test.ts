@@ -1,6 +1,6 @@
 /** Leases of pushes go by no wall clock (docs/interface.md 11.5). */
 
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createPushWorld } from "../support/push-world.ts";
@@ -12,7 +12,6 @@ const TAKE_OVER = 17;
 
 const world = await createPushWorld();
 const { apple, clock } = world;
-afterEach(() => apple.setDelay(0));
 
 /** A person with one phone, where nothing is under way. */
 async function people() {
@@ -28,7 +27,7 @@ test("a process whose clock is hours ahead takes nothing that another one is sen
   const ahead = createTestClock();
   ahead.shiftWall(2 * HOUR);
   const peer = await world.start(undefined, ahead);
-  apple.setDelay(400);
+  const sending = apple.hold();
   await createTask(agent.send, { title: "t" });
   await until(() => apple.openStreams() > 0);
   // Time goes by for the other one alone, but less than a lease.
@@ -36,6 +35,7 @@ test("a process whose clock is hours ahead takes nothing that another one is sen
     await ahead.advance(1);
     await peer.sender.settled();
   }
+  sending.release();
   await world.settle();
   expect(alerts()).toBe(1);
   const of_tasks = "select outcome from push_records where kind = 'task'";

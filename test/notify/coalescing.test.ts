@@ -5,6 +5,7 @@ import type { Received } from "../support/apple-checks.ts";
 import { ask, createAgent, createTask } from "../support/client.ts";
 import { createPushWorld, newToken } from "../support/push-world.ts";
 import { STORE_KIND } from "../support/store.ts";
+import { until } from "../support/until.ts";
 
 const world = await createPushWorld();
 const { apple, advance } = world;
@@ -150,11 +151,12 @@ test("a change during a push is sent next, once", async () => {
   await advance(20);
   apple.forget();
   const from = world.clock.now();
-  apple.setDelay(100);
+  const first = apple.hold();
   await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: 1 });
+  await until(() => apple.openStreams() > 0);
   for (let i = 2; i < 10; i++) await agent.send(`PATCH /v1/tasks/${task.id}`, { progress: i });
+  first.release();
   await world.settle();
-  apple.setDelay(0);
   await advance(30);
   const updates = apple.delivered.filter((one) => one.token === token);
   expect(timesOf(updates, from, [token]).update).toEqual([0, 5]);

@@ -10,7 +10,6 @@ const { apple } = world;
 
 afterEach(() => {
   apple.behave(() => undefined);
-  apple.setDelay(0);
   expect(apple.faults.splice(0)).toEqual([]);
 });
 
@@ -28,13 +27,14 @@ const delivered = () =>
 test("the answer to the alert is lost: accepted after the clear, it is cleared once more", async () => {
   const { person, agent } = await people();
   apple.behave(({ type }) => (type === "alert" ? { hang: true, accept: true } : undefined));
-  apple.setDelay(500);
+  const alert = apple.hold();
   const { id } = await ask(agent.send, { prompt: "Go?" });
   await until(() => apple.openStreams() > 0);
-  apple.setDelay(0);
+  alert.pass();
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
   await world.clock.advance(1.5);
-  await until(() => delivered().length === 2);
+  await until(() => delivered().length === 1);
+  alert.release();
   // The request is given up.
   await world.clock.advance(5);
   await world.advance(70, 2);
@@ -73,10 +73,10 @@ test("the process that sent an alert died: its task is gone, and it is cleared o
 
 test("the account goes while an alert is under way, and its devices are still there", async () => {
   const { person, agent, phone } = await people();
-  apple.setDelay(500);
+  const alert = apple.hold();
   await ask(agent.send, { prompt: "Go?" });
   await until(() => apple.openStreams() > 0);
-  apple.setDelay(0);
+  alert.pass();
   await person.send("DELETE /v1/account");
   await world.app.jobs.settled();
   await world.clock.advance(1.5);
@@ -86,6 +86,7 @@ test("the account goes while an alert is under way, and its devices are still th
     `insert into devices (account_id, id, platform, model, os_version, app_version, apns_environment, apns_token, updated_at)
       values ('${person.account.id}', '${phone.id}', 'ios', 'm', '1', '1', 'sandbox', '${phone.apns_token}', 1) on conflict do nothing`,
   );
+  alert.release();
   await until(() => delivered().includes("alert"));
   await world.settle();
   await world.clock.advance(2);

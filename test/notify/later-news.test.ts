@@ -12,7 +12,6 @@ const down = { status: 503, reason: "ServiceUnavailable" } as const;
 
 afterEach(() => {
   apple.behave(() => undefined);
-  apple.setDelay(0);
   expect(apple.faults.splice(0)).toEqual([]);
 });
 
@@ -54,12 +53,12 @@ test("a clear that came while a silent push was under way goes though that one i
   const { id } = await ask(agent.send, { prompt: "Go?" });
   await world.settle();
   failOnce(({ type }) => type === "background");
-  apple.setDelay(300);
+  const silent = apple.hold();
   await person.send(`PATCH /v1/keys/${agent.key.id}`, { label: "x" });
   await until(() => apple.openStreams() > 0);
   await person.send(`POST /v1/questions/${id}/answer`, { answer: "Yes" });
+  silent.release();
   await world.settle();
-  apple.setDelay(0);
   await advance(2);
   expect(clears()).toEqual([id]);
   const ids = apple.received.filter(({ type }) => type === "background");

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { ask, client } from "../support/client.ts";
 import { createPushWorld } from "../support/push-world.ts";
+import { until } from "../support/until.ts";
 
 test("outcome records: the newest first, for 7 days, and not after their key", async () => {
   const world = await createPushWorld();
@@ -68,11 +69,14 @@ test("two processes share what is due, and send nothing twice", async () => {
   const there = client(peer.url, agent.secret);
   await Promise.all([world.app.sender.settled(), peer.sender.settled()]);
   apple.forget();
-  apple.setDelay(20);
+  const all = apple.hold();
   const asks = Array.from({ length: 18 }, (_, i) =>
     ask(i % 2 ? agent.send : there, { prompt: `q${i}` }),
   );
   await Promise.all(asks);
+  // Each process has begun to send.
+  await until(() => [world.app, peer].every(({ sender }) => sender.health()[0]!.in_flight > 0));
+  all.release();
   for (let i = 0; i < 5; i++) {
     await Promise.all([world.app.sender.settled(), peer.sender.settled()]);
     await world.clock.advance(1);

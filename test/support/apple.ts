@@ -81,7 +81,9 @@ export async function startApple(options: AppleOptions = {}) {
   const sockets = new Set<Socket>();
   const sessions = new Set<Http2Session>();
   const numbers = new WeakMap<Http2Session, number>();
-  let delay = options.delay ?? 0;
+  const { delay = 0 } = options;
+  /** Requests that wait for their release; null: requests are answered as they come. */
+  let holding: (() => void)[] | null = null;
   let behave: (request: Received) => Behaviour = () => undefined;
   const swallowing = new Set<Http2Session>();
   /** Open streams that get no answer. */
@@ -190,7 +192,8 @@ export async function startApple(options: AppleOptions = {}) {
               gathering = 0;
               for (const one of gathered.splice(0)) one();
             }
-          } else if (delay > 0) setTimeout(finish, delay);
+          } else if (holding) holding.push(finish);
+          else if (delay > 0) setTimeout(finish, delay);
           else finish();
         });
       });
@@ -238,9 +241,23 @@ export async function startApple(options: AppleOptions = {}) {
     setNow(next: () => number): void {
       now = next;
     },
-    /** Milliseconds until each answer from now on. */
-    setDelay(ms: number): void {
-      delay = ms;
+    /**
+     * Holds each request back from now on, with its effects. `pass`: those that come from then on are answered at
+     * once. `release`: so are those that were held.
+     */
+    hold(): { readonly pass: () => void; readonly release: () => void } {
+      const held: (() => void)[] = [];
+      holding = held;
+      const pass = () => {
+        if (holding === held) holding = null;
+      };
+      return {
+        pass,
+        release() {
+          pass();
+          for (const finish of held.splice(0)) finish();
+        },
+      };
     },
     /** Answers none until so many requests wait, and then all of them. */
     gather(count: number): void {
