@@ -198,7 +198,7 @@ webTest("prompts of one session stand together, and each is answered by itself",
   const first = await prompt(agent, "make one", turn);
   await ask(agent.send, { prompt: "Something else?", expires_in: 300 });
   await prompt(agent, "make alone");
-  const second = await prompt(agent, "make two", turn);
+  const second = await prompt(agent, "make two", { ...turn, agent_id: "explorer-7" });
   const page = await openPage(app.url, { as: person });
   await page.getByText("2 requests of session 12345678…").waitFor();
   // Commands are loaded once they are in view.
@@ -213,6 +213,8 @@ webTest("prompts of one session stand together, and each is answered by itself",
   expect(order).toEqual(["else", "make one", "make two", "make alone"]);
   expect(await violations(page, "main")).toEqual([]);
   const of = (text: string) => cards(page).filter({ hasText: text });
+  expect(await of("make two").textContent()).toContain("Subagentexplorer-7");
+  expect(await of("make one").textContent()).not.toContain("Subagent");
   await press(of("make two").getByRole("button", { name: "Deny" }));
   await page.getByText("2 requests of session").waitFor({ state: "detached" });
   expect(decisionIn(await second.decided).behavior).toBe("deny");

@@ -3,7 +3,7 @@
  * Texts of the agent are in a fixed-width font, apart from Relay's own (docs/interface.md §2.5.5).
  */
 
-import { Folder, Server, SquareTerminal } from "lucide-react";
+import { Bot, Folder, Server, SquareTerminal } from "lucide-react";
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { after } from "../clock.ts";
 import type { Question } from "../state/api.ts";
@@ -26,7 +26,7 @@ interface PermissionProps {
 
 export function Permission({ question, action, details, onRead }: PermissionProps) {
   const { id, key_id } = question;
-  const { tool, host, folder, session, other_arguments = [], grants = [] } = action;
+  const { tool, host, folder, session, agent, other_arguments = [], grants = [] } = action;
   return (
     <>
       <h2 id={`${id}-prompt`} className="mt-2 text-lg leading-snug">
@@ -70,6 +70,9 @@ export function Permission({ question, action, details, onRead }: PermissionProp
         </Place>
         <Place icon={SquareTerminal} name="Session">
           {session && <Name text={shortSession(session)} />}
+        </Place>
+        <Place icon={Bot} name="Subagent">
+          {agent === undefined ? null : <Name text={agent} />}
         </Place>
       </dl>
       {details.context && (
