@@ -215,9 +215,17 @@ test("a compressed body is 415, and says so [§9.1.3]", async () => {
       add(`${label} ${coding}`, answer, "unsupported_media_type");
       expect(answer.body.detail).toContain("compressed");
     }
-    const headers = { "content-encoding": "identity" };
-    const plain = await world.send(route, kind, { body: "[1]", headers });
-    add(`${label} identity`, plain, "invalid_fields", ["body"]);
+    // A coding that the body does not have, as some clients name one, changes nothing.
+    for (const coding of ["identity", "utf-8", "none", "gzip"]) {
+      const headers = { "content-encoding": coding };
+      const plain = await world.send(route, kind, { body: "[1]", headers });
+      add(`${label} plain ${coding}`, plain, "invalid_fields", ["body"]);
+    }
+    const latin = {
+      body: Buffer.from([0x22, 0xe9, 0x22]),
+      headers: { "content-encoding": "utf-8" },
+    };
+    add(`${label} Latin-1`, await world.send(route, kind, latin), "invalid_json");
   });
   expect(faults).toEqual([]);
 });
