@@ -11,7 +11,13 @@ import type { Log } from "../log.ts";
 import { actionOf, REFUSED } from "../mcp/activity.ts";
 import type { ApproveOptions } from "../mcp/approve.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
-import { type Message, readMessage, refuseMessage, refuseNesting } from "../mcp/message.ts";
+import {
+  type Message,
+  readMessage,
+  refuseMessage,
+  refuseNesting,
+  withoutUnset,
+} from "../mcp/message.ts";
 import { RPC, refusal, rpcError } from "../mcp/result.ts";
 import { createMcpServers, type McpCall } from "../mcp/server.ts";
 import { writeSession } from "../mcp/session.ts";
@@ -154,7 +160,7 @@ export function createMcp(options: McpOptions): Handler {
       const nesting = nestingOf(text);
       if (nesting === "deep") return { body: null, message: refuseNesting() };
       if (nesting === "broken") throw new SyntaxError("brackets are not closed");
-      const body: unknown = JSON.parse(text);
+      const body = withoutUnset(JSON.parse(text));
       return { body, message: readMessage(headers, body, key_id, sessions) };
     } catch {
       return { body: null, message: refuseMessage(RPC.parse_error, 400) };

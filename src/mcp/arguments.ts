@@ -8,14 +8,13 @@ type Given = Readonly<Record<string, unknown>>;
 /** The arguments of a call, as the procedure of the tool takes them. */
 export interface ReadArguments {
   readonly given: Given;
-  /** Arguments whose empty value could have cleared a field, and was taken as not set. */
+  /** Arguments of fields that can be cleared, whose empty value was taken as not set. */
   readonly left_unchanged: readonly string[];
 }
 
 /** A field of a tool: its schema, and what follows from it for an argument. */
 interface Field {
   readonly optional: boolean;
-  readonly is_list: boolean;
   /** A value of any other kind than text, from the text that a model wrote; the text itself if it is none. */
   parse(value: unknown): unknown;
   /** Whether the schema takes the value. */
@@ -35,8 +34,8 @@ const PYTHON: Readonly<Record<string, unknown>> = { True: true, False: false, No
 /**
  * A function that reads the arguments of one tool. Many clients fill in every argument, with null or, where
  * a strict schema allows none, an empty text or list: for an optional field that means that it is not set.
- * Arrays, numbers and booleans may come as their JSON text. A tool without arguments ignores those it gets.
- * What remains goes to the procedure as it is, which refuses what it cannot take.
+ * Arrays, numbers and booleans may come as their JSON text, or as Python writes them. A tool without arguments
+ * ignores those it gets. What remains goes to the procedure as it is, which refuses what it cannot take.
  */
 export function createArgumentReader({ fields: schemas, patches }: ReaderOptions) {
   const fields = new Map([...schemas].map(([name, schema]) => [name, fieldOf(schema)]));
@@ -46,6 +45,7 @@ export function createArgumentReader({ fields: schemas, patches }: ReaderOptions
     const given: Record<string, unknown> = Object.create(null);
     if (fields.size === 0) return { given, left_unchanged: [] };
     const clearing: Record<string, unknown> = {};
+    const left_unchanged: string[] = [];
     let leaves_unset = [...fields.keys()].every((name) => Object.hasOwn(sent, name));
     for (const name of Object.keys(sent)) {
       const field = fields.get(name);
@@ -53,19 +53,23 @@ export function createArgumentReader({ fields: schemas, patches }: ReaderOptions
       const is_optional = field?.optional ?? true;
       if (!is_optional || !isEmpty(value, field)) given[name] = value;
       else if (patches && field?.accepts(value)) clearing[name] = value;
-      else leaves_unset = true;
+      else {
+        leaves_unset = true;
+        // An empty text or list for a field that null clears.
+        if (patches && field?.accepts(null)) left_unchanged.push(name);
+      }
     }
     // A client that writes an empty value where nothing can be cleared does not mean to clear the others either.
-    if (!leaves_unset) return { given: Object.assign(given, clearing), left_unchanged: [] };
-    return { given, left_unchanged: Object.keys(clearing) };
+    if (!leaves_unset) return { given: Object.assign(given, clearing), left_unchanged };
+    return { given, left_unchanged: [...Object.keys(clearing), ...left_unchanged] };
   };
 }
 
-/** Null, a text or, in the place of a list, a list without content; white space only if the field cannot hold it. */
+/** Null, a list or a text without content; white space only if the field cannot hold it. */
 function isEmpty(value: unknown, field: Field | undefined): boolean {
   if (value === null) return true;
   if (!field) return false;
-  if (Array.isArray(value)) return field.is_list && value.length === 0;
+  if (Array.isArray(value)) return value.length === 0;
   if (typeof value !== "string") return false;
   return value === "" || (value.trim() === "" && !field.accepts(value));
 }
@@ -78,14 +82,14 @@ function fieldOf(schema: z.ZodType): Field {
       return value;
     }
     const parsed = parseText(value.trim());
-    if (parsed === null) return null;
+    if (parsed === null || (Array.isArray(parsed) && parsed.length === 0)) return parsed;
     if (KINDS[type]?.(parsed) && (type !== "enum" || accepts(parsed))) return parsed;
     // The words of a filter, as a query of the route has them.
     const text = typeof parsed === "string" ? parsed : value;
     const words = text.split(",").map((word) => word.trim());
     return type === "array" && elementOf(inner) === "enum" && accepts(words) ? words : value;
   };
-  return { optional, is_list: type === "array", parse, accepts };
+  return { optional, parse, accepts };
 }
 
 /** Kind of schema -> whether a parsed value is of it. */
@@ -96,12 +100,22 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   enum: (value) => typeof value === "string",
 };
 
-/** The value of a JSON text, or of a Python word; undefined for any other text. */
+/** The value of a JSON text, or of a word or list as Python writes it; undefined for any other text. */
 export function parseText(text: string): unknown {
   if (Object.hasOwn(PYTHON, text)) return PYTHON[text];
   if (nestingOf(text) !== "shallow") return undefined;
   try {
     return JSON.parse(text);
+  } catch {
+    return text.startsWith("[") ? parsePythonList(text) : undefined;
+  }
+}
+
+/** Python writes texts in single quotes, as JSON5 may, with the escapes of JSON5; but `\U` has another meaning there. */
+function parsePythonList(text: string): unknown {
+  if (text.includes("\\U")) return undefined;
+  try {
+    return Bun.JSON5.parse(text);
   } catch {
     return undefined;
   }

@@ -70,7 +70,27 @@ const refuseId = (): Refused => ({
   error: invalidFields({ id: `must be at most ${LIMITS.rpc_text} characters` }),
 });
 
-/** Takes the parsed body of a request by the key. */
+/**
+ * The parsed body without what some clients write for a part that is not there: null anywhere in the protocol's
+ * own parts, and an empty list for `params`, as which PHP writes an empty object (docs/interface.md 12.1.6).
+ * The arguments of a tool are left to the tool.
+ */
+export function withoutUnset(body: unknown): unknown {
+  if (!isObject(body)) return body;
+  const { params, ...rest } = body;
+  if (params === null || (Array.isArray(params) && params.length === 0)) return rest;
+  if (isObject(params)) dropNulls(params);
+  return body;
+}
+
+function dropNulls(part: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(part)) {
+    if (value === null) delete part[name];
+    else if (isObject(value) && name !== "arguments") dropNulls(value);
+  }
+}
+
+/** Takes the body of a request by the key, as {@link withoutUnset} gives it. */
 export function readMessage(
   headers: Headers,
   body: unknown,

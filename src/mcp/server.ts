@@ -93,7 +93,8 @@ export function createMcpServers(options: McpServersOptions) {
   const list =
     (whole: object): Handle =>
     async ({ params, modern }) => {
-      if (params.cursor !== undefined) failFields({ cursor: "is not a cursor of this list" });
+      if (params.cursor !== undefined && params.cursor !== "")
+        failFields({ cursor: "is not a cursor of this list" });
       return modern ? { ...whole, ...keep } : whole;
     };
 
@@ -229,18 +230,27 @@ interface RoundOptions {
   readonly tool: Tool;
 }
 
-/** The arguments as an object. Some clients send null for none, and some models the text of the object. */
+/**
+ * The arguments as an object. Some models send the text of the object; for none, some clients send null or an
+ * empty text, and those in PHP an empty list.
+ */
 function argumentsIn({ arguments: sent }: Given): Given {
-  const given = typeof sent === "string" ? parseText(sent) : (sent ?? {});
+  const text = typeof sent === "string" ? sent.trim() : "";
+  const value = text === "" ? sent : parseText(text);
+  const is_unset =
+    sent === undefined || value === null || (typeof sent === "string" && text === "");
+  const given = is_unset || (Array.isArray(value) && value.length === 0) ? {} : value;
   const fits = typeof given === "object" && given !== null && !Array.isArray(given);
   return fits ? (cutMembers(given) as Given) : failFields({ arguments: "must be of type object" });
 }
 
+const AND = new Intl.ListFormat("en-GB");
+
 /** What an agent reads when an empty value was taken as not set (docs/interface.md 12.3.8). */
 function unchangedNote(names: readonly string[]): string | null {
   if (names.length === 0) return null;
-  const fields = names.map((name) => `\`${name}\``).join(" and ");
-  return `Not cleared: ${fields}, as the call fills in arguments that it does not set. To clear a field, send only the id and that field.`;
+  const fields = AND.format(names.map((name) => `\`${name}\``));
+  return `Not cleared: ${fields}. An empty value counts as not set in a call that fills in its other arguments. To clear a field, send only \`task_id\` and that field as null, or as "" for \`description\`.`;
 }
 
 /** The round that a call goes on with; undefined for a first call. */

@@ -265,6 +265,7 @@ export const CLAUSES: readonly Clause[] = [
   clause("§11.5.4", "due times of clocks that were ahead"),
   clause("§12.1.1", "POST /mcp"),
   clause("§12.1.3", "Host names this server, Origin is not foreign or is loopback"),
+  clause("§12.1.6", "parts of a message that are null or empty"),
   clause("§12.3.2", "structured and as text; the words for the model in both"),
   clause("§12.3.5", "what to make of a question that ended"),
   clause("§12.3.6", "how far a pending question got"),

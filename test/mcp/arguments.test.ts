@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
-import { callTool, newEra, oldEra, type Rpc } from "../support/mcp.ts";
+import { callTool, newEra, oldEra, post, type Rpc } from "../support/mcp.ts";
 
 const app = await startTestApp();
 const { agent } = await createPair(app.url);
@@ -72,6 +72,21 @@ for (const [era, rpc] of eras) {
     for (const name of ["context", "url", "fallback", "request_id", "allow_other"]) {
       expect(asked).not.toHaveProperty(name);
     }
+    // An empty list in the place of anything optional, as PHP writes an empty value, and as text.
+    for (const none of [[], "[]"]) {
+      const filters = { status: none, priority: none, limit: none, cursor: [] };
+      expect((await ok(rpc, "list_tasks", filters)).tasks.length).toBeGreaterThan(0);
+      const bare = await ok(rpc, "ask_question", {
+        prompt: `Really ${era} ${none.length}?`,
+        kind: none,
+        expires_in: none,
+        allow_other: none,
+        context: [],
+        task_id: [],
+        wait_seconds: none,
+      });
+      expect([bare.kind, bare.task_id, "context" in bare]).toEqual(["confirm", null, false]);
+    }
     const filters = { status: [], priority: [], limit: 5, cursor: "" };
     expect((await ok(rpc, "list_tasks", filters)).tasks.length).toBeGreaterThan(0);
     expect(await ok(rpc, "read_inbox", { wait_seconds: 0, limit: 5, peek: true, ack: "" })).toEqual(
@@ -95,6 +110,15 @@ for (const [era, rpc] of eras) {
       const { tasks } = await ok(rpc, "list_tasks", { status, limit: "3" });
       expect([status, ...new Set(tasks.map((task: any) => task.status))]).toEqual([status, "done"]);
     }
+    // As Python writes a list of texts.
+    const places = await ok(rpc, "ask_question", {
+      prompt: `Which ${era}?`,
+      kind: "choice",
+      options: `["it's here", 'there [1]', 'say "no"', '\\x41 \\'b\\'']`,
+    });
+    expect(places.options).toEqual(["it's here", "there [1]", 'say "no"', "A 'b'"]);
+    const done = await ok(rpc, "list_tasks", { status: "['done', 'cancelled']", limit: 3 });
+    expect(done.tasks.map((task: any) => task.status)).toContain("done");
     const read = { peek: "True", limit: " 2 ", wait_seconds: "None" };
     expect(await ok(rpc, "read_inbox", read)).toMatchObject({ items: [] });
     const { id } = await createTask(agent.send);
@@ -115,7 +139,11 @@ for (const [era, rpc] of eras) {
     const filled = { title: null, description: null, status: null, priority: null, notify: null };
     const kept = await call({ ...filled, progress: null, status_note: null, priority: "high" });
     expect(kept).toMatchObject({ ...set, description: "d", priority: "high" });
-    expect(kept.hint).toContain("Not cleared: `progress` and `status_note`");
+    expect(kept.hint).toContain("Not cleared: `progress` and `status_note`.");
+    // What cannot clear a field says so, too.
+    const emptied = await call({ status_note: "", progress: [] });
+    expect(emptied).toMatchObject(set);
+    expect(emptied.hint).toContain("Not cleared: `status_note` and `progress`.");
     expect(await call({ title: "", description: "", status_note: "Next" })).toMatchObject({
       title: made.title,
       description: "d",
@@ -139,10 +167,14 @@ for (const [era, rpc] of eras) {
     expect((await call({ description: "" })).description).toBe("");
   });
 
-  test(`${era} era: no arguments at all, as null, and as JSON text [§12.3.8]`, async () => {
-    for (const args of [{ random_string: "x" }, { input: {} }, null, "{}"]) {
+  test(`${era} era: no arguments at all, as null, empty or as JSON text [§12.3.8]`, async () => {
+    for (const args of [{ random_string: "x" }, { input: {} }, null, "{}", "", " ", [], "null"]) {
       expect((await ok(rpc, "list_agents", args)).agents).toHaveLength(1);
+      const is_dummy = typeof args === "object" && args !== null && !Array.isArray(args);
+      if (!is_dummy) expect((await ok(rpc, "list_questions", args)).questions).not.toEqual([]);
     }
+    const refused = await callTool(rpc, "create_task", "" as never);
+    expect(problemOf(refused).fields).toEqual({ title: "is required" });
     const task = await ok(rpc, "create_task", '{"title":"as text","status":null}');
     expect([task.title, task.status]).toEqual(["as text", "todo"]);
   });
@@ -157,6 +189,16 @@ for (const [era, rpc] of eras) {
       ["update_task", { task_id: "x", progress: "1.5" }, "progress"],
       ["ask_question", { prompt: "p", kind: "choice", options: "a, b" }, "options"],
       ["ask_question", { prompt: "p", kind: "choice", options: '["a"]' }, "options"],
+      ["ask_question", { prompt: "p", kind: "choice", options: "['a', 'b'" }, "options"],
+      ["ask_question", { prompt: "p", kind: "choice", options: "['a', '\\U0001F600']" }, "options"],
+      ["ask_question", { prompt: "p", kind: "choice", options: "['a', None]" }, "options"],
+      [
+        "ask_question",
+        { prompt: "p", kind: "choice", options: `['"', ${"[".repeat(9)}` },
+        "options",
+      ],
+      ["create_task", { title: [] }, "title"],
+      ["create_task", { title: "t", other: [] }, "other"],
       ["ask_question", { prompt: "p", kind: "choice", options: null }, "options"],
       ["ask_question", { prompt: "p", expires_in: `${"[".repeat(5000)}` }, "expires_in"],
       ["list_tasks", { status: "open" }, "status"],
@@ -171,6 +213,56 @@ for (const [era, rpc] of eras) {
     }
   });
 }
+
+/** Messages as other programs write them, with the envelope of neither era. */
+const bare = (message: object) =>
+  post(app.url, agent.secret, JSON.stringify({ jsonrpc: "2.0", ...message }));
+
+test("null and empty parts of a message are absent [§12.1.6]", async () => {
+  const absent = [null, [], { cursor: null }, { cursor: "" }, { _meta: null }];
+  const messages = [
+    ...["tools/list", "prompts/list", "resources/list", "resources/templates/list"].flatMap(
+      (method) => absent.map((params) => ({ method, params })),
+    ),
+    ...[null, []].map((params) => ({ method: "ping", params })),
+    ...[null, { progressToken: null }].map((_meta) => ({
+      method: "tools/call",
+      params: { name: "list_agents", arguments: [], requestState: null, _meta },
+    })),
+    {
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: { experimental: null, roots: { listChanged: null }, sampling: null },
+        clientInfo: { name: "n", version: "1", title: null },
+        _meta: null,
+      },
+    },
+  ];
+  for (const message of messages) {
+    const answer = await bare({ id: 1, ...message });
+    const seen = answer.body.result ? null : answer.text;
+    expect([message, answer.status, seen]).toEqual([message, 200, null]);
+  }
+  const notified = await bare({ method: "notifications/initialized", params: null });
+  expect(notified.status).toBe(202);
+  // Other values are none that a client could mean.
+  for (const params of [[1], "", 0, false]) {
+    expect((await bare({ id: 1, method: "tools/list", params })).status).toBe(400);
+  }
+  const cursor = await bare({ id: 1, method: "tools/list", params: { cursor: "x" } });
+  expect(cursor.body.error.data.fields).toHaveProperty("cursor");
+});
+
+test("a round begins with a requestState of null [§12.1.6]", async () => {
+  const rpc = newEra(app.url, agent.secret);
+  const { body } = await rpc("tools/call", {
+    name: "ask_question",
+    arguments: { prompt: "Begin?" },
+    requestState: null,
+  });
+  expect(body.result.structuredContent).toMatchObject({ prompt: "Begin?", status: "pending" });
+});
 
 test("REST stays strict", async () => {
   for (const body of [
