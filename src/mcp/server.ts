@@ -143,7 +143,7 @@ export function createMcpServers(options: McpServersOptions) {
         return { resultType: "input_required", requestState: options.rounds.write(key_id, state) };
       }
       const whole = await tool.complete(call.ctx, result);
-      const notes = [unchangedNote(left_unchanged), tool.note(whole, clock.now())];
+      const notes = [unchangedNote(left_unchanged, whole as Given), tool.note(whole, clock.now())];
       return toolResult(whole, next, notes.filter((note) => note !== null).join(" ") || null);
     } catch (thrown) {
       if (isGone(thrown)) throw thrown;
@@ -247,9 +247,11 @@ function argumentsIn({ arguments: sent }: Given): Given {
 const AND = new Intl.ListFormat("en-GB");
 
 /** What an agent reads when an empty value was taken as not set (docs/interface.md 12.3.8). */
-function unchangedNote(names: readonly string[]): string | null {
-  if (names.length === 0) return null;
-  const fields = AND.format(names.map((name) => `\`${name}\``));
+function unchangedNote(names: readonly string[], task: Given): string | null {
+  // Nothing was to be cleared in a field that is empty.
+  const kept = names.filter((name) => task[name] !== null && task[name] !== "");
+  if (kept.length === 0) return null;
+  const fields = AND.format(kept.map((name) => `\`${name}\``));
   return `Not cleared: ${fields}. An empty value counts as not set in a call that fills in its other arguments. To clear a field, send only \`task_id\` and that field as null, or as "" for \`description\`.`;
 }
 

@@ -134,6 +134,8 @@ for (const [era, rpc] of eras) {
     const made = await createTask(agent.send, { title: "t", description: "d" });
     const set = { progress: 30, status_note: "Running" };
     const call = (args: object) => ok(rpc, "update_task", { task_id: made.id, ...args });
+    const nothing = await call({ title: null, progress: null, status_note: "" });
+    expect(nothing).not.toHaveProperty("hint");
     await call(set);
     // As CrewAI sends every call: null for all that the model left out.
     const filled = { title: null, description: null, status: null, priority: null, notify: null };
