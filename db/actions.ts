@@ -21,6 +21,10 @@ import { insertWhere, type Query, qb, rowsOf, select, statement, updateSet } fro
 export const CALLS = { hook: 1, tool: 2, used: 4 } as const;
 const BOTH = sql.raw(CALLS.hook + CALLS.tool);
 
+/** In `action_left`, numbers below this are sums of {@link CALLS}; the rest is the tag of a session of MCP. */
+export const TAG_UNIT = 8;
+const GONE = sql.raw(`action_left & ${TAG_UNIT - 1}`);
+
 /** Of this key, pending, and of the index `questions_action`. */
 const ofKey = sql`key_id = ${p("key_id")} and action is not null and status = 'pending'`;
 
@@ -30,10 +34,11 @@ const agrees = <Name extends string>(member: string, name: Name) =>
 
 /**
  * The same tool and input, asked since then by the other call alone, which is still there, from the same
- * session, agent, folder and host where both calls say them.
+ * session, agent, folder, host and session of MCP where both calls say them.
  */
 const joinable = sql`select id from questions where ${ofKey} and action_digest = ${p("action_digest")}
-  and action_calls = ${p("other_call")} and action_left = 0
+  and action_calls = ${p("other_call")} and ${GONE} = 0
+  and (action_left = 0 or ${p("of_tag")} = 0 or action_left = ${p("of_tag")})
   and ${agrees("session", "of_session")} and ${agrees("agent", "of_agent")}
   and ${agrees("folder", "of_folder")} and ${agrees("host", "of_host")}
   and created_at > ${p("since", questions.created_at)} and expires_at > ${p("now", questions.expires_at)}
@@ -60,6 +65,8 @@ interface NewAction extends Question {
   readonly of_agent: string | null;
   readonly of_folder: string | null;
   readonly of_host: string | null;
+  /** Of the session of MCP, a multiple of {@link TAG_UNIT}; 0: there is none. */
+  readonly of_tag: number;
   readonly since: number;
   readonly now: number;
 }
@@ -71,7 +78,7 @@ export const insertAction = ({ action: { text, ...action }, ...question }: NewAc
     ...question,
     action,
     action_text: text ?? null,
-    action_left: 0,
+    action_left: question.of_tag,
     context_omitted: question.context === undefined ? null : true,
     hidden: null,
     left_at: null,
@@ -85,7 +92,7 @@ export const leaveAction = statement(
 
 /** Ends a question that no call waits for any more. */
 export const endLeftAction = statement(
-  updateSet(questions, finish, sql`${stillPending} and action_left = action_calls`),
+  updateSet(questions, finish, sql`${stillPending} and ${GONE} = action_calls`),
 );
 
 /** Ends a question that is pending. */
@@ -117,6 +124,7 @@ const waiting = qb
     turn: questions.asked_in,
     digest: questions.action_digest,
     calls: questions.action_calls,
+    left: questions.action_left,
   })
   .from(questions);
 
@@ -124,6 +132,7 @@ export interface ActionRow extends QuestionRow {
   readonly turn: string | null;
   readonly digest: string;
   readonly calls: number;
+  readonly left: number;
 }
 
 /** The pending requests of a key, the oldest first. */

@@ -186,7 +186,8 @@ export const questions = sqliteTable(
     action_digest: text(),
     /**
      * The calls that asked it, and those that are gone: 1 for a hook, 2 for a permission tool, 3 for both.
-     * In `action_calls`, 4 more once the client has reported the use that was permitted.
+     * In `action_calls`, 4 more once the client has reported the use that was permitted. In `action_left`,
+     * the tag of the session of MCP that asked, in eights; 0: it asked in none.
      */
     action_calls: integer(),
     action_left: integer(),

@@ -109,6 +109,7 @@ export async function approve(
       input: request.input,
       call: request.call,
       turn: request.turn,
+      session: call.session,
       life,
       // A stream lasts until the question has expired.
       wait: streams ? life + 1 : Math.min(life, LIMITS.approve_wait_json),

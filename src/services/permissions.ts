@@ -11,12 +11,14 @@ import {
   leaveAction,
   pendingActions,
   reportUse,
+  TAG_UNIT,
 } from "../../db/actions.ts";
 import { countPending } from "../../db/questions.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { KeyCaller } from "../model/caller.ts";
+import type { McpSession } from "../model/mcp-session.ts";
 import { DENY, type Question, type QuestionAction } from "../model/question.ts";
 import type { PermissionContent } from "../permission/content.ts";
 import type { PermissionCall, PermissionRequest } from "../permission/request.ts";
@@ -34,6 +36,8 @@ interface AskOptions {
   readonly input: unknown;
   readonly call: Call;
   readonly turn: string | null;
+  /** The session of MCP that the call belongs to, if any: calls of two never join. */
+  readonly session: McpSession | null;
   /** Seconds until the question expires. */
   readonly life: number;
   /** Seconds that the client can wait. */
@@ -58,7 +62,8 @@ export function createPermissions(deps: ServiceDeps) {
    * another prompt. The prompt of a subagent's request is the one that its session works on meanwhile. A
    * permission tool that names no prompt says nothing about it: its client waits for each call.
    */
-  const endEarlier = async (caller: KeyCaller, { content, input, call, turn }: AskOptions) => {
+  const endEarlier = async (caller: KeyCaller, options: AskOptions) => {
+    const { content, input, call, turn } = options;
     const { action } = content;
     const { session } = action;
     if (session === null || action.agent !== undefined) return;
@@ -69,6 +74,7 @@ export function createPermissions(deps: ServiceDeps) {
     const digest = digestOf(action, input);
     const since = clock.now() - LIMITS.approve_join;
     const other_call = otherOf(call);
+    const tag = tagOf(options.session);
     const isEarlier = (row: ActionRow) =>
       isOfAgent(row, { session, agent: null }) &&
       (turn === null || row.turn !== turn) &&
@@ -79,7 +85,8 @@ export function createPermissions(deps: ServiceDeps) {
       row.calls === other_call &&
       question.created_at > since &&
       agrees(question.action!.folder, action.folder) &&
-      agrees(question.action!.host, action.host);
+      agrees(question.action!.host, action.host) &&
+      (tag === 0 || row.left < TAG_UNIT || row.left - (row.left % TAG_UNIT) === tag);
     const rows = await pendingOf(caller);
     await Promise.all(rows.filter((row) => isEarlier(row) && !isTwin(row)).map(end));
   };
@@ -119,6 +126,7 @@ export function createPermissions(deps: ServiceDeps) {
         of_agent: action.agent ?? null,
         of_folder: action.folder,
         of_host: action.host,
+        of_tag: tagOf(options.session),
         since: now - LIMITS.approve_join,
         now,
       };
@@ -239,6 +247,12 @@ export function createPermissions(deps: ServiceDeps) {
 
 const otherOf = (call: Call) => CALLS[call === "hook" ? "tool" : "hook"];
 
+/** Tells sessions of MCP apart: a multiple of {@link TAG_UNIT}, and 0 without a session. */
+const tagOf = (session: McpSession | null): number =>
+  session === null ? 0 : (hashOf(session.id).readUInt32BE() || 1) * TAG_UNIT;
+
+const hashOf = (text: string): Buffer => createHash("sha256").update(text).digest();
+
 /** Equal, or one of the two is not said. */
 const agrees = (one: string | null, other: string | null): boolean =>
   one === null || other === null || one === other;
@@ -251,6 +265,4 @@ const isOfAgent = (
 
 /** The same for one use of a tool: it is of the whole input, of which the person may not be shown all. */
 const digestOf = ({ tool, form }: Pick<QuestionAction, "tool" | "form">, input: unknown): string =>
-  createHash("sha256")
-    .update(canonicalJson([tool, form, input]))
-    .digest("base64url");
+  hashOf(canonicalJson([tool, form, input])).toString("base64url");

@@ -5,6 +5,7 @@ import { startTestApp } from "../support/app.ts";
 import { callHook, commandOf, openCallSums } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock, whileMoving } from "../support/clock.ts";
+import { openSession } from "../support/mcp.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
@@ -92,6 +93,49 @@ test("calls of one session join whichever of them names a prompt, and withdraw n
     const texts = await whileMoving(clock, Promise.all([one.text, two.text]));
     for (const text of texts) expect(text).toContain(`"behavior":"allow"`);
     await pending(2);
+  }
+});
+
+test("calls of two sessions of MCP are two questions, as of two windows of one client [§12.6.3]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const [one, other] = [
+    await openSession(app.url, agent.secret),
+    await openSession(app.url, agent.secret),
+  ];
+  const list = async (): Promise<any[]> =>
+    (await person.send("GET /v1/questions?status=pending")).body.questions;
+  const within = (id?: string) => ({ headers: id === undefined ? {} : { "mcp-session-id": id } });
+  const hook = (id?: string) =>
+    callHook(app.url, agent.secret, commandOf("rm -rf .", { cwd: "/srv/sandbox" }), within(id));
+  // It names neither its folder nor its session.
+  const tool = (id?: string) =>
+    callHook(
+      there.url,
+      agent.secret,
+      { tool_name: "Bash", input: { command: "rm -rf ." }, tool_use_id: "toolu_1" },
+      within(id),
+    );
+  for (const [first, second, questions] of [
+    [() => hook(one.id), () => tool(other.id), 2],
+    [() => tool(one.id), () => hook(other.id), 2],
+    [() => hook(one.id), () => tool(one.id), 1],
+    [() => tool(one.id), () => hook(one.id), 1],
+    [() => hook(one.id), () => tool(), 1],
+    [() => hook(), () => tool(one.id), 1],
+  ] as const) {
+    const asked = await first();
+    const { id } = await until(async () => (await list())[0]);
+    const also = await second();
+    const joins = questions === 1;
+    await until(async () =>
+      joins ? (await calls(id))!.startsWith("3 ") : (await list()).length === 2,
+    );
+    // Of two that wait for one question, the other goes on waiting.
+    asked.leave();
+    if (joins) await until(async () => !(await calls(id))!.endsWith(" 0"));
+    await until(async () => (await list()).length === 1);
+    also.leave();
+    await until(async () => (await list()).length === 0);
   }
 });
 

@@ -76,7 +76,7 @@ export async function callHook(
 }
 
 const readCalls = statement(
-  sql`select action_calls || ' ' || action_left from questions where id = ${p("id")}`,
+  sql`select action_calls || ' ' || (action_left & 7) from questions where id = ${p("id")}`,
   { gives: rowOf<[calls: string]>() },
 );
 
