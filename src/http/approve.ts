@@ -26,7 +26,7 @@ export function approveOptions(
     wait: waitIn(query),
     server: serverIn(query),
     streams: calls && checked && takesStream(request),
-    arguments: calls ? argumentsIn(body) : {},
+    arguments: calls ? argumentsIn(body, params.arguments) : {},
   };
 }
 
@@ -34,11 +34,18 @@ export function approveOptions(
 const INPUTS = ["tool_input", "input"];
 
 /**
- * The arguments of the call; none if one has its name twice. The input of the tool is the JSON text that was sent:
- * parsing it together with the message would round its numbers.
+ * The arguments of the call, `parsed` by a parser that takes the last one of a name. The input of the tool is the
+ * JSON text that was sent: parsing it together with the message would round its numbers. If a name is there twice,
+ * only who calls is read: a hook or a permission tool, with an input that cannot be read.
  */
-function argumentsIn(body: string): ApproveOptions["arguments"] {
-  const sent = memberTexts(body, ["params", "arguments"]) ?? [];
+function argumentsIn(body: string, parsed: unknown): ApproveOptions["arguments"] {
+  const sent = memberTexts(body, ["params", "arguments"]);
+  if (sent === undefined) {
+    if (typeof parsed !== "object" || parsed === null) return {};
+    const { event, hook_event_name, tool_use_id, tool_name } = parsed as Record<string, unknown>;
+    const is_hook = [event, hook_event_name].some((one) => typeof one === "string" && one !== "");
+    return { tool_name, ...(is_hook ? { event: "PermissionRequest" } : { tool_use_id }) };
+  }
   return Object.fromEntries(
     [...sent].map(([name, text]) => [
       name,

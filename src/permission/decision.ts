@@ -28,19 +28,19 @@ export function decisionText(request: PermissionRequest, { answer, note }: Reque
   const allows = answer === ANSWERS.allow || answer === ANSWERS.session;
   if (!allows && answer !== ANSWERS.deny) return withoutAnswer(request, "Nobody answered.");
   const message = note ?? "The person denied this.";
-  if (request.call === "tool") {
-    if (!allows) return JSON.stringify({ behavior: "deny", message });
-    // Not by way of a value: its numbers would be written in another way.
-    return `{"behavior":"allow","updatedInput":${formatJson(request.input_json)}}`;
-  }
-  if (!allows) return hookText({ behavior: "deny", message });
+  const denial = JSON.stringify({ behavior: "deny", message });
+  // Not by way of a value: its numbers would be written in another way.
+  const input = `"updatedInput":${formatJson(request.input_json)}`;
+  if (request.call === "tool") return allows ? `{"behavior":"allow",${input}}` : denial;
+  if (!allows) return hookText(denial);
   const { updates } = sessionGrants(request);
   const grants = answer === ANSWERS.session && updates.length > 0;
-  return hookText({
-    behavior: "allow",
-    ...(needsInput(request) && { updatedInput: request.input }),
-    ...(grants && { updatedPermissions: updates }),
-  });
+  const members = [
+    '"behavior":"allow"',
+    ...(needsInput(request) ? [input] : []),
+    ...(grants ? [`"updatedPermissions":${JSON.stringify(updates)}`] : []),
+  ];
+  return hookText(`{${members.join()}}`);
 }
 
 /** The text for a request that the person was not asked about. */
@@ -50,5 +50,6 @@ export const unaskedText = (request: Caller, why: Why): string => withoutAnswer(
 const withoutAnswer = ({ call }: Caller, message: string): string =>
   call === "hook" ? "" : JSON.stringify({ behavior: "deny", message });
 
-const hookText = (decision: object): string =>
-  JSON.stringify({ hookSpecificOutput: { hookEventName: "PermissionRequest", decision } });
+/** `decision`: the JSON of one. */
+const hookText = (decision: string): string =>
+  `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":${decision}}}`;

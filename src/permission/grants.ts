@@ -91,10 +91,11 @@ function allOf(tool: string): string {
 
 /**
  * Whether the content of a rule restricts nothing: it is empty or consists of wildcards, such as
- * `*`, `:*`, `domain:*` and `//**`, each of which reads as if it were narrow.
+ * `*`, `:*`, `domain:*`, `//**` and `**` with a slash and more wildcards behind
+ * it, each of which reads as if it were narrow.
  */
 const permitsAll = (content: string): boolean =>
-  isBlank(content.replace(/^domain:/, "").replace(/[*:]|^\/\//g, ""));
+  isBlank(content.replace(/^domain:/, "").replace(/[*:]|^\/\/|(?<=\*\*)\/(?=\*)/g, ""));
 
 /** Folders that hold all others. */
 const ROOT = /^(?:[A-Z]:[\\/.]*|[\\/][\\/.]*)$/i;

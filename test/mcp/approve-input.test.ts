@@ -119,6 +119,15 @@ test("the input of a tool is read as it was sent, not as a parser of the message
     expect([input, text.includes("allow")]).toEqual([input, false]);
     expect([input, await list(pair)]).toEqual([input, []]);
   }
+  // A name twice among the arguments is no fault of the hook either.
+  const twice = '"tool_input":{"a":1},"tool_input":{"a":2}';
+  for (const event of ["event", "hook_event_name"]) {
+    const { body } = await call(`{"${event}":"PermissionRequest","tool_name":"t",${twice}}`);
+    expect(body.result).toEqual({ content: [{ type: "text", text: "" }] });
+  }
+  const denied = { behavior: "deny", message: "The input of the tool cannot be read." };
+  const { body: refused } = await call(`{"tool_use_id":"u","tool_name":"t",${twice}}`);
+  expect(refused.result).toEqual({ content: [{ type: "text", text: JSON.stringify(denied) }] });
   const tool = `{"tool_name":"t","tool_use_id":"u","input":{"n":9007199254740993}}`;
   expect((await call(tool)).text).toContain("cannot be read");
   const asked = call(`{"tool_name":"t","tool_use_id":"u","input": {"n": 1.0, "e": 1E2} }`);

@@ -66,6 +66,10 @@ test("a plan is shown as it was written, below all other arguments, and permitte
   const given = { tool_name, tool_input: JSON.stringify(input) };
   expect(decision(given, "Allow")).toEqual({ behavior: "allow", updatedInput: input });
   expect(decision(given, "Deny").behavior).toBe("deny");
+  const written = '{"plan":"p","limit":1.50,"steps":[1E3]}';
+  expect(
+    decisionText(requestOf({ tool_name, tool_input: written }), { answer: "Allow" }),
+  ).toContain(`"updatedInput":${written}}`);
   // Whatever else is known of a client that has this tool.
   expect(decision(given, "Allow", "my-wrapper").updatedInput).toEqual(input);
   // Codex refuses an answer with this member.
