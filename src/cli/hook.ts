@@ -3,6 +3,7 @@
 import { RelayError } from "../client/error.ts";
 import { readFrames } from "../client/frames.ts";
 import { memberTexts, textOrValue } from "../exact-json.ts";
+import { isOwnToolOf } from "../own-tools.ts";
 import { VERSION } from "../version.ts";
 import { oneLine } from "./escape.ts";
 import type { Io } from "./io.ts";
@@ -64,8 +65,11 @@ async function decide(
   // Closing the connection cancels the question.
   const signal = AbortSignal.any([io.signal, late.signal]);
   try {
-    const given = argumentsIn(client, await readInput(io, signal));
+    const text = await readInput(io, signal);
+    const given = argumentsIn(client, text);
     if (given === null) return "";
+    // Its hook runs before every use: Gemini CLI itself decides about tools that nobody is asked about.
+    if (client === "gemini" && usesRelay(text, server)) return "{}";
     const { connection } = await openSession(io);
     const named = server === undefined ? "" : `&server=${encodeURIComponent(server)}`;
     const path = `/mcp?tools=approve&wait=${wait}${named}`;
@@ -117,6 +121,16 @@ function argumentsIn(client: HookClient, text: string): Given | null {
   if (client === "codex") return { ...fields, event, client };
   if (event !== "BeforeTool") return null;
   return { ...fields, event: "PermissionRequest", client: "other" };
+}
+
+/**
+ * Whether Gemini CLI is about to use one of Relay's own tools. It tells the server of a tool apart from its name,
+ * which is `mcp_<server>_<tool>`, and may be of another server.
+ */
+function usesRelay(text: string, server?: string): boolean {
+  const context = memberTexts(text, ["mcp_context"]);
+  const textIn = (name: string): string => String(JSON.parse(context?.get(name) ?? "null"));
+  return isOwnToolOf(textIn("server_name"), textIn("tool_name"), server);
 }
 
 /** A call of the tool by MCP of 2026-07-28. */

@@ -19,6 +19,8 @@ if (words[0] !== "serve" && words[0] !== "run") {
   };
   process.on("SIGINT", stop(130));
   process.on("SIGTERM", stop(143));
+  // The end of a hook without an answer permits the tool in Gemini CLI. `nohup` has to work for the others.
+  if (words[0] === "hook") process.on("SIGHUP", stop(129));
   // Otherwise it would end the process with the exit code for no.
   process.stderr.on("error", () => {});
 }

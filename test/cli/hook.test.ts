@@ -230,6 +230,32 @@ test("a subagent is named, and the client's name for Relay decides whose tools a
   expect(JSON.parse(of_another.printed.out)).toBeObject();
 });
 
+test("Gemini CLI itself decides about Relay's own tools, told by the server that it names [§12.6.2(2)]", async () => {
+  const { hook, pending, answer } = await createCoder();
+  const uses = (server_name: string, tool_name: string, more: readonly string[] = []) => {
+    const mcp_context = { server_name, tool_name, url: app.url };
+    const use = { tool_name: `mcp_${server_name}_${tool_name}`, tool_input: { text: "hi" } };
+    return hook("gemini", { ...GEMINI, ...use, mcp_context }, more);
+  };
+  const own = [0, { out: "{}\n", err: "" }];
+  expect(await printed(uses("relay", "send_message"))).toEqual(own);
+  expect(await printed(uses("my relay", "send_message", ["--server", "my relay"]))).toEqual(own);
+  for (const use of [
+    () => uses("slack", "send_message"),
+    () => uses("relay", "send_message", ["--server", "my relay"]),
+    () => uses("relay", "wipe_disk"),
+    // Not by its name, which may be of another server.
+    () => hook("gemini", { ...GEMINI, tool_name: "mcp_relay_send_message" }),
+    () => hook("gemini", { ...GEMINI, tool_name: "send_message", mcp_context: null }),
+  ]) {
+    const other = use();
+    await pending();
+    await answer("Deny");
+    await other.code;
+    expect(JSON.parse(other.printed.out).decision).toBe("deny");
+  }
+});
+
 test("a server that is away, a wrong key and a wrong input permit nothing and are no fault", async () => {
   const { hook, env, start } = await createCoder();
   const wrong = [
@@ -319,18 +345,21 @@ test("an input that has no end is read for 10 seconds, or until an interrupt", a
   }
 });
 
-test("as a process it ends by SIGTERM while its standard input is open", async () => {
-  const child = Bun.spawn([process.execPath, MAIN, "hook", "gemini"], {
-    env: { PATH: process.env.PATH ?? "", HOME: tempFolder() },
-    stdin: "pipe",
-    stdout: "pipe",
-  });
-  // More than a pipe holds: once it is written, the process reads.
-  child.stdin.write(" ".repeat(4 * 1024 * 1024));
-  await child.stdin.flush();
-  child.kill("SIGTERM");
-  expect([await child.exited, await new Response(child.stdout).text()]).toEqual([0, ASK]);
-});
+test.each(["SIGTERM", "SIGHUP"] as const)(
+  "as a process it ends by %s while its standard input is open",
+  async (signal) => {
+    const child = Bun.spawn([process.execPath, MAIN, "hook", "gemini"], {
+      env: { PATH: process.env.PATH ?? "", HOME: tempFolder() },
+      stdin: "pipe",
+      stdout: "pipe",
+    });
+    // More than a pipe holds: once it is written, the process reads.
+    child.stdin.write(" ".repeat(4 * 1024 * 1024));
+    await child.stdin.flush();
+    child.kill(signal);
+    expect([await child.exited, await new Response(child.stdout).text()]).toEqual([0, ASK]);
+  },
+);
 
 test("as a process it ends by SIGTERM with 0 and no answer, and the question is cancelled", async () => {
   const { env, pending, read } = await createCoder();

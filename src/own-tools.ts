@@ -29,3 +29,7 @@ export function isOwnTool(tool: string, server: string): boolean {
   const prefix = `mcp__${server.replace(/[^\w-]/g, "_")}__`;
   return tool.startsWith(prefix) && OWN_TOOLS.has(tool.slice(prefix.length));
 }
+
+/** The same for a client that sends the names of a tool and its server apart. */
+export const isOwnToolOf = (named: string, tool: string, server = USUAL_SERVER): boolean =>
+  named === server && OWN_TOOLS.has(tool);
