@@ -11,7 +11,8 @@ export const duration =
     const [, digits, unit = "s"] = /^(\d{1,6})([smh])?$/.exec(text) ?? [];
     const seconds = Number(digits) * UNITS[unit]!;
     if (seconds >= min && seconds <= max) return seconds;
-    throw new InvalidArgumentError(`It must be ${min} s to ${max / 3_600} h, such as 90s or 10m.`);
+    const most = max < 3_600 ? `${max / 60} min` : `${max / 3_600} h`;
+    throw new InvalidArgumentError(`It must be ${min} s to ${most}, such as 90s or 10m.`);
   };
 
 /** A whole number from 0 to 100. */

@@ -82,6 +82,7 @@ test("a fault is one line with what to do, and exits with 3", async () => {
     [["login", "nonsense"], "is not the address of a server, such as https://relay.example\n"],
     [["ask", "Go?", "--text", "--choice", "a"], "relay: give --choice or --text, not both\n"],
     [["ask", "Go?", "--wait", "5s"], "It must be 60 s to 24 h, such as 90s or 10m.\n"],
+    [["hook", "claude", "--wait", "11m"], "It must be 10 s to 10 min, such as 90s or 10m.\n"],
     [["ask", "Go?", "--context", "/nonexistent"], "/nonexistent cannot be read: check the path\n"],
     [["ask"], "relay: missing required argument 'prompt'\n"],
     [["nonsense\u001b[2J"], "relay: unknown command 'nonsense\\u001b[2J'\n"],

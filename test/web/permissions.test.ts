@@ -294,7 +294,7 @@ for (const scheme of ["light", "dark"] as const) {
       for (const more of Object.values(HOSTILE)) await prompt(agent, "", more);
       const size = scheme === "light" ? PHONE : { width: 1440, height: 900 };
       const page = await openPage(app.url, { as: person, size, scheme });
-      const texts = page.getByRole("figure", { name: /^The (command|change|arguments)$/ });
+      const texts = page.getByRole("figure", { name: /^The (command|change|list of arguments)$/ });
       for (const [at, name] of Object.keys(HOSTILE).entries()) {
         await cards(page).nth(at).scrollIntoViewIfNeeded();
         await until(async () => (await texts.count()) > at);

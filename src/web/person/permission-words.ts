@@ -27,7 +27,7 @@ export const headlineOf = ({ client, form }: Action): string => `${CLIENTS[clien
 export const FORMS: Readonly<Record<Action["form"], string>> = {
   command: "command",
   diff: "change",
-  arguments: "arguments",
+  arguments: "list of arguments",
 };
 
 /** Characters of a session's id that are shown: enough to tell a person's sessions apart. */
