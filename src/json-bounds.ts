@@ -7,6 +7,7 @@ export const TOO_DEEP_REASON = `must nest at most ${LIMITS.json_depth} levels de
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 
 /** What the brackets of a body tell of it. */
 export type Nesting = "shallow" | "deep" | "broken";
@@ -30,6 +31,17 @@ export function nestingOf(text: string): Nesting {
   }
   if (deepest <= LIMITS.json_depth) return "shallow";
   return depth === 0 ? "deep" : "broken";
+}
+
+/** The number of commas outside the strings of a JSON text: about that of its values. */
+export function commasIn(text: string): number {
+  let count = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === QUOTE) i = endOfString(text, i);
+    else if (unit === COMMA) count++;
+  }
+  return count;
 }
 
 function holdsManyBrackets(text: string): boolean {

@@ -3,6 +3,7 @@
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields } from "../errors.ts";
 import { memberTexts, textOrValue } from "../exact-json.ts";
+import { commasIn } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { APPROVE, type ApproveOptions } from "../mcp/approve.ts";
 import type { Message } from "../mcp/message.ts";
@@ -36,15 +37,15 @@ const INPUTS = ["tool_input", "input"];
 /**
  * The arguments of the call, `parsed` by a parser that takes the last one of a name. The input of the tool is the
  * JSON text that was sent: parsing it together with the message would round its numbers. If a name is there twice,
- * only who calls is read: a hook or a permission tool, with an input that cannot be read.
+ * or more values than a person is ever shown, only what calls is read, without an input.
  */
 function argumentsIn(body: string, parsed: unknown): ApproveOptions["arguments"] {
-  const sent = memberTexts(body, ["params", "arguments"]);
+  const is_long = commasIn(body) > LIMITS.action_text;
+  const sent = is_long ? undefined : memberTexts(body, ["params", "arguments"]);
   if (sent === undefined) {
     if (typeof parsed !== "object" || parsed === null) return {};
     const { event, hook_event_name, tool_use_id, tool_name } = parsed as Record<string, unknown>;
-    const is_hook = [event, hook_event_name].some((one) => typeof one === "string" && one !== "");
-    return { tool_name, ...(is_hook ? { event: "PermissionRequest" } : { tool_use_id }) };
+    return { event, hook_event_name, tool_use_id, tool_name };
   }
   return Object.fromEntries(
     [...sent].map(([name, text]) => [

@@ -4,7 +4,7 @@
  */
 
 import { parseExactly } from "../exact-json.ts";
-import { nestingOf } from "../json-bounds.ts";
+import { commasIn, nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isStorable } from "../plain-text.ts";
@@ -161,5 +161,7 @@ function parsedOf(given: unknown): unknown {
   if (isAbsent(given)) return undefined;
   if (typeof given !== "string" || !/^\s*[[{]/.test(given)) return given;
   if (nestingOf(given) !== "shallow") return UNREADABLE;
+  // More values than a person is ever shown.
+  if (commasIn(given) > LIMITS.action_text) return UNREADABLE;
   return parseExactly(given) ?? UNREADABLE;
 }

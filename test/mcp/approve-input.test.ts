@@ -128,6 +128,16 @@ test("the input of a tool is read as it was sent, not as a parser of the message
   const denied = { behavior: "deny", message: "The input of the tool cannot be read." };
   const { body: refused } = await call(`{"tool_use_id":"u","tool_name":"t",${twice}}`);
   expect(refused.result).toEqual({ content: [{ type: "text", text: JSON.stringify(denied) }] });
+  // More values than are ever shown are not looked at one by one.
+  const many = `[${",0".repeat(60_000).slice(1)}]`;
+  for (const event of ["PermissionRequest", "PostToolUse"]) {
+    const { body } = await call(`{"event":"${event}","tool_name":"t","tool_input":${many}}`);
+    expect(body.result).toEqual({ content: [{ type: "text", text: "" }] });
+  }
+  for (const input of [many, JSON.stringify(many)]) {
+    const { body } = await call(`{"tool_use_id":"u","tool_name":"t","input":${input}}`);
+    expect(body.result).toEqual(refused.result);
+  }
   const tool = `{"tool_name":"t","tool_use_id":"u","input":{"n":9007199254740993}}`;
   expect((await call(tool)).text).toContain("cannot be read");
   const asked = call(`{"tool_name":"t","tool_use_id":"u","input": {"n": 1.0, "e": 1E2} }`);
