@@ -120,7 +120,8 @@ function argumentsIn(client: HookClient, text: string): Given | null {
   if (client === "claude") return { ...fields, event, client: "claude_code" };
   if (client === "codex") return { ...fields, event, client };
   if (event !== "BeforeTool") return null;
-  return { ...fields, event: "PermissionRequest", client: "other" };
+  // Its tools may run at once, and each waits for its hook: none of them makes another's question out of date.
+  return { ...fields, event: "PermissionRequest", client: "other", turn_id: "any" };
 }
 
 /**

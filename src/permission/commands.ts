@@ -73,7 +73,7 @@ const FOLDERS = ["workdir", "dir_path"];
 const BESIDE: ReadonlySet<string> = new Set([
   ...["command", "cmd", ...WORDS, ...FOLDERS],
   ...["timeout", "timeout_ms", "yield_time_ms", "max_output_tokens"],
-  ...["run_in_background", "is_background", "login", "tty"],
+  ...["run_in_background", "is_background", "wait_for_previous", "login", "tty"],
   ...["prefix_rule", "with_escalated_permissions", "sandbox_permissions"],
   "dangerouslyDisableSandbox",
 ]);

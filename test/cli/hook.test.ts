@@ -36,7 +36,7 @@ async function createCoder() {
   };
   const ended = async (status: string) =>
     (await person.send(`GET /v1/questions?status=${status}`)).body.questions;
-  return { ...user, env, time, hook, pending, read, answer, ended };
+  return { ...user, env, time, hook, person, pending, read, answer, ended };
 }
 
 /** As the clients send them. */
@@ -228,6 +228,24 @@ test("a subagent is named, and the client's name for Relay decides whose tools a
   await answer("Allow");
   await of_another.code;
   expect(JSON.parse(of_another.printed.out)).toBeObject();
+});
+
+test("tools that Gemini CLI runs at once are asked side by side [§12.6.6]", async () => {
+  const { hook, person, answer, ended } = await createCoder();
+  const list = async (): Promise<any[]> =>
+    (await person.send("GET /v1/questions?status=pending")).body.questions;
+  const ask = async (command: string, count: number) => {
+    const asked = hook("gemini", { ...GEMINI, tool_input: { command } });
+    await until(async () => (await list()).length === count);
+    return asked;
+  };
+  const hooks = [await ask("make", 1), await ask("ls", 2)];
+  for (const _ of hooks) await answer("Allow");
+  for (const { code, printed } of hooks) {
+    await code;
+    expect(JSON.parse(printed.out)).toEqual({ decision: "allow" });
+  }
+  expect(await ended("cancelled")).toEqual([]);
 });
 
 test("Gemini CLI itself decides about Relay's own tools, told by the server that it names [§12.6.2(2)]", async () => {

@@ -26,6 +26,12 @@ test("arguments beside a command are shown as the tool gets them [§2.5.5]", () 
       ["timeout_ms: 1.50e3", "login: false"],
       "shell in ~/app (timeout_ms: 1.50e3, login: false): ls",
     ],
+    [
+      "run_shell_command",
+      { command: "make", is_background: false, wait_for_previous: true },
+      ["is_background: false", "wait_for_previous: true"],
+      "run_shell_command in ~/app (is_background: false, wait_for_previous: true): make",
+    ],
     // Of two texts of the agent, one is its words; for a tool that is not known, none.
     [
       "shell",
