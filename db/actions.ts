@@ -36,12 +36,23 @@ const agrees = <Name extends string>(member: string, name: Name) =>
  * The same tool and input, asked since then by the other call alone, which is still there, from the same
  * session, agent, folder, host and session of MCP where both calls say them.
  */
-const joinable = sql`select id from questions where ${ofKey} and action_digest = ${p("action_digest")}
+const matches = sql`${ofKey} and action_digest = ${p("action_digest")}
   and action_calls = ${p("other_call")} and ${GONE} = 0
   and (action_left = 0 or ${p("of_tag")} = 0 or action_left = ${p("of_tag")})
   and ${agrees("session", "of_session")} and ${agrees("agent", "of_agent")}
   and ${agrees("folder", "of_folder")} and ${agrees("host", "of_host")}
-  and created_at > ${p("since", questions.created_at)} and expires_at > ${p("now", questions.expires_at)}
+  and created_at > ${p("since", questions.created_at)} and expires_at > ${p("now", questions.expires_at)}`;
+
+/** What tells requests of different agents and places apart. */
+const placeIn = (table: string) => {
+  const members = ["session", "agent", "folder", "host"];
+  const values = members.map((name) => `${table}.action ->> '$.${name}'`);
+  return sql.raw([...values, `${table}.action_left`].join());
+};
+
+/** The oldest that {@link matches}; none if two of them are of different agents or places. */
+const joinable = sql`select id from questions where ${matches} and not exists (
+    select 1 from questions as twin where ${matches} and (${placeIn("twin")}) is not (${placeIn("questions")}))
   order by created_at limit 1`;
 
 /** Lets a second call wait for the question of the first; gives its id. */

@@ -139,6 +139,28 @@ test("calls of two sessions of MCP are two questions, as of two windows of one c
   }
 });
 
+test("a call that could join the questions of two sessions joins neither [§12.6.3]", async () => {
+  const { person, agent } = await createPair(app.url);
+  const list = async (): Promise<any[]> =>
+    (await person.send("GET /v1/questions?status=pending")).body.questions;
+  const waits = (count: number) => until(async () => (await list()).length === count);
+  const hook = (session_id: string, cwd: string) =>
+    callHook(app.url, agent.secret, commandOf("rm -rf .", { session_id, cwd }));
+  const tool = (more: object = {}) => {
+    const use = { tool_name: "Bash", input: { command: "rm -rf ." }, tool_use_id: "toolu_1" };
+    return callHook(there.url, agent.secret, { ...use, ...more });
+  };
+  const hooks = [await hook("session-1", "/srv/sandbox"), await hook("session-2", "/srv/app")];
+  await waits(2);
+  const unclear = await tool();
+  await waits(3);
+  const clear = await tool({ session_id: "session-2" });
+  const joined = (await list()).find(({ action }) => action.session === "session-2");
+  await until(async () => (await calls(joined.id)) === "3 0");
+  for (const { leave } of [...hooks, unclear, clear]) leave();
+  await waits(0);
+});
+
 test("calls of two agents of a session are two questions [§12.6.3]", async () => {
   const { person, agent } = await createPair(app.url);
   const pending = (count: number) =>
