@@ -6,7 +6,7 @@
 import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { accounts, devices } from "./schema.ts";
-import { isLiveSession, isPastTrial } from "./sessions.ts";
+import { isLiveSession, isPastTrial, sessionsInTrial } from "./sessions.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 
@@ -24,6 +24,7 @@ export const devicesOfAccount = select(
       push_to_start_token: devices.push_to_start_token,
       widget_push_token: devices.widget_push_token,
       updated_at: devices.updated_at,
+      session_id: devices.session_id,
     })
     .from(devices)
     .innerJoin(accounts, and(eq(accounts.id, devices.account_id), isNull(accounts.deleted_at))),
@@ -107,11 +108,14 @@ export const putDevice = statement(
   { gives: "rows" },
 );
 
-/** Leaves the newest 20 of the account. */
+/**
+ * Leaves the newest 20 of the account. Devices of a sign-in in its trial go first: what is registered in a trial takes
+ * no place from others, also when one of the others registers the next device (docs/interface.md §4.1.6).
+ */
 export const trimDevices = statement(
   sql`delete from devices where account_id = ${p("account_id")} and id in (
     select id from devices where account_id = ${p("account_id")}
-    order by updated_at desc, id limit -1 offset ${sql.raw(LIMITS.devices_per_account)})`,
+    order by coalesce(session_id in ${sessionsInTrial}, 0), updated_at desc, id limit -1 offset ${sql.raw(LIMITS.devices_per_account)})`,
 );
 
 /** Removes the device while {@link mayChangeDevice}. */

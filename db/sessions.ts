@@ -57,6 +57,10 @@ const pastTrial = sql`(own.made_by = 'account' or own.confirmed_at is not null
 export const isPastTrial = sql`exists (select 1 from credentials as own
   where own.digest = ${p("credential")} and own.account_id = ${p("account_id")} and ${pastTrial})`;
 
+/** The ids in SQL of the sign-ins of the account that are in their trial. */
+export const sessionsInTrial = sql`(select own.id from credentials as own
+  where own.account_id = ${p("account_id")} and own.kind = 'account_token' and not ${pastTrial})`;
+
 /** Whether {@link isPastTrial}. Once it is, it stays so, unless it was the only sign-in and adds another. */
 export const pastTrialNow = statement(sql`select ${isPastTrial}`, {
   gives: rowOf<[is_past: 0 | 1]>(),

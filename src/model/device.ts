@@ -71,5 +71,13 @@ export function toDevice(id: string, input: DeviceInput, updated_at: number): De
   };
 }
 
+/** The device without its push tokens, for a caller that may not see them (docs/interface.md §4.1.6). */
+export const withoutTokens = (device: Device): Device => ({
+  ...device,
+  apns_token: null,
+  push_to_start_token: null,
+  widget_push_token: null,
+});
+
 /** The lane that the device's tokens are addresses of. */
 export const laneOfDevice = ({ apns_environment }: Device): string => apns_environment;

@@ -13,9 +13,10 @@ import {
   trimDevices,
 } from "../../db/devices.ts";
 import { endActivitiesOfMissingDevices } from "../../db/notify/live-activities.ts";
+import { pastTrialNow } from "../../db/sessions.ts";
 import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
-import { type Device, type DeviceInput, toDevice } from "../model/device.ts";
+import { type Device, type DeviceInput, toDevice, withoutTokens } from "../model/device.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { failInTrial, trialSince } from "./trial.ts";
 
@@ -29,9 +30,20 @@ export function createDevices({
   assertLive,
 }: Pick<ServiceDeps, "store" | "clock" | "pushPlans" | "wakeSender" | "assertLive">) {
   return {
-    /** The last registered first. */
-    async list(caller: AccountCaller): Promise<Device[]> {
-      return await store.read(devicesOfAccount({ account_id: caller.account_id }));
+    /**
+     * The last registered first. In the caller's trial without the push tokens of other sign-ins' devices: another
+     * account could take those tokens with them (§5.3.2(3)).
+     */
+    async list({ account_id, credential, session_id }: AccountCaller): Promise<Device[]> {
+      const rows = await store.read(devicesOfAccount({ account_id }));
+      const trial_since = trialSince(clock.now());
+      const [trial] = rows.every((row) => row.session_id === session_id)
+        ? []
+        : await store.read(pastTrialNow({ account_id, credential, trial_since }));
+      const are_hidden = trial?.[0] === 0;
+      return rows.map(({ session_id: owner, ...device }) =>
+        are_hidden && owner !== session_id ? withoutTokens(device) : device,
+      );
     },
 
     /**
@@ -57,7 +69,7 @@ export function createDevices({
       const results = await store.write([
         ...before,
         putDevice(row),
-        trimDevices({ account_id }),
+        trimDevices({ account_id, trial_since: row.trial_since }),
         endActivitiesOfMissingDevices({ account_id }),
         dropOfMissingDevices({ account_id }),
       ]);

@@ -4,6 +4,7 @@
  */
 
 import { expect, test } from "bun:test";
+import type { Device } from "../../src/model/device.ts";
 import type { Key } from "../../src/model/key.ts";
 import {
   ask,
@@ -346,4 +347,36 @@ test("a sign-in tells the address that its code was used from [§2.9]", async ()
   for (const { made_by, address } of sessions) {
     expect(address).toBe(made_by === "account" ? null : "127.0.0.1");
   }
+});
+
+test("what is registered in the trial takes no place from other devices, also later [§4.1.6]", async () => {
+  const person = await createPerson(app.url);
+  const ids = [newDevice(), newDevice()];
+  for (const id of ids) await person.send(`PUT /v1/devices/${id}`, device());
+  const phone = await pair(app.url, person);
+  for (let count = ids.length; count < 20; count++) {
+    await clock.advance(1);
+    const { status } = await phone.send(`PUT /v1/devices/${newDevice()}`, device());
+    expect(status).toBe(200);
+  }
+  ids.push(newDevice());
+  await person.send(`PUT /v1/devices/${ids[2]}`, device());
+  const left = (await person.send("GET /v1/devices")).body.devices.map(({ id }: Device) => id);
+  expect(left).toHaveLength(20);
+  expect(left).toEqual(expect.arrayContaining(ids));
+  await person.send(`DELETE /v1/sessions/${phone.session.id}`);
+  expect((await person.send("GET /v1/devices")).body.devices).toHaveLength(3);
+});
+
+test("push tokens of other sign-ins' devices are not shown in the trial [§4.1.6]", async () => {
+  const { person, phone, registered } = await createScene();
+  await clock.advance(1);
+  const own = (await phone.send(`PUT /v1/devices/${newDevice()}`, device())).body;
+  const list = async ({ send }: Pick<Person, "send">) =>
+    (await send("GET /v1/devices")).body.devices;
+  const none = { apns_token: null, push_to_start_token: null, widget_push_token: null };
+  expect(await list(phone)).toEqual([own, { ...registered, ...none }]);
+  expect(await list(person)).toEqual([own, registered]);
+  await person.send(`POST /v1/sessions/${phone.session.id}/confirm`);
+  expect(await list(phone)).toEqual([own, registered]);
 });

@@ -36,7 +36,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ['from "push_records" order by seq desc limit', "the limit"],
   ["order by deleted_at, id limit", "those deleted in one millisecond"],
   ['from "devices" inner join "accounts"', "devices of an account"],
-  ["from devices where account_id = ? order by updated_at desc", "devices of an account"],
+  ["from devices where account_id = ? order by coalesce(", "devices of an account"],
   ["status <> 'pending' order by created_at desc", "finished questions of a key; a job"],
   ["sum(size) over (partition by key_id", "the activity log of a key"],
   ['from "question_deliveries" where question_id = ? order by', "deliveries of a question"],
