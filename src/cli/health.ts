@@ -2,18 +2,23 @@
 
 import { createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
+import { baseOf } from "./base.ts";
 import { fetchServer } from "./fetch.ts";
+import { Fault } from "./io.ts";
 
-/** Gives `{ok, text}`: the state of the server at `url`, and one line that says it (docs/interface.md §5.12.1). */
+/** Gives `{ok, text}`: the state of the server at `address`, and one line that says it (docs/interface.md §5.12.1). */
 export async function checkHealth(
-  url: string,
+  address: string,
 ): Promise<{ readonly ok: boolean; readonly text: string }> {
+  let url = address;
   try {
+    url = baseOf(address);
     const client = createClient({ url, fetch: fetchServer });
     const { status, version, store, problems = [] } = await client.health();
     const also = problems.length > 0 ? `, problems: ${problems.join(", ")}` : "";
     return { ok: status === "ok", text: `${status}, version ${version}, store ${store}${also}` };
   } catch (error) {
+    if (error instanceof Fault) return { ok: false, text: error.message };
     if (!(error instanceof RelayError)) throw error;
     return { ok: false, text: `${url} did not answer as Relay does: ${error.message}` };
   }

@@ -40,6 +40,16 @@ test("a task is added, changed, finished and listed", async () => {
   });
 });
 
+test("relay health takes the address of /mcp and that of the page", async () => {
+  const { run } = createUser({ clock, env: {} });
+  for (const end of ["", "/", "/mcp", "/#/agents"]) {
+    const { code, out } = await run(["health", app.url + end]);
+    expect([end, code, out]).toEqual([end, 0, expect.stringContaining("ok, version")]);
+  }
+  const { code, out } = await run(["health", "ftp://relay.example"]);
+  expect([code, out]).toEqual([1, expect.stringContaining("is not the address of a server")]);
+});
+
 test("a title cannot steer the terminal", async () => {
   const { agent, run } = await createWorker();
   await agent.send("POST /v1/tasks", { title: "a\u001b]0;title\u0007b\u202ec" });
