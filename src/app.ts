@@ -247,7 +247,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     server = listen();
   } catch (error) {
     await core.close();
-    throw cannotListen(error);
+    throw await cannotListen(config.HOST, error);
   }
   const url = (config.PUBLIC_URL ?? server.url.origin).replace(/\/$/, "");
   core.start();

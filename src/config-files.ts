@@ -1,5 +1,6 @@
 /** Files that variables name: read once, at the start, with an error for whoever can mend it (docs/interface.md §16). */
 
+import { lookup } from "node:dns/promises";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { ConfigError, cannotUse } from "./config.ts";
@@ -58,20 +59,39 @@ export const showPath = (path: string): string =>
 /** Codes that are about the path or the user. */
 const PLACE = /^(E(ACCES|PERM|ROFS|NOENT|NOTDIR|ISDIR)|SQLITE_(CANTOPEN|READONLY|PERM))/;
 
-/** Why the store cannot be opened: for a file that is not to be reached, its path and the user. */
+/** Why the store cannot be opened: the path of a file, and the user who may not reach it. */
 export function cannotOpen(database_url: string, error: unknown): ConfigError {
   const what = "the store cannot be opened";
+  const path = storePath(database_url);
+  if (path === null) return cannotUse("DATABASE_URL", what, error);
   const cause = error instanceof Error && error.cause ? error.cause : error;
-  if (!database_url.startsWith("file:") || !PLACE.test(codeOf(cause))) {
-    return cannotUse("DATABASE_URL", what, error);
-  }
-  const path = resolve(database_url.replace(/^file:(\/\/)?/, ""));
-  const who = `${what} at ${showPath(path)} by the user ${thisUser()}`;
-  return cannotUse("DATABASE_URL", who, error);
+  const who = PLACE.test(codeOf(cause)) ? ` by the user ${thisUser()}` : "";
+  return cannotUse("DATABASE_URL", `${what} at ${path}${who}`, error);
 }
 
-/** Why the process cannot listen, by the variable that is at fault if the system tells. */
-export function cannotListen(error: unknown): ConfigError {
+/** Why a store must not be used, with the path of its file. */
+export function refusedStore(database_url: string, why: string): ConfigError {
+  const path = storePath(database_url);
+  return new ConfigError(`DATABASE_URL: ${why}${path === null ? "" : ` (${path})`}`);
+}
+
+/** The whole path of the file of an embedded store, to be shown; null of a libSQL server. */
+const storePath = (database_url: string): string | null =>
+  database_url.startsWith("file:")
+    ? showPath(resolve(database_url.replace(/^file:(\/\/)?/, "")))
+    : null;
+
+/**
+ * Why the process cannot listen, by the variable that is at fault if the system tells. `host` is looked up: of a name
+ * without an address the system may say anything, such as that the port is in use.
+ */
+export async function cannotListen(host: string, error: unknown): Promise<ConfigError> {
+  const not_here = "is not an address of this machine, nor a name of one";
+  const unknown = await lookup(host.replace(/^\[|\]$/g, "")).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (unknown !== undefined) return cannotUse("HOST", not_here, unknown);
   switch (codeOf(error)) {
     case "EADDRINUSE":
       return cannotUse("PORT", "another program listens there", error);
@@ -81,7 +101,7 @@ export function cannotListen(error: unknown): ConfigError {
     case "EADDRNOTAVAIL":
     case "EINVAL":
     case "ENOTFOUND":
-      return cannotUse("HOST", "is not an address of this machine", error);
+      return cannotUse("HOST", not_here, error);
     default:
       return cannotUse("HOST and PORT", "cannot listen there", error);
   }

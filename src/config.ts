@@ -8,9 +8,12 @@ import { LOG_LEVELS } from "./log.ts";
 const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** A host name as a browser writes it, from a name or an IP address; null if it is neither. */
+/** Letters and digits of any language, and the signs that a host name may have. */
+const HOST_SIGNS = /^[\p{L}\p{M}\p{N}._-]+$/u;
+
+/** A host name as a browser writes it, from a name or an IPv4 address; null if it is neither. */
 function hostName(text: string): string | null {
-  const url = /[/?#@:\\\s*]/.test(text) ? null : URL.parse(`http://${text}`);
+  const url = HOST_SIGNS.test(text) ? URL.parse(`http://${text}`) : null;
   return url?.hostname.replace(/\.$/, "") || null;
 }
 
@@ -102,6 +105,10 @@ export const CONFIG = {
       .refine(
         (value) => !/^file:.*(^\s|\s$|\p{Cc})/su.test(value) && !/^file:\s/.test(value),
         "must not have spaces or line breaks around the path, or control characters in it",
+      )
+      .refine(
+        (value) => !/^file:(["']).*\1$/.test(value),
+        "must not have quotes around the path, which are part of it",
       )
       .refine(
         (value) => !/^file:~/.test(value),
@@ -242,7 +249,7 @@ export const CONFIG = {
     doc: "Further hosts of push services of browsers, with or without a port, separated by commas, such as `push.example`; `http` is permitted for them",
     schema: list(
       (host) =>
-        !/[/?#@:\\\s*]/.test(host.replace(/:\d{1,5}$/, "")) &&
+        HOST_SIGNS.test(host.replace(/:\d{1,5}$/, "")) &&
         URL.parse(`https://${host}`)?.host === host
           ? host
           : null,

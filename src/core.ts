@@ -30,7 +30,7 @@ import { loadAttestationCheck } from "./auth/load-attestation.ts";
 import { createTicket, createTickets } from "./auth/tickets.ts";
 import type { Clock } from "./clock.ts";
 import { type Config, ConfigError } from "./config.ts";
-import { cannotOpen } from "./config-files.ts";
+import { cannotOpen, refusedStore } from "./config-files.ts";
 import { createFeed } from "./events/feed.ts";
 import { createWaiters } from "./events/waiters.ts";
 import type { Ids } from "./ids.ts";
@@ -355,9 +355,8 @@ async function openConfigured(
 ): Promise<Store> {
   const options = { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN, created };
   return openStore(options, timers, report).catch((error: unknown) => {
-    if (error instanceof OutdatedError || error instanceof RefusedStore) {
-      throw new ConfigError(`DATABASE_URL: ${error.message}`);
-    }
+    if (error instanceof OutdatedError) throw new ConfigError(`DATABASE_URL: ${error.message}`);
+    if (error instanceof RefusedStore) throw refusedStore(config.DATABASE_URL, error.message);
     throw cannotOpen(config.DATABASE_URL, error);
   });
 }

@@ -48,6 +48,8 @@ test("a value that cannot be used is named, and never shown", () => {
       "file:secret.db ",
       "file: secret.db",
       "file:/data/sec\nret.db",
+      'file:"/data/secret.db"',
+      "file:'secret.db'",
     ],
     ADMIN_TOKEN: [
       "x".repeat(31),
@@ -71,6 +73,8 @@ test("a value that cannot be used is named, and never shown", () => {
       "secret.example/x",
       "a.example,,secret.example",
       "secret@a.example",
+      '"secret.example"',
+      "secret.example;b.example",
     ],
     OUTBOUND_PRIVATE: [
       "secret",

@@ -23,6 +23,8 @@ test("what keeps it from starting is said in one line that names the variable", 
   const cases = [
     [{ PORT: new URL(running.url).port, DATABASE_URL: url }, "PORT"],
     [{ HOST: "192.0.2.1", DATABASE_URL: url }, "HOST"],
+    [{ HOST: "relay.invalid", DATABASE_URL: url }, "HOST"],
+    [{ HOST: "999.1.1.1", DATABASE_URL: url }, "HOST"],
     [{ DATABASE_URL: `file:${folder}/taken.db` }, "DATABASE_URL"],
     [{ DATABASE_URL: `http://127.0.0.1:${freePort()}` }, "DATABASE_URL"],
     [{ DATABASE_URL: url, PORT: "99999" }, "PORT"],

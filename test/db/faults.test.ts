@@ -136,7 +136,7 @@ embedded(
     const full = await startOf(`file:${disk}/relay.db`, onSmallDisk(disk, 64 * 1024));
     expect(full).toEqual({
       code: 1,
-      said: "Relay cannot start: DATABASE_URL: the store cannot be opened (SQLITE_FULL)",
+      said: `Relay cannot start: DATABASE_URL: the store cannot be opened at ${disk}/relay.db (SQLITE_FULL)`,
     });
 
     const foreign = join(tempFolder(), "relay.db");
@@ -144,7 +144,7 @@ embedded(
     const kept = readFileSync(foreign);
     expect(await startOf(`file:${foreign}`)).toEqual({
       code: 1,
-      said: "Relay cannot start: DATABASE_URL: the store cannot be opened (SQLITE_NOTADB)",
+      said: `Relay cannot start: DATABASE_URL: the store cannot be opened at ${foreign} (SQLITE_NOTADB)`,
     });
     expect(readFileSync(foreign)).toEqual(kept);
 
