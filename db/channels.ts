@@ -4,7 +4,7 @@ import { LIMITS, RATES } from "../src/limits.ts";
 import { type Channel, ChannelSubject } from "../src/model/channel.ts";
 import { channels, pushTargets } from "./notify/schema.ts";
 import { p, sql } from "./sql.ts";
-import { insertWhere, type Query, qb, select, statement, updateSet } from "./statement.ts";
+import { insertWhere, type Query, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 import { usesOf } from "./uses.ts";
 
 const columns = {
@@ -80,6 +80,13 @@ export const insertChannel = statement(
  */
 const replaced = sql`(c.endpoint_digest = ${p("endpoint_digest")}
   or (c.session_id = ${p("session_id")} and c.type = ${p("type")} and c.state = 'gone'))`;
+
+/** Whether another sign-in of the account than `session_id` has the endpoint. */
+export const isEndpointOfOther = statement(
+  sql`select exists (select 1 from channels where endpoint_digest = ${p("endpoint_digest")}
+    and account_id = ${p("account_id")} and session_id is not ${p("session_id")})`,
+  { gives: rowOf<[is_of_other: 0 | 1]>() },
+);
 
 /** Deletes the channels that a new one takes the place of, if {@link insertChannel} is then to succeed. */
 export const leaveEndpoint = statement(

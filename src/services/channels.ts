@@ -6,6 +6,7 @@ import {
   channelTests,
   deleteChannel,
   insertChannel,
+  isEndpointOfOther,
   labelTarget,
   leaveEndpoint,
   updateChannel,
@@ -93,7 +94,7 @@ export function createChannels(deps: ChannelsDeps) {
 
     /**
      * A secret is in this answer only. `403 forbidden` in the caller's trial, unless the channel
-     * belongs to the sign-in; `409 too_many_channels`; `422 fields.url`, `fields.token`,
+     * belongs to the sign-in and takes no endpoint from another one; `409 too_many_channels`; `422 fields.url`, `fields.token`,
      * `fields.subscription`, `fields.type`; `429 rate_limited` (§10.6.8).
      */
     async create(
@@ -107,10 +108,15 @@ export function createChannels(deps: ChannelsDeps) {
         subscription: subscription ?? null,
         buttons: buttons ?? null,
       });
-      // One that belongs to the sign-in ends with it.
-      if (!exclusive) await assertPastTrial(caller);
       const { url } = secret;
       const { account_id } = caller;
+      const session_id = exclusive ? caller.session_id : null;
+      const endpoint_digest = exclusive ? digest(url) : null;
+      // One that belongs to the sign-in ends with it, unless it takes the endpoint of another sign-in.
+      const [taken] = exclusive
+        ? await store.read(isEndpointOfOther({ account_id, session_id, endpoint_digest }))
+        : [[1]];
+      if (taken![0] === 1) await assertPastTrial(caller);
       const { origin, host } = new URL(url);
       // The endpoint of a browser is sent nothing yet, and its host is known.
       if (!exclusive) {
@@ -118,8 +124,6 @@ export function createChannels(deps: ChannelsDeps) {
         const wrong = await checkAddress(url, account_id);
         if (wrong !== null) failFields({ url: wrong });
       }
-      const session_id = exclusive ? caller.session_id : null;
-      const endpoint_digest = exclusive ? digest(url) : null;
       const now = clock.now();
       const { sends = ["questions", "tasks"], min_priority = "low", quiet_hours = null } = settings;
       const channel = {

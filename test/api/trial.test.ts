@@ -368,6 +368,22 @@ test("what is registered in the trial takes no place from other devices, also la
   expect((await person.send("GET /v1/devices")).body.devices).toHaveLength(3);
 });
 
+test("the endpoint of another sign-in's browser is not taken in the trial [§4.1.6] [§19.6.2]", async () => {
+  const person = await createPerson(app.url);
+  const phone = await pair(app.url, person);
+  const body = { type: "web_push", label: "Browser", subscription: service.subscribe() };
+  const { channel } = (await person.send("POST /v1/channels", body)).body;
+  const refused = await phone.send("POST /v1/channels", body);
+  expect([refused.status, refused.body.code]).toEqual([403, "forbidden"]);
+  const list = async () => (await person.send("GET /v1/channels")).body.channels;
+  expect(await list()).toEqual([channel]);
+  // The browser itself may post it again, and the phone once it is confirmed.
+  expect((await person.send("POST /v1/channels", body)).status).toBe(201);
+  await person.send(`POST /v1/sessions/${phone.session.id}/confirm`);
+  const moved = (await phone.send("POST /v1/channels", body)).body.channel;
+  expect(await list()).toEqual([moved]);
+});
+
 test("push tokens of other sign-ins' devices are not shown in the trial [§4.1.6]", async () => {
   const { person, phone, registered } = await createScene();
   await clock.advance(1);
