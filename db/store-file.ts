@@ -1,6 +1,15 @@
 /** The files of an embedded store: checked before they are opened, made for the owner alone, and watched. */
 
-import { closeSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
@@ -35,12 +44,13 @@ export async function checkStoreFile(given: string, clock: Clock): Promise<void>
     );
   }
   if (!file?.size) return;
-  await refuseOthers(path, { has_frames, is_first_page: file.size <= FIRST_PAGE }, clock);
+  // Before any connection: see createStoreFile.
   if (has_frames && !belongsTogether(path, log)) {
     throw new RefusedStore(
       `${name}-wal beside ${path} belongs to another file. Put back the file that the log belongs to, or move the log away`,
     );
   }
+  await refuseOthers(path, { has_frames, is_first_page: file.size <= FIRST_PAGE }, clock);
 }
 
 /** Looks through a connection that can write nothing. */
@@ -72,8 +82,16 @@ function targetOf(path: string): string {
   }
 }
 
-/** Makes the file and its folder where they are missing (docs/interface.md 11.4.6). */
+/**
+ * Makes the file and its folder where they are missing (docs/interface.md 11.4.6), and throws if an existing file may
+ * not be read and written. Does not open an existing file: closing it would release the locks that SQLite holds on
+ * it in this process (POSIX), and the next program that closes the file would delete the log of a store in use.
+ */
 export function createStoreFile(path: string): void {
+  if (existsSync(path)) {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return;
+  }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   // The log and the index beside the file get the mode of the file.
   closeSync(openSync(path, "a", 0o600));

@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { openConnection } from "../../db/connection.ts";
 import { client, createPair, createTask } from "../support/client.ts";
 import { failToStart, type RelayProcess, startProcess } from "../support/process.ts";
 import { STORE_KIND } from "../support/store.ts";
@@ -168,6 +169,29 @@ embedded(
     for (const one of [join(folder, "relay.db"), link]) {
       const send = client((await start(one)).url, agent.secret);
       expect((await send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
+    }
+  },
+  120_000,
+);
+
+embedded(
+  "another program that closes the file, as after a backup, leaves the log of running processes alone",
+  async () => {
+    const { path, agent } = await killedStore(0);
+    // Each one finds a log with changes in it.
+    const [first, second] = [await start(path), await start(path)];
+    const log = statSync(`${path}-wal`).ino;
+    const backUp = (name: string) => {
+      // Unlike Bun's SQLite, this one deletes the log if it finds no lock of others.
+      const database = openConnection(path, 0);
+      database.exec(`vacuum into '${join(tempFolder(), name)}'`);
+      database.close();
+    };
+    for (const relay of [first, second]) {
+      backUp("backup.db");
+      await createTask(client(relay.url, agent.secret), { title: "Kept" });
+      expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.ino).toBe(log);
+      await stop(relay);
     }
   },
   120_000,
