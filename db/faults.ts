@@ -1,6 +1,7 @@
 /** Faults of the store itself: their kinds, how often each happened, and what the log says of them. */
 
 import type { Clock } from "../src/clock.ts";
+import { codeOf } from "../src/error-code.ts";
 import { LIMITS } from "../src/limits.ts";
 import { describeError, type Log } from "../src/log.ts";
 
@@ -43,8 +44,8 @@ export class OtherStore extends Error {
 /** The kind of a fault, by the code of the error or of what caused it. */
 function faultKind(error: unknown): FaultKind {
   for (let one = error; one instanceof Error; one = one.cause) {
-    const { code } = one as { code?: unknown };
-    const found = BY_CODE.find(([pattern]) => typeof code === "string" && pattern.test(code));
+    const code = codeOf(one);
+    const found = BY_CODE.find(([pattern]) => pattern.test(code));
     if (found) return found[1];
   }
   return "store unavailable";

@@ -13,6 +13,7 @@ import {
 import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
+import { codeOf } from "../src/error-code.ts";
 import { openConnection } from "./connection.ts";
 import { whenFree } from "./store.ts";
 import { hasContents, RefusedStore } from "./store-contents.ts";
@@ -66,7 +67,7 @@ async function refuseOthers(
     await whenFree(clock, () => hasContents((statement) => connection.run(statement).rows));
   } catch (error) {
     // A first start that was cut off: the next connection rolls its page back.
-    const { code } = ((error as Error).cause ?? error) as { readonly code?: unknown };
+    const code = codeOf((error as Error).cause ?? error);
     if (!is_first_page || code !== "SQLITE_READONLY_ROLLBACK") throw error;
   } finally {
     connection.close();

@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from "../src/clock.ts";
+import { codeOf } from "../src/error-code.ts";
 import { ServiceError } from "../src/errors.ts";
 import { LIMITS } from "../src/limits.ts";
 import type { Histogram } from "../src/observability/metrics.ts";
@@ -156,11 +157,6 @@ export function isAway(error: unknown): boolean {
   return /^(SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)|FILE_GONE|OTHER_STORE)/.test(
     codeOf(error),
   );
-}
-
-function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : "";
 }
 
 /** Seconds between tries while another writer holds the lock. */

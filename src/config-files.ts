@@ -4,6 +4,7 @@ import { lookup } from "node:dns/promises";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { ConfigError, cannotUse } from "./config.ts";
+import { codeOf } from "./error-code.ts";
 
 /**
  * The text of the file that `variable` names. Throws a ConfigError that names the variable, the path,
@@ -59,14 +60,24 @@ export const showPath = (path: string): string =>
 /** Codes that are about the path or the user. */
 const PLACE = /^(E(ACCES|PERM|ROFS|NOENT|NOTDIR|ISDIR)|SQLITE_(CANTOPEN|READONLY|PERM))/;
 
+/** What is wrong with the file of a store, by the code of SQLite or of the system. */
+const STORE_FAULTS: readonly (readonly [RegExp, string])[] = [
+  [/^SQLITE_NOTADB/, "the file is not a database, or is encrypted"],
+  [/^SQLITE_CORRUPT/, "the file is damaged or cut off; restore a backup"],
+  [/^(SQLITE_(FULL|IOERR_SHMSIZE)|ENOSPC|EDQUOT)/, "there is no room left on the disk"],
+  [/^SQLITE_(BUSY|LOCKED)/, "another program keeps the file locked"],
+];
+
 /** Why the store cannot be opened: the path of a file, and the user who may not reach it. */
 export function cannotOpen(database_url: string, error: unknown): ConfigError {
-  const what = "the store cannot be opened";
+  const cannot = "the store cannot be opened";
+  const code = codeOf(error instanceof Error && error.cause ? error.cause : error);
   const path = storePath(database_url);
-  if (path === null) return cannotUse("DATABASE_URL", what, error);
-  const cause = error instanceof Error && error.cause ? error.cause : error;
-  const who = PLACE.test(codeOf(cause)) ? ` by the user ${thisUser()}` : "";
-  return cannotUse("DATABASE_URL", `${what} at ${path}${who}`, error);
+  if (path === null) return cannotUse("DATABASE_URL", cannot, error);
+  const who = PLACE.test(code) ? ` by the user ${thisUser()}` : "";
+  const fault = STORE_FAULTS.find(([pattern]) => pattern.test(code))?.[1];
+  const why = fault === undefined ? "" : `: ${fault}`;
+  return cannotUse("DATABASE_URL", `${cannot} at ${path}${who}${why}`, error);
 }
 
 /** Why a store must not be used, with the path of its file. */
@@ -105,9 +116,4 @@ export async function cannotListen(host: string, error: unknown): Promise<Config
     default:
       return cannotUse("HOST and PORT", "cannot listen there", error);
   }
-}
-
-function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : "";
 }

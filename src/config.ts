@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { isNetwork, lookAt, publicUrlFault } from "./config-values.ts";
+import { codeOf } from "./error-code.ts";
 import { LOG_LEVELS } from "./log.ts";
 
 /** As a browser sends it: no path, no default port, lowercase. */
@@ -279,10 +280,8 @@ export class ConfigError extends Error {
 
 /** A fault of opening what `variable` names: its code at the most, since its text may hold more. */
 export function cannotUse(variable: string, what: string, error: unknown): ConfigError {
-  const cause = error instanceof Error && error.cause ? error.cause : error;
-  const code = (cause as { code?: unknown } | null)?.code;
-  const known = typeof code === "string" && code !== "" ? ` (${code})` : "";
-  return new ConfigError(`${variable}: ${what}${known}`, { cause: error });
+  const code = codeOf(error instanceof Error && error.cause ? error.cause : error);
+  return new ConfigError(`${variable}: ${what}${code && ` (${code})`}`, { cause: error });
 }
 
 /** Reads the table from the environment; an empty variable counts as unset. */

@@ -17,7 +17,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { createFaultLog } from "../../db/faults.ts";
-import { unavailable } from "../../db/store.ts";
+import { isAway, unavailable } from "../../db/store.ts";
+import { cannotOpen } from "../../src/config-files.ts";
 import { createLog } from "../../src/log.ts";
 import { client, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -88,6 +89,23 @@ test("a kind of fault is logged at once, then once a minute with its count", asy
   expect(lines.join("")).not.toContain("secret");
 });
 
+test("a code that the binding of SQLite knows by its number only has the kind of its family", () => {
+  // A damaged index, and a folder in which no log can be made (https://sqlite.org/rescode.html).
+  for (const [code, kind] of [
+    [779, "corrupt"],
+    [1544, "read-only"],
+  ] as const) {
+    const error = Object.assign(new Error(), { code: `UNKNOWN_SQLITE_ERROR_${code}` });
+    expect([code, isAway(error)]).toEqual([code, true]);
+    const faults = createFaultLog({ clock: createTestClock(), log: createLog("info", () => {}) });
+    faults.report(unavailable(error));
+    expect(faults.totals()[kind]).toBe(1);
+    expect(cannotOpen("file:/srv/relay.db", error).message).toContain(
+      kind === "corrupt" ? "damaged" : "at /srv/relay.db by the user",
+    );
+  }
+});
+
 embedded(
   "a full disk refuses writes, not reads, shows in log, health and metrics, and mends by itself",
   async () => {
@@ -136,7 +154,7 @@ embedded(
     const full = await startOf(`file:${disk}/relay.db`, onSmallDisk(disk, 64 * 1024));
     expect(full).toEqual({
       code: 1,
-      said: `Relay cannot start: DATABASE_URL: the store cannot be opened at ${disk}/relay.db (SQLITE_FULL)`,
+      said: `Relay cannot start: DATABASE_URL: the store cannot be opened at ${disk}/relay.db: there is no room left on the disk (SQLITE_FULL)`,
     });
 
     const foreign = join(tempFolder(), "relay.db");
@@ -144,9 +162,14 @@ embedded(
     const kept = readFileSync(foreign);
     expect(await startOf(`file:${foreign}`)).toEqual({
       code: 1,
-      said: `Relay cannot start: DATABASE_URL: the store cannot be opened at ${foreign} (SQLITE_NOTADB)`,
+      said: `Relay cannot start: DATABASE_URL: the store cannot be opened at ${foreign}: the file is not a database, or is encrypted (SQLITE_NOTADB)`,
     });
     expect(readFileSync(foreign)).toEqual(kept);
+    const whole = new Database(join(tempFolder(), "whole.db"));
+    whole.run("create table relay_migrations (hash)");
+    whole.close();
+    writeFileSync(foreign, readFileSync(whole.filename).subarray(0, 4_096));
+    expect((await startOf(`file:${foreign}`)).said).toContain("the file is damaged or cut off");
 
     const nowhere = await startOf("file:/proc/relay/relay.db");
     expect(nowhere.code).toBe(1);
