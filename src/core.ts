@@ -18,6 +18,7 @@ import { openStore } from "../db/open.ts";
 import { forgetOpenPages } from "../db/open-pages.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { prunePairings } from "../db/pairings.ts";
+import { overdueQuestions } from "../db/questions.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
@@ -143,12 +144,18 @@ export async function createCore(deps: AppDeps) {
   const auth = createAuth({ store, clock, tickets });
   const clocks = createClockComparison({
     clock,
+    timers,
     storeTime: () => storeTime(store),
     shared: createSharedTime(store),
     log,
   });
   // Before anything is decided by the time. A fault shows in what follows.
-  await clocks.look().catch(() => {});
+  const compareClocks = async () => {
+    await clocks.look();
+    const overdue = await store.read(overdueQuestions({ now: clock.now(), limit: 1 }));
+    if (overdue.length > 0) await clocks.settle();
+  };
+  await compareClocks().catch(() => {});
   const store_clock = createStoreClock({
     clock,
     read: clocks.storeTime,

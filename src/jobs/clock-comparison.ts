@@ -23,6 +23,9 @@ const CLOCKS = {
   recent: 15,
   /** After the start on a file that has rested: enough for the other processes to say their time. */
   careful: 5,
+  /** How long a start waits for the others to say theirs, and between its looks. */
+  answered_within: 2.5,
+  look_every: 0.25,
 } as const;
 
 /** What the clock was compared with: the store's, that of another process, or the times written before. */
@@ -37,6 +40,8 @@ interface SharedTime {
 
 interface ComparisonOptions {
   readonly clock: Pick<Clock, "now" | "elapsed">;
+  /** Real time, for the waiting of a start. */
+  readonly timers: Pick<Clock, "after" | "elapsed">;
   /** The store's time in epoch seconds; null for a file. */
   readonly storeTime: () => Promise<number | null>;
   /** Where processes on a file leave their times. */
@@ -51,7 +56,8 @@ interface Offset {
   readonly until: number;
 }
 
-export function createClockComparison({ clock, storeTime, shared, log }: ComparisonOptions) {
+export function createClockComparison(options: ComparisonOptions) {
+  const { clock, timers, storeTime, shared, log } = options;
   const offsets = new Map<ClockSource, Offset>();
   /** What was logged last. */
   const told = new Map<ClockSource, { readonly seconds: number; readonly at: number }>();
@@ -159,6 +165,18 @@ export function createClockComparison({ clock, storeTime, shared, log }: Compari
       is_file ??= (await measure()) === null;
       // A server is compared with on other occasions: jobs read its time.
       if (is_file) await lookAtShared();
+    },
+
+    /**
+     * To be awaited before the service begins, if a question would be over by this clock: gives other processes on a
+     * file that has rested time to say that theirs is earlier.
+     */
+    async settle(): Promise<void> {
+      const until = timers.elapsed() + CLOCKS.answered_within;
+      while (careful && !offsets.has("process") && timers.elapsed() < until) {
+        await new Promise<void>((next) => timers.after(CLOCKS.look_every, next));
+        await lookAtShared();
+      }
     },
 
     /** Epoch seconds: by this clock, or by an earlier one that it is known to be ahead of. */

@@ -178,6 +178,25 @@ for (const [kind, has_time] of [
   });
 }
 
+test("a process on a file that starts days ahead of another ends nothing in its first moments [§11.5.3]", async () => {
+  const { url } = await createTestStore();
+  const right = await start(url, 0);
+  const { agent } = await createPair(right.app.url);
+  const asked = await ask(agent.send);
+  await pass(15, right);
+  let ahead: Process | undefined;
+  const starting = start(url, 40 * DAY + 15).then((started) => {
+    ahead = started;
+  });
+  while (!ahead) await pass(1, right);
+  await starting;
+  const { status, body } = await client(
+    ahead.app.url,
+    agent.secret,
+  )(`GET /v1/questions/${asked.id}`);
+  expect([status, body.status]).toEqual([200, "pending"]);
+});
+
 test("after a rest of the store, what is overdue expires within ten seconds [§3.1.3]", async () => {
   const { url } = await createTestStore();
   const first = await start(url, 0);
