@@ -15,6 +15,8 @@ import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
 import { codeOf } from "../src/error-code.ts";
 import { openConnection } from "./connection.ts";
+import { sql } from "./sql.ts";
+import { rowOf, statement } from "./statement.ts";
 import { whenFree } from "./store.ts";
 import { hasContents, RefusedStore } from "./store-contents.ts";
 import { belongsTogether, hasFrames, isInWalMode } from "./wal-file.ts";
@@ -45,13 +47,35 @@ export async function checkStoreFile(given: string, clock: Clock): Promise<void>
     );
   }
   if (!file?.size) return;
-  // Before any connection: see createStoreFile.
-  if (has_frames && !belongsTogether(path, log)) {
+  const refuseLog = () => {
     throw new RefusedStore(
       `${name}-wal beside ${path} belongs to another file. Put back the file that the log belongs to, or move the log away`,
     );
-  }
+  };
+  // Before any connection: see createStoreFile.
+  if (has_frames && !belongsTogether(path, log)) refuseLog();
   await refuseOthers(path, { has_frames, is_first_page: file.size <= FIRST_PAGE }, clock);
+  if (!has_frames) return;
+  const [alone, with_log] = [secretIn(path, "immutable=1"), secretIn(path, "mode=ro")];
+  if (alone !== null && with_log !== null && alone !== with_log) refuseLog();
+}
+
+/** A store gets this secret at its first start, and keeps it; two stores never have the same. */
+const secret = statement(sql`select value from secrets where name = 'signing'`, {
+  gives: rowOf<[value: string]>(),
+});
+
+/** Null where there is none, and where the file cannot be read by itself, as in the middle of a checkpoint. */
+function secretIn(path: string, mode: "immutable=1" | "mode=ro"): string | null {
+  const connection = openConnection(`${pathToFileURL(path).href}?${mode}`, 0);
+  try {
+    const [row] = connection.run(secret({})).rows;
+    return row ? String(row[0]) : null;
+  } catch {
+    return null;
+  } finally {
+    connection.close();
+  }
 }
 
 /** Looks through a connection that can write nothing. */

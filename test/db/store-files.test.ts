@@ -159,6 +159,32 @@ embedded.each(ORPHANED)(
 );
 
 embedded(
+  "the log of another store of Relay is refused and kept, also if both have the same size [§11.4.7]",
+  async () => {
+    const path = join(tempFolder(), "relay.db");
+    const relay = await start(path);
+    const { agent } = await createPair(relay.url);
+    const task = await createTask(agent.send, { title: "Kept" });
+    await stop(relay);
+    const other = await killedStore(0);
+    for (const end of ["-wal", "-shm"]) {
+      rmSync(path + end, { force: true });
+      copyFileSync(other.path + end, path + end);
+    }
+    const [file, log] = [readFileSync(path), readFileSync(`${path}-wal`)];
+    expect(await refusalOf(path)).toContain("belongs to another file");
+    expect([readFileSync(path).equals(file), readFileSync(`${path}-wal`).equals(log)]).toEqual([
+      true,
+      true,
+    ]);
+    for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
+    const send = client((await start(path)).url, agent.secret);
+    expect((await send(`GET /v1/tasks/${task.id}`)).body).toEqual(task);
+  },
+  120_000,
+);
+
+embedded(
   "a store that was killed starts from its file and its log, also as copies",
   async () => {
     const { path, agent, task } = await killedStore(60);
