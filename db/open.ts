@@ -6,9 +6,10 @@ import { openEmbedded, pathOf } from "./embedded.ts";
 import type { ReportFault } from "./faults.ts";
 import { endpointOf } from "./hrana.ts";
 import { applyMigrations } from "./migrate.ts";
+import { isNewStore } from "./secrets.ts";
 import { openServer } from "./server.ts";
 import type { Store } from "./store.ts";
-import { hasContents } from "./store-contents.ts";
+import { assertNotForeign } from "./store-contents.ts";
 import { probeWrite } from "./store-watch.ts";
 
 interface OpenOptions {
@@ -38,11 +39,12 @@ export async function openStore(
     ? await openEmbedded(options.url, clock, reportFault)
     : openServer(options, clock, reportFault);
   try {
-    const is_new = !(await hasContents((statement) => store.read(statement)));
+    await assertNotForeign((statement) => store.read(statement));
     await applyMigrations(store, clock);
     await probeWrite(store, clock);
     open = true;
-    if (is_new) options.created?.(placeOf(options.url));
+    // Also after a first start that was cut off, which may not have said so.
+    if (await isNewStore(store)) options.created?.(placeOf(options.url));
     return store;
   } catch (error) {
     await store.close();

@@ -10,6 +10,12 @@ const find = statement(sql`select value from secrets where name = ${p("name")}`,
   gives: rowOf<[value: string]>(),
 });
 
+const any = statement(sql`select name from secrets limit 1`, { gives: rowOf<[name: string]>() });
+
+/** True until the first start on this store is complete: it makes the secrets last. The tables must be up to date. */
+export const isNewStore = async (store: Pick<Store, "read">): Promise<boolean> =>
+  (await store.read(any({}))).length === 0;
+
 /** The secret of this name; the first process to ask stores `fresh`, and all of them get that. */
 export async function sharedSecret(store: Store, name: string, fresh: string): Promise<string> {
   const [known] = await store.read(find({ name }));

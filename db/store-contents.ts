@@ -19,14 +19,13 @@ const names = statement(
 );
 
 /**
- * True for a store of Relay, also one whose migrations were cut off, and false for an empty database.
- * Throws {@link RefusedStore} for the database of another program. Writes nothing.
+ * Throws {@link RefusedStore} for the database of another program; an empty database, and a store of Relay whose
+ * migrations were cut off, pass. Writes nothing.
  */
-export async function hasContents(
+export async function assertNotForeign(
   read: (statement: Statement<[name: string]>) => Promise<Cell[][]> | Cell[][],
-): Promise<boolean> {
+): Promise<void> {
   const found = await read(names({}));
-  if (found.length === 0) return false;
-  if (found.some(([name]) => OWN_TABLES.has(name!))) return true;
+  if (found.length === 0 || found.some(([name]) => OWN_TABLES.has(name!))) return;
   throw new RefusedStore("the database belongs to another program; name one of its own for Relay");
 }

@@ -18,7 +18,7 @@ import { openConnection } from "./connection.ts";
 import { sql } from "./sql.ts";
 import { rowOf, statement } from "./statement.ts";
 import { whenFree } from "./store.ts";
-import { hasContents, RefusedStore } from "./store-contents.ts";
+import { assertNotForeign, RefusedStore } from "./store-contents.ts";
 import { belongsTogether, hasFrames, isInWalMode } from "./wal-file.ts";
 
 /** Bytes of the one page that a first start writes with a rollback journal, before it turns on WAL mode. */
@@ -88,7 +88,7 @@ async function refuseOthers(
   const mode = !has_frames && isInWalMode(path) ? "immutable=1" : "mode=ro";
   const connection = openConnection(`${pathToFileURL(path).href}?${mode}`, 0);
   try {
-    await whenFree(clock, () => hasContents((statement) => connection.run(statement).rows));
+    await whenFree(clock, () => assertNotForeign((statement) => connection.run(statement).rows));
   } catch (error) {
     // A first start that was cut off: the next connection rolls its page back.
     const code = codeOf((error as Error).cause ?? error);

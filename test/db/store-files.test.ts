@@ -269,7 +269,9 @@ embedded(
       const database = new Database(path);
       for (const text of texts) database.run(text);
       database.close();
-      await createPair((await start(path)).url);
+      const relay = await start(path);
+      expect(relay.output()).toContain(`\nCreated a new, empty store: ${path}\n`);
+      await createPair(relay.url);
     }
   },
   120_000,
