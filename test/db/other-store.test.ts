@@ -149,6 +149,8 @@ server(
     const relay = await startProcess({ DATABASE_URL: data.url });
     const { person, agent } = await createPair(relay.url);
     await data.keep("older");
+    // Events are followed again after that restart: otherwise there would be nothing to go on from.
+    await until(() => relay.log().includes("store is back"));
     for (let i = 0; i < 10; i++) await createTask(agent.send, { title: "Lost" });
     // So that it does not see the server away.
     relay.kill("SIGSTOP");
