@@ -38,18 +38,18 @@ export async function checkStoreFile(given: string, clock: Clock): Promise<void>
   const file = statSync(path, { throwIfNoEntry: false });
   if (file && !file.isFile()) {
     throw new RefusedStore(
-      `${path} is ${file.isDirectory() ? "a folder" : "not a regular file"}, not a database`,
+      `${file.isDirectory() ? "a folder" : "not a regular file"}, not a database`,
     );
   }
   if (has_frames && !file?.size) {
     throw new RefusedStore(
-      `${path} is ${file ? "empty" : "missing"}, but ${name}-wal beside it holds changes. Put back the file that the log belongs to, or move the log away`,
+      `${name} is ${file ? "empty" : "missing"}, but ${name}-wal beside it holds changes. Put back the file that the log belongs to, or move the log away`,
     );
   }
   if (!file?.size) return;
   const refuseLog = () => {
     throw new RefusedStore(
-      `${name}-wal beside ${path} belongs to another file. Put back the file that the log belongs to, or move the log away`,
+      `${name}-wal beside ${name} belongs to another file. Put back the file that the log belongs to, or move the log away`,
     );
   };
   // Before any connection: see createStoreFile.
