@@ -56,6 +56,8 @@ export const PUSH = {
   per_turn: 4,
   /** Deliveries of each urgency that a claim considers: those that have been due for longest. */
   claim_window: 100,
+  /** Claims of what has been due for longest, while more is due, until one goes through the accounts. */
+  claims_by_age: 2,
   /** Accounts that are looked at in one read where more than that is due. */
   accounts_per_read: 200,
   /** Outcomes within it are written together. */
@@ -135,6 +137,8 @@ export const WEBHOOK = {
   check_wait: 3,
   /** Connections to one host for all accounts, per process. */
   per_host: 4,
+  /** Of those, messages of channels whose last attempt failed. */
+  failing_per_host: 3,
   /** Requests of one process that wait for a connection to one host. */
   waiting_per_host: 44,
   /** Messages of one account that are under way at once, and of all accounts, per process. */

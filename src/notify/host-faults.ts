@@ -1,6 +1,7 @@
 /**
- * Hosts that have not answered lately, in the memory of this process: each is tried by one request
- * at a time.
+ * Hosts that have not answered lately, in the memory of this process: each is tried by one request of an account at a
+ * time, and by one of all accounts once it has left two of them without an answer. What one account sends can thus
+ * not keep others from a host.
  */
 
 import type { Clock } from "../clock.ts";
@@ -12,9 +13,11 @@ interface Fault {
   /** By {@link Clock.elapsed}. */
   readonly until: number;
   readonly probing: boolean;
+  /** The only account that had no answer; null: there are several. */
+  readonly only: string | null;
 }
 
-/** Hosts remembered, at most; the oldest is dropped. */
+/** Hosts remembered, at most, of all accounts and of single ones; the oldest is dropped. */
 const REMEMBERED = 10_000;
 
 /**
@@ -22,36 +25,55 @@ const REMEMBERED = 10_000;
  * row.
  */
 export function createHostFaults(clock: Pick<Clock, "elapsed">) {
-  const faults = new Map<string, Fault>();
+  const of_all = new Map<string, Fault>();
+  const of_account = new Map<string, Fault>();
+  const nameOf = (host: string, owner: string) => `${host} ${owner}`;
 
-  const note = (host: string, fault: Fault) => {
-    faults.delete(host);
+  const note = (faults: Map<string, Fault>, name: string, fault: Fault) => {
+    faults.delete(name);
     if (faults.size >= REMEMBERED) faults.delete(faults.keys().next().value!);
-    faults.set(host, fault);
+    faults.set(name, fault);
+  };
+
+  const fail = (faults: Map<string, Fault>, name: string, owner: string) => {
+    const before = faults.get(name);
+    const times = (before?.times ?? 0) + 1;
+    const until = clock.elapsed() + grown(PUSH.lost_backoff, times, PUSH.lost_backoff_most);
+    const only = before === undefined || before.only === owner ? owner : null;
+    note(faults, name, { times, until, probing: false, only });
   };
 
   return {
     /**
-     * Seconds until a request to the host may be tried. At 0 the caller may try, and must report
+     * Seconds until a request of the account to the host may be tried. At 0 the caller may try, and must report
      * the outcome by `answered` or `failed`.
      */
-    wait(host: string): number {
-      const fault = faults.get(host);
-      if (!fault) return 0;
-      const left = fault.until - clock.elapsed();
-      if (fault.probing || left > 0) return Math.max(1, left);
-      note(host, { ...fault, probing: true });
+    wait(host: string, owner: string): number {
+      const name = nameOf(host, owner);
+      const own = of_account.get(name);
+      const shared = of_all.get(host);
+      const faults = [own, shared?.only === null ? shared : undefined];
+      const left = Math.max(
+        ...faults.map((fault) => {
+          if (!fault) return 0;
+          const seconds = fault.until - clock.elapsed();
+          return fault.probing || seconds > 0 ? Math.max(1, seconds) : 0;
+        }),
+      );
+      if (left > 0) return left;
+      if (own) note(of_account, name, { ...own, probing: true });
+      if (shared?.only === null) note(of_all, host, { ...shared, probing: true });
       return 0;
     },
 
-    answered(host: string): void {
-      faults.delete(host);
+    answered(host: string, owner: string): void {
+      of_account.delete(nameOf(host, owner));
+      of_all.delete(host);
     },
 
-    failed(host: string): void {
-      const times = (faults.get(host)?.times ?? 0) + 1;
-      const until = clock.elapsed() + grown(PUSH.lost_backoff, times, PUSH.lost_backoff_most);
-      note(host, { times, until, probing: false });
+    failed(host: string, owner: string): void {
+      fail(of_account, nameOf(host, owner), owner);
+      fail(of_all, host, owner);
     },
   };
 }

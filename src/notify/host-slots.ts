@@ -26,6 +26,8 @@ interface Waiter {
 
 interface Host {
   used: number;
+  /** Connections in use, by owner. */
+  readonly held: Map<string, number>;
   /** Owners of tests that are under way. */
   readonly tests: Set<string>;
   /** Who waits, by owner in the order of their turns; tests come first. */
@@ -41,6 +43,13 @@ interface HostSlotsOptions {
   readonly waiting_per_host?: number;
 }
 
+/**
+ * Whether an account that holds `own` connections may take another one of `free`. Nobody takes the last one beside
+ * others of its own: however slowly a host answers one account, it has a connection for another.
+ */
+export const mayTake = (free: number, own: number): boolean =>
+  free > 1 || (free === 1 && own === 0);
+
 /** The connections of this process. Tests use at most half of those to a host, one of each account. */
 export function createHostSlots({
   per_host = WEBHOOK.per_host,
@@ -53,6 +62,7 @@ export function createHostSlots({
     if (known) return known;
     const host = {
       used: 0,
+      held: new Map(),
       tests: new Set<string>(),
       line: new Map(),
       queued: 0,
@@ -67,27 +77,37 @@ export function createHostSlots({
 
   const free = (name: string): number => per_host - (hosts.get(name)?.used ?? 0);
 
+  const heldBy = (name: string, owner: string): number => hosts.get(name)?.held.get(owner) ?? 0;
+
   const admits = (name: string, owner: string, is_test: boolean): boolean => {
-    if (free(name) <= 0) return false;
+    if (!mayTake(free(name), heldBy(name, owner))) return false;
     const tests = hosts.get(name)?.tests;
     return !is_test || !tests || (!tests.has(owner) && tests.size < per_host / 2);
   };
 
-  /** `test_of`: the owner of a test; null for what is queued. */
-  const occupy = (name: string, test_of: string | null): Release => {
+  const occupy = (name: string, owner: string, is_test: boolean): Release => {
     const host = hostOf(name);
-    host.used++;
-    if (test_of !== null) host.tests.add(test_of);
+    const add = (n: 1 | -1) => {
+      host.used += n;
+      const left = (host.held.get(owner) ?? 0) + n;
+      if (left > 0) host.held.set(owner, left);
+      else host.held.delete(owner);
+    };
+    add(1);
+    if (is_test) host.tests.add(owner);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      host.used--;
-      if (test_of !== null) host.tests.delete(test_of);
+      add(-1);
+      if (is_test) host.tests.delete(owner);
       serve(name, host);
       forgetIdle(name, host);
     };
   };
+
+  const queuedOf = (host: Host, owner: string): readonly Waiter[] =>
+    host.line.get(owner)?.filter(({ is_test }) => !is_test) ?? [];
 
   const leave = (host: Host, owner: string, waiter: Waiter) => {
     const others = host.line.get(owner)?.filter((one) => one !== waiter) ?? [];
@@ -108,28 +128,53 @@ export function createHostSlots({
         host.line.delete(owner);
         host.line.set(owner, others);
       }
-      next.wake(occupy(name, next.is_test ? owner : null));
+      next.wake(occupy(name, owner, next.is_test));
     }
+  };
+
+  /**
+   * Makes room in a full line for another waiter of `owner`, at the cost of whoever has most waiters there; false if
+   * that is nobody else.
+   */
+  const makeRoom = (host: Host, owner: string): boolean => {
+    let most = queuedOf(host, owner).length + 1;
+    let last: { readonly owner: string; readonly waiter: Waiter } | undefined;
+    for (const other of host.line.keys()) {
+      const queued = queuedOf(host, other);
+      if (queued.length <= most) continue;
+      most = queued.length;
+      last = { owner: other, waiter: queued.at(-1)! };
+    }
+    if (!last) return false;
+    leave(host, last.owner, last.waiter);
+    last.waiter.wake(null);
+    return true;
   };
 
   return {
     /** Connections that may still be made. */
     free,
+    /** Connections of an account to a host. */
+    heldBy,
     /** Hosts that have their full number. */
     full: (): string[] => [...hosts.keys()].filter((host) => free(host) <= 0),
-    /** Null when the host has its full number. */
-    take: (name: string): Release | null => (free(name) > 0 ? occupy(name, null) : null),
+    /** Null when the host has no connection for the account. */
+    take: (name: string, owner: string): Release | null =>
+      admits(name, owner, false) ? occupy(name, owner, false) : null,
 
-    /** Waits for a connection; null if there was none in time, or if too many wait for the host. */
+    /**
+     * Waits for a connection; null if there was none in time, or if too many wait for the host and no account has
+     * more waiters there than this one.
+     */
     async wait(name: string, { owner, is_test, until }: Patience): Promise<Release | null> {
       if (until.aborted) return null;
       const waits = hosts.get(name)?.line.has(owner) ?? false;
       // What an owner has queued goes in its order, and a test before it.
       if ((is_test || !waits) && admits(name, owner, is_test)) {
-        return occupy(name, is_test ? owner : null);
+        return occupy(name, owner, is_test);
       }
       const host = hostOf(name);
-      if (!is_test && host.queued >= waiting_per_host) return null;
+      if (!is_test && host.queued >= waiting_per_host && !makeRoom(host, owner)) return null;
       const turn = Promise.withResolvers<Release | null>();
       const waiter = { is_test, wake: turn.resolve };
       const own = host.line.get(owner) ?? [];

@@ -77,6 +77,7 @@ const INTERNAL_PUSH = [
   "accounts_per_read",
   "badge_most",
   "beat",
+  "claims_by_age",
   "claim_window",
   "clear_wait",
   "context_read",

@@ -7,7 +7,9 @@ import { readConfig } from "../../src/config.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
+import { PUSH } from "../../src/notification-limits.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
+import { createClaims } from "../../src/notify/claims.ts";
 import { createRequestPool } from "../../src/notify/request-pool.ts";
 import { connectLanes } from "../../src/notify/sender.ts";
 import { createDeliveryWorker } from "../../src/notify/worker.ts";
@@ -120,4 +122,35 @@ test("a start whose lease ran out may have been sent, and never is again", async
   expect(await outcomes()).toEqual(["unclear"]);
   // Its alert was not the dead one's.
   expect(world.apple.delivered.some(({ type }) => type === "alert")).toBe(true);
+});
+
+test("an account is claimed before what another one queued earlier, however fast that goes [§14.4.1]", async () => {
+  const { world } = await quiet();
+  const { clock, store, change } = world;
+  await change("delete from pushes");
+  const queue = (account_id: string, many: number, due: number) =>
+    change(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
+      insert into pushes (account_id, device_id, kind, subject, environment, parts, urgency, due_at, expires_at, created_at)
+      select '${account_id}', 'dev', 'question', '${account_id}' || i, 'sandbox', '[]', 0, ${due} + i, ${Date.now() * 2}, 1000 from n`);
+  await queue("acc_hog", 1_000, 1_000);
+  await queue("acc_other", 1, 9_000);
+  const claimed: string[] = [];
+  const claims = createClaims({
+    store,
+    clock,
+    timers: systemClock,
+    ids: createIds(clock),
+    lane: "sandbox",
+    slots: createRequestPool(64, 0).lane(),
+    account_share: PUSH.account_share,
+    patiently: (attempt) => attempt(),
+    launch({ delivery }, _claim, release) {
+      claimed.push(delivery.account_id);
+      release();
+    },
+    isSending: () => true,
+  });
+  let due: number | undefined;
+  for (let i = 0; i <= PUSH.claims_by_age; i++) ({ due } = await claims.next(due));
+  expect(claimed).toContain("acc_other");
 });

@@ -109,7 +109,7 @@ test("an account is served between the requests of another one at the same serve
   )) as [[string]];
   await queueMany(account_id, 200);
   app.sender.wake();
-  await until(() => slow.waiting.length === 4);
+  await until(() => slow.waiting.length === 3);
   const others = [await begin({}, server), await begin({}, server)];
   for (const { agent } of others) await ask(agent.send);
   const isTold = ({ topic }: { topic: string }) => topics.has(topic);
@@ -117,12 +117,33 @@ test("an account is served between the requests of another one at the same serve
   const told = others.map(({ topic }) => topic);
   for (const topic of told) topics.add(topic);
   await until(() => clock.pendingIn(PUSH.queued_connection_wait) >= 30);
-  // Each has one of the next connections, whatever waits for them.
-  for (let i = 1; i <= 3; i++) {
-    slow.endOne();
-    await until(() => slow.served() === i && slow.waiting.length === 4);
-  }
+  // One has the connection that an account leaves to others, and one the next.
+  await until(() => slow.waiting.length === 4);
+  slow.endOne();
+  await until(() => slow.served() === 1 && slow.waiting.length === 4);
   expect(slow.waiting.filter(isTold)).toHaveLength(2);
+  await end(hog.person, slow);
+});
+
+test("a server that hangs for one account is told of questions of another one [§19.4.6] [§19.5.4]", async () => {
+  const slow = await startSlow();
+  const server = `http://127.0.0.4:${slow.port}`;
+  const hog = await begin({}, server);
+  for (let i = 0; i < 5; i++) await ask(hog.agent.send, { prompt: `q${i}`, expires_in: 86_400 });
+  await until(() => slow.waiting.length === 3);
+  const other = await begin({}, server);
+  const isOther = ({ topic }: { topic: string }) => topic === other.topic;
+  const toldOther = async () => {
+    await ask(other.agent.send);
+    await until(() => slow.waiting.some(isOther));
+    const [one] = slow.waiting.splice(slow.waiting.findIndex(isOther), 1);
+    one!.end();
+  };
+  await toldOther();
+  // The same once the requests of the first were given up.
+  await clock.advance(PUSH.time_limit);
+  slow.waiting.splice(0);
+  await toldOther();
   await end(hog.person, slow);
 });
 
@@ -136,17 +157,25 @@ test("connections to a host are given in turns of accounts [§19.4.6]", async ()
     served.push(release ? owner : `${owner} refused`);
     if (release) ends.push(release);
   };
-  for (const owner of ["a", "a", "a", "a", "a", "a", "b", "b", "c"]) void wait(owner);
-  await Promise.resolve();
+  // An account leaves the last connection to others.
+  for (const owner of ["a", "a", "a", "a", "a", "a", "b"]) void wait(owner);
   await until(() => served.length === 4);
+  expect(served).toEqual(["a", "a", "a", "b"]);
+  // A full line has room for an account with less in it, at the cost of one with more.
+  for (const owner of ["c", "c", "d"]) void wait(owner);
+  await until(() => served.length === 5);
+  expect(served[4]).toBe("a refused");
   void wait("d");
-  await until(() => served.includes("d refused"));
+  await until(() => served.length === 6);
+  expect(served[5]).toBe("d refused");
   for (const end of ends.splice(0)) end();
   await until(() => served.length === 9);
-  expect(served).toEqual(["a", "a", "a", "a", "d refused", "a", "b", "c", "a"]);
+  expect(served.slice(6)).toEqual(["c", "d", "a"]);
+  // Those that wait now have one each.
+  expect(slots.free("host")).toBe(1);
   for (const end of ends.splice(0)) end();
-  await until(() => served.length === 10);
-  expect(served[9]).toBe("b");
+  await until(() => served.length === 11);
+  expect(served.slice(9).toSorted()).toEqual(["a", "c"]);
   for (const end of ends.splice(0)) end();
   expect([slots.free("host"), slots.full()]).toEqual([4, []]);
 });
@@ -191,13 +220,10 @@ test("a webhook has the next connection to a host, however many of another accou
   };
   const [hog, other] = [await begin(), await begin()];
   for (let i = 0; i < 15; i++) await create(hog.person, `/hog-${i}`);
-  await until(() => waiting.length === 4);
+  await until(() => waiting.length === 2);
   await create(other.person, "/other");
-  const isTold = () => waiting.some(({ path }) => path === "/other");
-  expect(isTold()).toBe(false);
-  waiting.shift()!.end();
-  await until(isTold);
-  expect(waiting).toHaveLength(4);
+  await until(() => waiting.some(({ path }) => path === "/other"));
+  expect(waiting).toHaveLength(3);
   receiver.behave(() => 200);
   for (const { end: answer } of waiting) answer();
   await app.webhooks.settled();

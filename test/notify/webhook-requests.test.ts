@@ -28,7 +28,8 @@ test("accounts take turns: one with much to send does not delay another [§19.4.
       failing: false,
       left: 60,
     }));
-  const room = { total: 6, failing: 32, ofHost: () => 4, underWay: () => 0 };
+  const at_hosts = { ofHost: () => 4, heldBy: () => 0, failingAt: () => 0 };
+  const room = { total: 6, failing: 32, underWay: () => 0, ...at_hosts };
   const chosen = chooseMessages([...due("a", 50), ...due("b", 2), ...due("c", 1)], room);
   expect(chosen.map(({ account_id }) => account_id).join("")).toBe("abcaba");
   const busy = { ...room, underWay: (account: string) => (account === "a" ? 7 : 0) };
@@ -43,4 +44,37 @@ test("accounts take turns: one with much to send does not delay another [§19.4.
       room,
     ).length,
   ).toBe(3);
+});
+
+test("an account leaves a connection to each host to others, and what fails leaves another [§19.4.6]", () => {
+  const due = (account_id: string, failing: boolean) =>
+    Array.from({ length: 5 }, (_, i) => ({
+      seq: i,
+      channel_id: `${account_id}-${i}`,
+      account_id,
+      host: "shared.example",
+      failing,
+      left: 60,
+    }));
+  const at_host = { ofHost: () => 4, heldBy: () => 0, failingAt: () => 0 };
+  const room = { total: 64, failing: 32, underWay: () => 0, ...at_host };
+  const chosenOf = (messages: ReturnType<typeof due>, more = {}) =>
+    chooseMessages(messages, { ...room, ...more })
+      .map(({ account_id }) => account_id)
+      .join("");
+  expect(chosenOf(due("a", false))).toBe("aaa");
+  expect(chosenOf([...due("a", false), ...due("b", false)])).toBe("aba");
+  expect(chosenOf(due("a", true))).toBe("aa");
+  expect(chosenOf([...due("a", true), ...due("b", true), ...due("c", true)])).toBe("abc");
+  // With what is under way already.
+  const held = {
+    ofHost: () => 1,
+    heldBy: (_: string, account: string) => (account === "a" ? 3 : 0),
+  };
+  expect(chosenOf([...due("a", false), ...due("b", false)], held)).toBe("b");
+  const failing = {
+    ofHost: () => 2,
+    failingAt: (_: string, of: string | null) => (of === "b" ? 0 : 2),
+  };
+  expect(chosenOf([...due("a", true), ...due("b", true)], failing)).toBe("b");
 });

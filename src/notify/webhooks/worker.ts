@@ -78,6 +78,14 @@ const CODES = 100;
 /** Its lane in figures; no channel has a lane of this name. */
 const LANE = "webhook";
 
+const failingName = (host: string, account_id: string | null) => `${host} ${account_id ?? ""}`;
+
+function addTo(counts: Map<string, number>, name: string, n: 1 | -1): void {
+  const left = (counts.get(name) ?? 0) + n;
+  if (left > 0) counts.set(name, left);
+  else counts.delete(name);
+}
+
 export type WebhookWorker = ReturnType<typeof createWebhookWorker>;
 
 /** The worker of one process; all processes on a store share the queue. */
@@ -88,6 +96,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
   const of_account = new Map<string, number>();
   let under_way = 0;
   let failing_under_way = 0;
+  /** Those of failing channels by host, and by host and account. */
+  const failing_at = new Map<string, number>();
   /** When messages of an account were last claimed, as a number that grows: who waits longest is next. */
   const served = new Map<string, number>();
   let turn = 0;
@@ -175,7 +185,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const message = item ? await patiently(() => items.read(item), until) : claimed.message;
     // The agent has read the item by now, or it is gone.
     if (!message) return write([dropMessage(back)]);
-    const release = slots.take(channel.host);
+    const release = slots.take(channel.host, channel.account_id);
     if (!release) return write([putBackMessage(back)]);
     const { url, secret = "" } = channel.secret;
     const target = { url, secret, account_id: channel.account_id };
@@ -188,16 +198,16 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
 
   /** `until`: the end of its lease, by {@link Clock.elapsed}. */
   const launch = (claimed: ClaimedMessage, failing: boolean, until: number) => {
-    const { account_id } = claimed.channel;
+    const { account_id, host } = claimed.channel;
     served.delete(account_id);
     if (served.size >= WEBHOOK.known_accounts) served.delete(served.keys().next().value!);
     served.set(account_id, ++turn);
     const add = (n: 1 | -1) => {
       under_way += n;
-      if (failing) failing_under_way += n;
-      const left = (of_account.get(account_id) ?? 0) + n;
-      if (left > 0) of_account.set(account_id, left);
-      else of_account.delete(account_id);
+      addTo(of_account, account_id, n);
+      if (!failing) return;
+      failing_under_way += n;
+      for (const of of [null, account_id]) addTo(failing_at, failingName(host, of), n);
     };
     add(1);
     const delivery = deliver(claimed, until)
@@ -278,6 +288,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
         total,
         failing: WEBHOOK.in_flight_failing - failing_under_way,
         ofHost: slots.free,
+        heldBy: slots.heldBy,
+        failingAt: (host, account_id) => failing_at.get(failingName(host, account_id)) ?? 0,
         underWay: (account_id) => of_account.get(account_id) ?? 0,
       });
       if (stopping) return;

@@ -72,16 +72,16 @@ export function createNtfyClient({ clock, outbound, slots }: NtfyOptions) {
       if (host === "") return { kind: "lost", fault: "invalid_url" };
       const release = await waitForHost({ slots, clock, host, origin });
       if (!release) return { kind: "busy", wait: 1 };
-      const wait = origin.is_test ? 0 : faults.wait(host);
+      const wait = origin.is_test ? 0 : faults.wait(host, origin.owner);
       if (wait > 0) {
         release();
         return { kind: "busy", wait };
       }
       const answer = await publish(request, origin.owner).finally(release);
       const lost = answer.kind === "lost" && !FINAL.includes(answer.fault);
-      if (!lost) faults.answered(host);
+      if (!lost) faults.answered(host, origin.owner);
       // How often a person tests a channel says nothing about its host.
-      else if (!origin.is_test) faults.failed(host);
+      else if (!origin.is_test) faults.failed(host, origin.owner);
       return answer;
     },
   };

@@ -99,22 +99,22 @@ export function createWebPushClient({ subject, hosts, proxy, direct, clock }: We
     /**
      * Sends one message, and again with less text if the service finds it too large; never throws.
      */
-    async send(request: WebPushRequest, { is_test }: RequestOrigin): Promise<WebPushAnswer> {
+    async send(request: WebPushRequest, { owner, is_test }: RequestOrigin): Promise<WebPushAnswer> {
       const host = URL.parse(request.subscription.endpoint)?.host ?? "";
       if (host === "") return { kind: "lost", code: "invalid_url", final: true, unclear: false };
-      const wait = is_test ? 0 : faults.wait(host);
+      const wait = is_test ? 0 : faults.wait(host, owner);
       if (wait > 0) return { kind: "busy", wait };
       const { signal, isLate, end } = requests.begin();
       try {
         const { status, headers } = await exchange(request, signal);
-        faults.answered(host);
+        faults.answered(host, owner);
         const retry_after = retryAfter(headers.get("retry-after"), clock.now());
         const is_page =
           status !== 201 && !headers.has("location") && isCalledHtml(headers.get("content-type"));
         return { kind: "answer", status, is_page, retry_after };
       } catch (error) {
         // How often a person tests a channel says nothing about its host.
-        if (!is_test) faults.failed(host);
+        if (!is_test) faults.failed(host, owner);
         const code = codeOf(error);
         if (UNCONNECTED.test(code)) return { ...LOST, code: "unreachable", unclear: false };
         return { ...LOST, code: isLate() ? "timed_out" : "failed", unclear: true };
