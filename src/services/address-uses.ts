@@ -7,7 +7,7 @@ import { addressUses } from "../../db/accounts.ts";
 import { fail } from "../errors.ts";
 import { ADDRESS_USES, RATES, type Rate } from "../limits.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { createUseLimit } from "./use-limit.ts";
+import { againIn, createUseLimit } from "./use-limit.ts";
 
 interface Host {
   /** The end of the hour, by {@link Clock.elapsed}. */
@@ -32,7 +32,9 @@ export function createAddressUses(
   { store, clock, is_on }: Pick<ServiceDeps, "store" | "clock"> & { readonly is_on: boolean },
   { quota, window }: Rate = RATES.address_uses,
 ) {
-  const admit = createUseLimit({ store, clock }, addressUses, { quota, window }, is_on ? quota : 0);
+  const what = "An account can make the server send something to addresses of its choice";
+  const on = is_on ? quota : 0;
+  const admit = createUseLimit({ store, clock }, addressUses, { quota, window }, on, what);
   const hosts = new Map<string, Host>();
 
   const hostOf = (name: string): Host => {
@@ -52,7 +54,9 @@ export function createAddressUses(
     // What many accounts have used up is no reason to refuse one that has hardly used it.
     const is_new = own < ADDRESS_USES.first && host.uses < 2 * ADDRESS_USES.per_host;
     if (host.uses >= ADDRESS_USES.per_host && !is_new) {
-      fail("rate_limited", { retry_after: Math.max(1, Math.ceil(host.until - clock.elapsed())) });
+      const retry_after = Math.max(1, Math.ceil(host.until - clock.elapsed()));
+      const detail = `This server has sent too many tests to the host within an hour. ${againIn(retry_after)}`;
+      fail("rate_limited", { detail, retry_after });
     }
     const count = (n: 1 | -1) => {
       host.uses += n;

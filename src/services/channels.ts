@@ -83,7 +83,13 @@ export function createChannels(deps: ChannelsDeps) {
     if (session_id === null || session_id !== caller.session_id) await assertPastTrial(caller);
   };
 
-  const admitTest = createUseLimit(deps, channelTests, RATES.channel_tests, tests_per_hour);
+  const admitTest = createUseLimit(
+    deps,
+    channelTests,
+    RATES.channel_tests,
+    tests_per_hour,
+    "A channel can be tested",
+  );
 
   return {
     /** Newest first. */

@@ -40,7 +40,13 @@ interface KeyWebhooksDeps extends ServiceDeps {
 export function createKeyWebhooks(deps: KeyWebhooksDeps) {
   const { store, commit, clock, ids, assertLive, assertPastTrial, pushPlans } = deps;
   const { keys, checkAddress, admitAddressUse, webhooks, sets_per_hour } = deps;
-  const admit = createUseLimit(deps, webhookSets, RATES.webhook_sets, sets_per_hour);
+  const admit = createUseLimit(
+    deps,
+    webhookSets,
+    RATES.webhook_sets,
+    sets_per_hour,
+    "The webhook of a key can be set",
+  );
 
   /** `404 not_found` unless it is a key of the account, and for a key the caller itself. */
   const find = async (caller: Caller, id: string): Promise<KeyRow> => {

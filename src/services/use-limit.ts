@@ -11,15 +11,23 @@ interface Owned {
   readonly account_id: string;
 }
 
+/** The end of a `detail`: when to try again after `seconds`. */
+export function againIn(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  return `Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`;
+}
+
 /**
  * Counts one use of a row: throws `429 rate_limited` at the `quota`-th within the window of `rate`; false when
- * there is no such row. A quota of 0 is off, and gives true.
+ * there is no such row. A quota of 0 is off, and gives true. `what`: the beginning of the error's `detail`, such as
+ * "A channel can be tested".
  */
 export function createUseLimit(
   { store, clock }: Pick<ServiceDeps, "store" | "clock">,
   uses: ReturnType<typeof usesOf<Owned>>,
   { window }: Rate,
   quota: number,
+  what: string,
 ) {
   return async (row: Owned): Promise<boolean> => {
     if (quota === 0) return true;
@@ -29,6 +37,8 @@ export function createUseLimit(
     const [found] = await store.read(uses.first(values));
     if (!found) return false;
     const since = found[0] === null ? 0 : (values.now_ms - found[0]) / 1000;
-    return fail("rate_limited", { retry_after: Math.max(1, Math.ceil(window - since)) });
+    const retry_after = Math.max(1, Math.ceil(window - since));
+    const detail = `${what} at most ${quota} times in an hour. ${againIn(retry_after)}`;
+    return fail("rate_limited", { detail, retry_after });
   };
 }

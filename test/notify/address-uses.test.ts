@@ -41,7 +41,8 @@ const url = app.local_url;
 const receiver = startReceiver();
 const { quota, window } = RATES.address_uses;
 
-const refused = { status: 429, code: "rate_limited" };
+const detail = expect.stringMatching(/ at most 120 times in an hour\. Try again in \d+ minutes\.$/);
+const refused = { status: 429, code: "rate_limited", detail };
 
 test("channels made and deleted, tests, webhooks of keys and documents of clients share a limit [§10.6.8]", async () => {
   const person = await createPerson(url);

@@ -172,6 +172,12 @@ const ENDED = "This token is no longer valid.";
 /** Of `unauthorized` without `ended`, for a browser that is signed in. */
 export const UNKNOWN_SIGN_IN = "The server doesn't know this browser's sign-in.";
 
+/** What the server says of a limit that does not end in a moment; undefined for other errors. */
+function longLimit(code: string, error: unknown): string | undefined {
+  const { message } = error as Error;
+  return code === "rate_limited" && /Try again in \d+ minute/.test(message) ? message : undefined;
+}
+
 /** Turns any thrown value into a fault. */
 export function faultOf(error: unknown): Fault {
   const outside = outsideOf(error);
@@ -185,7 +191,7 @@ export function faultOf(error: unknown): Fault {
   const ended: boolean = data?.ended ?? outside?.ended ?? false;
   const retry_after = error instanceof RelayError ? error.retry_after : outside?.retry_after;
   const [first] = Object.values(fields).map((reason) => `This ${reason}.`);
-  const reason = code === "invalid_fields" ? first : undefined;
+  const reason = code === "invalid_fields" ? first : longLimit(code, error);
   const message = ended ? ENDED : (reason ?? MESSAGES[code] ?? (error as Error).message);
   return {
     ...{ code, message, fields },

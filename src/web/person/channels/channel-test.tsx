@@ -58,7 +58,6 @@ export function ChannelTest({ id, is_here, onDone }: TestProps) {
 }
 
 function faultMessage({ code, message }: Fault): string {
-  if (code === "rate_limited") return "A channel has 6 tests an hour. Try again later.";
   if (code === "unanswered") return "Couldn't reach the server. The test may have been sent.";
   return message;
 }
