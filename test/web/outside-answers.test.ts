@@ -137,7 +137,7 @@ webTest(
         navigator.serviceWorker.ready.then((one) => one.active?.state === "activated"),
       ),
     );
-    for (const status of [502, 503, 504]) {
+    for (const status of [502, 503, 504, 521, 530]) {
       proxy.use(() => html("No upstream", status));
       await page.reload();
       await page.getByText(/^Offline\./).waitFor();

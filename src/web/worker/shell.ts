@@ -8,8 +8,9 @@ const OWN = `relay ${home} `;
 /** One cache for each version of the files, the first of which is the page itself. */
 const CACHE = `relay ${files.join(" ")}`;
 
-/** Statuses of a proxy that cannot reach the server. */
-const UNREACHABLE: ReadonlySet<number> = new Set([502, 503, 504]);
+/** Whether a status is that of a proxy that cannot reach the server; Cloudflare has some of its own (520 to 530). */
+const isUnreachable = (status: number): boolean =>
+  (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 
 /** Milliseconds until the page opens from the cache if the server does not respond. */
 const TIMEOUT = 4_000;
@@ -73,7 +74,7 @@ async function file(request: Request): Promise<Response> {
 async function page(request: Request): Promise<Response> {
   try {
     const response = await fetch(request, { signal: AbortSignal.timeout(TIMEOUT) });
-    return UNREACHABLE.has(response.status) ? ((await kept(home)) ?? response) : response;
+    return isUnreachable(response.status) ? ((await kept(home)) ?? response) : response;
   } catch (error) {
     const found = await kept(home);
     if (found) return found;
