@@ -31,6 +31,10 @@ test("options that begin or end with a number have letters, and lone letters hav
   ]) {
     expect([numbers, shown(...numbers)]).toEqual([numbers, "ABCD".slice(0, numbers.length)]);
   }
+  // A letter that an option begins with would be read as that one's.
+  expect(shown("1 hour", "2 hours", "All")).toBe("BCD");
+  expect(shown("5", "“cancel”", "Älter")).toBe("BDF");
+  expect(shown("Always", "Back", "Cancel", "Delete 3")).toBe("FGHI");
   // A key would be read as the name of another option.
   for (const both of [
     ["1", "a"],

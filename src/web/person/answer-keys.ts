@@ -6,8 +6,8 @@ import type { Question } from "../state/api.ts";
 /** Keys of the two answers shown side by side, such as Yes and No. */
 const PAIR = ["Y", "N"] as const;
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
-/** None that has another meaning on a card. */
-const LETTERS = ["A", "B", "C", "D"] as const;
+/** None that has another meaning on a card; enough for four options that begin with four of them. */
+const LETTERS = ["A", "B", "C", "D", "F", "G", "H", "I"] as const;
 
 /** Begins or ends with a number, such as `3 days`, `(1)` or `Node 22`: a digit could be meant for it. */
 const NUMBERED = /^[^\p{L}\p{N}]*\p{N}|\p{N}[^\p{L}\p{N}]*$/u;
@@ -25,8 +25,15 @@ export function keysOf(question: Question): readonly string[] {
   if (question.kind !== "choice") return [];
   const { options } = question;
   if (!options.some((option) => NUMBERED.test(option))) return DIGITS;
-  return options.some((option) => LETTERED.test(option)) ? [] : LETTERS;
+  if (options.some((option) => LETTERED.test(option))) return [];
+  // A letter that an option begins with could be meant for it.
+  const initials = options.map(initialOf);
+  return LETTERS.filter((letter) => !initials.includes(letter));
 }
+
+/** The first letter of a text, as it is on a key; empty if a number comes first. */
+const initialOf = (text: string): string =>
+  /^[^\p{L}\p{N}]*(\p{L})/u.exec(text)?.[1]?.normalize("NFKD").charAt(0).toUpperCase() ?? "";
 
 /** The option that a key stands for; undefined if none. */
 export function optionOf(question: Question, key: string | null): string | undefined {
