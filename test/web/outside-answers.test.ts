@@ -33,6 +33,7 @@ const REFUSALS: readonly (readonly [
   ["a proxy's 401", () => html("Log in", 401), /asks you to sign in to it \(HTTP 401\)/],
   ["a proxy's 413", () => html("Too large", 413), /too large \(HTTP 413\)/],
   ["a sign-in page", () => html("Log in", 200), /asks you to sign in to it \(HTTP 200\)/],
+  ["a hotel's 511", () => html("Log in", 511), /asks you to sign in to it \(HTTP 511\)/],
   [
     "a proxy's JSON",
     () => Response.json({ error: "denied" }, { status: 403 }),
@@ -111,6 +112,7 @@ webTest("the page says who refuses its connection, and is live by itself afterwa
     ["/v1/events", html("Forbidden", 403), /Offline\..*refused this \(HTTP 403\)/],
     ["/v1/events", html("Log in", 200), /Offline\..*sign in to it \(HTTP 200\)/],
     ["/trpc/tasks.list", html("Log in", 401), /Offline\..*sign in to it \(HTTP 401\)/],
+    ["/v1/events", html("Log in", 511), /Offline\..*sign in to it \(HTTP 511\)/],
     ["/v1/events", html("Bad gateway", 502), /Offline\. (Last updated|Can't reach)/],
   ] as const) {
     proxy.use((request) => (request.url.includes(path) ? answer.clone() : undefined));

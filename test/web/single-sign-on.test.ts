@@ -1,14 +1,16 @@
 /** The page behind a proxy with a sign-in of its own, which lets no request without its cookie through. */
 
 import { expect } from "bun:test";
+import { ADMIN_TOKEN } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
 import { html, startFrontProxy } from "../support/front-proxy.ts";
 import { until } from "../support/until.ts";
+import { signIn as enterAdmin, lookAgain, untilLive as untilAdminLive } from "./admin-page.ts";
 import { browserTests, expectComplaints, openProfile, press, untilLive } from "./browser.ts";
 
 const webTest = browserTests({ worker: true });
-const app = await startTestApp();
+const app = await startTestApp({ env: { ADMIN_TOKEN } });
 const NOISE = /Failed to load (resource|module)|ERR_|Service ?Worker|Content Security Policy|CORS/i;
 
 /** How a proxy asks for its sign-in: in place of the answer, or at another address. */
@@ -54,6 +56,21 @@ for (const [name, ask_for] of Object.entries(ASKS)) {
     },
   );
 }
+
+webTest("the admin page says so when the proxy redirects it to its sign-in", async () => {
+  expectComplaints(NOISE);
+  const proxy = startFrontProxy({ "/": app.url });
+  const page = await (await openProfile(proxy.url)).newPage();
+  await page.goto(`${proxy.url}/admin`);
+  await enterAdmin(page);
+  await untilAdminLive(page);
+  proxy.use(() => ASKS["a redirect"]!());
+  await lookAgain(page);
+  await page.getByRole("alert").getByText("asks you to sign in to it").waitFor();
+  proxy.use();
+  await lookAgain(page);
+  await untilAdminLive(page);
+});
 
 webTest("a sign-in page of the proxy is never kept in the place of a file", async () => {
   expectComplaints(NOISE);

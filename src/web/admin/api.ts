@@ -5,7 +5,7 @@ import type { inferRouterOutputs } from "@trpc/server";
 import type { AdminRouter } from "../../../routers/admin.ts";
 import { after, noteServerTime } from "../clock.ts";
 import { here } from "../state/here.ts";
-import { tunnelled } from "../state/outside.ts";
+import { reach, tunnelled } from "../state/outside.ts";
 
 export type Outputs = inferRouterOutputs<AdminRouter>;
 export type Minute = Outputs["series"]["minutes"][number];
@@ -29,7 +29,8 @@ export function createAdminApi(token: string) {
           const late = new AbortController();
           const cancel = after(TIMEOUT, () => late.abort());
           try {
-            const response = await fetch(url, { ...(options as RequestInit), signal: late.signal });
+            const init = { ...(options as RequestInit), signal: late.signal };
+            const response = await reach(String(url), init);
             noteServerTime(response.headers.get("date"));
             // Read within the time limit, so that a stalled body cannot block either.
             return await tunnelled(response);

@@ -141,7 +141,9 @@ export const LATER: ReadonlySet<string> = new Set([
 function outsideOf(error: unknown): RelayError | null {
   const found = error instanceof TRPCClientError ? error.cause : error;
   if (!(found instanceof RelayError) || found.code === "no_response") return null;
-  return found.code === "unexpected_response" && found.is_transient ? null : found;
+  // 511: a network that asks the person to sign in to it, such as that of a hotel. Waiting alone does not end that.
+  const is_passing = found.is_transient && found.status !== 511;
+  return found.code === "unexpected_response" && is_passing ? null : found;
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {
