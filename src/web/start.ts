@@ -1,5 +1,5 @@
 /**
- * Says why a page did not start, where its document shows only its name until then. The entry points import this
+ * Says why a page did not start, in place of what its document shows until then. The entry points import this
  * before all else, and it imports nothing, so that it also sees faults of modules that are being loaded.
  */
 
@@ -13,10 +13,9 @@ function canKeepData(): boolean {
   }
 }
 
-/** Replaces the name in the document. */
+/** Replaces what the document shows until the page starts. */
 function explain(title: string, text: string): void {
-  const name = document.querySelector("#root > p:only-child");
-  if (!name) return;
+  if (!document.querySelector("#root > p")) return;
   const around = document.createElement("main");
   around.className = "mx-auto max-w-md px-5 py-14";
   const heading = document.createElement("h1");
@@ -26,7 +25,7 @@ function explain(title: string, text: string): void {
   reason.className = "mt-2 text-soft";
   reason.textContent = text;
   around.append(heading, reason);
-  name.replaceWith(around);
+  document.querySelector("#root")?.replaceChildren(around);
 }
 
 /** False: nobody could be signed in here, and the document says so. */

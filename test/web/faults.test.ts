@@ -4,6 +4,7 @@ import { expect } from "bun:test";
 import { ADMIN_TOKEN } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createPair } from "../support/client.ts";
+import { html, startFrontProxy } from "../support/front-proxy.ts";
 import {
   browserTests,
   expectComplaints,
@@ -75,6 +76,47 @@ webTest("a fault at the start is said in a sentence", async () => {
   const page = await context.newPage();
   await page.goto(app.url);
   await page.getByRole("heading", { name: "Relay couldn't start" }).waitFor();
+});
+
+webTest("where a proxy keeps the script back, both pages say so after a while", async () => {
+  expectComplaints(/Failed to load resource|ERR_|MIME type/);
+  const proxy = startFrontProxy({ "/": app.url });
+  for (const [status, files, is_styled] of [
+    [502, /\/assets\/.*\.js$/, true],
+    [403, /\/assets\//, false],
+  ] as const) {
+    proxy.use(({ url }) => (files.test(new URL(url).pathname) ? html("No", status) : undefined));
+    for (const at of ["", "admin"]) {
+      const page = await openPage(proxy.url, { at, serviceWorkers: "block" });
+      const sentence = page.getByText("This page hasn't started yet");
+      expect(await sentence.isVisible()).toBe(!is_styled);
+      await page.evaluate(() => {
+        for (const one of document.getAnimations()) one.finish();
+      });
+      await sentence.waitFor();
+    }
+  }
+});
+
+webTest("where the browser's storage is full, signing in says so", async () => {
+  const { person } = await createPair(app.url);
+  const page = await openPage(app.url);
+  await page.evaluate(() => {
+    for (let size = 2 ** 23; size >= 1; size /= 2) {
+      try {
+        for (let at = 0; ; at++) localStorage.setItem(`other ${size} ${at}`, "x".repeat(size));
+      } catch {
+        // As much as fits.
+      }
+    }
+  });
+  const said = page.getByText("This browser can't keep data for this page: its storage is full");
+  await page.getByLabel("Account token").fill(person.token);
+  await press(page.getByRole("button", { name: "Sign in", exact: true }));
+  await said.waitFor();
+  await page.reload();
+  await press(page.getByRole("button", { name: "Create account" }));
+  await said.waitFor();
 });
 
 webTest("a card that fails is replaced alone, and the others can be answered", async () => {

@@ -161,6 +161,10 @@ function buildAdmin(bundle: Bundle, icon: string): Pick<Built, "document" | "ass
 const servedByName = (assets: readonly Asset[]) =>
   new Map(assets.map((asset) => [asset.name, serveAsset(asset)]));
 
+/** Shown if the script has not run after some seconds, as when a proxy keeps it back. */
+const NOT_STARTED =
+  "This page hasn't started yet. Reload it. If that doesn't help, this browser may be too old, or something between it and the server may block the page's files.";
+
 // Relative addresses, so that it also works behind a proxy that adds a path.
 function documentOf(
   { script, style, font }: Bundle,
@@ -184,7 +188,7 @@ ${more.join("\n")}
 <script type="module" src="assets/${script}"></script>
 </head>
 <body>
-<div id="root"><p>${title}</p></div>
+<div id="root"><p>${title}</p><p>${NOT_STARTED}</p></div>
 <noscript>This page needs JavaScript. Everything it does is also available over the <a href="docs">HTTP API</a>.</noscript>
 </body>
 </html>

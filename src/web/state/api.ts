@@ -110,7 +110,7 @@ export interface Fault {
   /**
    * The server's code. Without a response: `repeatable` or `unanswered` for a mutation, which the
    * server may have carried out, and `offline` for anything else. `intercepted`: a program between the
-   * browser and Relay refused the request.
+   * browser and Relay refused the request. `not_kept`: the browser cannot keep what the page has to keep first.
    */
   readonly code: string;
   /** A message for the person. */
@@ -146,6 +146,9 @@ function outsideOf(error: unknown): RelayError | null {
   return found.code === "unexpected_response" && is_passing ? null : found;
 }
 
+const NOT_KEPT =
+  "This browser can't keep data for this page: its storage is full, or access to it is blocked.";
+
 const MESSAGES: Readonly<Record<string, string>> = {
   offline: "Can't reach the server.",
   unanswered:
@@ -171,6 +174,9 @@ const MESSAGES: Readonly<Record<string, string>> = {
 
 const ENDED = "This token is no longer valid.";
 
+/** Faults of the browser's storage: it is full, or access to it is refused. */
+const STORAGE_FAULTS: ReadonlySet<string> = new Set(["QuotaExceededError", "SecurityError"]);
+
 /** Of `unauthorized` without `ended`, for a browser that is signed in. */
 export const UNKNOWN_SIGN_IN = "The server doesn't know this browser's sign-in.";
 
@@ -185,6 +191,9 @@ export function faultOf(error: unknown): Fault {
   const outside = outsideOf(error);
   if (outside?.code === "unexpected_response") {
     return { code: "intercepted", message: outsideMessage(outside.status), fields: {} };
+  }
+  if (error instanceof DOMException && STORAGE_FAULTS.has(error.name)) {
+    return { code: "not_kept", message: NOT_KEPT, fields: {} };
   }
   const data = error instanceof TRPCClientError ? error.data : null;
   const code: string =
