@@ -26,6 +26,7 @@ const BOUNDED: readonly (readonly [part: string, bound: string])[] = [
   ["from relay_migrations", "migrations"],
   ["from sqlite_sequence where name", "tables with such numbers"],
   ["exists (select 1 from accounts)", "the first row is enough"],
+  ["select name from secrets limit 1", "the first row"],
   ["from page_processes where until <", "processes"],
   ["process_id not in (select id from page_processes)", "open pages; a job, each 30 s"],
   ["from account_creations order by seq limit", "the limit of the step"],

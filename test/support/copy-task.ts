@@ -18,7 +18,7 @@ export async function copyTask(
   const names = sql.raw(columns.map(({ name }) => name).join(", "));
   const copy = statement(sql`insert into tasks (id, ${names})
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.raw(copies)})
-    select substr(id, 1, 30) || printf('%06x', i), ${names} from tasks, n where key_id = ${p("key_id")}`);
+    select substr(id, 1, 26) || printf('%010x', i), ${names} from tasks, n where key_id = ${p("key_id")}`);
   await store.write([copy({ key_id })]);
   await store.close();
 }
