@@ -80,7 +80,7 @@ let sign_ins = 0;
  */
 function open(token: string, { is_new = false, before }: { is_new?: boolean; before?: Session }) {
   const ended = before?.ended ?? new AbortController();
-  const store = before?.store ?? createKnownStore();
+  const store = before?.store ?? createKnownStore(ended.signal);
   const signIns = before?.signIns ?? createSignIns();
   const archive = createArchive(store);
   const pace = createPace();
@@ -128,20 +128,21 @@ function keepPush(session: Pick<KeepOptions, "api" | "store" | "replaced">): voi
   signal.addEventListener("abort", stop);
 }
 
-/** A store whose account also decides which drafts and secrets are kept. */
-function createKnownStore(): Store {
+/** A store whose account also decides which drafts and secrets are kept, until the session has `ended`. */
+function createKnownStore(ended: AbortSignal): Store {
   const store = createStore();
   const account_id = local.get(ACCOUNT);
   if (account_id !== null) keepDraftsOf(account_id);
   const stop = store.subscribe(() => {
     const account = store.account();
-    if (!account) return;
+    // What is read from the archive may arrive after all that is kept was erased.
+    if (!account || ended.aborted) return;
     stop();
     local.set(ACCOUNT, account.id);
     keepDraftsOf(account.id);
   });
   const stopWaiting = store.subscribe(() => {
-    if (store.loads() === 0) return;
+    if (store.loads() === 0 || ended.aborted) return;
     stopWaiting();
     confirmToken();
   });
