@@ -62,9 +62,11 @@ export function LinkBanner() {
     <div className="sticky top-0 z-10">
       <div role="status">
         {(link === "offline" || (slow && known_at !== null)) && (
-          <div className={BANNER}>
+          <div className={`${BANNER} flex-wrap justify-end`}>
             <CloudOff aria-hidden className="size-5 shrink-0" />
-            <p className="min-w-0 flex-1 font-medium text-sm">
+            <p
+              className={`min-w-0 flex-1 font-medium text-sm ${trouble ? "max-md:basis-3/4 max-md:py-1.5" : ""}`}
+            >
               {link === "connecting" ? "Connecting." : "Offline."}
               {trouble ? ` ${troubleText(trouble)}` : age || " Can't reach the server."}
             </p>
