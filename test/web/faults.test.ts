@@ -22,8 +22,8 @@ const app = await startTestApp({ env: { ADMIN_TOKEN } });
 const BLOCK_SITE_DATA = { profile: { default_content_setting_values: { cookies: 2 } } };
 
 webTest("where the person blocks site data, both pages say so", async () => {
-  // The access that the browser refuses.
-  expectComplaints(/Access is denied/);
+  // The access that the browser refuses, and files whose download the next address cuts off.
+  expectComplaints(/Access is denied|Failed to load resource/);
   const page = await (await openOwnBrowser([], true, BLOCK_SITE_DATA)).newPage();
   for (const at of ["", "#/pair/ABCD-2345", "admin"]) {
     await page.goto("about:blank");
