@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { callHook, commandOf } from "../support/approve.ts";
+import { answer, callHook, commandOf, list, pending } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
 import { post } from "../support/mcp.ts";
@@ -10,21 +10,6 @@ import { until } from "../support/until.ts";
 
 const clock = createTestClock();
 const app = await startTestApp({ clock });
-
-type Pair = Awaited<ReturnType<typeof createPair>>;
-
-/** Questions of the account, once it has so many that are pending. */
-const pending = (pair: Pick<Pair, "person">, count: number): Promise<any[]> =>
-  until(async () => {
-    const found = await list(pair);
-    return found.length === count && found;
-  });
-
-const list = async ({ person }: Pick<Pair, "person">, status = "pending"): Promise<any[]> =>
-  (await person.send(`GET /v1/questions?status=${status}`)).body.questions;
-
-const answer = ({ person }: Pick<Pair, "person">, id: string, body: object) =>
-  person.send(`POST /v1/questions/${id}/answer`, body);
 
 const decision = (text: string) => JSON.parse(text).hookSpecificOutput.decision;
 

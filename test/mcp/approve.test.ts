@@ -2,33 +2,18 @@
 
 import { expect, test } from "bun:test";
 import { startTestApp } from "../support/app.ts";
-import { callHook, commandOf, openCallSums } from "../support/approve.ts";
+import { answer, callHook, commandOf, list, openCallSums, pending } from "../support/approve.ts";
 import { createPair } from "../support/client.ts";
 import { createTestClock, whileMoving } from "../support/clock.ts";
 import { newEra, oldEra, openSession, post } from "../support/mcp.ts";
 import { createTestStore } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-type Pair = Awaited<ReturnType<typeof createPair>>;
-
 const clock = createTestClock();
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ clock, database_url });
 const there = await startTestApp({ clock, database_url });
 const calls = await openCallSums(database_url);
-
-/** Questions of the account, once it has so many that are pending. */
-const pending = (pair: Pick<Pair, "person">, count: number): Promise<any[]> =>
-  until(async () => {
-    const found = await list(pair);
-    return found.length === count && found;
-  });
-
-const list = async ({ person }: Pick<Pair, "person">, status = "pending"): Promise<any[]> =>
-  (await person.send(`GET /v1/questions?status=${status}`)).body.questions;
-
-const answer = ({ person }: Pick<Pair, "person">, id: string, body: object) =>
-  person.send(`POST /v1/questions/${id}/answer`, body);
 
 /** A pair, and a hook whose question is pending. */
 async function waiting(args: object = commandOf("ls"), options: object = {}) {
@@ -229,7 +214,14 @@ test("a question that two calls wait for stays when one of them goes [§12.6.3]"
 
 /** What makes a request stale, each with whether the hook still gets an empty text. */
 const STALE: Readonly<
-  Record<string, (pair: Pair, hook: { leave: () => void }, session: string) => Promise<unknown>>
+  Record<
+    string,
+    (
+      pair: Awaited<ReturnType<typeof createPair>>,
+      hook: { leave: () => void },
+      session: string,
+    ) => Promise<unknown>
+  >
 > = {
   "the connection closes": async (_, hook) => hook.leave(),
   "the client cancels": ({ agent }, _, session) =>

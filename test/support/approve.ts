@@ -4,7 +4,9 @@ import { openStore } from "../../db/open.ts";
 import { p, sql } from "../../db/sql.ts";
 import { rowOf, statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
+import type { Person } from "./client.ts";
 import { CLIENT, envelope, NEW_ERA } from "./mcp.ts";
+import { until } from "./until.ts";
 
 interface HookOptions {
   readonly era?: "old" | "new";
@@ -88,3 +90,22 @@ export async function openCallSums(database_url: string) {
   const store = await openStore({ url: database_url, auth_token: undefined }, systemClock);
   return async (id: string) => (await store.read(readCalls({ id })))[0]?.[0];
 }
+
+interface Asked {
+  readonly person: Pick<Person, "send">;
+}
+
+/** Questions of the account with this status. */
+export const list = async ({ person }: Asked, status = "pending"): Promise<any[]> =>
+  (await person.send(`GET /v1/questions?status=${status}`)).body.questions;
+
+/** Questions of the account, once it has so many that are pending. */
+export const pending = (asked: Asked, count: number): Promise<any[]> =>
+  until(async () => {
+    const found = await list(asked);
+    return found.length === count && found;
+  });
+
+/** Answers a question as the person. */
+export const answer = ({ person }: Asked, id: string, body: object) =>
+  person.send(`POST /v1/questions/${id}/answer`, body);
