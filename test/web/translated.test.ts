@@ -91,9 +91,16 @@ webTest(
     const { person, laptop, views } = await createScene(app.url);
     const { send } = laptop;
     const { expectSame, goBoth } = await openBoth(person);
+    const untilLogged = (action: string) =>
+      until(async () => {
+        const { body } = await person.send(`GET /v1/keys/${laptop.key.id}/activity?limit=1`);
+        return body.items[0]?.action === action;
+      });
     let count = 0;
     for (const [view, address] of Object.entries(views)) {
       count++;
+      // The log is written a moment after a request, and a page that opened earlier would keep another end of it.
+      if (view === "activity") await untilLogged("GET /v1/inbox");
       await goBoth(address.replace(/^#\//, ""));
       await expectSame(view);
       const { id } = await createTask(send, { title: `Task of ${view}`, status: "in_progress" });
