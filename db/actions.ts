@@ -33,8 +33,9 @@ const agrees = <Name extends string>(member: string, name: Name) =>
   sql`coalesce(action ->> ${sql.raw(`'$.${member}'`)} = ${p(name)}, true)`;
 
 /**
- * The same tool and input, asked since then by the other call alone, which is still there, from the same
- * session, agent, folder, host and session of MCP where both calls say them.
+ * Matches a pending question that this call may join: the other kind of call alone has asked it, since then and for
+ * the same tool and input, and still waits. Session, agent, folder, host and MCP session must be equal where both
+ * calls name them.
  */
 const matches = sql`${ofKey} and action_digest = ${p("action_digest")}
   and action_calls = ${p("other_call")} and ${GONE} = 0

@@ -42,7 +42,7 @@ export const deleteKeyWebhook = statement(
   sql`delete from channels where key_id = ${p("key_id")} and ${claimed}`,
 );
 
-/** The same, if the secret of the key set it: whoever had the old one is told nothing more. */
+/** Deletes the webhook of a key if the key's secret set it, so that whoever had the old secret is told nothing more. */
 export const deleteWebhookOfSecret = statement(
   sql`delete from channels where key_id = ${p("key_id")} and set_by = ${sql.raw(`'${SECRET}'`)} and ${claimed}`,
 );

@@ -57,12 +57,12 @@ export const activityGrounds = statement(
 // The ends while pushes are off, and those of devices: each stands in the batch of its reason, after
 // it. While pushes are on, db/notify/activity-ends.ts has their place.
 
-/** Of a task that the same batch changed. */
+/** Deletes the live activities of a task that the same batch changed. */
 export const endActivitiesOfTask = statement(
   sql`delete from live_activities where task_id = ${p("changed_id")} and ${atRevision("tasks")}`,
 );
 
-/** Of a key that the same batch deleted. */
+/** Deletes the live activities of a key that the same batch deleted. */
 export const endActivitiesOfKey = statement(
   sql`delete from live_activities where key_id = ${p("changed_id")} and ${atRevision("keys")}`,
 );

@@ -71,8 +71,8 @@ const shownOfKey = sql`(select json_group_array(id) from (
     union all select id from questions where ${ofKey} and status = 'pending' and ${wasTried("question", sql`questions.id`)}))`;
 
 /**
- * The same for an account, which may have a million tasks: this goes through what was sent to the device
- * in the days that records are kept.
+ * Selects what was sent to a device of an account in the days that records are kept. An account may have a million
+ * tasks, so its tasks are not searched.
  */
 const triedOn = sql`account_id = d.account_id and device_id = d.device_id and kind in ('task', 'question') and attempts > 0`;
 const shownOfAccount = sql`(select json_group_array(id) from (
@@ -331,8 +331,8 @@ const dropOfAccount = statement(
 );
 
 /**
- * Of a key or account that the batch deleted: clears what was shown, with copies of the addresses
- * where the targets go too, and drops what is queued. Stands after the ends of its activities.
+ * Plans the notifications of a key or account that the batch deleted: clears what was shown, with copies of the
+ * addresses where the targets go too, and drops what is queued. Comes after the ends of its activities.
  */
 export function planDeletion({ lanes, ...row }: Planned, changed: RowRevision): Statement[] {
   const base = { ...NOTHING, ...row, changed_id: changed.id, changed_revision: changed.revision };
