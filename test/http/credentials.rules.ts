@@ -96,7 +96,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
     actions: { "[§5.14.1]": { input: () => ({}), success: 201 } },
   },
   "pairings.lookup": { access: "none", actions: {} },
-  // What a code opens is the business of test/api/pairings.test.ts.
+  // What a code opens is the business of test/api/pairings.store.test.ts.
   "pairings.claim": { access: "none", actions: {} },
   "devices.list": {
     access: "account",
@@ -213,7 +213,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   // What a grant is, and whose, is the business of test/oauth.
   "keys.revokeGrant": { access: "account", actions: {} },
-  // An agent names its own key: test/notify/key-webhooks.test.ts.
+  // An agent names its own key: test/notify/key-webhooks.store.test.ts.
   "keys.setWebhook": { access: "any", actions: {} },
   "keys.webhook": { access: "any", actions: {} },
   "keys.removeWebhook": { access: "any", actions: {} },

@@ -3,7 +3,7 @@
 import { DOMParser, type Element } from "@xmldom/xmldom";
 
 /** A test that failed, or a worker that crashed in a file. */
-export interface Failure {
+interface Failure {
   readonly file: string;
   readonly test: string;
   /** The first lines of the error. */

@@ -2,17 +2,16 @@
  * Runs the suite: the files that use the store on both stores at the same time, all others once, and
  * `bun run check` beside them. `bun test/suite/run.ts [embedded | server]` runs the tests on one store,
  * without the check; `--soak` runs those of `test/soak` instead, and `--times` writes the times of the slowest
- * files into `test/suite/times.json`, by which later runs order them. A few files with a failed test run once more,
- * alone: what passes then is reported as unsteady and fails nothing, but with `RELAY_TEST_STRICT=1`. The exit code
- * is 0 when every file ran and every test passed.
+ * files into `test/suite/times.json`, by which later runs order them. The exit code is 0 when every file ran and
+ * every test passed, the first time.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { readPlan, readSoak } from "./plan.ts";
-import { type Failure, type RunReport, readReport } from "./report.ts";
+import { readPlan } from "./plan.ts";
+import { type RunReport, readReport } from "./report.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 /** Times of the slowest files, by which Bun starts them first: store -> file -> milliseconds. */
@@ -28,9 +27,6 @@ const WORKERS = Math.min(Math.ceil(1.5 * availableParallelism()), 8);
 const SLOWEST = 20;
 /** Milliseconds of a file that `--times` writes down: the order of the others makes no difference. */
 const SLOW = 4_000;
-
-/** Files that may run once more: more of them are not bad luck. */
-const MOST_AGAIN = 3;
 
 type Store = "embedded" | "server";
 
@@ -61,9 +57,12 @@ if (only !== undefined && only !== "embedded" && only !== "server") {
   process.stderr.write("usage: bun test/suite/run.ts [embedded | server] [--soak] [--times]\n");
   process.exit(2);
 }
-const runs = (values.soak ? await soakRuns() : await suiteRuns()).filter(
-  ({ store }) => only === undefined || store === only,
-);
+const { both, once, soak } = await readPlan();
+const all_runs: Run[] = [
+  { store: "embedded", files: values.soak ? soak : [...both, ...once] },
+  { store: "server", files: values.soak ? soak : both },
+];
+const runs = all_runs.filter(({ store }) => only === undefined || store === only);
 
 const seed = process.env.RELAY_TEST_SEED ?? String(crypto.getRandomValues(new Uint32Array(1))[0]);
 const folder = mkdtempSync(join(tmpdir(), "relay-suite-"));
@@ -91,31 +90,11 @@ const outcomes = await Promise.all(
   runs.map((run) => start(run, run === runs[0] ? WORKERS : Math.ceil((2 * WORKERS) / 3))),
 );
 const check_passed = (await checking) ?? true;
-const unsteady: Failure[] = [];
-for (const [index, outcome] of outcomes.entries()) {
-  if (!interrupted && !process.env.RELAY_TEST_STRICT) outcomes[index] = await again(outcome);
-}
 rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 if (values.times) await writeTimes();
 report();
 if (interrupted !== undefined) process.exit(128 + constants.signals[interrupted]);
 process.exit(check_passed && outcomes.every(isGreen) ? 0 : 1);
-
-async function suiteRuns(): Promise<Run[]> {
-  const { both, once, pages } = await readPlan();
-  return [
-    { store: "embedded", files: [...both, ...once, ...pages] },
-    { store: "server", files: both },
-  ];
-}
-
-async function soakRuns(): Promise<Run[]> {
-  const files = await readSoak();
-  return [
-    { store: "embedded", files },
-    { store: "server", files },
-  ];
-}
 
 function isGreen({ fault, report }: Outcome): boolean {
   return fault === undefined && report.failures.length === 0;
@@ -204,19 +183,6 @@ async function start(run: Run, workers: number): Promise<Outcome> {
   return { run, fault: faultOf(child, report, run), report, seconds };
 }
 
-/** Runs the files with failed tests once more, one after the other. */
-async function again(outcome: Outcome): Promise<Outcome> {
-  const { run, fault, report, seconds } = outcome;
-  const { failures } = report;
-  const files = [...new Set(failures.map(({ file }) => file))];
-  if (fault !== undefined || files.length === 0 || files.length > MOST_AGAIN) return outcome;
-  const second = await start({ store: run.store, files }, 1);
-  if (!isGreen(second)) return outcome;
-  unsteady.push(...failures);
-  const passed = report.passed + failures.length;
-  return { run, fault, report: { ...report, passed, failures: [] }, seconds };
-}
-
 /** What is wrong with a run beside tests that failed. One that ended early may have the exit code 0. */
 function faultOf(child: Bun.Subprocess, report: RunReport, { files }: Run): string | undefined {
   if (child.signalCode !== null) return `ended by ${child.signalCode}`;
@@ -258,9 +224,6 @@ function report(): void {
     lines.push(`[${run.store}] ${run.files.length} files in ${seconds.toFixed(0)} s: ${state}`);
   }
   if (!check_passed) lines.push("[check] FAILED");
-  for (const { file, test } of unsteady) {
-    lines.push(`UNSTEADY (passed the second time): ${file}: ${test}`);
-  }
   for (const { run, report } of outcomes) {
     for (const { file, test, message } of report.failures) {
       lines.push(`[${run.store}] FAILED: ${file}: ${test}`, message.replace(/^/gm, "    "));
