@@ -11,6 +11,7 @@ import { SERVER_STORE } from "../src/limits.ts";
 import { OtherStore } from "./faults.ts";
 import type { Cell, Statement, WriteResult } from "./store.ts";
 import { isDisproof, lacksTables } from "./store-proof.ts";
+import { type Check, fromSteps, isFailedCheck, toSteps } from "./write-group.ts";
 
 /** Where the pipeline of a libSQL server is. */
 export interface Endpoint {
@@ -138,6 +139,8 @@ export function createHranaStream(
     "accept-encoding": "identity",
     ...(auth_token !== undefined && { authorization: `Bearer ${auth_token}` }),
   };
+  /** Queries of {@link Statement.only_if} that may return a row. */
+  const working = new Set<string>();
   let baton: string | null = null;
   /** The server may ask for the rest of a stream to be sent to another address. */
   let address = base;
@@ -248,20 +251,60 @@ export function createHranaStream(
      * rolled back; after any other error the outcome is unknown.
      */
     async write(statements: readonly Statement[], signal: AbortSignal): Promise<WriteResult[]> {
-      const wire = statements.map((one) => toWire(one, one.gives !== "nothing"));
-      const commit = wire.length + 1;
-      const { step_results, step_errors } = await send(
-        (first) => transaction(wire, first),
-        signal,
-        false,
-      );
-      const fault = step_errors.find((error) => error !== null);
-      if (fault) throw new HranaError(fault);
-      if (!step_results[commit]) throw new HranaError({ message: "the server rolled back" });
-      return statements.map((_, i) => toResult(step_results[i + 1]!));
+      for (let tries = 0; tries < CHECKED_TRIES; tries++) {
+        const outcome = await transact(statements, (guard) => working.has(guard), signal);
+        if (!("guards" in outcome)) return outcome;
+        await learn(outcome, signal);
+      }
+      return (await transact(statements, () => true, signal)) as WriteResult[];
     },
   };
+
+  /** Finds out which queries of a check that failed return a row. */
+  async function learn({ guards }: Check, signal: AbortSignal): Promise<void> {
+    const steps = [...guards.values()].map((guard) => ({ stmt: toWire(guard, true) }));
+    const { step_results } = await send(
+      (first) => (first === 0 ? steps : steps.map((step) => ({ ...step, condition: PROVEN }))),
+      signal,
+      true,
+    );
+    [...guards.keys()].forEach((guard, i) => {
+      if (step_results[i]?.rows.length !== 0) working.add(guard);
+    });
+    for (const guard of working) {
+      if (working.size <= WORKING_MOST) break;
+      working.delete(guard);
+    }
+  }
+
+  /** Gives the check that failed, if one did, and with it the transaction. */
+  async function transact(
+    statements: readonly Statement[],
+    hasWork: (guard: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<WriteResult[] | Check> {
+    const group = toSteps(statements, hasWork);
+    const wire = group.map(({ statement, wants_rows }) => toWire(statement, wants_rows));
+    const commit = wire.length + 1;
+    const { step_results, step_errors } = await send(
+      (first) => transaction(wire, first),
+      signal,
+      false,
+    );
+    const failed = step_errors.findIndex((error) => error !== null);
+    const guards = group[failed - 1]?.guards;
+    if (guards && isFailedCheck(step_errors[failed]!)) return { guards };
+    if (failed >= 0) throw new HranaError(step_errors[failed]!);
+    if (!step_results[commit]) throw new HranaError({ message: "the server rolled back" });
+    const results = group.map((_, i) => toResult(step_results[i + 1]!));
+    return fromSteps(statements, group, results);
+  }
 }
+
+/** Queries of `only_if` that are remembered to have returned a row. */
+const WORKING_MOST = 10_000;
+/** Tries of a group with its checks; then all statements are run without them. */
+const CHECKED_TRIES = 3;
 
 /** The steps of a request, the first of which has this number. */
 type StepsFrom = (first: number) => readonly Step[];
@@ -312,7 +355,7 @@ async function statusError(response: Response, kept: boolean): Promise<HranaStat
   return new HranaStatusError(status, kept && refused);
 }
 
-function toWire({ sql, args }: Statement, want_rows: boolean): object {
+function toWire({ sql, args }: Pick<Statement, "sql" | "args">, want_rows: boolean): object {
   return { sql, args: args.map(toValue), want_rows };
 }
 

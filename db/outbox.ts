@@ -31,7 +31,9 @@ function perTable<S>(build: (guard: ReturnType<typeof atRevision>) => S) {
   return Object.fromEntries(entries) as Record<RowRevision["table"], S>;
 }
 
-const insertEvent = perTable((guard) => statement(insertWhere(events, guard)));
+const insertEvent = perTable((guard) =>
+  statement(insertWhere(events, guard), { many: { row_id: "seq", key: "subject" } }),
+);
 
 const insertInboxEvent = perTable((guard) =>
   statement(

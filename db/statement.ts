@@ -15,7 +15,7 @@ import { SQLiteAsyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { drizzle } from "drizzle-orm/sqlite-proxy";
 import { KNOWN_JSON, LEFT_OUT } from "./schema.ts";
 import type { Sql } from "./sql.ts";
-import type { Cell, Statement } from "./store.ts";
+import type { Cell, ManyRows, Statement } from "./store.ts";
 
 type Values = Record<string, unknown>;
 
@@ -197,6 +197,8 @@ interface StatementOptions<Row, P = never> {
   readonly synced?: boolean;
   /** See {@link Statement.only_if}. */
   readonly only_if?: (values: P) => Statement;
+  /** Of an {@link insertWhere}: the columns that {@link ManyRows} returns. */
+  readonly many?: { readonly row_id: string; readonly key: string };
 }
 
 /** A statement written as SQL, as a function of its parameters. */
@@ -206,19 +208,37 @@ export function statement<P, Row extends Cell[] = Cell[]>(
 ): (values: P) => Statement<Row>;
 export function statement(
   query: SQL,
-  { gives = "nothing", synced = true, only_if }: StatementOptions<Cell[], Values> = {},
+  {
+    gives = "nothing",
+    synced = true,
+    only_if,
+    many: returned,
+  }: StatementOptions<Cell[], Values> = {},
 ): (values: Values) => Statement<Cell[]> {
   const compiled = dialect.sqlToQuery(query);
   STATEMENT_TEXTS.add(compiled.sql);
   const fill = filler(compiled.params);
+  const many = returned && manyRows(compiled, returned);
   return (values) => ({
     sql: compiled.sql,
     args: fill(values),
     gives,
     synced,
     only_if: only_if?.(values),
+    many,
     read: (rows) => rows,
   });
+}
+
+function manyRows(
+  { sql: text, params }: ReturnType<typeof dialect.sqlToQuery>,
+  { row_id, key }: { readonly row_id: string; readonly key: string },
+): ManyRows {
+  let i = 0;
+  const each = text.replaceAll("?", () => `(r.value ->> ${i++})`);
+  const many = `${each.replace(" where ", " from json_each(?) r where ")} returning ${row_id}, ${key}`;
+  STATEMENT_TEXTS.add(many);
+  return { sql: many, key: slotsOf(params).findIndex(({ name }) => name === key) };
 }
 
 /** The names of parameters, each with how its value is encoded. */

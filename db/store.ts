@@ -32,11 +32,26 @@ export interface Statement<Row = unknown> {
   /** Whose list it is: reads of several rows take turns by it where they wait for the store. */
   readonly of?: string | undefined;
   /**
-   * A query that gives no row if the statement would do nothing, in less time than the statement takes. A file
-   * runs it first and then leaves the statement out. A server does not: there, it would be one more statement.
+   * A cheaper query that returns no row if the statement would do nothing. A file runs it first and then skips
+   * the statement. A server runs it in place of the statement, until it has returned a row once.
    */
   readonly only_if?: Statement | undefined;
+  /** The same INSERT for many rows, with which a server replaces those of one group. */
+  readonly many?: ManyRows | undefined;
+  /** True for the statements of a batch written as {@link WriteOptions.is_independent}. */
+  readonly is_independent?: boolean | undefined;
   readonly read: (rows: Cell[][]) => Row[];
+}
+
+/** An INSERT of many rows in one statement. */
+export interface ManyRows {
+  /**
+   * Takes one parameter, a JSON list of the parameters of each row. Returns, for each row that it inserts, the
+   * number of that row and its value at `key`.
+   */
+  readonly sql: string;
+  /** The parameter that tells the rows of one group apart. */
+  readonly key: number;
 }
 
 /** What a statement of a batch did; the numbers are meaningful only where it gives no rows. */
@@ -70,6 +85,11 @@ export interface WriteOptions {
    * turns with the writes of requests, a few batches at a time.
    */
   readonly in_background?: boolean;
+  /**
+   * True for a batch that only adds rows with new ids. Its {@link Statement.many} may then run after the
+   * statements of independent batches that follow it in the same commit.
+   */
+  readonly is_independent?: boolean;
 }
 
 /** The options of background work. */

@@ -209,7 +209,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
   return {
     write(
       statements: readonly Statement[],
-      { in_background = false }: WriteOptions = {},
+      { in_background = false, is_independent = false }: WriteOptions = {},
     ): Promise<WriteResult[]> {
       if (closed) return Promise.reject(unavailable("closed"));
       const size = sizeOf(statements);
@@ -226,7 +226,10 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
         const due = now + LIMITS.store_answer;
         if (!in_background) requested_at = now;
         const queue = in_background ? background : requests;
-        queue.push({ statements, size, due, resolve, reject, answered: false, moved: false });
+        const own = is_independent
+          ? statements.map((one) => ({ ...one, is_independent }))
+          : statements;
+        queue.push({ statements: own, size, due, resolve, reject, answered: false, moved: false });
         queued_bytes += size;
         arm();
         running ??= run();

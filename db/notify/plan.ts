@@ -114,9 +114,10 @@ const insertFor = <Due, Expires, Guard>(
   );
 
 const ofTarget = sql`account_id = d.account_id and device_id = d.device_id`;
-/** Few enough wait for the target `d`, or one about the same task does, which this joins. */
-const hasRoom = sql`(not exists (select 1 from pushes where ${ofTarget} limit 1 offset ${sql.raw(PUSH.queued_most - 1)})
-  or exists (select 1 from pushes where ${ofTarget} and kind = 'task' and subject = ${p("subject")}))`;
+/** Few enough wait for the target `d`. */
+const isShort = sql`not exists (select 1 from pushes where ${ofTarget} limit 1 offset ${sql.raw(PUSH.queued_most - 1)})`;
+/** As {@link isShort}, or one about the same task waits, which this joins. */
+const hasRoom = sql`(${isShort} or exists (select 1 from pushes where ${ofTarget} and kind = 'task' and subject = ${p("subject")}))`;
 
 const insert = <Guard>(kind: PlannedKind, guard: Sql<Guard>) => {
   const shape = SHAPES[kind];
@@ -147,12 +148,20 @@ const planned = Object.fromEntries(
   ]),
 ) as Record<PushTable, Partial<Record<PlannedKind, ReturnType<typeof insertAt>>>>;
 
-/** It expires with its question. */
-const plannedQuestion = insertFor(
-  { kind: "question", urgency: 0 },
-  { due: now, expires: p("expires_at", deliveries.expires_at) },
-  atRevision("questions"),
-);
+/**
+ * A row for each target for the notification of a new task or question, which no earlier one can be about: it
+ * merges with none, so this is a tenth of the text of {@link insertFor}.
+ */
+const insertNew = <Guard>({ kind, urgency }: Pick<Shape, "kind" | "urgency">, guard: Sql<Guard>) =>
+  statement(
+    sql`insert into pushes (${COLUMNS})
+      select d.account_id, d.device_id, ${sql.raw(`'${kind}'`)}, ${p("subject")}, ${p("key_id")}, ${p("task_id")}, ${p("question_id")},
+        d.lane, null, ${p("parts")}, ${sql.raw(urgency)}, ${now}, ${p("expires_at", deliveries.expires_at)}, ${now}
+      ${targetsFor(PURPOSES[kind])} and ${guard} on conflict do nothing`,
+    { only_if: hasTargetFor(PURPOSES[kind]) },
+  );
+const plannedTask = insertNew(SHAPES.visible, sql`${atRevision("tasks")} and ${isShort}`);
+const plannedQuestion = insertNew({ kind: "question", urgency: 0 }, atRevision("questions"));
 
 const plannedBySetting = insert("silent", settingDiffers);
 
@@ -195,6 +204,22 @@ export function planDelivery<Table extends PushTable>(
     ...guard,
     lanes: lanes[SHAPES[kind].kind],
     parts: JSON.stringify(parts),
+  });
+}
+
+/** Plans the visible alert of a new task, as {@link planDelivery}. */
+export function planNewTask(
+  { parts = [], lanes, ...row }: Planned,
+  changed: RowRevision & { readonly table: "tasks" },
+): Statement {
+  return plannedTask({
+    ...NOTHING,
+    ...row,
+    changed_id: changed.id,
+    changed_revision: changed.revision,
+    lanes: lanes[SHAPES.visible.kind],
+    parts: JSON.stringify(parts),
+    expires_at: row.now + SHAPES.visible.life,
   });
 }
 

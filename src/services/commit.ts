@@ -1,7 +1,7 @@
 /** Writes a change and its events as one batch, and hands the events on once it is committed. */
 
 import { eventStatement, inboxEventStatement, type RowRevision } from "../../db/outbox.ts";
-import type { Statement, Store } from "../../db/store.ts";
+import type { Statement, Store, WriteOptions } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import type { Feed } from "../events/feed.ts";
@@ -19,6 +19,8 @@ export interface Change {
   readonly pushes?: readonly Statement[];
   /** Written last: what removes the rows that the events are guarded by. */
   readonly removals?: readonly Statement[];
+  /** See {@link WriteOptions.is_independent}. */
+  readonly is_independent?: boolean;
 }
 
 interface Inbox {
@@ -42,7 +44,14 @@ interface CommitOptions {
 
 export function createCommit(options: CommitOptions): Commit {
   const { store, feed, clock, wakeSender, wakeWebhooks } = options;
-  return async ({ statements, events, inbox = null, pushes = [], removals = [] }) => {
+  return async ({
+    statements,
+    events,
+    inbox = null,
+    pushes = [],
+    removals = [],
+    is_independent = false,
+  }) => {
     const now = clock.now();
     const rows = events.map(({ event, changed }) => {
       const data = JSON.stringify(event.data);
@@ -50,7 +59,9 @@ export function createCommit(options: CommitOptions): Commit {
     });
     const inserts = rows.map((row) => row.statement);
     if (inbox) inserts.push(inboxEventStatement(inbox.key_id, inbox.changed, now));
-    const results = await store.write([...statements, ...inserts, ...pushes, ...removals]);
+    const results = await store.write([...statements, ...inserts, ...pushes, ...removals], {
+      is_independent,
+    });
     const committed: StoredEvent[] = [];
     rows.forEach(({ event, data }, i) => {
       const { changes, row_id } = results[statements.length + i]!;

@@ -18,6 +18,7 @@ import {
   planDeletion,
   planDelivery,
   planEnded,
+  planNewTask,
   planQuestion,
   planSetting,
   planUpdate,
@@ -76,7 +77,12 @@ export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOp
       const gone = change.after === null ? [task_id, ...ended] : [];
       const statements: Statement[] = [];
       if (wants.alert !== "silent") {
-        if (on.alert) statements.push(planDelivery(wants.alert, about, changed));
+        if (on.alert) {
+          const is_new = change.before === null && wants.alert === "visible";
+          statements.push(
+            is_new ? planNewTask(about, changed) : planDelivery(wants.alert, about, changed),
+          );
+        }
       } else if (on.silent) {
         statements.push(planDelivery("silent", { ...base, parts: gone }, changed));
       }

@@ -124,6 +124,7 @@ export function createQuestionRows(deps: ServiceDeps) {
   ): Promise<boolean> => {
     const changed = { table: "questions", id: question.id, revision: ids.unique() } as const;
     return commit({
+      is_independent: true,
       statements: statementsOf(changed),
       pushes: pushPlans.ofQuestion(account_id, question, changed),
       events: [

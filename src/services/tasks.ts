@@ -151,6 +151,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         ],
         events: [{ changed, event: taskEvent("task.created", account_id, task) }],
         inbox: inbox_write.inbox,
+        is_independent: caller.kind === "key",
         pushes: pushPlans.ofTask(
           account_id,
           { before: null, after: task, changes: ["created"], by: caller.kind },
