@@ -2,10 +2,9 @@
 
 import { statSync } from "node:fs";
 import type { Clock } from "../src/clock.ts";
-import { LIMITS } from "../src/limits.ts";
 import { openConnection } from "./connection.ts";
 import type { ReportFault } from "./faults.ts";
-import { unavailable, type WriteResult } from "./store.ts";
+import { STORE_SECONDS, unavailable, type WriteResult } from "./store.ts";
 
 /** Statements and changed rows from one checkpoint to the next: up to some 3,000 pages of the log. */
 const EVERY = 1_500;
@@ -19,6 +18,8 @@ const LOG_PAGES = 4_000;
 
 /** Seconds between tries to empty the log at the end, while another process reads or writes. */
 const EMPTY_EVERY = 0.02;
+/** Seconds in which a stop tries to empty the log of a file that other processes use. */
+const EMPTYING = 1;
 
 /**
  * A checkpoint copies pages and syncs the file, which takes some 5 ms: in a commit, every write behind it
@@ -44,7 +45,7 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
   /** True if it ended in time; otherwise its connection is still in use. */
   const endsInTime = async (work: Promise<void> | undefined): Promise<boolean> => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
+    const cancel = clock.after(STORE_SECONDS, () => resolve(false));
     void Promise.resolve(work).then(() => resolve(true));
     const ended = await promise;
     cancel();
@@ -56,7 +57,7 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
    * other processes are at work it tries again for a second, and leaves the rest to the last of them.
    */
   const empty = async (): Promise<void> => {
-    const until = clock.elapsed() + LIMITS.log_emptying;
+    const until = clock.elapsed() + EMPTYING;
     try {
       // First without the lock that keeps others from writing, so that little is left to do with it.
       await connection.execAsync("pragma wal_checkpoint(passive)");
@@ -87,7 +88,7 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
 
     /**
      * Empties the log, if this process has changed the store and `may_empty`, and closes the connection, unless a
-     * checkpoint hangs: closing it then would block the process. Takes twice `LIMITS.store_answer` at the most.
+     * checkpoint hangs: closing it then would block the process. Takes twice `STORE_SECONDS` at the most.
      */
     async close({ may_empty }: { readonly may_empty: boolean }): Promise<void> {
       closed = true;

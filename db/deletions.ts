@@ -1,10 +1,21 @@
 /** Removes the rows of deleted keys and accounts, a few at a time (docs/interface.md 5.4.6). */
 
 import type { Clock } from "../src/clock.ts";
-import { LIMITS } from "../src/limits.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { rowOf, rowsOf, statement } from "./statement.ts";
 import { IN_BACKGROUND, type Store } from "./store.ts";
+
+/**
+ * Seconds from the removal of all else of a deleted account to the removal of its events: longer than
+ * the 6 within which every process has delivered them or has ended its streams.
+ */
+export const EVENTS_KEPT = 10;
+/** Events that one step searches for those of deleted accounts: under 1 ms. */
+const EVENTS_STEP = 2_000;
+/** Deleted accounts that one process removes at once; the others wait. */
+const ACCOUNTS = 10_000;
+/** Seconds until a deleted account that has notifications to send is looked at again. */
+const RETRY_AFTER = 30;
 
 const deadKey = statement(
   sql`select id from keys where deleted_at is not null order by deleted_at, id limit 1`,
@@ -161,16 +172,16 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
     const rows = await store.read(deadAccounts({ ...after, limit: PAGE }));
     for (const [deleted_ms, id] of rows) {
       if (!waiting.has(id)) {
-        if (waiting.size >= LIMITS.deleted_accounts) break;
+        if (waiting.size >= ACCOUNTS) break;
         if (await removeSome(OF_ACCOUNT, id, limit)) return true;
         const [row] = await store.read(lastEvent({}));
         // Read before the clock: no event may seem older than it is.
-        const due = clock.elapsed() + LIMITS.deleted_events_kept;
+        const due = clock.elapsed() + EVENTS_KEPT;
         waiting.set(id, { seq: row?.[0] ?? 0, due, events_deleted: false });
       }
       after = { after_ms: deleted_ms, after_id: id };
     }
-    if (rows.length === PAGE && waiting.size < LIMITS.deleted_accounts) return true;
+    if (rows.length === PAGE && waiting.size < ACCOUNTS) return true;
     // The next pass starts over: clocks of processes differ, so an earlier time may be added later.
     after = START;
     next_pass = clock.elapsed() + PASS_EVERY;
@@ -191,7 +202,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
 
   /** Scans the next range of events, and deletes up to `limit` of those found. */
   const scanEvents = async (current: EventScan, limit: number): Promise<void> => {
-    const to = Math.min(current.to, current.from + LIMITS.deleted_events_step);
+    const to = Math.min(current.to, current.from + EVENTS_STEP);
     const values = { ids: JSON.stringify(current.ids), from: current.from, to };
     const [found] = to > current.from ? await store.read(findEvents({ ...values, limit: 1 })) : [];
     const removed = found
@@ -219,7 +230,7 @@ export function createSweeper(store: Store, clock: Pick<Clock, "elapsed">) {
       IN_BACKGROUND,
     );
     if ((await store.read(accountIsLeft({ id }))).length === 0) waiting.delete(id);
-    else state.due = now + LIMITS.deleted_account_retry;
+    else state.due = now + RETRY_AFTER;
     return true;
   };
 

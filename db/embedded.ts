@@ -4,13 +4,13 @@ import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
-import { LIMITS } from "../src/limits.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { openConnection } from "./connection.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
 import {
   isAway,
   isBusy,
+  STORE_SECONDS,
   type Statement,
   type Store,
   unavailable,
@@ -28,6 +28,9 @@ const POLL_EVERY = 0.01;
 
 /** Seconds of SQL on the event loop after which a group lets other work have its turn. */
 const SLICE = 0.001;
+
+/** Seconds after a read met a fault of the file during which `GET /health` says so. */
+const READ_FAULT_REST = 10;
 
 /** The path in a `file:` URL. */
 export const pathOf = (url: string): string =>
@@ -124,7 +127,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
       const until = clock.elapsed() + within;
       return whenFree(clock, () => reader.run(statement), until).catch((thrown: unknown) => {
         if (thrown instanceof ServiceError) {
-          faulty_until = clock.elapsed() + LIMITS.read_fault_rest;
+          faulty_until = clock.elapsed() + READ_FAULT_REST;
           report(thrown);
         }
         throw thrown;
@@ -139,7 +142,7 @@ export async function openEmbedded(url: string, clock: Clock, report: ReportFaul
 
   return {
     kind: "embedded",
-    async read(statement, { within = LIMITS.store_answer } = {}) {
+    async read(statement, { within = STORE_SECONDS } = {}) {
       return statement.read((await runRead(statement, within)).rows);
     },
     write: writes.write,

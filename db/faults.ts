@@ -2,8 +2,10 @@
 
 import type { Clock } from "../src/clock.ts";
 import { codeOf } from "../src/error-code.ts";
-import { LIMITS } from "../src/limits.ts";
 import { describeError, type Log } from "../src/log.ts";
+
+/** Seconds between two log lines of one kind of fault. */
+const LOG_EVERY = 60;
 
 /** The kinds that an operator tells apart (docs/interface.md 11.4.4). */
 type FaultKind =
@@ -77,7 +79,7 @@ export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly
     log.error(kind, { count, ...reason });
     const own = { count: 0, last: undefined as unknown };
     resting.set(kind, own);
-    clock.after(LIMITS.fault_log_every, () => {
+    clock.after(LOG_EVERY, () => {
       resting.delete(kind);
       if (own.count > 0) write(kind, own.count, own.last);
     });

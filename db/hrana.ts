@@ -7,11 +7,13 @@
 
 import type { Clock } from "../src/clock.ts";
 import { proxyOptions } from "../src/environment-proxy.ts";
-import { SERVER_STORE } from "../src/limits.ts";
 import { OtherStore } from "./faults.ts";
 import type { Cell, Statement, WriteResult } from "./store.ts";
 import { isDisproof, lacksTables } from "./store-proof.ts";
 import { type Check, fromSteps, isFailedCheck, toSteps } from "./write-group.ts";
+
+/** Seconds after which an unused stream is opened anew: sqld gives it up after 10. */
+export const STREAM_IDLE = 8;
 
 /** Where the pipeline of a libSQL server is. */
 export interface Endpoint {
@@ -203,7 +205,7 @@ export function createHranaStream(
     repeatable: boolean,
   ): Promise<BatchResult> => {
     // The server is about to expire it; a new one costs less than to be refused.
-    if (clock.elapsed() - used_at > SERVER_STORE.stream_idle) forget();
+    if (clock.elapsed() - used_at > STREAM_IDLE) forget();
     const kept = baton !== null;
     try {
       return await post(stepsFrom, signal);

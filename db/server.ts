@@ -2,7 +2,6 @@
 
 import { afterRunning, type Clock } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
-import { LIMITS, SERVER_STORE } from "../src/limits.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import type { ReportFault } from "./faults.ts";
 import {
@@ -12,11 +11,12 @@ import {
   HranaError,
   HranaStatusError,
 } from "./hrana.ts";
-import { createReadQueue } from "./read-queue.ts";
+import { createReadQueue, SERVER_STORE } from "./read-queue.ts";
 import {
   checkArgs,
   isAway,
   isBusy,
+  STORE_SECONDS,
   type Statement,
   type Store,
   unavailable,
@@ -82,7 +82,7 @@ export function openServer(
 
   return {
     kind: "server",
-    async read(statement, { within = LIMITS.store_answer } = {}) {
+    async read(statement, { within = STORE_SECONDS } = {}) {
       checkArgs(statement.sql, statement.args);
       try {
         return statement.read((await reads.read(statement, within)).rows);

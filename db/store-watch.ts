@@ -1,11 +1,13 @@
 /** Watches over the store while it is open: a file that was taken away, and writes that fail. */
 
 import type { Cancel, Clock } from "../src/clock.ts";
-import { LIMITS } from "../src/limits.ts";
 import { FileGone, type ReportFault } from "./faults.ts";
 import { p, sql } from "./sql.ts";
 import { statement } from "./statement.ts";
 import type { Store } from "./store.ts";
+
+/** Seconds between two looks at the store's file, and between two tries of a store that cannot be written. */
+const CHECK_EVERY = 1;
 
 const probe = statement(
   sql`insert into store_facts (name, value) values ('write_probe', ${p("at")})
@@ -46,7 +48,7 @@ export function createStoreWatch({ store, clock, report, endProcess }: WatchOpti
 
   const arm = () => {
     if (stopped) return;
-    cancel = clock.after(LIMITS.store_check_every, () => void look().catch(report).finally(arm));
+    cancel = clock.after(CHECK_EVERY, () => void look().catch(report).finally(arm));
   };
 
   return {

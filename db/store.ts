@@ -9,8 +9,10 @@
 import type { Clock } from "../src/clock.ts";
 import { codeOf } from "../src/error-code.ts";
 import { ServiceError } from "../src/errors.ts";
-import { LIMITS } from "../src/limits.ts";
 import type { Histogram } from "../src/observability/metrics.ts";
+
+/** Seconds within which the store must answer a read or a write, the wait for its turn included. */
+export const STORE_SECONDS = 4;
 
 /** What a column holds and a parameter may be. A boolean would abort the native binding. */
 export type Cell = string | number | null;
@@ -75,7 +77,7 @@ export interface StoreStats {
 }
 
 interface ReadOptions {
-  /** Seconds until it is given up with `503 store_unavailable`; `LIMITS.store_answer` at the most. */
+  /** Seconds until it is given up with `503 store_unavailable`; `STORE_SECONDS` at the most. */
   readonly within?: number | undefined;
 }
 
@@ -108,7 +110,7 @@ export interface Store {
    * FULL), unless no statement asks for it; batches of one process commit in the order of their calls,
    * background work in an order of its own.
    * Throws `503 store_unavailable` when the store cannot be used, when it gives no result within
-   * `LIMITS.store_answer` seconds, and when too many batches wait; the outcome is then unknown.
+   * `STORE_SECONDS` seconds, and when too many batches wait; the outcome is then unknown.
    */
   write(statements: readonly Statement[], options?: WriteOptions): Promise<WriteResult[]>;
   /** False while writes fail, and for some seconds after a read met a fault of a file. */
@@ -189,7 +191,7 @@ const RETRY_EVERY = 0.002;
 export async function whenFree<T>(
   clock: Clock,
   attempt: () => T | Promise<T>,
-  until = clock.elapsed() + LIMITS.store_answer,
+  until = clock.elapsed() + STORE_SECONDS,
 ): Promise<T> {
   let busy: unknown = new Error("too late to begin");
   for (;;) {

@@ -5,16 +5,20 @@
 
 import { type Cancel, type Clock, type Due, forgiveStall } from "../src/clock.ts";
 import { ServiceError } from "../src/errors.ts";
-import { LIMITS } from "../src/limits.ts";
 import { createHistogram } from "../src/observability/metrics.ts";
 import type { ReportFault } from "./faults.ts";
 import {
+  STORE_SECONDS,
   type Statement,
   type StoreStats,
   unavailable,
   type WriteOptions,
   type WriteResult,
 } from "./store.ts";
+
+/** Batches that wait for their commit, and the characters of their texts together. */
+export const QUEUED = 4_096;
+export const QUEUED_SIZE = 64 * 1024 * 1024;
 
 /**
  * Batches in one commit at most, and the characters of their texts unless one batch alone has more:
@@ -64,7 +68,7 @@ interface Job extends Due {
 type CommitGroup = (statements: readonly Statement[], until: number) => Promise<WriteResult[]>;
 
 /**
- * One group is under way at a time. A batch that has no result within `LIMITS.store_answer` seconds of
+ * One group is under way at a time. A batch that has no result within `STORE_SECONDS` seconds of
  * its call, without one stall of the process, is rejected with `503 store_unavailable`: one that still
  * waits is never written, one that is under way may be.
  */
@@ -213,9 +217,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     ): Promise<WriteResult[]> {
       if (closed) return Promise.reject(unavailable("closed"));
       const size = sizeOf(statements);
-      const full =
-        queued() >= LIMITS.write_queue ||
-        (queued() > 0 && queued_bytes + size > LIMITS.write_queue_bytes);
+      const full = queued() >= QUEUED || (queued() > 0 && queued_bytes + size > QUEUED_SIZE);
       if (full) {
         const error = unavailable(new Error("the write queue is full"));
         report(error);
@@ -223,7 +225,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
       }
       return new Promise((resolve, reject) => {
         const now = clock.elapsed();
-        const due = now + LIMITS.store_answer;
+        const due = now + STORE_SECONDS;
         if (!in_background) requested_at = now;
         const queue = in_background ? background : requests;
         const own = is_independent
@@ -240,7 +242,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
     stats: (): StoreStats => ({ durations, groups, failed, queued: queued() }),
     /**
      * Refuses further batches, and waits until those under way are settled. False when a commit does
-     * not end within `LIMITS.store_answer` seconds: its connection is then still in use.
+     * not end within `STORE_SECONDS` seconds: its connection is then still in use.
      */
     async close(): Promise<boolean> {
       closed = true;
@@ -249,7 +251,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
         return true;
       }
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      const cancel = clock.after(LIMITS.store_answer, () => resolve(false));
+      const cancel = clock.after(STORE_SECONDS, () => resolve(false));
       void running.then(() => resolve(true));
       const drained = await promise;
       cancel();

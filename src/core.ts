@@ -22,6 +22,7 @@ import { overdueQuestions } from "../db/questions.ts";
 import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
+import { STORE_SECONDS } from "../db/store.ts";
 import { createSharedTime } from "../db/store-clock.ts";
 import { RefusedStore } from "../db/store-contents.ts";
 import { createStoreClock } from "../db/store-time.ts";
@@ -39,7 +40,7 @@ import { createClockComparison } from "./jobs/clock-comparison.ts";
 import { createEventPruner } from "./jobs/event-pruner.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createRunner } from "./jobs/runner.ts";
-import { LIMITS, PAGES, RATES } from "./limits.ts";
+import { RATES } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Channel } from "./notify/channel.ts";
 import { createHostSlots } from "./notify/host-slots.ts";
@@ -69,7 +70,7 @@ import { createKeyActivity } from "./services/key-activity.ts";
 import { createKeyWebhooks } from "./services/key-webhooks.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
-import { createOpenPages } from "./services/open-pages.ts";
+import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPermissions } from "./services/permissions.ts";
 import { createPushPlans } from "./services/push-plans.ts";
@@ -159,7 +160,7 @@ export async function createCore(deps: AppDeps) {
   const store_clock = createStoreClock({
     clock,
     read: clocks.storeTime,
-    every: PAGES.renew_every,
+    every: OPEN_PAGES.renew_every,
   });
   const open_pages = createOpenPages({ store, clock, storeClock: store_clock, ids, log });
   const sender = createSender({
@@ -271,7 +272,7 @@ export async function createCore(deps: AppDeps) {
       pruneActivity: createActivityPruner(store),
       pruneCreations: (before, limit) => pruneCreations(store, before, limit),
       pruneEvents: createEventPruner({
-        outbox: { latest: () => feed.newest(LIMITS.store_answer), prune: outbox.prune },
+        outbox: { latest: () => feed.newest(STORE_SECONDS), prune: outbox.prune },
         clock,
       }),
       pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
@@ -283,7 +284,7 @@ export async function createCore(deps: AppDeps) {
       deleteStep: createSweeper(store, clock),
       expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
       expireMessages: (now, limit) => expireMessages(store, now, limit),
-      forgetOpenPages: (before, limit) => forgetOpenPages(store, before, limit),
+      forgetOpenPages: (now, limit) => forgetOpenPages(store, now - OPEN_PAGES.lease, limit),
       pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),
       compareClocks: clocks.look,
       checkVersion: () =>
@@ -302,7 +303,7 @@ export async function createCore(deps: AppDeps) {
   store.watch({
     changed: feed.wake,
     // A store that is lost again is found so by the feed's own reads.
-    reconnected: () => void feed.newest(LIMITS.store_answer).catch(() => {}),
+    reconnected: () => void feed.newest(STORE_SECONDS).catch(() => {}),
   });
 
   return {

@@ -6,10 +6,12 @@ import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { digest } from "../ids.ts";
-import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, CredentialHolder, KeyCaller } from "../model/caller.ts";
 import type { ClientInfo } from "../model/client.ts";
 import { isTicket, type Tickets } from "./tickets.ts";
+
+/** Credentials that a process on a libSQL server remembers, so that it reads them together with the row of a request. */
+const REMEMBERED = 10_000;
 
 /** A caller, and what the store held of the credential's use before this request. */
 export interface Authenticated {
@@ -84,7 +86,7 @@ export function createAuth({ store, clock, tickets }: AuthOptions) {
       if (credential === null) return null;
       const found = await find(credential);
       if (!remembered) return found;
-      if (remembered.size >= LIMITS.remembered_credentials) remembered.clear();
+      if (remembered.size >= REMEMBERED) remembered.clear();
       if (found) remembered.set(credential, found);
       else remembered.delete(credential);
       return found;

@@ -5,6 +5,9 @@ import { fail } from "../errors.ts";
 import { LIMITS, RATES, type Rate } from "../limits.ts";
 import { type CredentialHolder, callerId } from "../model/caller.ts";
 
+/** Buckets of one limit that are kept; above it, those unused for longest are dropped. */
+export const BUCKETS = 50_000;
+
 /** The state of a limit as an answer shows it; the same object for the same state. */
 export interface Quota {
   /** Values of the headers of draft-ietf-httpapi-ratelimit-headers-10. */
@@ -182,7 +185,7 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
 
   const turn = (now: number) => {
     const due = now - turned_at >= most;
-    if (!due && recent.size < LIMITS.rate_buckets) return;
+    if (!due && recent.size < BUCKETS) return;
     older = recent;
     recent = new Map();
     turned_at = now;

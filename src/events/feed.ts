@@ -5,9 +5,11 @@
 
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { StoredEvent } from "../model/event.ts";
+
+/** Seconds without an answer of the store until event streams and waits end: 6 in all. */
+const STORE_SILENCE = 4;
 
 /** What the feed reads of the store. */
 interface EventSource {
@@ -53,7 +55,7 @@ export function createFeed({ source, clock, log }: FeedOptions) {
   let answered_at = 0;
 
   /** Seconds until the store counts as lost, unless it answers. */
-  const timeLeft = (): number => answered_at + LIMITS.store_silence - clock.elapsed();
+  const timeLeft = (): number => answered_at + STORE_SILENCE - clock.elapsed();
 
   const deliver = (event: StoredEvent) => {
     last = event.seq;

@@ -4,6 +4,9 @@ import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { BatchBudget } from "../rpc/context.ts";
 
+/** Bytes reserved for each query of a batch while it runs, which bounds how many run at once. */
+const QUERY_BYTES = 256 * 1024;
+
 /**
  * The budget of one batch. A query reserves a part of it while it runs, and the others wait until
  * enough is free: a batch of large lists never has more than its budget under way, and small lists
@@ -27,7 +30,7 @@ export function createBatchBudget(): BatchBudget {
       for (;;) {
         assertLeft();
         // With no call under way `left` is above 0, so some call always wakes the others.
-        const part = Math.min(LIMITS.batch_query_bytes, left());
+        const part = Math.min(QUERY_BYTES, left());
         if (part > 0) {
           reserved += part;
           return part;

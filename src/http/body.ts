@@ -9,6 +9,12 @@ import { refusePipelined } from "./pipelining.ts";
 import { parseLength } from "./request-form.ts";
 import type { RequestScope } from "./request-scope.ts";
 
+/**
+ * Bytes up to which a body is read whole, which is quicker than in chunks. Bun does not say how much of
+ * it has arrived, so its declared length counts.
+ */
+const WHOLE_BYTES = 16 * 1024;
+
 /** Stands for a body that nests deeper than `LIMITS.json_depth`, which is refused without being parsed. */
 export const TOO_DEEP = Symbol("too deep");
 
@@ -66,7 +72,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
   /** The body's bytes; rejects when the budget gives the upload up. */
   const readBytes = async ({ request, address }: Sender): Promise<Uint8Array> => {
     const declared = checkDeclaredSize(request);
-    const whole = !request.body || (declared !== null && declared <= LIMITS.body_whole_bytes);
+    const whole = !request.body || (declared !== null && declared <= WHOLE_BYTES);
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
     const upload = budget.enter(address, whole ? (declared ?? 0) : 0, reject);
     // `Promise.race` would do the same, and take some microseconds of every request with a body.

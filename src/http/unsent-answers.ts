@@ -56,7 +56,10 @@ export type Unsent = ReturnType<typeof createUnsentAnswers>;
  * unread for the longest (docs/interface.md 11.3.1, Answers that nobody reads). Bun frees its
  * memory only with its connection, so its bytes go on counting for its credential and its account.
  */
-export function createUnsentAnswers({ closeIdle, limits = LIMITS }: UnsentOptions) {
+export function createUnsentAnswers({
+  closeIdle,
+  limits = { ...LIMITS, unsent_idle_given_up: 1 },
+}: UnsentOptions) {
   /** Bytes by credential, and what each account holds; only those that have some. */
   const credentials = new Map<string, number>();
   const accounts = new Map<string, Holdings>();

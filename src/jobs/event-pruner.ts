@@ -5,7 +5,11 @@
  */
 
 import type { Clock } from "../clock.ts";
-import { LIMITS } from "../limits.ts";
+
+/** Seconds that events stay in the store for processes that fell behind. */
+export const RETENTION = 300;
+/** Seconds between two reads of the newest event's number, from which a process tells the age of events. */
+export const LOOK_EVERY = 10;
 
 interface EventPrunerOptions {
   readonly outbox: {
@@ -25,7 +29,7 @@ export function createEventPruner({ outbox, clock }: EventPrunerOptions) {
 
   return async (limit: number): Promise<boolean> => {
     const last = marks.at(-1);
-    if (!last || clock.elapsed() - last.at >= LIMITS.event_look_every) {
+    if (!last || clock.elapsed() - last.at >= LOOK_EVERY) {
       const seq = await outbox.latest();
       // An older copy has taken the place of the store: its next events get numbers that were used before.
       if (last && seq < last.seq) {
@@ -35,7 +39,7 @@ export function createEventPruner({ outbox, clock }: EventPrunerOptions) {
       // The moment after the read: no event must seem older than it is.
       marks.push({ seq, at: clock.elapsed() });
     }
-    while (clock.elapsed() - marks[0]!.at >= LIMITS.event_retention) upto = marks.shift()!.seq;
+    while (clock.elapsed() - marks[0]!.at >= RETENTION) upto = marks.shift()!.seq;
     return upto > 0 && (await outbox.prune(upto, limit)) === limit;
   };
 }

@@ -1,6 +1,6 @@
 /** The jobs of the service. */
 
-import { LIMITS, PAGES, RATES } from "../limits.ts";
+import { LIMITS, RATES } from "../limits.ts";
 import { PUSH } from "../notification-limits.ts";
 import type { Inbox } from "../services/inbox.ts";
 import type { Questions } from "../services/questions.ts";
@@ -36,8 +36,8 @@ interface JobDeps {
   readonly expireDeliveries: (now: number, limit: number) => Promise<number>;
   /** The same of messages that wait for webhooks. */
   readonly expireMessages: (now: number, limit: number) => Promise<number>;
-  /** Removes up to `limit` pages of processes whose lease ended before `before`; gives their number. */
-  readonly forgetOpenPages: (before: number, limit: number) => Promise<number>;
+  /** Removes up to `limit` pages of processes that died before `now`; gives their number. */
+  readonly forgetOpenPages: (now: number, limit: number) => Promise<number>;
   readonly pruneDeliveryRecords: (before: number, limit: number) => Promise<number>;
   /** Compares this process's clock with the others on a file. */
   readonly compareClocks: () => Promise<void>;
@@ -176,7 +176,7 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "forget open pages",
       every: 30,
       run: async ({ now, limit }) => ({
-        more: (await forgetOpenPages((await now()) - PAGES.lease, limit)) === limit,
+        more: (await forgetOpenPages(await now(), limit)) === limit,
       }),
     },
     {

@@ -4,7 +4,6 @@
  */
 
 import { z } from "zod";
-import { LIMITS } from "../limits.ts";
 import { Furthest } from "./delivery.ts";
 import { integer } from "./integer.ts";
 import { OUTCOMES, RECORD_KINDS } from "./notification.ts";
@@ -39,7 +38,7 @@ export const Overview = z.object({
 export type Overview = z.infer<typeof Overview>;
 
 export const AccountPage = z.strictObject({
-  limit: integer(1, LIMITS.admin_page).optional(),
+  limit: integer(1, 100).optional(),
   /** The `next_cursor` of the previous page. */
   cursor: Id.optional(),
 });

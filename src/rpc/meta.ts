@@ -48,7 +48,7 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly takes?: boolean;
   /** True: an answer may be a page of up to `LIMITS.page_bytes`, for which calls take turns. */
   readonly pages?: boolean;
-  /** True: it waits for someone else, so that it may take longer than `LIMITS.request_answer`. */
+  /** True: it waits for someone else, so that it may take longer than the deadline of other requests. */
   readonly takes_time?: boolean;
   /** A limit of the client's address, checked before anything else. */
   readonly limit?: RouteLimit;

@@ -9,6 +9,9 @@ import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { type KeyRequest, type PackedEntry, packEntry } from "../model/activity.ts";
 
+/** Entries that wait in memory for their write; beyond that the oldest are dropped. */
+const QUEUE = 10_000;
+
 interface ActivityLogOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -24,7 +27,7 @@ const BUSY_FLUSH_AFTER = 1;
 /** Entries of one write, a few more at most, so that it does not hold up the requests for long. */
 const CHUNK = 500;
 /** So many are written without more delay, long before any would be dropped. */
-const SOON = LIMITS.activity_queue / 2;
+const SOON = QUEUE / 2;
 /** A key's surplus is removed once per so many entries: it costs more than to write one. */
 const TRIM_EVERY = 50;
 /** Keys whose entries since the last removal are counted. */
@@ -61,7 +64,7 @@ export function createActivityLog({ store, clock, ids, log }: ActivityLogOptions
     else queue.set(key_id, [entry]);
     if (own && own.length > LIMITS.activity_per_key) own.shift();
     else queued++;
-    if (queued <= LIMITS.activity_queue) return;
+    if (queued <= QUEUE) return;
     // A store that is away must not fill the memory.
     const [first, oldest] = queue.entries().next().value!;
     oldest.shift();

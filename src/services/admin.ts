@@ -2,7 +2,6 @@
 
 import { accountFigures } from "../../db/statistics.ts";
 import type { Store } from "../../db/store.ts";
-import { LIMITS } from "../limits.ts";
 import type {
   AccountList,
   AccountPage,
@@ -81,7 +80,7 @@ export function createAdmin(deps: AdminDeps) {
     overview: async (): Promise<Overview> => ({ version, counts: await statistics.counts() }),
 
     /** Newest first. */
-    async accounts({ limit = LIMITS.admin_page_default, cursor }: AccountPage) {
+    async accounts({ limit = 50, cursor }: AccountPage) {
       const found = await accountFigures(store, cursor ?? null, limit + 1);
       const accounts = found.slice(0, limit);
       const next_cursor = found.length > limit ? accounts.at(-1)!.id : null;

@@ -13,12 +13,14 @@ import { PAGE } from "../../db/notify/schema.ts";
 import { questionById } from "../../db/questions.ts";
 import type { StoreClock } from "../../db/store-time.ts";
 import { failFields, failNotFound } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
 import { type Delivery, type Reach, type ReceiptEvent, reachOf } from "../model/delivery.ts";
 import type { Question } from "../model/question.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { failInTrial, trialSince } from "./trial.ts";
+
+/** Seconds that a tool's result waits for the deliveries of its question. */
+const REACH_SECONDS = 1;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
@@ -92,7 +94,7 @@ export function createDeliveries(deps: DeliveriesDeps) {
 
     /** For a tool's result, which does not wait long for it; null when it cannot be read now. */
     reach: (caller: Caller, question: Question): Promise<Reach | null> =>
-      readReach(caller, question, LIMITS.reach_answer).catch(() => null),
+      readReach(caller, question, REACH_SECONDS).catch(() => null),
 
     /**
      * The first of each kind counts, for each target; `404` for another's question or device, `403 forbidden` for

@@ -33,6 +33,9 @@ import type { Keys } from "./keys.ts";
 import { endPage } from "./page.ts";
 import type { Tasks } from "./tasks.ts";
 
+/** Items read at once: each may be 60 KiB, and a page ends by bytes. */
+const STRETCH = 34;
+
 export type Inbox = ReturnType<typeof createInbox>;
 
 interface ReadQuery {
@@ -114,7 +117,7 @@ export function createInbox(deps: InboxDeps) {
   ): Promise<{ readonly page: readonly ItemRow[]; readonly more: boolean }> => {
     const rows: ItemRow[] = [];
     for (;;) {
-      const most = Math.min(LIMITS.inbox_stretch, limit + 1 - rows.length);
+      const most = Math.min(STRETCH, limit + 1 - rows.length);
       const stretch = await store.read(read(rows.at(-1)?.seq, most));
       rows.push(...stretch);
       const recordOf = (row: ItemRow) => toItem(row, tasksOf([row]));

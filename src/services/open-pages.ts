@@ -15,8 +15,25 @@ import type { Statement, Store } from "../../db/store.ts";
 import type { StoreClock } from "../../db/store-time.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import type { Ids } from "../ids.ts";
-import { PAGES } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
+
+/** Open pages; seconds unless the name says otherwise (§5.7.9). */
+export const OPEN_PAGES = {
+  /** How long the pages of a process that died count as open. */
+  lease: 30,
+  /** Between two renewals, and between two looks at the store's clock. */
+  renew_every: 10,
+  /** Changes within it are written together. */
+  beat: 0.05,
+  /** How long a page that closes counts as open: most of them are loading again. */
+  linger: 5,
+  /** Until a write that failed is tried again. */
+  retry_every: 1,
+  /** Accounts, and questions, that one write names. */
+  step: 500,
+  /** Questions that wait to be written as sent to a page; the oldest go. */
+  queued: 2_000,
+} as const;
 
 interface OpenPagesOptions {
   readonly store: Pick<Store, "write">;
@@ -56,24 +73,24 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
   };
 
   const run = () => {
-    let wait: number = PAGES.beat;
+    let wait: number = OPEN_PAGES.beat;
     writing ??= write()
       .catch((error: unknown) => {
         log.warn("open pages not written", describeError(error));
-        wait = PAGES.retry_every;
+        wait = OPEN_PAGES.retry_every;
       })
       .finally(() => {
         writing = undefined;
         if (changed.size + sent.size > 0) arm(wait);
-        else if (written.size > 0) arm(PAGES.renew_every);
+        else if (written.size > 0) arm(OPEN_PAGES.renew_every);
       });
   };
 
   /** The statement that begins or renews the lease; null while it is fresh, or not needed. */
   const leaseOf = async (needed: boolean): Promise<Statement | null> => {
-    const fresh = process_id !== null && clock.elapsed() - leased_at < PAGES.renew_every;
+    const fresh = process_id !== null && clock.elapsed() - leased_at < OPEN_PAGES.renew_every;
     if (!needed || fresh) return null;
-    const until = (await storeClock.now()) + PAGES.lease;
+    const until = (await storeClock.now()) + OPEN_PAGES.lease;
     if (process_id !== null) return renewPageLease({ process_id, until });
     process_id = ids.unique();
     return beginPageLease({ process_id, until });
@@ -85,7 +102,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       const from = clock.elapsed();
       const adding = some(changed, (id) => open.has(id) && !written.has(id));
       const removing = some(changed, (id) => !open.has(id) && written.has(id));
-      const rows = [...sent].slice(0, PAGES.step);
+      const rows = [...sent].slice(0, OPEN_PAGES.step);
       const lease = await leaseOf(written.size + adding.length > 0);
       const own = { process_id: process_id ?? "" };
       const statements: Statement[] = lease ? [lease] : [];
@@ -107,14 +124,14 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       if (lease) leased_at = from;
       for (const id of adding) written.add(id);
       for (const id of removing) written.delete(id);
-      if (adding.length < PAGES.step && removing.length < PAGES.step) break;
+      if (adding.length < OPEN_PAGES.step && removing.length < OPEN_PAGES.step) break;
     }
     for (const id of changed) if (open.has(id) === written.has(id)) changed.delete(id);
   };
 
   const change = (account_id: string) => {
     changed.add(account_id);
-    arm(PAGES.beat);
+    arm(OPEN_PAGES.beat);
   };
 
   return {
@@ -133,15 +150,15 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
         open.delete(account_id);
         change(account_id);
       };
-      if (!stopped) clock.after(PAGES.linger, leave);
+      if (!stopped) clock.after(OPEN_PAGES.linger, leave);
     },
 
     /** The event of a new question was written to a page. */
     wrote(question_id: string): void {
       if (stopped || sent.has(question_id)) return;
-      if (sent.size >= PAGES.queued) sent.delete(sent.keys().next().value!);
+      if (sent.size >= OPEN_PAGES.queued) sent.delete(sent.keys().next().value!);
       sent.set(question_id, Math.round(clock.now() * 1000));
-      arm(PAGES.beat);
+      arm(OPEN_PAGES.beat);
     },
 
     /** Resolves when no write is under way. */
@@ -154,7 +171,7 @@ export function createOpenPages({ store, clock, storeClock, ids, log }: OpenPage
       stopped = true;
       timer?.cancel();
       await writing;
-      const rows = JSON.stringify([...sent].slice(0, PAGES.step));
+      const rows = JSON.stringify([...sent].slice(0, OPEN_PAGES.step));
       const last = sent.size > 0 ? [pagesWrote({ rows })] : [];
       const own = process_id;
       const ends = own === null ? [] : endPageProcess.map((end) => end({ process_id: own }));
@@ -171,7 +188,7 @@ function some(ids: ReadonlySet<string>, wanted: (id: string) => boolean): string
   const found: string[] = [];
   for (const id of ids) {
     if (wanted(id)) found.push(id);
-    if (found.length === PAGES.step) break;
+    if (found.length === OPEN_PAGES.step) break;
   }
   return found;
 }

@@ -18,10 +18,15 @@
  *   writes of a process are committed in the order of the calls.
  */
 
+import { STORE_SECONDS } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
 import type { Change, Commit } from "./commit.ts";
+
+/** Changes of one row under way at once in one process, four groups of commits; more wait. */
+const MOST_CHANGES = 1_000;
+/** Misses of one change, by changes of other processes, after which it claims the row. */
+const MOST_MISSES = 3;
 
 /** What is to happen to a row; without `write` nothing changes. */
 export interface Decision<Row, T> {
@@ -115,7 +120,7 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
     const overtaken = !found || (now && (now.under_way > 0 || now.row !== row_before));
     if (overtaken && !now) return undefined;
     const base = overtaken ? now : null;
-    if (base && (base.gone || base.under_way >= LIMITS.row_changes)) {
+    if (base && (base.gone || base.under_way >= MOST_CHANGES)) {
       // The next attempt reads, and finds out whether the row is really gone.
       await settled(base);
       return undefined;
@@ -146,11 +151,11 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
   return {
     /**
      * Decides and writes; again, while another process changed the row in between. `503` when that
-     * has gone on for `LIMITS.store_answer` (docs/interface.md 11.4.1).
+     * has gone on for `STORE_SECONDS` (docs/interface.md 11.4.1).
      */
     async change<T>(request: RowChange<Row, T>): Promise<T> {
       const { id } = request;
-      const until = clock.elapsed() + LIMITS.store_answer;
+      const until = clock.elapsed() + STORE_SECONDS;
       let chain = chains.get(id);
       if (!chain) {
         chain = { users: 0, prediction: null, claiming: null };
@@ -165,7 +170,7 @@ export function createRowChain<Row>({ commit, clock }: RowChainOptions) {
           }
           let row: Row | undefined;
           if (chain.claiming) await chain.claiming;
-          else if (misses >= LIMITS.row_misses && !chain.prediction?.under_way) {
+          else if (misses >= MOST_MISSES && !chain.prediction?.under_way) {
             row = await claim(chain, request);
           }
           decision = await attempt(chain, request, row);

@@ -16,6 +16,9 @@ import { readCursor, writeCursor } from "./cursor.ts";
 import type { Keys } from "./keys.ts";
 import { endPage, readPage } from "./page.ts";
 
+/** Bytes of a long text that a page always reads in place; longer texts are read once the page is known. */
+const INLINE_TEXT_MIN = 2 * 1024;
+
 interface ListQuery {
   readonly key_id?: string | undefined;
   readonly status?: readonly Task["status"][] | undefined;
@@ -119,7 +122,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
 
 /** Bytes of a description that a page reads in place: all of them together fill about one page. */
 const inlineBytes = (limit: number): number =>
-  Math.max(LIMITS.page_inline_text_min, Math.floor(LIMITS.page_bytes / limit));
+  Math.max(INLINE_TEXT_MIN, Math.floor(LIMITS.page_bytes / limit));
 
 const isWhole = (row: TaskPageRow): row is TaskRow => typeof row.task.description === "string";
 

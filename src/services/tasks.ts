@@ -3,7 +3,6 @@
 import { pendingOfTask } from "../../db/questions.ts";
 import { claimTask, finishedTasks, insertTask, type TaskRow, taskById } from "../../db/tasks.ts";
 import { fail, failNotFound, ServiceError } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
 import type { Question } from "../model/question.ts";
@@ -23,6 +22,9 @@ import type { Keys } from "./keys.ts";
 import { createRowChain, type RowChange } from "./row-chain.ts";
 import { createTaskDecisions, taskEvent } from "./task-decisions.ts";
 import { createTaskList } from "./task-list.ts";
+
+/** Tasks of one page that are marked as seen at once, so that other writes get their turn. */
+const SEEN_STRETCH = 50;
 
 export type Tasks = ReturnType<typeof createTasks>;
 
@@ -81,8 +83,8 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
     if (unseen.length === 0) return rows.map((row) => row.task);
     const seen: (Task | null)[] = [];
     // In stretches, so that one page does not fill a whole commit of the lane.
-    for (let from = 0; from < unseen.length; from += LIMITS.seen_stretch) {
-      const stretch = unseen.slice(from, from + LIMITS.seen_stretch);
+    for (let from = 0; from < unseen.length; from += SEEN_STRETCH) {
+      const stretch = unseen.slice(from, from + SEEN_STRETCH);
       seen.push(...(await Promise.all(stretch.map((row) => see(caller, row).catch(unlessGone)))));
     }
     const now = new Map(unseen.map((row, i) => [row.task.id, seen[i]!]));

@@ -6,7 +6,7 @@ import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { storeTime } from "../../db/store-time.ts";
 import { systemClock } from "../../src/clock.ts";
-import { LIMITS } from "../../src/limits.ts";
+import { RETENTION } from "../../src/jobs/event-pruner.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -47,7 +47,7 @@ test("a process that is days ahead prunes no event before it has seen it for fiv
   for (let i = 0; i < 3; i++) await createTask(agent.send);
   const events = await count("events");
   expect(events).toBeGreaterThan(3);
-  await pass(LIMITS.event_retention, 30);
+  await pass(RETENTION, 30);
   expect(await count("events")).toBeGreaterThanOrEqual(3);
   await pass(60, 30);
   expect(await count("events")).toBe(0);

@@ -1,12 +1,11 @@
 /** `ACCOUNT_CREATION=first`: one account in all, with the start code (docs/interface.md ยง5.2.1). */
 
 import { afterAll, expect, test } from "bun:test";
-import { createSweeper } from "../../db/deletions.ts";
+import { createSweeper, EVENTS_KEPT } from "../../db/deletions.ts";
 import { openStore } from "../../db/open.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import { systemClock } from "../../src/clock.ts";
-import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPerson } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -80,7 +79,7 @@ test("a store that had an account stays used, also when nothing of it is left [ย
   const clock = createTestClock();
   const step = createSweeper(store, clock);
   while (await step(200));
-  await clock.advance(LIMITS.deleted_events_kept);
+  await clock.advance(EVENTS_KEPT);
   while (await step(200));
   await store.write([statement(sql`delete from account_creations`)({})]);
   const count = sql`select (select count(*) from accounts) + (select count(*) from events) + (select count(*) from credentials)`;

@@ -8,9 +8,9 @@ import { createStoreClock } from "../../db/store-time.ts";
 import { systemClock } from "../../src/clock.ts";
 import { fail } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
-import { LIMITS, PAGES } from "../../src/limits.ts";
+import { LIMITS } from "../../src/limits.ts";
 import { createLog } from "../../src/log.ts";
-import { createOpenPages } from "../../src/services/open-pages.ts";
+import { createOpenPages, OPEN_PAGES } from "../../src/services/open-pages.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createPair, type Person, type Send } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -81,7 +81,7 @@ test("a question sent to open pages has one delivery for all of them [§2.11]", 
   await close(streams.slice(0, 2));
   await close(streams.slice(2), peer);
 
-  await advance(PAGES.linger + 1);
+  await advance(OPEN_PAGES.linger + 1);
   const later = await ask(agent.send);
   await advance(1);
   const nobody = await read(person.send, later.id);
@@ -102,14 +102,14 @@ test("an account is reachable while any page is open in any process, and some se
   await advance(300);
   expect(await isReachable(there)).toBe(true);
   await close([stream]);
-  await advance(PAGES.linger - 1);
+  await advance(OPEN_PAGES.linger - 1);
   expect(await isReachable(there)).toBe(true);
   // A page that loads again was never away.
   const again = await openStream(app.url, person.token);
   await advance(3);
   expect([await isReachable(there), await rowsOf(person)]).toEqual([true, 1]);
   await close([again]);
-  await advance(PAGES.linger + 1);
+  await advance(OPEN_PAGES.linger + 1);
   expect([await isReachable(agent), await isReachable(there)]).toEqual([false, false]);
   expect(await rowsOf(person)).toBe(0);
 });
@@ -121,10 +121,10 @@ test("50 pages of an account are one row, which goes with the last of them", asy
   await advance(1);
   expect(await rowsOf(person)).toBe(1);
   await close(streams.slice(-LIMITS.streams, -1));
-  await advance(PAGES.linger + 1);
+  await advance(OPEN_PAGES.linger + 1);
   expect([await rowsOf(person), await isReachable(agent)]).toEqual([1, true]);
   await close(streams.slice(-1));
-  await advance(PAGES.linger + 1);
+  await advance(OPEN_PAGES.linger + 1);
   expect([await rowsOf(person), await isReachable(agent)]).toEqual([0, false]);
 });
 
@@ -148,7 +148,7 @@ test("pages of a process that died count for 30 seconds, and their rows go [§5.
   await pages.settled();
   expect(await isReachable(agent)).toBe(true);
   // Its own clock stands still: it renews nothing.
-  await advance(PAGES.lease - 1);
+  await advance(OPEN_PAGES.lease - 1);
   expect(await isReachable(agent)).toBe(true);
   await advance(2);
   expect([await isReachable(agent), await rowsOf(person)]).toEqual([false, 1]);
@@ -156,7 +156,7 @@ test("pages of a process that died count for 30 seconds, and their rows go [§5.
   expect(await rowsOf(person)).toBe(0);
 
   // It was not dead: it finds that its lease is gone, and writes its pages anew.
-  await dying.advance(PAGES.renew_every + 0.1);
+  await dying.advance(OPEN_PAGES.renew_every + 0.1);
   await pages.settled();
   expect([await isReachable(agent), await rowsOf(person)]).toEqual([true, 1]);
   await pages.stop();
@@ -173,9 +173,9 @@ test("a process whose wall clock is an hour off has pages for as long as they ar
     await wrong.advance(0.1);
     await pages.settled();
     expect(await isReachable(agent)).toBe(true);
-    await advance(PAGES.lease + 1);
+    await advance(OPEN_PAGES.lease + 1);
     expect(await isReachable(agent)).toBe(false);
-    await wrong.advance(PAGES.renew_every + 0.1);
+    await wrong.advance(OPEN_PAGES.renew_every + 0.1);
     await pages.settled();
     expect(await isReachable(agent)).toBe(true);
     await pages.stop();
@@ -198,15 +198,15 @@ test("writes that fail are repeated, and lose neither a page nor what it was sen
   }
   expect(await rowsOf(person)).toBe(0);
   away = false;
-  await own.advance(PAGES.retry_every);
+  await own.advance(OPEN_PAGES.retry_every);
   await pages.settled();
-  await own.advance(PAGES.retry_every);
+  await own.advance(OPEN_PAGES.retry_every);
   await pages.settled();
   expect(await rowsOf(person)).toBe(1);
   expect((await read(person.send, id)).deliveries).toMatchObject([{ status: "sent" }]);
   away = true;
   pages.closed(person.account.id);
-  await own.advance(PAGES.linger + 3);
+  await own.advance(OPEN_PAGES.linger + 3);
   await pages.settled();
   away = false;
   await own.advance(2);

@@ -1,9 +1,9 @@
 /** Token buckets: how many at once, how they come back, and what is forgotten. */
 
 import { expect, test } from "bun:test";
-import { createLimiter, tokensOf } from "../../src/auth/limiter.ts";
+import { BUCKETS, createLimiter, tokensOf } from "../../src/auth/limiter.ts";
 import { ServiceError } from "../../src/errors.ts";
-import { LIMITS, RATES } from "../../src/limits.ts";
+import { RATES } from "../../src/limits.ts";
 import type { Caller } from "../../src/model/caller.ts";
 import { createTestClock } from "../support/clock.ts";
 
@@ -147,9 +147,9 @@ test("a table of buckets does not grow with the number of addresses", () => {
   const limiter = createLimiter({ clock: createTestClock(), on: true });
   const call = () => limiter.address("address", "first");
   expect(count(call)).toBe(60);
-  for (let i = 0; i < LIMITS.rate_buckets - 1; i++) limiter.address("address", `a${i}`);
+  for (let i = 0; i < BUCKETS - 1; i++) limiter.address("address", `a${i}`);
   expect(waitOf(call)).toBe(1);
-  for (let i = 0; i < 2 * LIMITS.rate_buckets + 1; i++) limiter.address("address", `b${i}`);
+  for (let i = 0; i < 2 * BUCKETS + 1; i++) limiter.address("address", `b${i}`);
   // The longest unused had to go.
   expect(count(call)).toBe(60);
 });

@@ -3,14 +3,13 @@
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import { insertActivity } from "../../db/activity.ts";
-import { createSweeper } from "../../db/deletions.ts";
+import { createSweeper, EVENTS_KEPT } from "../../db/deletions.ts";
 import { addRecord } from "../../db/notify/records.ts";
 import { openStore } from "../../db/open.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
 import { systemClock } from "../../src/clock.ts";
-import { LIMITS } from "../../src/limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, createAgent, createPair, createTask, DEVICE } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -54,7 +53,7 @@ async function open(url: string) {
 async function finish(store: Store, clock: TestClock) {
   const step = createSweeper(store, clock);
   while (await step(200));
-  await clock.advance(LIMITS.deleted_events_kept);
+  await clock.advance(EVENTS_KEPT);
   while (await step(200));
 }
 
@@ -278,7 +277,7 @@ test("the jobs of two processes leave no row of an account, and no stream ends b
   await pass(2);
   // A process that is slow has these seconds to deliver them.
   expect(Object.keys((await left()).found).sort()).toEqual(["accounts.id", "events.account_id"]);
-  await pass(LIMITS.deleted_events_kept + 1);
+  await pass(EVENTS_KEPT + 1);
   expect((await left()).found).toEqual({});
 
   await createTask(kept.agent.send);
@@ -307,7 +306,7 @@ test("rows that late requests add to a deleted account are deleted too", async (
     `idempotency (id, body, resource_id, account_id, created_at) values ('x', 'x', 'x', '${id}', 0)`,
   ];
   await store.write(late.map((text) => statement(sql.raw(`insert into ${text}`))({})));
-  await clock.advance(LIMITS.deleted_events_kept);
+  await clock.advance(EVENTS_KEPT);
   while (await step(200));
   expect((await rowsOf(store, id, [agent.key.id])).found).toEqual({});
 

@@ -1,14 +1,16 @@
 /** The store on a libSQL server: shared round trips, kept streams, and deadlines (db/server.ts). */
 
 import { expect, test } from "bun:test";
+import { STREAM_IDLE } from "../../db/hrana.ts";
 import { createOutbox } from "../../db/outbox.ts";
+import { SERVER_STORE } from "../../db/read-queue.ts";
 import { openServer } from "../../db/server.ts";
 import { p, sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
+import { STORE_SECONDS } from "../../db/store.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { createFeed } from "../../src/events/feed.ts";
-import { LIMITS, SERVER_STORE } from "../../src/limits.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startPipelineProxy } from "../support/pipeline-proxy.ts";
 import { startSqld } from "../support/sqld.ts";
@@ -173,7 +175,7 @@ server("a stream that the server is about to expire is not used again", async ()
   const { proxy, store } = await setUp(clock);
   await store.read(count({}));
   proxy.requests.length = 0;
-  await clock.advance(SERVER_STORE.stream_idle + 0.1);
+  await clock.advance(STREAM_IDLE + 0.1);
   await store.read(count({}));
   await putMany(store, 1);
   expect(proxy.requests.map(({ baton }) => baton)).toEqual([null, null]);
@@ -257,7 +259,7 @@ server(
     sqld.freeze();
     const hung = settle([store.write([put({ id: "lost", body: 0 })])]);
     await until(() => proxy.requests.length === 1);
-    await clock.advance(LIMITS.store_answer + 0.1);
+    await clock.advance(STORE_SECONDS + 0.1);
     expect(await hung).toMatchObject([UNAVAILABLE]);
     sqld.thaw();
     // The server may still be at the first one: time has to pass for another try.
@@ -283,7 +285,7 @@ server("a stall of the process refuses no read or write of it, once", async () =
     const ends = settle([store.write([row]), store.read(count({}))]);
     await until(() => proxy.requests.length === 2);
     // The timers fire before what the server has answered is read.
-    for (let i = 0; i < stalls; i++) await clock.skip(LIMITS.store_answer + 1);
+    for (let i = 0; i < stalls; i++) await clock.skip(STORE_SECONDS + 1);
     sqld.thaw();
     const refused = [UNAVAILABLE, UNAVAILABLE];
     // The read sees the write, or not yet.
@@ -321,7 +323,7 @@ server("close does not wait for a server that hangs longer than a commit may tak
   const hung = settle([store.write([put({ id: "lost", body: 0 })]), store.read(count({}))]);
   await until(() => proxy.requests.length === 2);
   const closed = store.close();
-  await clock.advance(LIMITS.store_answer + 0.1);
+  await clock.advance(STORE_SECONDS + 0.1);
   await closed;
   expect(await hung).toMatchObject([UNAVAILABLE, UNAVAILABLE]);
   sqld.thaw();

@@ -3,13 +3,13 @@
 import { expect, test } from "bun:test";
 import {
   IN_BACKGROUND,
+  STORE_SECONDS,
   type Statement,
   unavailable,
   type WriteOptions,
   type WriteResult,
 } from "../../db/store.ts";
-import { createWriteQueue } from "../../db/write-queue.ts";
-import { LIMITS } from "../../src/limits.ts";
+import { createWriteQueue, QUEUED, QUEUED_SIZE } from "../../db/write-queue.ts";
 import { createTestClock } from "../support/clock.ts";
 
 const write = (text: string): Statement => ({
@@ -65,7 +65,7 @@ test("a write has its answer in time, whether it waits for its turn or is under 
   void first.then(() => settled.push("first"));
   void second.then(() => settled.push("second"));
 
-  await clock.advance(LIMITS.store_answer - 1.01);
+  await clock.advance(STORE_SECONDS - 1.01);
   expect(settled).toEqual([]);
   expect(queue.writable()).toBe(true);
   await clock.advance(0.01);
@@ -94,7 +94,7 @@ test("a stall of the process refuses nothing, neither what is under way nor what
   await turn();
   const second = outcomeOf(queue.write([write("second")]));
   // As when the machine had no time for the process: the timer is the first to know.
-  await clock.skip(LIMITS.store_answer + 1);
+  await clock.skip(STORE_SECONDS + 1);
   await end();
   expect(await first).toBe("done");
   expect(commits.map(({ texts }) => texts)).toEqual([["first"], ["second"]]);
@@ -104,8 +104,8 @@ test("a stall of the process refuses nothing, neither what is under way nor what
   // But only once.
   const third = outcomeOf(queue.write([write("third")]));
   await turn();
-  await clock.skip(LIMITS.store_answer + 1);
-  await clock.skip(LIMITS.store_answer + 1);
+  await clock.skip(STORE_SECONDS + 1);
+  await clock.skip(STORE_SECONDS + 1);
   expect(await third).toBe("store_unavailable");
 });
 
@@ -113,15 +113,13 @@ test("a queue that is full refuses at once, by batches and by size", async () =>
   const { queue } = createSlowQueue();
   void outcomeOf(queue.write([write("under way")]));
   await turn();
-  const waiting = Array.from({ length: LIMITS.write_queue }, () =>
-    outcomeOf(queue.write([write("x")])),
-  );
+  const waiting = Array.from({ length: QUEUED }, () => outcomeOf(queue.write([write("x")])));
   expect(await outcomeOf(queue.write([write("one more")]))).toBe("store_unavailable");
-  expect(queue.stats().queued).toBe(LIMITS.write_queue);
-  expect(waiting).toHaveLength(LIMITS.write_queue);
+  expect(queue.stats().queued).toBe(QUEUED);
+  expect(waiting).toHaveLength(QUEUED);
 
   const other = createSlowQueue();
-  const large = "x".repeat(LIMITS.write_queue_bytes / 4);
+  const large = "x".repeat(QUEUED_SIZE / 4);
   for (let i = 0; i < 4; i++) void outcomeOf(other.queue.write([write(large)]));
   expect(await outcomeOf(other.queue.write([write("one more")]))).toBe("store_unavailable");
   await turn();
@@ -190,7 +188,7 @@ test("background work has its answer in time, too", async () => {
   const request = outcomeOf(queue.write([write("request")]));
   await turn();
   const work = outcomeOf(queue.write([write("work")], IN_BACKGROUND));
-  await clock.advance(LIMITS.store_answer);
+  await clock.advance(STORE_SECONDS);
   expect([await request, await work]).toEqual(["store_unavailable", "store_unavailable"]);
   expect(queue.stats().queued).toBe(0);
   await end();
@@ -240,7 +238,7 @@ test("closing waits for a commit under way, but not for one that hangs", async (
   void outcomeOf(hung.queue.write([write("a")]));
   await turn();
   const given_up = hung.queue.close();
-  await hung.clock.advance(LIMITS.store_answer);
+  await hung.clock.advance(STORE_SECONDS);
   expect(await given_up).toBe(false);
   expect(clock.pending()).toBe(0);
 });

@@ -1,7 +1,7 @@
 /** A second request that follows the first one on its connection, before that is answered. */
 
 import { expect, test } from "bun:test";
-import { LIMITS } from "../../src/limits.ts";
+import { PER_TURN } from "../../src/http/turn-limit.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
 import { connect, head } from "../support/raw.ts";
@@ -135,6 +135,6 @@ test("a packet of thousands of requests is not handled in one turn", async () =>
   let answers = 0;
   while (await connection.answer()) answers++;
   // Bun ends the connection at the first one that has to wait.
-  expect(answers).toBeLessThanOrEqual(LIMITS.requests_per_turn);
+  expect(answers).toBeLessThanOrEqual(PER_TURN);
   expect((await agent.send("GET /v1/agents")).status).toBe(200);
 });

@@ -1,8 +1,7 @@
 /** Removing events that every process has read: by age, and never those of an older copy of the store. */
 
 import { expect, test } from "bun:test";
-import { createEventPruner } from "../../src/jobs/event-pruner.ts";
-import { LIMITS } from "../../src/limits.ts";
+import { createEventPruner, LOOK_EVERY, RETENTION } from "../../src/jobs/event-pruner.ts";
 import { createTestClock } from "../support/clock.ts";
 
 test("numbers that an older copy of the store gives again are not pruned before their time", async () => {
@@ -20,14 +19,14 @@ test("numbers that an older copy of the store gives again are not pruned before 
     clock,
   });
   await prune(100);
-  await clock.advance(LIMITS.event_retention);
+  await clock.advance(RETENTION);
   await prune(100);
   expect(pruned).toEqual([5_000]);
   // A backup took the place of the store: 3,001 is a new event.
   newest = 3_001;
-  await clock.advance(LIMITS.event_look_every);
+  await clock.advance(LOOK_EVERY);
   await prune(100);
-  await clock.advance(LIMITS.event_retention - 1);
+  await clock.advance(RETENTION - 1);
   await prune(100);
   expect(pruned).toEqual([5_000]);
   await clock.advance(1);

@@ -1,7 +1,7 @@
 /** Requests that lanes share. */
 
 import { expect, test } from "bun:test";
-import { SERVER_STORE } from "../../src/limits.ts";
+import { SERVER_STORE } from "../../db/read-queue.ts";
 import { PUSH, WEB_PUSH } from "../../src/notification-limits.ts";
 import type { Release } from "../../src/notify/host-slots.ts";
 import { createRequestPool } from "../../src/notify/request-pool.ts";
