@@ -1,8 +1,8 @@
-/** Keeps `NO_PROXY` of the environment from overriding `OUTBOUND_PROXY` (docs/interface.md 11.6.4). */
+/** Keeps `NO_PROXY` of the environment from overriding `OUTBOUND_PROXY` (§11.6.4). */
 
 /**
- * Begins a request while `NO_PROXY` is unset: Bun reads it as the request begins, and would bypass
- * the proxy that the request names. It is set again at once, since other requests may depend on it.
+ * Begins a request while `NO_PROXY` is unset, and restores it at once, since other requests may depend on it. Bun reads
+ * it as a request begins, and then ignores the proxy that the request names, in every form of the option `proxy`.
  */
 export function withoutNoProxy<Result>(begin: () => Result): Result {
   const names = ["NO_PROXY", "no_proxy"].filter((name) => process.env[name] !== undefined);
