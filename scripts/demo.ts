@@ -207,7 +207,7 @@ async function play(url: string, unattended: boolean): Promise<void> {
     if (unattended) await Bun.sleep(300);
     say("person", `answers "${answer}"`);
     const at = performance.now();
-    await person.questions.answer(question.id, answer);
+    await person.questions.answer(question.id, { answer });
     return at;
   })();
   const [{ question, at: returned_at }, sent_at] = await Promise.all([

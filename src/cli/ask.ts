@@ -4,8 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Client } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
 import { retry } from "../client/retry.ts";
-import type { Ask } from "../client/types.ts";
-import type { Question } from "../model/question.ts";
+import type { Question, QuestionInput } from "../model/question.ts";
 import { jsonLine, manyLines, oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io, type OutputFault } from "./io.ts";
 import { claimAsk } from "./pending-asks.ts";
@@ -27,7 +26,7 @@ export interface AskOptions {
 /** Seconds beyond its expiry in which a question's end must be seen. */
 const LATE = 60;
 
-/** Seconds without an answer of the server after which that is said; it takes at most 5 (docs/interface.md §11.4.1). */
+/** Seconds without an answer of the server after which that is said; it takes at most 5 (§11.4.1). */
 const SLOW = 5;
 
 /** Gives the exit code: 0 yes or another answer, 1 no, 2 expired or cancelled. */
@@ -103,7 +102,7 @@ async function askUntilAnswered(
   }
 }
 
-async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<Omit<Ask, "wait">> {
+async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<QuestionInput> {
   const { choice, text, context, link, other, fallback, task, wait } = options;
   return {
     prompt,

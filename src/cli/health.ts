@@ -6,7 +6,7 @@ import { baseOf } from "./base.ts";
 import { fetchServer } from "./fetch.ts";
 import { Fault } from "./io.ts";
 
-/** Gives `{ok, text}`: the state of the server at `address`, and one line that says it (docs/interface.md §5.12.1). */
+/** Gives `{ok, text}`: the state of the server at `address`, and one line that says it (§5.12.1). */
 export async function checkHealth(
   address: string,
 ): Promise<{ readonly ok: boolean; readonly text: string }> {

@@ -1,4 +1,4 @@
-/** `relay hook`: a coding agent's request for permission, as the command of its hook (docs/interface.md §12.6). */
+/** `relay hook`: a coding agent's request for permission, as the command of its hook (§12.6). */
 
 import { RelayError } from "../client/error.ts";
 import { readFrames } from "../client/frames.ts";

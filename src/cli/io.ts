@@ -7,7 +7,7 @@ export interface Io {
   readonly platform: NodeJS.Platform;
   /** Home folder of the user. */
   readonly home: string;
-  /** Name of this machine, shown as the host of the agent (docs/interface.md §1.6). */
+  /** Name of this machine, shown as the host of the agent (§1.6). */
   readonly host: string;
   readonly out: (text: string) => void;
   /**

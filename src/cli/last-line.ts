@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 /** Bytes that are kept: a line of a progress bar with its colours is shorter. */
 const KEPT = 4_096;
 
-/** Characters of a note (docs/interface.md §10.1). */
+/** Characters of a note (§10.1). */
 const NOTE = 200;
 
 /** What a terminal shows of Ctrl-C, Ctrl-Z and Ctrl-\\. */

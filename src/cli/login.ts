@@ -18,9 +18,9 @@ import {
 } from "./oauth.ts";
 import { forgetAccess, keepAccess, readAccess } from "./settings.ts";
 
-/** Seconds that the person has: as long as the request is valid (docs/interface.md §18.4.3). */
+/** Seconds that the person has: as long as the request is valid (§18.4.3). */
 const APPROVE_WITHIN = 600;
-/** Seconds of one wait for another device (docs/interface.md §5.15.5). */
+/** Seconds of one wait for another device (§5.15.5). */
 const WAIT = 50;
 
 interface LoginOptions {
@@ -128,7 +128,7 @@ function listen() {
   };
 }
 
-/** Takes the place of a browser without a sign-in (docs/interface.md §18.6). */
+/** Takes the place of a browser without a sign-in (§18.6). */
 async function approvedElsewhere(
   io: Io,
   url: string,
@@ -138,7 +138,7 @@ async function approvedElsewhere(
   const [, sealed] = /#\/authorize\/([^/?]+)$/.exec(asked.headers.get("location") ?? "") ?? [];
   if (!sealed) throw new Fault(`${url} refused the sign-in: HTTP ${asked.status}`);
   const client = createClient({ url, timers: io.timers, fetch: fetchServer });
-  const approval = await client.oauth.askApproval(sealed, { signal: io.signal });
+  const approval = await client.oauth.askApproval({ request: sealed }, { signal: io.signal });
   const place = approval.url ?? `${url}/#/account`;
   io.err(`Open Relay on a device that is signed in, and compare the code.\n`);
   io.err(`Code: ${approval.code}\nLink: ${place}\n`);
@@ -146,7 +146,7 @@ async function approvedElsewhere(
   const options = { within: APPROVE_WITHIN, signal: io.signal };
   for (;;) {
     const { status, redirect_to } = await retry(io.timers, options, () =>
-      client.oauth.awaitApproval(approval.secret, { wait: WAIT }, { signal: io.signal }),
+      client.oauth.awaitApproval({ secret: approval.secret, wait: WAIT }, { signal: io.signal }),
     );
     if (redirect_to !== null) {
       const code = codeOf(new URL(redirect_to).searchParams);

@@ -1,4 +1,4 @@
-/** Access by OAuth: authorization code with PKCE over a loopback redirect (docs/interface.md §18). */
+/** Access by OAuth: authorization code with PKCE over a loopback redirect (§18). */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";

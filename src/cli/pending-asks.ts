@@ -1,6 +1,6 @@
 /**
  * Which question a command waits for, on disk before it is asked: a command that was killed and is started again
- * then gets that question instead of a second (docs/interface.md §5.7.2(6)).
+ * then gets that question instead of a second (§5.7.2(6)).
  */
 
 import { createHash } from "node:crypto";

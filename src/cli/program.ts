@@ -12,7 +12,7 @@ import { addSetUp } from "./set-up-commands.ts";
 const STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
 const PRIORITIES = ["low", "medium", "high", "urgent"] as const;
 
-/** The seconds that a question may live (docs/interface.md §5.7.2). */
+/** The seconds that a question may live (§5.7.2). */
 const [WAIT_MIN, WAIT_MAX] = [60, 86_400];
 
 /**

@@ -17,7 +17,7 @@ const REPORT_EVERY = 2;
 const END_WITHIN = 15;
 /** Seconds after the end in which attempts to create the task begin: the rest is for their answer and its end. */
 const CREATE_WITHIN = 8;
-/** Characters of a title and of a note (docs/interface.md §10.1). */
+/** Characters of a title and of a note (§10.1). */
 const [TITLE, NOTE] = [200, 200];
 
 interface RunOptions {

@@ -15,7 +15,7 @@ export function configFolder({ env, platform, home }: Pick<Io, "env" | "platform
   return join(folder?.startsWith("/") ? folder : join(home, ".config"), "relay");
 }
 
-/** Access by OAuth (docs/interface.md §18.5). */
+/** Access by OAuth (§18.5). */
 const OAuthAccess = z.object({
   kind: z.literal("oauth"),
   url: z.string(),

@@ -73,7 +73,7 @@ interface InboxOptions extends JsonOption {
 
 /**
  * Prints what is unread, and marks it as read after that, so that nothing is lost in between
- * (docs/interface.md §5.9.2(5)).
+ * (§5.9.2(5)).
  */
 export async function readInbox(io: Io, { follow, peek, json }: InboxOptions): Promise<void> {
   if (follow && peek) throw new Fault("give --follow or --peek, not both");

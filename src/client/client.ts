@@ -1,13 +1,13 @@
 /**
- * A typed client of the REST interface for Bun, Node and browsers: one method for each route of
- * docs/interface.md 5.1, long waits, repetition of lost requests, and the event stream. Every method
- * rejects with `RelayError`, or with the reason of an aborted signal.
+ * A typed client of the REST interface for Bun, Node and browsers: a method for each procedure, long waits,
+ * repetition of lost requests, and the event stream. Every method rejects with `RelayError`, or with the reason of
+ * an aborted signal.
  */
 
 import type { StreamEvent } from "../model/event.ts";
-import { accountRoutes } from "./account-routes.ts";
 import { followEvents } from "./events.ts";
 import { createIdempotencyKey } from "./idempotency.ts";
+import { type Inputs, methodsOf, type Outputs } from "./methods.ts";
 import { retry } from "./retry.ts";
 import {
   type CallOptions,
@@ -16,11 +16,35 @@ import {
   createSend,
   type IdempotentOptions,
 } from "./send.ts";
-import type { Health } from "./types.ts";
-import { workRoutes } from "./work-routes.ts";
+import { pause } from "./timers.ts";
 
 /** Seconds in which a request is repeated. */
 const REPEAT_WITHIN = 60;
+/** Longest life of a question, in seconds: `expires_in_max` (§10.4). */
+const DAY = 86_400;
+/** Seconds that one request waits: `wait_max` (§10.4). */
+const WAIT = 50;
+/** Seconds that pass at least between two requests of one wait. */
+const WAIT_AGAIN_AFTER = 1;
+
+/** `GET /health` (§5.12.1). */
+export interface Health {
+  /** `ok` or `unavailable`. */
+  readonly status: string;
+  readonly version: string;
+  readonly store: string;
+  /** What the operator should know: `other_store`, `clock_differs`; absent if there is nothing. Codes may be added. */
+  readonly problems?: readonly string[];
+}
+
+type Ask = Inputs["questions"]["ask"];
+type Question = Outputs["questions"]["get"];
+type InboxQuery = Inputs["inbox"]["read"];
+
+interface WaitOptions extends CallOptions {
+  /** Seconds to wait in all, over as many requests as that takes; 86,400 when absent. */
+  readonly within?: number;
+}
 
 interface RepeatOptions extends CallOptions {
   /** Seconds after which no further attempt begins; 60 when absent. */
@@ -35,14 +59,85 @@ export function createClient(options: ClientOptions) {
   const connection = connectionOf(options);
   const send = createSend(connection);
   const { timers } = connection;
-  return {
-    ...accountRoutes(send),
-    ...workRoutes(send, timers),
+  const methods = methodsOf(send);
+  const { ask, get } = methods.questions;
+  const { read } = methods.inbox;
 
-    /** The state of the service; resolves also while it is `unavailable` (docs/interface.md §5.12.1). */
+  /**
+   * Repeats a waiting request, also after failures that may pass, until its result is `done` or `within` seconds have
+   * passed. Returns the last result.
+   */
+  const wait = async <Result>(
+    { within = DAY, signal }: WaitOptions,
+    request: (wait: number) => Promise<Result>,
+    done: (result: Result) => boolean,
+  ): Promise<Result> => {
+    const end = timers.elapsed() + within;
+    for (;;) {
+      const begun = timers.elapsed();
+      const seconds = Math.max(0, Math.min(WAIT, Math.floor(end - begun)));
+      const result = await retry(timers, { within: end - begun, signal }, () => request(seconds));
+      if (done(result) || seconds === 0) return result;
+      // A server that stops ends its waits at once (§6.4): do not ask the next one in a tight loop.
+      const again_at = Math.min(begun + WAIT_AGAIN_AFTER, end);
+      await pause(timers, again_at - timers.elapsed(), signal);
+    }
+  };
+
+  const waitForAnswer = (id: string, options: WaitOptions = {}): Promise<Question> =>
+    wait(
+      options,
+      (wait) => get(id, { wait }, { signal: options.signal }),
+      ({ status }) => status !== "pending",
+    );
+
+  return {
+    ...methods,
+
+    questions: {
+      ...methods.questions,
+
+      /**
+       * Resolves to the question once it has left `pending`, through lost connections and restarts of the server;
+       * still pending if `within` has passed (§6.2).
+       */
+      waitForAnswer,
+
+      /**
+       * Asks once, whatever happens to the connection, and waits for the answer: `ask` under one
+       * `Idempotency-Key`, then `waitForAnswer`.
+       */
+      async askAndWait(
+        input: Readonly<Omit<Ask, "wait">>,
+        { within = DAY, signal }: WaitOptions = {},
+      ): Promise<Question> {
+        const begun = timers.elapsed();
+        const given = { idempotency_key: createIdempotencyKey(), signal };
+        const question = await retry(timers, { within, signal }, () => ask(input, given));
+        const left = within - (timers.elapsed() - begun);
+        return waitForAnswer(question.id, { within: left, signal });
+      },
+    },
+
+    inbox: {
+      ...methods.inbox,
+
+      /**
+       * Resolves to the unread items once there are any, through lost connections; to none if `within` has passed.
+       * Use `peek` and `ack` to get every item at least once (§5.9.2(5)).
+       */
+      waitForItems: (query: Readonly<Omit<InboxQuery, "wait">> = {}, options: WaitOptions = {}) =>
+        wait(
+          options,
+          (wait) => read({ ...query, wait }, { signal: options.signal }),
+          ({ items }) => items.length > 0,
+        ),
+    },
+
+    /** The state of the service; resolves also while it is `unavailable` (§5.12.1). */
     health: (given?: CallOptions) => send<Health>("GET", "/health", { also: 503 }, given),
 
-    /** The OpenAPI 3.1 document (docs/interface.md §5.12.2). */
+    /** The OpenAPI 3.1 document (§5.12.2). */
     openapi: (given?: CallOptions) => send<object>("GET", "/v1/openapi.json", {}, given),
 
     /**
@@ -53,15 +148,15 @@ export function createClient(options: ClientOptions) {
       followEvents(connection, given),
 
     /**
-     * Runs a call that accepts an `Idempotency-Key` until the server has answered it, under one key, so
-     * that a lost response does not make it happen twice (docs/interface.md §8.3):
+     * Repeats a call that accepts an `Idempotency-Key` until the server has answered it, under one key, so that a
+     * lost response does not make it happen twice (§8.3):
      * `client.once((given) => client.tasks.create({ title }, given))`.
      */
     once<Result>(
       call: (given: IdempotentOptions) => Promise<Result>,
       { within = REPEAT_WITHIN, signal }: RepeatOptions = {},
     ): Promise<Result> {
-      const given = { idempotency_key: createIdempotencyKey(), ...(signal && { signal }) };
+      const given = { idempotency_key: createIdempotencyKey(), signal };
       return retry(timers, { within, signal }, () => call(given));
     },
   };

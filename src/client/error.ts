@@ -4,7 +4,7 @@ import type { ErrorCode, FieldReasons, Problem } from "../errors.ts";
 
 /**
  * Failures that are not answers of Relay. `no_response`: the connection failed or timed out, so a change
- * may or may not have been made (docs/interface.md §11.1.2). `unexpected_response`: something else
+ * may or may not have been made (§11.1.2). `unexpected_response`: something else
  * answered, such as a proxy.
  */
 export type LocalCode = "no_response" | "unexpected_response";
@@ -17,7 +17,7 @@ interface Details {
   readonly cause?: unknown;
 }
 
-/** Thrown by every call of the client (docs/interface.md §9). */
+/** Thrown by every call of the client (§9). */
 export class RelayError extends Error {
   override readonly name = "RelayError";
   /** What to act on. A server that is newer than this client may send further codes (§17.2). */
@@ -30,7 +30,7 @@ export class RelayError extends Error {
   readonly retry_after: number | null;
   /**
    * Of `unauthorized`: true if the server says that it ended this account token; false if it does not know
-   * the credential, which may then still be valid (docs/interface.md §4.1.7).
+   * the credential, which may then still be valid (§4.1.7).
    */
   readonly ended: boolean;
 

@@ -1,4 +1,4 @@
-/** The event stream of an account, with reconnection (docs/interface.md §7). */
+/** The event stream of an account, with reconnection (§7). */
 
 import type { StreamEvent } from "../model/event.ts";
 import { noResponse, RelayError } from "./error.ts";
@@ -31,7 +31,7 @@ interface ReadOptions extends CallOptions {
 }
 
 /**
- * The events of one connection, `ready` first, until the server ends it (docs/interface.md §7.4.2). Throws
+ * The events of one connection, `ready` first, until the server ends it (§7.4.2). Throws
  * {@link RelayError} if the stream is refused (`unauthorized`, `forbidden`, `store_unavailable`,
  * `rate_limited`), something else answers (`unexpected_response`) or the connection is lost (`no_response`), or
  * the reason of an aborted signal.
@@ -67,7 +67,7 @@ function eventOf(frame: string): StreamEvent | null {
 /**
  * The events of an account for as long as it exists: connects again whenever the stream ends or is lost.
  * `ready` comes with every connection; after it, the lists must be read again, since the stream does not
- * replay events (docs/interface.md §7.4.1). Ends after `account.deleted`. Throws {@link RelayError} if the
+ * replay events (§7.4.1). Ends after `account.deleted`. Throws {@link RelayError} if the
  * credential is refused (`unauthorized`, `forbidden`), or the reason of an aborted signal.
  */
 export async function* followEvents(
@@ -78,7 +78,7 @@ export async function* followEvents(
   for (let failures = 0; ; failures++) {
     let seconds: number | null = null;
     try {
-      for await (const event of readEvents(connection, signal && { signal })) {
+      for await (const event of readEvents(connection, { signal })) {
         if (event.name === "ready") failures = 0;
         yield event;
         if (event.name === "account.deleted") return;

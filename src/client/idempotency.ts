@@ -1,4 +1,4 @@
-/** Values for the header `Idempotency-Key` (docs/interface.md §8). */
+/** Values for the header `Idempotency-Key` (§8). */
 
 /** `bytes` random bytes as base64url. */
 export function randomText(bytes: number): string {

@@ -1,12 +1,12 @@
-/** Repeats a call that failed but may succeed later. */
+/** Repeats calls whose failure may pass. */
 
 import { RelayError } from "./error.ts";
+import type { CallOptions } from "./send.ts";
 import { backoff, pause, type Timers } from "./timers.ts";
 
-export interface RetryOptions {
+interface RetryOptions extends CallOptions {
   /** Seconds after which no further attempt begins. */
   readonly within: number;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -10,9 +10,9 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface ClientOptions {
   /** Base address, such as `https://relay.example`; it may have a path. */
   readonly url: string;
-  /** Account token or API key (docs/interface.md §4.1.1); absent for routes that need none. */
+  /** Account token or API key (§4.1.1); absent for routes that need none. */
   readonly credential?: string;
-  /** Name of this machine, shown as the host of the agent (docs/interface.md §1.6). */
+  /** Name of this machine, shown as the host of the agent (§1.6). */
   readonly agent_host?: string;
   /** Replaces the global `fetch`. */
   readonly fetch?: Fetch;
@@ -22,41 +22,42 @@ export interface ClientOptions {
 
 export interface CallOptions {
   /** Ends the call: it rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of the calls that accept an `Idempotency-Key` (docs/interface.md §8.1). */
+/** Options of the calls that accept an `Idempotency-Key` (§8.1). */
 export interface IdempotentOptions extends CallOptions {
   /** 1 to 255 characters; see `createIdempotencyKey`. */
   readonly idempotency_key?: string;
 }
 
-type QueryValue = string | number | boolean | readonly string[] | undefined;
+export type QueryValue = string | number | boolean | readonly string[] | undefined;
 
-interface Sent {
-  /** Parameters of the query; lists are joined by commas, undefined ones left out (§1.5.1). */
+interface RequestParts {
+  /**
+   * Lists are joined by commas, and undefined parameters are left out (§1.5.1). `wait`: the seconds that the
+   * request waits at the server (§6).
+   */
   readonly query?: { readonly [name: string]: QueryValue };
   readonly body?: object;
-  /** Seconds that the request waits at the server (docs/interface.md §6). */
-  readonly wait?: number | undefined;
   /** A further status whose body is a result. */
   readonly also?: number;
 }
 
-type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * Sends a request and gives its body: parsed JSON, undefined for `204`. Throws {@link RelayError}, or the
- * reason of an aborted signal.
+ * Sends a request and returns the body of its response: parsed JSON, undefined for `204`. Throws
+ * {@link RelayError}, or the reason of an aborted signal.
  */
 export type Send = <Result>(
   method: Method,
   path: string,
-  sent?: Sent,
+  parts?: RequestParts,
   options?: IdempotentOptions,
 ) => Promise<Result>;
 
-/** Seconds that the server has to answer: it takes at most 5 (docs/interface.md §11.4.1). */
+/** Seconds that the server has to answer: it takes at most 5 (§11.4.1). */
 const RESPONSE_WITHIN = 15;
 
 /** {@link ClientOptions} with the defaults filled in. */
@@ -88,14 +89,14 @@ export function connectionOf(options: ClientOptions): Connection {
 
 export function createSend(connection: Connection): Send {
   const { url, headers, timers } = connection;
-  return async (method, path, { query = {}, body, wait, also } = {}, options = {}) => {
+  return async (method, path, { query = {}, body, also } = {}, options = {}) => {
     const { signal, idempotency_key } = options;
     signal?.throwIfAborted();
     const late = new AbortController();
     const detach = abortWith(late, signal);
-    const cancel = timers.after(RESPONSE_WITHIN + (wait ?? 0), () => late.abort());
+    const cancel = timers.after(RESPONSE_WITHIN + Number(query.wait ?? 0), () => late.abort());
     try {
-      const response = await connection.fetch(url(path) + queryText({ ...query, wait }), {
+      const response = await connection.fetch(url(path) + queryText(query), {
         method,
         headers: {
           ...headers,
@@ -133,9 +134,4 @@ function queryText(query: { readonly [name: string]: QueryValue }): string {
     if (value !== undefined) parameters.set(name, String(value));
   }
   return parameters.size > 0 ? `?${parameters}` : "";
-}
-
-/** A path with its parameters encoded. */
-export function path(parts: TemplateStringsArray, ...parameters: readonly string[]): string {
-  return String.raw({ raw: parts }, ...parameters.map(encodeURIComponent));
 }

@@ -1,4 +1,4 @@
-/** Makes the question for a request for permission (docs/interface.md §2.5.5); pure. */
+/** Makes the question for a request for permission (§2.5.5); pure. */
 
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";

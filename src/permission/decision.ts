@@ -1,4 +1,4 @@
-/** Formats a decision for the client that asked (docs/interface.md §12.6.5); pure. */
+/** Formats a decision for the client that asked (§12.6.5); pure. */
 
 import { formatJson } from "../exact-json.ts";
 import { ANSWERS, type Unasked } from "./content.ts";

@@ -1,5 +1,5 @@
 /**
- * What "Allow for this session" permits beyond the one use (docs/interface.md §12.6.2(3)); pure.
+ * What "Allow for this session" permits beyond the one use (§12.6.2(3)); pure.
  */
 
 import { LIMITS } from "../limits.ts";

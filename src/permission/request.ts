@@ -1,5 +1,5 @@
 /**
- * Reads what a coding agent sends by its hook or its permission tool (docs/interface.md §12.6.2);
+ * Reads what a coding agent sends by its hook or its permission tool (§12.6.2);
  * pure.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Makes hidden characters visible: a person decides by what they see (docs/interface.md §2.5.6).
+ * Makes hidden characters visible: a person decides by what they see (§2.5.6).
  */
 
 /**

@@ -20,7 +20,7 @@ let answered;
 for await (const { name, data } of person.events()) {
   console.log(name);
   if (name === "ready") answered = agent.questions.askAndWait({ prompt: "Go on?" });
-  if (name === "question.created") await person.questions.answer(data.question.id, "Yes");
+  if (name === "question.created") await person.questions.answer(data.question.id, { answer: "Yes" });
   if (name === "question.updated") {
     console.log((await answered).answer);
     await person.accounts.delete();

@@ -47,7 +47,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "leaf",
   ],
   // Speaks to the server over HTTP alone.
-  client: ["model types", "leaf types"],
+  client: ["model types", "routers types", "leaf types"],
   // A client of the server; what starts the server is loaded by `import()`.
   cli: ["client", "model types", "leaf"],
   // Types alone of the server: what runs in the browser shares no code with it.
@@ -72,7 +72,10 @@ const ALLOWED: Record<string, readonly string[]> = {
 /** Packages that only these layers may import. */
 const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(drizzle-orm|libsql|@libsql\/)/, ["db"]],
-  [/^@trpc\/server(?!\/observable)/, ["rpc", "routers", "http", "leaf types", "web types"]],
+  [
+    /^@trpc\/server(?!\/observable)/,
+    ["rpc", "routers", "http", "leaf types", "client types", "web types"],
+  ],
   // What a link of the client is made of.
   [/^@trpc\/server\/observable/, ["web"]],
   [/^@modelcontextprotocol\//, ["mcp", "http"]],

@@ -66,7 +66,7 @@ test("a client that trusts the authority calls, follows the stream and waits ove
   const asked = agent.questions.ask({ prompt: "Go on?", wait: 50 });
   await until(() => app.waits.count() === 1 && names.includes("question.created"));
   const { questions } = await person.questions.list();
-  await person.questions.answer(questions[0]!.id, "Yes");
+  await person.questions.answer(questions[0]!.id, { answer: "Yes" });
   expect(await asked).toMatchObject({ status: "answered", answer: "Yes" });
   await until(() => names.includes("question.updated"));
   ended.abort();
@@ -97,7 +97,7 @@ test("an MCP client gets progress and the answer over TLS", async () => {
   await clock.advance(10);
   await until(() => seen.length === 1);
   const { questions } = await person.questions.list();
-  await person.questions.answer(questions[0]!.id, "Yes");
+  await person.questions.answer(questions[0]!.id, { answer: "Yes" });
   expect((await asked).structuredContent).toMatchObject({ answer: "Yes" });
   await client.close();
 });

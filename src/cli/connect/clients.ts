@@ -49,7 +49,7 @@ interface Wanted {
 
 type Machine = Pick<Io, "env" | "platform" | "home" | "host">;
 
-/** Whether clients can be approved at this base address (docs/interface.md §18.1.4). */
+/** Whether clients can be approved at this base address (§18.1.4). */
 export function offersSignIn(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   if (isLoopback(hostname)) return true;
@@ -209,7 +209,7 @@ const gemini: MakeSetUp = ({ env, home, host }, { mcp, has_sign_in }) => {
 
 /**
  * Cursor signs in through an address of its own scheme, which Relay refuses
- * (docs/interface.md §18.3.3).
+ * (§18.3.3).
  */
 const cursor: MakeSetUp = ({ home }, { mcp }) => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor fills it in.

@@ -7,18 +7,18 @@ import { check, type Finding, fail, ok, warn } from "./finding.ts";
 
 /** Seconds that an ordinary request may take. */
 const ANSWER_WITHIN = 20;
-/** Seconds of the longest wait (docs/interface.md §6). */
+/** Seconds of the longest wait (§6). */
 const WAIT = 50;
 /** Seconds by which an answer may be late. */
 const SLACK = 10;
-/** Seconds without an event after which the server sends a comment (docs/interface.md §7.1.2). */
+/** Seconds without an event after which the server sends a comment (§7.1.2). */
 const PING = 20;
 /**
  * Seconds until a waiting tool reports progress, and seconds that it waits
- * (docs/interface.md §12.4).
+ * (§12.4).
  */
 const [PROGRESS, TOOL_WAIT] = [10, 20];
-/** Seconds that the test of a channel takes at most (docs/interface.md §19.2.5). */
+/** Seconds that the test of a channel takes at most (§19.2.5). */
 const TEST_WITHIN = 20;
 
 const BUFFERED = "Turn off buffering of responses in the proxy for /v1/events and /mcp";

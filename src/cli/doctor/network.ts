@@ -3,7 +3,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
-import type { Health } from "../../client/types.ts";
+import type { Health } from "../../client/client.ts";
 import { VERSION } from "../../version.ts";
 import { fetchServer } from "../fetch.ts";
 import type { Io } from "../io.ts";
@@ -73,7 +73,7 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
 
 /**
  * Checks the server by `GET /health`, and the clock by the `Date` of the response
- * (docs/interface.md §5.12.1).
+ * (§5.12.1).
  */
 export async function checkServer(io: Io, { connection }: Session): Promise<Finding[]> {
   let clock: Finding | null = null;
