@@ -86,7 +86,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],
   [/^ipaddr\.js/, ["outbound", "leaf"]],
-  [/^(commander$|@bomb\.sh\/|toml-eslint-parser$)/, ["cli"]],
+  [/^(commander$|diff$|@bomb\.sh\/|toml-eslint-parser$)/, ["cli"]],
   // For files of configuration, and to read JSON as it was written.
   [/^jsonc-parser$/, ["cli", "leaf"]],
   [/^trpc-to-openapi/, ["rpc types", "http"]],
