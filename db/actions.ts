@@ -5,10 +5,10 @@ import { ofLiveKey } from "./keys.ts";
 import {
   finish,
   mayAsk,
+  OPTIONAL_FIELDS_NULL,
   type QuestionRow,
   questionColumns,
   stillPending,
-  UNUSED,
 } from "./questions.ts";
 import { questions } from "./schema.ts";
 import { p, sql } from "./sql.ts";
@@ -86,7 +86,7 @@ interface NewAction extends Question {
 /** Inserts unless the key is deleted or has its full number of pending questions, or there is one to join. */
 export const insertAction = ({ action: { text, ...action }, ...question }: NewAction) =>
   insert({
-    ...UNUSED,
+    ...OPTIONAL_FIELDS_NULL,
     ...question,
     action,
     action_text: text ?? null,

@@ -193,15 +193,15 @@ interface NewQuestion extends Question, Asker {
  */
 export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
   insert({
-    ...UNUSED,
+    ...OPTIONAL_FIELDS_NULL,
     ...question,
     context_omitted: question.context === undefined ? null : true,
     hidden: hidden || null,
     left_at: null,
   });
 
-/** What a question has that used none of these. */
-export const UNUSED = {
+/** The columns of a question that its ask may leave out. */
+export const OPTIONAL_FIELDS_NULL = {
   request_id: null,
   url: null,
   allow_other: null,
@@ -226,7 +226,7 @@ export const leaveQuestion = statement(
 /** Takes over the newest question that the ask may join; gives its id. Only one of several gets it. */
 export const joinLeftQuestion = (
   asked: Question & Asker & { readonly since: number; readonly now: number },
-) => join({ ...UNUSED, ...asked });
+) => join({ ...OPTIONAL_FIELDS_NULL, ...asked });
 
 const join = statement(
   sql`update questions set left_at = null, action_turn = ${p("asked_in")} where id = (
@@ -264,7 +264,7 @@ const finishInTime = statement(
 
 /** Answers or cancels a question that is pending and not overdue at `now` (a timestamp). */
 export const finishQuestion = (ended: EndedQuestion): Statement =>
-  finishInTime({ ...UNUSED, ...ended });
+  finishInTime({ ...OPTIONAL_FIELDS_NULL, ...ended });
 
 /** Expires a question that is pending; the caller has found it overdue. */
 export const expireQuestion = statement(updateSet(questions, finish, stillPending));

@@ -122,7 +122,7 @@ export const channels = router({
         description: "Waits for 10 seconds at most. Each channel has 6 tests an hour.",
       },
       body_optional: true,
-      takes_time: true,
+      may_be_slow: true,
       errors: ["not_found"],
     })
     .input(z.strictObject({ channel_id: Id }).meta({ id: "ChannelTest" }))

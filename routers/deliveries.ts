@@ -38,7 +38,7 @@ export const deliveries = router({
         description: "For each device, and for pages, the first receipt of each kind counts.",
       },
       status: 204,
-      takes_ticket: true,
+      accepts_ticket: true,
       errors: ["not_found"],
     })
     .input(ReceiptInput.extend({ question_id: Id }).meta({ id: "ReceiptCreate" }))

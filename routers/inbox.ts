@@ -52,7 +52,7 @@ export const inbox = router({
           "Send `peek=true` and, as `ack`, the id of the last item you handled: then no item is lost when a response is, and an item can come twice but never zero times. Without `peek` the items become read at once. A response ends after `limit` items or about 1 MiB; the other items stay unread.",
       },
       errors: ["too_many_waits"],
-      takes: true,
+      consumes: true,
       pages: true,
       only_waited: ({ wait = 0 }, result) =>
         wait > 0 && (result === null || (result as { items: Item[] }).items.length === 0),

@@ -179,7 +179,7 @@ export const questions = router({
         summary: "Read a question, and wait for its answer if you like",
         description: "Read `status`; when it is still `pending`, send the request again.",
       },
-      takes_ticket: true,
+      accepts_ticket: true,
       only_waited: ({ wait = 0 }, question) =>
         wait > 0 && (question === null || (question as Question).status === "pending"),
       errors: ["not_found", "too_many_waits"],
@@ -219,7 +219,7 @@ export const questions = router({
           "One of the options of `confirm` and `choice`, or free text for `text` and where `allow_other` is true. Of two answers at the same time, one gets `200` and the other `409`.",
       },
       accepts_idempotency_key: true,
-      takes_ticket: true,
+      accepts_ticket: true,
       errors: ["not_found", "question_not_pending"],
     })
     .input(

@@ -1,10 +1,12 @@
-/** One text for equal values of JSON; pure. */
+/** One text for equal JSON values. Pure. */
 
-/** JSON without white space, with the members of each object in the order of their names. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  const texts = members.map(([name, one]) => `${JSON.stringify(name)}:${canonicalJson(one)}`);
-  return `{${texts.join(",")}}`;
-}
+/**
+ * JSON text whose objects have their members in one fixed order. Digests in the store are made of it, so a
+ * change of the order would make repeated requests look like new ones.
+ */
+export const canonicalJson = (value: unknown): string => JSON.stringify(value, sortMembers);
+
+const sortMembers = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;

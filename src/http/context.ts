@@ -21,7 +21,7 @@ export interface RequestContext extends Context {
   idempotent_request: IdempotentRequest | null;
   rejected: FieldReasons | null;
   batch: BatchBudget | null;
-  takes_tickets: boolean;
+  accepts_tickets: boolean;
   /** What is known of the credential's use before this request; null without a caller. */
   readonly usage: Usage | null;
 }
@@ -48,7 +48,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
     return {
       services,
       caller: found?.caller ?? null,
-      takes_tickets: false,
+      accepts_tickets: false,
       host,
       connection: request,
       asking: false,

@@ -1,6 +1,7 @@
 /** The `Idempotency-Key` header, as digests of who sent what where (docs/interface.md 8). */
 
 import type { TRPCRequestInfo } from "@trpc/server/http";
+import { canonicalJson } from "../canonical-json.ts";
 import { LIMITS } from "../limits.ts";
 import type { CredentialHolder } from "../model/caller.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
@@ -8,7 +9,7 @@ import type { RelayMeta } from "../rpc/meta.ts";
 import type { Signer } from "../signer.ts";
 import type { RequestContext } from "./context.ts";
 
-interface Sent {
+interface IdentifiedRequest {
   readonly caller: CredentialHolder | null;
   readonly method: string;
   readonly path: string;
@@ -30,7 +31,7 @@ export function keyFault({ headers }: Request): Record<string, string> {
 /** The digests of the request, the body's made when it is asked for; null without the header or a valid credential. */
 export function idempotentRequestOf(
   { headers }: Request,
-  sent: Sent,
+  sent: IdentifiedRequest,
   signer: Signer,
 ): IdempotentRequest | null {
   const { caller, method, path, params, body } = sent;
@@ -44,7 +45,7 @@ export function idempotentRequestOf(
     id: signer.sign("idempotency key", id),
     // Read by the procedure, so only after its schema has accepted the body.
     get body() {
-      digest ??= signer.sign("idempotent body", JSON.stringify(body(), inOrder));
+      digest ??= signer.sign("idempotent body", canonicalJson(body()));
       return digest;
     },
     replayed: false,
@@ -94,12 +95,6 @@ export async function takeIdempotencyKey(
     { caller, method, path, params: {}, body },
     signer,
   );
-}
-
-/** The same members in another order are the same body. */
-function inOrder(_: string, value: unknown): unknown {
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function omit(value: Record<string, unknown>, names: readonly string[]) {

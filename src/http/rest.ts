@@ -62,11 +62,11 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       takes,
       pages,
       limit,
-      takes_ticket,
+      accepts_ticket,
     } = procedure.meta;
     if (!openapi) continue;
     const { path, method } = openapi;
-    if (takes_ticket) ticket_paths.add(path);
+    if (accepts_ticket) ticket_paths.add(path);
     const { shape } = procedure.input as z.ZodObject;
     const in_path = getPathParameters(path) as string[];
     const rest = Object.keys(shape).filter((field) => !in_path.includes(field));
@@ -124,7 +124,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       // A wait begins once its credential is known to be valid.
       const recall = may_recall && !(data as { readonly wait?: unknown }).wait;
       const ctx = await createContext(scope, faults, access === "none", recall);
-      ctx.takes_tickets = true;
+      ctx.accepts_tickets = true;
       if (accepts_idempotency_key) {
         const { caller } = ctx;
         const sent = { caller, path, params: request.params, method, body: () => body };

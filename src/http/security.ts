@@ -13,14 +13,14 @@ export const API_SECURITY = {
 } as const;
 
 /** Browser features that no page uses. */
-const UNUSED = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
+const FEATURES_OFF = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
 
 /** Headers of a page with this content security policy. */
 const pageSecurity = (policy: string) => ({
   ...API_SECURITY,
   "content-security-policy": policy,
   "cross-origin-opener-policy": "same-origin",
-  "permissions-policy": UNUSED.map((feature) => `${feature}=()`).join(", "),
+  "permissions-policy": FEATURES_OFF.map((feature) => `${feature}=()`).join(", "),
 });
 
 const NOTHING_ELSE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -44,14 +44,14 @@ export function createTrpcHandler(options: TrpcOptions) {
   const procedures = proceduresOf(router);
   const metaOf = (name: string) => procedures.get(name)?.meta;
   const isOpen = (name: string) => metaOf(name)?.access === "none";
-  const isTaking = (name: string) => metaOf(name)?.takes === true;
+  const isConsuming = (name: string) => metaOf(name)?.consumes === true;
 
   /** The body of a mutation as text; null for a query, which has none. */
   const readBody = async (scope: RequestScope, path: string): Promise<string | null> => {
     const { request } = scope;
     if (request.method !== "POST") {
       checkDeclaredSize(request);
-      if (namesOf(path, endpoint).some(isTaking)) await refusePipelined(request);
+      if (namesOf(path, endpoint).some(isConsuming)) await refusePipelined(request);
       return null;
     }
     const names = namesOf(path, endpoint);

@@ -9,6 +9,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import type { Context } from "../../routers/context.ts";
+import { canonicalJson } from "../canonical-json.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields, type ServiceError } from "../errors.ts";
 import { cutMembers } from "../json-bounds.ts";
@@ -267,14 +268,9 @@ function readRound(seal: SignedTokens, { key_id, params, asked, modern, tool }: 
     : failFields({ requestState: "is not one of this tool, arguments and key" });
 }
 
-/** The same for the same arguments, in whatever order a client has them. */
-function digestOf(given: Given): string {
-  const sorted = (_: string, value: unknown) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value;
-  return createHash("sha256").update(JSON.stringify(given, sorted)).digest("base64url");
-}
+/** A digest of the arguments that does not depend on their order. */
+const digestOf = (given: Given): string =>
+  createHash("sha256").update(canonicalJson(given)).digest("base64url");
 
 /** Notifies a client that asked for it while a call waits. */
 function tellProgress(clock: Clock, { mcpReq }: ServerContext, wait: unknown): Cancel {

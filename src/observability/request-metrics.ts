@@ -18,7 +18,7 @@ const WAIT_BOUNDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 40, 50, 51] as const;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** The figures of one method of one route. */
-interface Known {
+interface MethodFigures {
   /** Of requests that did not ask to wait, and of those that did. */
   readonly durations: Histogram;
   readonly waits: Histogram;
@@ -30,12 +30,12 @@ type Handler<R extends Request> = (request: R) => Promise<Response>;
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
-  const routes = new Map<string, Map<string, Known>>();
+  const routes = new Map<string, Map<string, MethodFigures>>();
   /** Requests that asked to wait. */
   const waiting = new WeakSet<Request>();
   let in_flight = 0;
 
-  const knownOf = (methods: Map<string, Known>, method: string): Known => {
+  const knownOf = (methods: Map<string, MethodFigures>, method: string): MethodFigures => {
     const name = METHODS.has(method) ? method : "other";
     let known = methods.get(name);
     if (!known) {
@@ -49,7 +49,7 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
     return known;
   };
 
-  const samples = <Value>(read: (known: Known) => readonly Sample<Value>[]) =>
+  const samples = <Value>(read: (known: MethodFigures) => readonly Sample<Value>[]) =>
     [...routes].flatMap(([route, methods]) =>
       [...methods].flatMap(([method, known]) =>
         read(known).map(([labels, value]) => [{ method, route, ...labels }, value] as const),
@@ -97,7 +97,7 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
 
     /** The route, measured under this template. */
     wrap<R extends Request>(template: string, route: Handler<R>): Handler<R> {
-      const methods = routes.get(template) ?? new Map<string, Known>();
+      const methods = routes.get(template) ?? new Map<string, MethodFigures>();
       // The charts leave out the requests that read them.
       const counts = !/^\/(metrics|admin\/trpc)$/.test(template);
       routes.set(template, methods);

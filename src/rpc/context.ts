@@ -61,8 +61,8 @@ export interface BatchBudget {
 export interface CallContext {
   /** Null without a valid credential. */
   readonly caller: CredentialHolder | null;
-  /** True: the surface takes tickets, for procedures that do. */
-  readonly takes_tickets: boolean;
+  /** True: the surface accepts tickets, for procedures with `accepts_ticket`. */
+  readonly accepts_tickets: boolean;
   /** Host name of the request (docs/interface.md 1.6). */
   readonly host: string | null;
   /** False for HEAD, and for a GET that a web page of another origin sent: neither has an effect. */

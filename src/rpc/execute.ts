@@ -58,7 +58,7 @@ function admitTicket(ticket: TicketCaller, raw: unknown): AccountCaller {
  */
 export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
   const { type, meta, input: schema, output, resolver } = procedure;
-  const { access = "none", limit, pages, rules, takes_time = false } = meta;
+  const { access = "none", limit, pages, rules, may_be_slow = false } = meta;
   const admit = ADMIT[access];
   const log = createCallLog(meta);
   const answerOf = createOutputCheck(output);
@@ -72,7 +72,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
 
   const work = async (ctx: Ctx, caller: Caller | null, raw: unknown, waits: boolean) => {
     const result = resolver({ ctx, input: parse(caller, raw) });
-    return answerOf(await (waits || takes_time ? result : ctx.scope.within(result)));
+    return answerOf(await (waits || may_be_slow ? result : ctx.scope.within(result)));
   };
 
   return async (ctx: Ctx, readInput: ReadInput): Promise<unknown> => {
@@ -85,7 +85,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
       }
       if (ctx.caller && access !== "none") ctx.scope.charge();
       const { caller: holder } = ctx;
-      const by_ticket = holder?.kind === "ticket" && meta.takes_ticket && ctx.takes_tickets;
+      const by_ticket = holder?.kind === "ticket" && meta.accepts_ticket && ctx.accepts_tickets;
       const caller = by_ticket ? admitTicket(holder, await readInput()) : admit(holder);
       if (ctx.rejected) failFields(ctx.rejected);
       const raw = await readInput();

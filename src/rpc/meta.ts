@@ -39,17 +39,14 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly body_optional?: boolean;
   /** True: REST and tRPC take an `Idempotency-Key` (docs/interface.md 8). */
   readonly accepts_idempotency_key?: boolean;
-  /**
-   * True: on REST a ticket may call it too, for the question of its field `question_id` and without a
-   * wait (docs/interface.md 19.7).
-   */
-  readonly takes_ticket?: boolean;
-  /** True: a query that removes what it returns, so its answer must not be refused afterwards. */
-  readonly takes?: boolean;
+  /** True: a ticket may call it too, on REST, for its question and without a wait (§19.7). */
+  readonly accepts_ticket?: boolean;
+  /** True: a query that removes what it returns, so a response must not be refused once it has run. */
+  readonly consumes?: boolean;
   /** True: an answer may be a page of up to `LIMITS.page_bytes`, for which calls take turns. */
   readonly pages?: boolean;
-  /** True: it waits for someone else, so that it may take longer than the deadline of other requests. */
-  readonly takes_time?: boolean;
+  /** True: it waits for another service, so it may take longer than `LIMITS.request_answer`. */
+  readonly may_be_slow?: boolean;
   /** A limit of the client's address, checked before anything else. */
   readonly limit?: RouteLimit;
   /**

@@ -46,7 +46,7 @@ const routes = router({
     .output(z.object({ caller: z.null() }))
     .mutation(({ ctx }) => ({ caller: ctx.caller })),
   slow: open
-    .meta({ openapi: { method: "POST", path: "/v1/slow" }, takes_time: true })
+    .meta({ openapi: { method: "POST", path: "/v1/slow" }, may_be_slow: true })
     .input(z.strictObject({}))
     .output(z.object({ caller: z.null() }))
     .mutation(({ ctx }) => ({ caller: ctx.caller })),
