@@ -1,5 +1,6 @@
 /** What every procedure call gets, on each surface. */
 
+import type { ServiceError } from "../src/errors.ts";
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import type { McpSession } from "../src/model/mcp-session.ts";
 import type { CallContext } from "../src/rpc/context.ts";
@@ -41,6 +42,20 @@ export interface Services {
   readonly activity: Activity;
 }
 
+/** How a permission hook calls `/mcp?tools=approve`: what its address and its headers say (§12.6). */
+export interface HookCall {
+  /** Seconds that a request waits; null: as is usual for the client. */
+  readonly wait: number | null;
+  /** The client's name for this server, whose tools are not asked about; undefined: the usual name. */
+  readonly server: string | undefined;
+  /** False: the client accepts no stream, so it must be answered soon. */
+  readonly streams: boolean;
+  /** What the MCP client calls itself. */
+  readonly client_name: string | null;
+  /** For the activity log, which the text for the hook does not decide. */
+  readonly outcome: { error: ServiceError | null; only_waited: boolean };
+}
+
 export interface Context extends CallContext {
   readonly services: Services;
   /** The `Idempotency-Key` of the request and its body, as digests; null without one. */
@@ -54,6 +69,8 @@ export interface Context extends CallContext {
   readonly asking: boolean;
   /** The session of MCP that the call belongs to; null on other surfaces, and without one. */
   readonly session: McpSession | null;
+  /** Null unless the call came to `/mcp?tools=approve`. */
+  readonly hook: HookCall | null;
   /** A procedure that creates sets it when it gives what was there instead: `200`, not `201`. */
   readonly outcome: { existing: boolean };
 }

@@ -1,6 +1,7 @@
 /** The surfaces: puts HTTP on a core, listens, and stops both in order. */
 
 import { appRouter, procedures } from "../routers/index.ts";
+import { mcpOnlyProcedures } from "../routers/mcp-only.ts";
 import { createLimiter } from "./auth/limiter.ts";
 import { cannotListen } from "./config-files.ts";
 import { type AppDeps, type Core, createCore } from "./core.ts";
@@ -160,7 +161,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     recordUse: core.keyActivity.record,
   });
   const mcp = createMcp({
-    tools: createTools(procedures),
+    tools: createTools(new Map([...procedures, ...mcpOnlyProcedures])),
     createContext,
     bodies,
     foreignSource: source.refusal,

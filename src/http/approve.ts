@@ -1,35 +1,42 @@
 /** What `/mcp?tools=approve` adds to the endpoint: its parameters, and an answer that takes minutes (docs/interface.md §12.6). */
 
+import { APPROVE } from "../../routers/mcp-only.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields } from "../errors.ts";
 import { memberTexts, textOrValue } from "../exact-json.ts";
 import { commasIn } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
-import { APPROVE, type ApproveOptions } from "../mcp/approve.ts";
 import type { Message } from "../mcp/message.ts";
+import type { HookOptions } from "../mcp/server.ts";
 import { fits, isBlank } from "../plain-text.ts";
 
 /**
- * How the tool is called; null at any other address. `body`: the text of the message. `422 fields.wait` for a
- * `wait` that is no number of seconds within its bounds, `422 fields.server` for a `server` that is no name.
+ * How a hook calls; null at any other address. `422 fields.wait` for a `wait` that is not a number of seconds within
+ * its bounds, `422 fields.server` for a `server` that is not a name.
  */
-export function approveOptions(
-  request: Request,
-  { method, params, checked }: Message,
-  body: string,
-): ApproveOptions | null {
+export function hookOptions(request: Request, message: Message): HookOptions | null {
   const at = request.url.indexOf("?");
   if (at < 0) return null;
   const query = new URLSearchParams(request.url.slice(at));
   if (query.get("tools") !== "approve") return null;
-  const calls = method === "tools/call" && params.name === APPROVE;
   return {
     wait: waitIn(query),
     server: serverIn(query),
-    streams: calls && checked && takesStream(request),
-    arguments: calls ? argumentsIn(body, params.arguments) : {},
+    streams: callsHook(message) && message.checked && takesStream(request),
   };
 }
+
+const callsHook = ({ method, params }: Message): boolean =>
+  method === "tools/call" && params.name === APPROVE;
+
+/** The message of a hook whose `body` is this text, with the arguments as they were sent. */
+export const withExactArguments = (message: Message, body: string): Message =>
+  callsHook(message)
+    ? {
+        ...message,
+        params: { ...message.params, arguments: argumentsIn(body, message.params.arguments) },
+      }
+    : message;
 
 /** Arguments that have the input of a tool. */
 const INPUTS = ["tool_input", "input"];
@@ -39,7 +46,7 @@ const INPUTS = ["tool_input", "input"];
  * JSON text that was sent: parsing it together with the message would round its numbers. If a name is there twice,
  * or more values than a person is ever shown, only what calls is read, without an input.
  */
-function argumentsIn(body: string, parsed: unknown): ApproveOptions["arguments"] {
+function argumentsIn(body: string, parsed: unknown): Readonly<Record<string, unknown>> {
   const is_long = commasIn(body) > LIMITS.action_text;
   const sent = is_long ? undefined : memberTexts(body, ["params", "arguments"]);
   if (sent === undefined) {

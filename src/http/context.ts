@@ -53,6 +53,7 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
       connection: request,
       asking: false,
       session: null,
+      hook: null,
       outcome: { existing: false },
       effects,
       head,

@@ -9,7 +9,6 @@ import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { actionOf, REFUSED } from "../mcp/activity.ts";
-import type { ApproveOptions } from "../mcp/approve.ts";
 import { Exchange, type RpcAnswer } from "../mcp/exchange.ts";
 import {
   type Message,
@@ -19,7 +18,7 @@ import {
   withoutUnset,
 } from "../mcp/message.ts";
 import { RPC, refusal, rpcError } from "../mcp/result.ts";
-import { createMcpServers, type McpCall } from "../mcp/server.ts";
+import { createMcpServers, type HookOptions, type McpCall } from "../mcp/server.ts";
 import { writeSession } from "../mcp/session.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
@@ -27,7 +26,13 @@ import { toServiceError } from "../rpc/errors.ts";
 import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens } from "../signed-token.ts";
 import type { Signer } from "../signer.ts";
-import { answerStream, approveOptions, STREAM_HEADERS, takesStream } from "./approve.ts";
+import {
+  answerStream,
+  hookOptions,
+  STREAM_HEADERS,
+  takesStream,
+  withExactArguments,
+} from "./approve.ts";
 import type { Bodies } from "./body.ts";
 import type { CreateContext, RequestContext } from "./context.ts";
 import type { RequestScope } from "./request-scope.ts";
@@ -194,10 +199,10 @@ export function createMcp(options: McpOptions): Handler {
     const enter = (action: string, error: ServiceError | null) =>
       scope.ended({ action, host: ctx.host, error }, { client });
     const recorded = recordAll(ctx, client);
-    let approve: ApproveOptions | null = null;
+    let hook: HookOptions | null = null;
     try {
       scope.charge();
-      if (kind === "request") approve = approveOptions(request, message, text as string);
+      if (kind === "request") hook = hookOptions(request, message);
     } catch (refusing) {
       await recorded;
       // A notification has no entry even then (docs/interface.md 15.1.2).
@@ -223,15 +228,15 @@ export function createMcp(options: McpOptions): Handler {
     // The request is charged above, and logged below under its MCP name.
     const part = { ...scope, charge() {}, ended() {} };
     const call: McpCall = {
-      ...message,
-      approve,
+      ...(hook ? withExactArguments(message, text as string) : message),
+      hook,
       ctx: { ...ctx, scope: part },
       key_id,
       error: null,
       only_waited: false,
     };
     const request_body = body as JSONRPCRequest;
-    const { response, ended } = call.approve?.streams
+    const { response, ended } = call.hook?.streams
       ? serveStream(call, request_body, scope)
       : {
           response: await serve(call, message, request_body, scope).finally(() => recorded),

@@ -1,6 +1,5 @@
 /** The `action` of an MCP request in the activity log (docs/interface.md 15). */
 
-import { APPROVE } from "./approve.ts";
 import type { Message, Refused } from "./message.ts";
 import type { McpServers } from "./server.ts";
 import type { Tools } from "./tools.ts";
@@ -18,5 +17,5 @@ export function actionOf(
   if (!servers.has(message)) return "unknown method";
   const { method, params } = message;
   const name = params.name as string;
-  return method === "tools/call" && (tools.has(name) || name === APPROVE) ? name : method;
+  return method === "tools/call" && tools.has(name) ? name : method;
 }

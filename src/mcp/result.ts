@@ -45,6 +45,9 @@ export function toolResult(value: object, next: NextCall | null, note: string | 
   };
 }
 
+/** The result of a tool that gives a text for the client itself. */
+export const textResult = (text: string) => ({ content: [say(text)] });
+
 /**
  * A tool that failed. The clients of the old era check structured content by the output schema even
  * then, so for them the problem is in `_meta`.

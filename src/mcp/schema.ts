@@ -85,14 +85,15 @@ function shortened({ description: __, ...schema }: JsonSchema): JsonSchema {
 }
 
 /**
- * Whether a keyword tells a model nothing that it could act on: a pattern says "not blank", a format
- * "double", a length of 1 "not empty", a minimum of 0 or 1 "not negative" or "at least one", and that a tool takes no other field shows where one is sent.
+ * Whether a keyword tells a model nothing that it could act on: a pattern means "not blank", a format
+ * "double", a length of 1 "not empty", a minimum of 0 or 1 "not negative" or "at least one". Whether other
+ * fields are accepted shows when one is sent.
  */
 const isSilent = (keyword: string, given: unknown): boolean =>
   (typeof given === "string" && (keyword === "pattern" || keyword === "format")) ||
   (given === 1 && (keyword === "minLength" || keyword === "minItems")) ||
   ((given === 0 || given === 1) && keyword === "minimum") ||
-  (given === false && keyword === "additionalProperties") ||
+  (keyword === "additionalProperties" && Object.keys(given as object).length === 0) ||
   given === Number.MIN_SAFE_INTEGER ||
   given === Number.MAX_SAFE_INTEGER;
 

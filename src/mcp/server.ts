@@ -8,7 +8,7 @@ import {
   type ServerContext,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
-import type { Context } from "../../routers/context.ts";
+import type { Context, HookCall } from "../../routers/context.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields, type ServiceError } from "../errors.ts";
@@ -18,7 +18,6 @@ import type { ClientInfo } from "../model/client.ts";
 import type { McpSession } from "../model/mcp-session.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
 import type { SignedTokens } from "../signed-token.ts";
-import { APPROVE, APPROVE_DEFINITION, type ApproveOptions, approve } from "./approve.ts";
 import { parseText } from "./arguments.ts";
 import { instructionsFor } from "./instructions.ts";
 import {
@@ -29,7 +28,7 @@ import {
   readResource,
   TEMPLATE_LIST,
 } from "./resources.ts";
-import { rpcCodeOf, rpcError, toolFailure, toolResult, unknownName } from "./result.ts";
+import { rpcCodeOf, rpcError, textResult, toolFailure, toolResult, unknownName } from "./result.ts";
 import type { Tool, Tools } from "./tools.ts";
 
 /** One request, and what came of it. */
@@ -44,14 +43,16 @@ export interface McpCall {
   readonly session: McpSession | null;
   /** True: the client goes on with `requestState` by itself (docs/interface.md 12.4.4). */
   readonly rounds: boolean;
-  /** At the address with `approve_action`; null at any other. */
-  readonly approve: ApproveOptions | null;
+  /** The address and headers of a permission hook; null unless it came to `/mcp?tools=approve`. */
+  readonly hook: HookOptions | null;
   /** Settles with the handler; undefined when the SDK answered by itself. */
   work?: Promise<unknown>;
   error: ServiceError | null;
   /** True: it only waited, which has no activity entry (docs/interface.md 15.1.2). */
   only_waited: boolean;
 }
+
+export type HookOptions = Pick<HookCall, "wait" | "server" | "streams">;
 
 interface McpServersOptions {
   readonly tools: Tools;
@@ -77,9 +78,10 @@ export type McpServers = ReturnType<typeof createMcpServers>;
 export function createMcpServers(options: McpServersOptions) {
   const { tools, version, clock, report } = options;
   checkResources(tools);
-  const definitions = [...tools.values()].map(({ definition }) => definition);
-  const tool_list = { tools: definitions };
-  const approving_list = { tools: [...definitions, APPROVE_DEFINITION] };
+  const listOf = (some: readonly Tool[]) => ({ tools: some.map(({ definition }) => definition) });
+  const all = [...tools.values()];
+  const tool_list = listOf(all.filter(({ for_hooks }) => !for_hooks));
+  const hooks_list = listOf(all);
   const instructions = instructionsFor(tools);
   const keep = { ttlMs: LIST_TTL * 1000, cacheScope: "public" as const };
   const server_options = {
@@ -101,11 +103,17 @@ export function createMcpServers(options: McpServersOptions) {
 
   /** Runs a tool, or the call that goes on for it, and tells the client of the time it waits. */
   const run = async (call: McpCall, extra: ServerContext, { tool, given, asking }: Run) => {
-    const ctx = { ...call.ctx, connection: extra.mcpReq, asking, session: call.session };
+    const ctx: Context = {
+      ...call.ctx,
+      connection: extra.mcpReq,
+      asking,
+      session: call.session,
+      hook: call.hook && { ...call.hook, client_name: call.client?.name ?? null, outcome: call },
+    };
     const stop = tool.waits ? tellProgress(clock, extra, given.wait_seconds) : () => {};
     try {
       const result = await tool.call(ctx, given);
-      call.only_waited = tool.only_waited(given, result);
+      call.only_waited ||= tool.only_waited(given, result);
       return result;
     } catch (error) {
       call.only_waited = isGone(error) && tool.only_waited(given, null);
@@ -117,10 +125,8 @@ export function createMcpServers(options: McpServersOptions) {
 
   const callTool: Handle = async (call, extra) => {
     const { key_id, modern, params } = call;
-    if (call.approve && params.name === APPROVE) {
-      return approve(call, call.approve, extra.mcpReq.signal);
-    }
-    const named = tools.get(params.name as string) ?? unknownName("tool");
+    const named = tools.get(params.name as string);
+    if (!named || (named.for_hooks && !call.hook)) return unknownName("tool");
     const { given: asked, left_unchanged } = named.read(argumentsIn(params));
     const begun = readRound(options.rounds, { key_id, params, asked, modern, tool: named });
     const tool = begun ? tools.get(begun.name)! : named;
@@ -128,6 +134,7 @@ export function createMcpServers(options: McpServersOptions) {
     const started = clock.elapsed();
     try {
       const result = await run(call, extra, { tool, given, asking: named.rounds });
+      if (typeof result === "string") return textResult(result);
       const next = tool.next(result, given);
       const wait = given.wait_seconds;
       const round = (begun?.round ?? 1) + 1;
@@ -156,7 +163,7 @@ export function createMcpServers(options: McpServersOptions) {
   };
 
   const handlers: Readonly<Record<string, Handle>> = {
-    "tools/list": (call, extra) => list(call.approve ? approving_list : tool_list)(call, extra),
+    "tools/list": (call, extra) => list(call.hook ? hooks_list : tool_list)(call, extra),
     "tools/call": callTool,
     "resources/list": list(RESOURCE_LIST),
     "resources/templates/list": list(TEMPLATE_LIST),

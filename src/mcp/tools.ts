@@ -27,9 +27,12 @@ export interface Tool {
     readonly title: string;
     readonly description: string;
     readonly inputSchema: ObjectSchema;
-    readonly outputSchema: ObjectSchema;
+    /** Absent: the result is text. */
+    readonly outputSchema?: ObjectSchema;
     readonly annotations: object;
   };
+  /** True: listed and called at `/mcp?tools=approve` alone. */
+  readonly for_hooks: boolean;
   /** True: it takes `wait_seconds`. */
   readonly waits: boolean;
   /** True: a wait may take several rounds. */
@@ -37,7 +40,7 @@ export interface Tool {
   /** Reads the arguments that a client sent; never throws. */
   read(sent: Readonly<Record<string, unknown>>): ReadArguments;
   /** Runs it with arguments that were read; throws a ServiceError that names fields as the tool does. */
-  call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object>;
+  call(ctx: Context, given: Readonly<Record<string, unknown>>): Promise<object | string>;
   /** A result of {@link call} with what the tool adds to it. */
   complete(ctx: Context, result: object): Promise<object>;
   /** The call that should follow this one, when one should. */
@@ -48,7 +51,7 @@ export interface Tool {
    * True when the call only waited (docs/interface.md 15.1.2); the result is null when its
    * client left meanwhile.
    */
-  only_waited(given: Readonly<Record<string, unknown>>, result: object | null): boolean;
+  only_waited(given: Readonly<Record<string, unknown>>, result: object | string | null): boolean;
 }
 
 /** The tool's name for the field `wait`: an agent reads no manual to learn the unit. */
@@ -131,16 +134,17 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
       title: mcp.title,
       description: mcp.description,
       inputSchema: accepted,
-      outputSchema: resultSchema(output, mcp, list),
+      ...(!(output instanceof z.ZodString) && { outputSchema: resultSchema(output, mcp, list) }),
       annotations: mcp.annotations,
     },
+    for_hooks: mcp.for_hooks === true,
     waits,
     rounds: mcp.rounds === true,
     read,
     async call(ctx, given) {
       try {
         const input = inputOf(given);
-        return ((await run(ctx, () => input)) ?? DONE) as object;
+        return ((await run(ctx, () => input)) ?? DONE) as object | string;
       } catch (error) {
         throw waits ? renamed(toServiceError(error)) : error;
       }

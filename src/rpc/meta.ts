@@ -86,7 +86,10 @@ export interface AddedFields {
   read(ctx: CallContext, result: object): Promise<object | null>;
 }
 
-/** How a procedure becomes a tool of `/mcp`; src/mcp/tools.ts reads it once, at start. */
+/**
+ * How a procedure becomes a tool of `/mcp`; src/mcp/tools.ts reads it once, at start. A tool whose output is a
+ * text gives that text as it is, and lists no schema of it.
+ */
 export interface ToolMeta {
   /** Lower case with underscores, 64 characters at most; what the activity log shows. */
   readonly name: string;
@@ -102,6 +105,8 @@ export interface ToolMeta {
     readonly idempotentHint: boolean;
     readonly openWorldHint: boolean;
   };
+  /** True: listed and called at `/mcp?tools=approve` alone (§12.6.1). */
+  readonly for_hooks?: boolean;
   /** Input fields that only an account may send: no arguments of the tool. */
   readonly account_only?: readonly string[];
   /** What a field is when the agent leaves it out. */

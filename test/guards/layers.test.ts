@@ -33,8 +33,8 @@ const ALLOWED: Record<string, readonly string[]> = {
     "leaf",
   ],
   jobs: ["services types", "observability", "leaf"],
-  routers: ["rpc", "model", "services types", "leaf"],
-  mcp: ["routers types", "rpc", "permission", "model", "leaf"],
+  routers: ["rpc", "permission", "model", "services types", "leaf"],
+  mcp: ["routers types", "rpc", "model", "leaf"],
   http: [
     "mcp",
     "routers",

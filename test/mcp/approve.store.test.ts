@@ -57,6 +57,12 @@ for (const era of ["old", "new"] as const) {
   });
 }
 
+test("tRPC does not serve a tool that has no route", async () => {
+  const { agent } = await createPair(app.url);
+  const { status, body } = await agent.send("POST /trpc/approveAction", commandOf("ls"));
+  expect([status, body.error.data.code]).toEqual([404, "NOT_FOUND"]);
+});
+
 test("the person reads the whole command in the question, and lists and events leave it out [§2.5.5]", async () => {
   const command = `echo ${"x".repeat(3_000)}`;
   const args = commandOf(command, {

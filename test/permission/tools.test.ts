@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { procedures } from "../../routers/index.ts";
+import { mcpOnlyProcedures } from "../../routers/mcp-only.ts";
 import { createTools } from "../../src/mcp/tools.ts";
 import { OWN_TOOLS } from "../../src/own-tools.ts";
 import { contentOf } from "../../src/permission/content.ts";
@@ -23,9 +24,8 @@ const shown = (tool_name: string, tool_input: unknown) => {
 };
 
 test("of the tools of MCP servers, only those of Relay's own server are not asked about [§12.6.2(2)]", () => {
-  expect([...OWN_TOOLS].sort()).toEqual(
-    [...createTools(procedures).keys(), "approve_action"].sort(),
-  );
+  const tools = createTools(new Map([...procedures, ...mcpOnlyProcedures]));
+  expect([...OWN_TOOLS].sort()).toEqual([...tools.keys()].sort());
   const isAsked = (tool_name: string, server?: string) => {
     const content = contentOf(requestOf({ tool_name }), null, server);
     return typeof content === "string" ? content : "asked";
