@@ -127,19 +127,26 @@ export function createInbox(deps: InboxDeps) {
     }
   };
 
-  /** What is unread after the position `acked`; marks it read, or with `peek` what is before it. */
+  /**
+   * What is unread after the position `acked`; marks it read, or with `peek` what is before it. `recheck`: throws
+   * `401 unauthorized`, and marks nothing, if the credential has ended.
+   */
   const lookOnce = (
     caller: KeyCaller,
     { peek, acked, ...size }: InboxRead,
-    effects: boolean,
+    { effects, recheck }: { readonly effects: boolean; readonly recheck: boolean },
   ): Promise<Item[]> =>
     untilDecided(async () => {
       const { key_id } = caller;
       // Before the items: if it is unread still when they are marked, nobody took any of them.
       const [oldest] = acked > 0 ? await store.read(oldestUnread({ key_id, last: acked })) : [];
-      const { page: rows } = await readPage(size, (last, limit) =>
-        unreadItems({ key_id, after: last ?? acked, limit }),
-      );
+      const unread = (last: number | undefined, limit: number) =>
+        unreadItems({ key_id, after: last ?? acked, limit });
+      // At once, which is one round trip.
+      const [{ page: rows }] = await Promise.all([
+        readPage(size, unread),
+        recheck && assertLive(caller),
+      ]);
       const last = peek || rows.length === 0 ? acked : rows.at(-1)!.seq;
       const seen = effects ? await seenBy(caller, rows) : tasksOf(rows);
       const first = oldest?.[0] ?? (peek ? undefined : rows[0]?.item.id);
@@ -177,7 +184,7 @@ export function createInbox(deps: InboxDeps) {
       };
       const items =
         wait === 0 || !effects
-          ? await lookOnce(caller, look, effects)
+          ? await lookOnce(caller, look, { effects, recheck: false })
           : await waits.wait({
               owner: key_id,
               // The key and the account too: their deletion ends the wait at once.
@@ -185,8 +192,7 @@ export function createInbox(deps: InboxDeps) {
               seconds: wait,
               signal,
               async read() {
-                await assertLive(caller);
-                const value = await lookOnce(caller, look, effects);
+                const value = await lookOnce(caller, look, { effects, recheck: true });
                 return { value, done: value.length > 0 };
               },
             });

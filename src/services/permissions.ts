@@ -182,7 +182,7 @@ export function createPermissions(deps: ServiceDeps) {
         const id = await askOrJoin(caller, options);
         let left = false;
         try {
-          const question = await hold(caller, { id, key_id }, wait, signal, slot);
+          const question = await hold(caller, { id, key_id }, { seconds: wait, signal, slot });
           if (question.status !== "pending") return question;
           left = true;
           await leave(caller, id, call);

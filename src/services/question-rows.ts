@@ -24,6 +24,15 @@ import { createInboxWriter } from "./inbox-writer.ts";
 
 export type QuestionRevision = RowRevision & { readonly table: "questions" };
 
+interface HoldOptions {
+  readonly seconds: number;
+  /** Aborts when the client goes. */
+  readonly signal: AbortSignal;
+  readonly slot?: WaitSlot | undefined;
+  /** Called with each row that the wait reads, before it is given to the caller. */
+  readonly found?: ((row: QuestionRow) => Promise<void>) | undefined;
+}
+
 export function createQuestionRows(deps: ServiceDeps) {
   const { store, commit, waits, agreedNow, ids, assertLive, pushPlans } = deps;
   const inboxWriter = createInboxWriter(deps);
@@ -90,12 +99,11 @@ export function createQuestionRows(deps: ServiceDeps) {
       return (await finish(row, expired.question, expireQuestion)) ? expired : undefined;
     });
 
+  /** Waits until the question leaves `pending`, `seconds` at most, and gives it as it then is (§6). */
   const hold = (
     caller: Caller,
     { id, key_id }: Pick<Question, "id" | "key_id">,
-    seconds: number,
-    signal: AbortSignal,
-    slot?: WaitSlot,
+    { seconds, signal, slot, found }: HoldOptions,
   ): Promise<Question> =>
     waits.wait({
       owner: callerId(caller),
@@ -105,9 +113,10 @@ export function createQuestionRows(deps: ServiceDeps) {
       signal,
       slot,
       async read() {
-        // A sleeper reads again after a deletion: its credential may have ended.
-        await assertLive(caller);
-        const { question } = await readNow(caller, id);
+        // At once, which is one round trip. The credential may end at any time, also before the wait listens.
+        const [row] = await Promise.all([readNow(caller, id), assertLive(caller)]);
+        await found?.(row);
+        const { question } = row;
         return {
           value: question,
           done: question.status !== "pending",

@@ -6,6 +6,7 @@ import {
   finishQuestion,
   insertQuestion,
   overdueQuestions,
+  type QuestionRow,
   questionList,
 } from "../../db/questions.ts";
 import { taskById } from "../../db/tasks.ts";
@@ -101,14 +102,24 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
 
   const read = async (caller: Caller, id: string, options: WaitOptions) => {
     const { wait, signal, effects, asking } = options;
-    const row = await readNow(caller, id, effects);
-    const { question } = row;
-    if (caller.kind === "key" && effects && !asking) await earlier.show([row]);
-    if (wait === 0 || !effects || question.status !== "pending") return question;
-    const held = () => hold(caller, question, wait, signal);
+    const waits_for_it = wait > 0 && effects;
+    const found =
+      caller.kind === "key" && effects && !asking
+        ? (row: QuestionRow) => earlier.show([row])
+        : undefined;
+    let key_id: string;
+    if (waits_for_it && caller.kind === "key") {
+      // Only its own questions are visible to a key, so the wait can listen before the first read.
+      key_id = caller.key_id;
+    } else {
+      const row = await readNow(caller, id, effects);
+      await found?.(row);
+      if (!waits_for_it || row.question.status !== "pending") return row.question;
+      key_id = row.question.key_id;
+    }
+    const held = () => hold(caller, { id, key_id }, { seconds: wait, signal, found });
     if (!asking) return held();
-    const run = () => earlier.untilLeft(question, held);
-    return earlier.whileAsking(question.key_id, signal, run);
+    return earlier.whileAsking(key_id, signal, () => earlier.untilLeft({ id, key_id }, held));
   };
 
   const assertOffered = createOfferCheck(deps.settings.push_content === "full");
@@ -193,7 +204,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       const slot = wait > 0 ? waits.reserve(key_id) : null;
       /** The question as it is once the wait is over. */
       const settled = (asked: Pick<Question, "id" | "key_id">) => {
-        const held = () => hold(caller, asked, wait, signal, slot ?? undefined);
+        const held = () => hold(caller, asked, { seconds: wait, signal, slot: slot ?? undefined });
         return joinable ? earlier.untilLeft(asked, held) : held();
       };
       const run = async (): Promise<Asked> => {

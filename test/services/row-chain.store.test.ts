@@ -8,14 +8,14 @@ import type { Task, TaskPatch } from "../../src/model/task.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createPerson, createTask } from "../support/client.ts";
 import { SEED } from "../support/random.ts";
+import { type Fault, openServices } from "../support/services.ts";
 import { createTestStore } from "../support/store.ts";
-import { type Fault, openTaskService } from "../support/task-service.ts";
 import { until } from "../support/until.ts";
 
 const { url: database_url } = await createTestStore();
 const app = await startTestApp({ database_url });
-const one = await openTaskService(database_url);
-const two = await openTaskService(database_url);
+const one = await openServices(database_url);
+const two = await openServices(database_url);
 const { person, agent } = await createPair(app.url);
 const key = await one.callerOf(agent.secret);
 const account = await one.callerOf(person.token);

@@ -1,11 +1,11 @@
-/** The task service of one process on a store of the test, whose writes a test holds or breaks. */
+/** The services of one process on a store of the test, whose reads are counted and whose writes a test holds or breaks. */
 
 import { afterAll } from "bun:test";
 import { openStore } from "../../db/open.ts";
 import { createOutbox } from "../../db/outbox.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
-import { type Statement, unavailable, type WriteResult } from "../../db/store.ts";
+import { type Statement, type Store, unavailable, type WriteResult } from "../../db/store.ts";
 import { createAuth } from "../../src/auth/authenticate.ts";
 import { createTickets } from "../../src/auth/tickets.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -16,8 +16,10 @@ import { createLog } from "../../src/log.ts";
 import type { Caller } from "../../src/model/caller.ts";
 import type { ServiceEvent } from "../../src/model/event.ts";
 import { createCommit } from "../../src/services/commit.ts";
+import { createInbox } from "../../src/services/inbox.ts";
 import { createKeys } from "../../src/services/keys.ts";
 import { createPushPlans } from "../../src/services/push-plans.ts";
+import { createQuestions } from "../../src/services/questions.ts";
 import { createTasks } from "../../src/services/tasks.ts";
 import { createSigner } from "../../src/signer.ts";
 
@@ -30,7 +32,7 @@ export type Fault = "refused" | "lost" | "faulty";
 const bad = statement(sql`insert into tasks (id) values (null)`);
 
 /** Opens the store at `url` once more, as another process does. */
-export async function openTaskService(url: string) {
+export async function openServices(url: string) {
   const clock = systemClock;
   const ids = createIds(clock);
   const log = createLog("error", () => {});
@@ -40,6 +42,9 @@ export async function openTaskService(url: string) {
   let faults: (Fault | null)[] = [];
   let gate: Promise<void> | null = null;
   let writes = 0;
+  let reading = 0;
+  let round_trips = 0;
+  let afterRead = async (): Promise<void> => {};
 
   const send = (statements: readonly Statement[]): Promise<WriteResult[]> => {
     const fault = faults.shift() ?? null;
@@ -50,9 +55,21 @@ export async function openTaskService(url: string) {
       throw unavailable("lost by the test");
     });
   };
-  const store = {
+  const store: Store = {
     ...real,
-    write(statements: readonly Statement[]) {
+    async read(statement, options) {
+      // Reads that begin together share a round trip of a libSQL server.
+      if (reading++ === 0) round_trips++;
+      try {
+        return await real.read(statement, options);
+      } finally {
+        reading--;
+        const hook = afterRead;
+        afterRead = async () => {};
+        await hook();
+      }
+    },
+    write(statements) {
       writes++;
       return gate ? gate.then(() => send(statements)) : send(statements);
     },
@@ -60,6 +77,8 @@ export async function openTaskService(url: string) {
   const tickets = createTickets({ store, signer: createSigner("test"), clock });
   const auth = createAuth({ store, clock, tickets });
   const feed = createFeed({ source: { ...outbox, pollEvery: real.pollEvery }, clock, log });
+  await feed.start();
+  afterAll(() => feed.stop());
   const deps = {
     store,
     commit: createCommit({ store, feed, clock, wakeSender() {}, wakeWebhooks() {} }),
@@ -79,9 +98,21 @@ export async function openTaskService(url: string) {
       push_content: "full" as const,
     },
   };
+  const keys = createKeys(deps);
+  const tasks = createTasks({ ...deps, keys });
   return {
-    tasks: createTasks({ ...deps, keys: createKeys(deps) }),
+    keys,
+    tasks,
+    questions: createQuestions({ ...deps, keys }),
+    inbox: createInbox({ ...deps, keys, tasks }),
+    waits: deps.waits,
     store: real,
+    /** Round trips of reads so far. */
+    roundTrips: () => round_trips,
+    /** Runs once, after the next read has its rows and before its caller gets them. */
+    afterNextRead(hook: () => Promise<void>): void {
+      afterRead = hook;
+    },
     /** Batches handed to the store so far. */
     writes: () => writes,
     async callerOf(credential: string): Promise<Caller> {
