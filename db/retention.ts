@@ -53,7 +53,7 @@ export function createQuestionPruner(store: Store) {
   };
 }
 
-const pruneActivity = statement(
+const pruneRequestLog = statement(
   sql`delete from activity_blocks where rowid in (
     select old.rowid from keys, activity_blocks as old
     where keys.id > ${p("after")} and keys.id <= ${p("last")} and old.key_id = keys.id
@@ -62,10 +62,10 @@ const pruneActivity = statement(
 );
 
 /**
- * As {@link createQuestionPruner}, for what the activity log holds from before `before` (epoch
+ * As {@link createQuestionPruner}, for what the request log holds from before `before` (epoch
  * seconds): the log has no index on their time alone.
  */
-export function createActivityPruner(store: Store) {
+export function createRequestLogPruner(store: Store) {
   let after = "";
   return async (before: number, limit: number): Promise<boolean> => {
     const keys = (await store.read(nextKeys({ after, limit }))).map(([id]) => id);
@@ -75,7 +75,7 @@ export function createActivityPruner(store: Store) {
       return false;
     }
     const [result] = await store.write(
-      [pruneActivity({ after, last, before, limit })],
+      [pruneRequestLog({ after, last, before, limit })],
       IN_BACKGROUND,
     );
     // The same keys again, until nothing old is left of them.

@@ -17,11 +17,11 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { PackedEntry } from "../src/model/activity.ts";
 import { Platform, PushEnvironment } from "../src/model/device.ts";
 import { STORED_EVENTS } from "../src/model/event.ts";
 import { ItemType } from "../src/model/item.ts";
 import { QUESTION_STATUSES, QuestionAction, QuestionKind } from "../src/model/question.ts";
+import type { PackedEntry } from "../src/model/request-log.ts";
 import { TASK_STATUSES, Task, TaskPriority, TaskSource } from "../src/model/task.ts";
 import { sql } from "./sql.ts";
 

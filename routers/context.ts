@@ -5,7 +5,6 @@ import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import type { McpSession } from "../src/model/mcp-session.ts";
 import type { CallContext } from "../src/rpc/context.ts";
 import type { Accounts } from "../src/services/accounts.ts";
-import type { Activity } from "../src/services/activity.ts";
 import type { Attestations } from "../src/services/attestations.ts";
 import type { Channels } from "../src/services/channels.ts";
 import type { Consents } from "../src/services/consents.ts";
@@ -19,6 +18,7 @@ import type { LiveActivities } from "../src/services/live-activities.ts";
 import type { Pairings } from "../src/services/pairings.ts";
 import type { Permissions } from "../src/services/permissions.ts";
 import type { Questions } from "../src/services/questions.ts";
+import type { RequestLog } from "../src/services/request-log.ts";
 import type { Sessions } from "../src/services/sessions.ts";
 import type { Tasks } from "../src/services/tasks.ts";
 
@@ -39,7 +39,7 @@ export interface Services {
   readonly deliveries: Deliveries;
   readonly inbox: Inbox;
   readonly liveActivities: LiveActivities;
-  readonly activity: Activity;
+  readonly requestLog: RequestLog;
 }
 
 /** How a permission hook calls `/mcp?tools=approve`: what its address and its headers say (§12.6). */

@@ -6,15 +6,11 @@ import { integer } from "../src/model/integer.ts";
 import { Agent, Item, MessageInput, receiverRule } from "../src/model/item.ts";
 import { Id } from "../src/model/text.ts";
 import type { NextCall } from "../src/rpc/meta.ts";
-import { PAGES } from "./page.ts";
+import { limitParameter, PAGING_NOTE, pageParameters } from "./paging.ts";
 import { hints } from "./tool.ts";
 import { account, anyone, key, router } from "./trpc.ts";
 
 const tags = ["Inbox"];
-
-const Limit = integer(1, LIMITS.inbox_page)
-  .meta({ description: `Default ${LIMITS.inbox_page_default}` })
-  .optional();
 
 const Unread = z.int().min(0).meta({ description: "Unread items after this request" });
 
@@ -72,7 +68,7 @@ export const inbox = router({
         wait: integer(0, LIMITS.wait_max)
           .meta({ description: "Seconds to wait for the first unread item; default 0" })
           .optional(),
-        limit: Limit,
+        limit: limitParameter(LIMITS.inbox_page, LIMITS.inbox_page_default),
         peek: z
           .boolean()
           .meta({ description: "Whether the items stay unread; default `false`" })
@@ -97,7 +93,7 @@ export const inbox = router({
         operationId: "listKeyInbox",
         tags,
         summary: "See the inbox of a key, newest first; marks nothing read",
-        description: PAGES,
+        description: PAGING_NOTE,
       },
       pages: true,
       errors: ["not_found"],
@@ -105,11 +101,7 @@ export const inbox = router({
     .input(
       z.strictObject({
         key_id: Id,
-        limit: Limit,
-        cursor: z
-          .string()
-          .meta({ description: "The `next_cursor` of the previous page" })
-          .optional(),
+        ...pageParameters(LIMITS.inbox_page, LIMITS.inbox_page_default),
       }),
     )
     .output(

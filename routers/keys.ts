@@ -2,14 +2,13 @@
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
-import { ActivityEntry } from "../src/model/activity.ts";
 import { ChannelUrl } from "../src/model/channel-parts.ts";
 import { Grant } from "../src/model/grant.ts";
-import { integer } from "../src/model/integer.ts";
 import { Key, Label } from "../src/model/key.ts";
 import { KeyWebhook } from "../src/model/key-webhook.ts";
+import { ActivityEntry } from "../src/model/request-log.ts";
 import { Id } from "../src/model/text.ts";
-import { PAGES } from "./page.ts";
+import { PAGING_NOTE, pageParameters } from "./paging.ts";
 import { account, anyone, router } from "./trpc.ts";
 
 const tags = ["Keys"];
@@ -186,7 +185,7 @@ export const keys = router({
         operationId: "listKeyActivity",
         tags,
         summary: "List the last requests of a key, newest first",
-        description: `The newest 200 of the last 7 days. ${PAGES} An entry may be absent for a moment after its request.`,
+        description: `The newest 200 of the last 7 days. ${PAGING_NOTE} An entry may be absent for a moment after its request.`,
       },
       pages: true,
       errors: ["not_found"],
@@ -194,13 +193,7 @@ export const keys = router({
     .input(
       z.strictObject({
         key_id: Id,
-        limit: integer(1, LIMITS.activity_page)
-          .meta({ description: `Default ${LIMITS.activity_page_default}` })
-          .optional(),
-        cursor: z
-          .string()
-          .meta({ description: "The `next_cursor` of the previous page" })
-          .optional(),
+        ...pageParameters(LIMITS.activity_page, LIMITS.activity_page_default),
       }),
     )
     .output(
@@ -209,7 +202,7 @@ export const keys = router({
         .meta({ id: "ActivityPage" }),
     )
     .query(({ ctx, input: { key_id, ...page } }) =>
-      ctx.services.activity.list(ctx.caller, key_id, page, ctx),
+      ctx.services.requestLog.list(ctx.caller, key_id, page, ctx),
     ),
 
   delete: account
@@ -221,7 +214,7 @@ export const keys = router({
         tags,
         summary: "Delete a key, its tasks and its questions",
         description:
-          "Its inbox and activity log go too. The key is refused as soon as the response is sent.",
+          "Its inbox and request log go too. The key is refused as soon as the response is sent.",
       },
       status: 204,
       errors: ["not_found"],

@@ -10,7 +10,7 @@ import { Id, text } from "../src/model/text.ts";
 import { isStorable } from "../src/plain-text.ts";
 import type { AddedFields, NextCall } from "../src/rpc/meta.ts";
 import type { Context } from "./context.ts";
-import { PAGES } from "./page.ts";
+import { nextPage, PAGING_NOTE, pageParameters } from "./paging.ts";
 import { hints } from "./tool.ts";
 import { account, anyone, key, router } from "./trpc.ts";
 
@@ -55,16 +55,6 @@ const REACH: AddedFields = {
   },
 };
 
-/** A list that goes on. */
-function nextPage(
-  { next_cursor: cursor }: { readonly next_cursor: string | null },
-  given: Readonly<Record<string, unknown>>,
-): NextCall | null {
-  if (cursor === null) return null;
-  const why = "There are more. To read on";
-  return { why, name: "list_questions", arguments: { ...given, cursor } };
-}
-
 const Wait = integer(0, LIMITS.wait_max)
   .meta({ description: "Seconds to wait for the question to leave `pending`; default 0" })
   .optional();
@@ -78,7 +68,7 @@ export const questions = router({
         operationId: "listQuestions",
         tags,
         summary: "List questions, newest first",
-        description: PAGES,
+        description: PAGING_NOTE,
       },
       pages: true,
       rules: keyIdRule({ required: false }),
@@ -92,7 +82,7 @@ export const questions = router({
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },
-        next: nextPage,
+        next: nextPage("list_questions"),
       },
     })
     .input(
@@ -104,13 +94,7 @@ export const questions = router({
           .optional(),
         key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
         task_id: Id.meta({ description: "Only questions about this task" }).optional(),
-        limit: integer(1, LIMITS.question_list)
-          .meta({ description: `Default ${LIMITS.question_list}` })
-          .optional(),
-        cursor: z
-          .string()
-          .meta({ description: "The `next_cursor` of the previous page" })
-          .optional(),
+        ...pageParameters(LIMITS.question_list, LIMITS.question_list),
       }),
     )
     .output(

@@ -2,25 +2,14 @@
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
-import { integer } from "../src/model/integer.ts";
 import { keyIdRule } from "../src/model/key.ts";
 import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/model/task.ts";
 import { Id } from "../src/model/text.ts";
-import type { NextCall } from "../src/rpc/meta.ts";
-import { PAGES } from "./page.ts";
+import { nextPage, PAGING_NOTE, pageParameters } from "./paging.ts";
 import { hints } from "./tool.ts";
 import { anyone, router } from "./trpc.ts";
 
 const tags = ["Tasks"];
-
-/** A list that goes on. */
-function nextPage(
-  { next_cursor: cursor }: { readonly next_cursor: string | null },
-  given: Readonly<Record<string, unknown>>,
-): NextCall | null {
-  if (cursor === null) return null;
-  return { why: "There are more. To read on", name: "list_tasks", arguments: { ...given, cursor } };
-}
 
 export const tasks = router({
   list: anyone
@@ -31,7 +20,7 @@ export const tasks = router({
         operationId: "listTasks",
         tags,
         summary: "List tasks, the last updated first",
-        description: `${PAGES} With \`priority\` it may hold none and still carry a \`next_cursor\`.`,
+        description: `${PAGING_NOTE} With \`priority\` it may hold none and still carry a \`next_cursor\`.`,
       },
       pages: true,
       rules: keyIdRule({ required: false }),
@@ -44,7 +33,7 @@ export const tasks = router({
         annotations: hints({ reads: true }),
         account_only: ["key_id"],
         defaults: { limit: 20 },
-        next: nextPage,
+        next: nextPage("list_tasks"),
       },
     })
     .input(
@@ -52,13 +41,7 @@ export const tasks = router({
         key_id: Id.meta({ description: "Only this key; for an account only" }).optional(),
         status: z.array(TaskStatus).min(1).optional(),
         priority: z.array(TaskPriority).min(1).optional(),
-        limit: integer(1, LIMITS.task_page)
-          .meta({ description: `Default ${LIMITS.task_page_default}` })
-          .optional(),
-        cursor: z
-          .string()
-          .meta({ description: "The `next_cursor` of the previous page" })
-          .optional(),
+        ...pageParameters(LIMITS.task_page, LIMITS.task_page_default),
       }),
     )
     .output(

@@ -83,7 +83,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     pages: core.openPages,
     clock,
     recordUse(request, usage) {
-      if (!source.isForeign(request)) void core.keyActivity.record(usage, null);
+      if (!source.isForeign(request)) void core.keyUse.record(usage, null);
     },
   });
   const unsent = createUnsentAnswers({
@@ -111,7 +111,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     processStats: monitor.processStats,
     requestsInFlight: monitor.meter.inFlight,
     rateLimited: limiter.refused,
-    activityStats: core.activityLog.stats,
+    requestLogStats: core.requestLogWriter.stats,
     jobStats: core.jobs.stats,
     pushLanes: core.laneHealth,
     storeFaults: core.storeFaults,
@@ -151,21 +151,21 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     waits: monitor.meter.waits,
     deadlines: createDeadlines(timers, REQUEST_SECONDS),
     heavy_work: createHeavyWork(timers),
-    record: core.activityLog.record,
+    record: core.requestLogWriter.record,
     creationsOf: services.accounts.creationsOf,
     linkBaseOf: base_addresses.best,
   });
   const createContext = createContextFactory({
     services,
     isForeign: source.isForeign,
-    recordUse: core.keyActivity.record,
+    recordUse: core.keyUse.record,
   });
   const mcp = createMcp({
     tools: createTools(new Map([...procedures, ...mcpOnlyProcedures])),
     createContext,
     bodies,
     foreignSource: source.refusal,
-    recordClient: core.keyActivity.recordClient,
+    recordClient: core.keyUse.recordClient,
     signer,
     clock,
     ids,
@@ -272,7 +272,7 @@ export async function createApp(core: Core, deps: AppDeps, tls: Tls | null = nul
     const cut = timers.after(DRAIN, () => void server.stop(true));
     await drained;
     cut();
-    await core.activityLog.stop();
+    await core.requestLogWriter.stop();
     await core.close();
   };
 

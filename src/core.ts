@@ -19,7 +19,7 @@ import { forgetOpenPages } from "../db/open-pages.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { prunePairings } from "../db/pairings.ts";
 import { overdueQuestions } from "../db/questions.ts";
-import { createActivityPruner, createQuestionPruner } from "../db/retention.ts";
+import { createQuestionPruner, createRequestLogPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
 import type { Store } from "../db/store.ts";
 import { STORE_SECONDS } from "../db/store.ts";
@@ -53,8 +53,6 @@ import { createDirectFetch } from "./outbound/direct-fetch.ts";
 import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
 import { createResolver } from "./outbound/resolver.ts";
 import { createAccounts } from "./services/accounts.ts";
-import { createActivity } from "./services/activity.ts";
-import { createActivityLog } from "./services/activity-log.ts";
 import { createAddressUses } from "./services/address-uses.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createChannels } from "./services/channels.ts";
@@ -66,7 +64,7 @@ import { createDevices } from "./services/devices.ts";
 import { createGrants } from "./services/grants.ts";
 import { createInbox } from "./services/inbox.ts";
 import { createInboxPosts } from "./services/inbox-posts.ts";
-import { createKeyActivity } from "./services/key-activity.ts";
+import { createKeyUse } from "./services/key-use.ts";
 import { createKeyWebhooks } from "./services/key-webhooks.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
@@ -76,6 +74,7 @@ import { createPermissions } from "./services/permissions.ts";
 import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
+import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
 import { createSessions } from "./services/sessions.ts";
 import { createStartCode } from "./services/start-code.ts";
 import { createTasks } from "./services/tasks.ts";
@@ -257,10 +256,10 @@ export async function createCore(deps: AppDeps) {
     inbox: createInbox({ ...service_deps, keys, tasks }),
     liveActivities: createLiveActivities(service_deps),
     pushStatus: createPushStatus({ store, health: laneHealth, webhook_lane: webhooks.lane }),
-    activity: createActivity({ ...service_deps, keys }),
+    requestLog: createRequestLog({ ...service_deps, keys }),
   };
-  const activity_log = createActivityLog({ store, clock, ids, log });
-  const key_activity = createKeyActivity({ keys, clock, log });
+  const request_log_writer = createRequestLogWriter({ store, clock, ids, log });
+  const key_use = createKeyUse({ keys, clock, log });
 
   const runner = createRunner({
     jobs: createJobs({
@@ -269,7 +268,7 @@ export async function createCore(deps: AppDeps) {
       inbox: services.inbox,
       task_retention_days: config.TASK_RETENTION_DAYS,
       pruneQuestions: createQuestionPruner(store),
-      pruneActivity: createActivityPruner(store),
+      pruneRequestLog: createRequestLogPruner(store),
       pruneCreations: (before, limit) => pruneCreations(store, before, limit),
       pruneEvents: createEventPruner({
         outbox: { latest: () => feed.newest(STORE_SECONDS), prune: outbox.prune },
@@ -321,8 +320,8 @@ export async function createCore(deps: AppDeps) {
     webhooks,
     openPages: open_pages,
     laneHealth,
-    activityLog: activity_log,
-    keyActivity: key_activity,
+    requestLogWriter: request_log_writer,
+    keyUse: key_use,
     startCode: start_code,
     jobs: { stats: runner.stats, settled: runner.settled },
 
@@ -340,7 +339,7 @@ export async function createCore(deps: AppDeps) {
       store_watch.stop();
       await Promise.all([
         runner.stop(),
-        key_activity.stop(),
+        key_use.stop(),
         sender.stop(),
         webhooks.stop(),
         open_pages.stop(),

@@ -1,4 +1,4 @@
-/** The one table of errors: what each code means on REST, tRPC, MCP and in the activity log. */
+/** The one table of errors: what each code means on REST, tRPC, MCP and in the request log. */
 
 import type { TRPC_ERROR_CODE_KEY } from "@trpc/server/rpc";
 import { LIMITS } from "./limits.ts";

@@ -16,7 +16,7 @@ interface JobDeps {
   /** Looks at up to `limit` keys; true while there are more. */
   readonly pruneQuestions: (limit: number) => Promise<boolean>;
   /** Looks at up to `limit` keys, or removes as many entries; true while there are more. */
-  readonly pruneActivity: (before: number, limit: number) => Promise<boolean>;
+  readonly pruneRequestLog: (before: number, limit: number) => Promise<boolean>;
   readonly pruneCreations: (before: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` events that every process has had time to read; true if more may be left. */
   readonly pruneEvents: (limit: number) => Promise<boolean>;
@@ -47,7 +47,8 @@ interface JobDeps {
 
 export function createJobs(deps: JobDeps): Job[] {
   const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
-  const { pruneQuestions, pruneActivity, pruneChallenges, pruneCreations, pruneIdempotency } = deps;
+  const { pruneQuestions, pruneRequestLog, pruneChallenges, pruneCreations, pruneIdempotency } =
+    deps;
   const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings } = deps;
   const { forgetOpenPages, checkVersion, compareClocks } = deps;
   const { pruneEndedTokens, pruneGrants, pruneApprovals } = deps;
@@ -148,7 +149,7 @@ export function createJobs(deps: JobDeps): Job[] {
       name: "prune activity",
       every: 300,
       run: async ({ now, limit }) => ({
-        more: await pruneActivity((await now()) - LIMITS.activity_retention, limit),
+        more: await pruneRequestLog((await now()) - LIMITS.activity_retention, limit),
       }),
     },
     {

@@ -84,7 +84,7 @@ export const ProcessFigures = z.object({
   waits: z.object({ open: count, owners: count }),
   /** Refusals since the start, by the name of the rate limit. */
   rate_limited: z.record(z.string(), count),
-  /** Entries of the activity log that wait for their write, and that were dropped since the start. */
+  /** Entries of the request log that wait for their write, and that were dropped since the start. */
   activity: z.object({ queued: count, dropped: count }),
 });
 export type ProcessFigures = z.infer<typeof ProcessFigures>;

@@ -32,7 +32,7 @@ interface MetricSources {
   readonly streams: { count(): number };
   readonly waits: { count(): number };
   readonly rateLimited: Readonly<Record<string, number>>;
-  readonly activityStats: () => { readonly queued: number; readonly dropped: number };
+  readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly pushLanes: () => readonly LaneHealth[];
   readonly store: {
@@ -101,7 +101,12 @@ function ofProcess({ version, processStats: read }: MetricSources): readonly Met
   ];
 }
 
-function ofWork({ streams, waits, rateLimited, activityStats }: MetricSources): readonly Metric[] {
+function ofWork({
+  streams,
+  waits,
+  rateLimited,
+  requestLogStats,
+}: MetricSources): readonly Metric[] {
   return [
     gauge("relay_streams_open", "Event streams.", () => streams.count()),
     gauge("relay_waits_open", "Requests that sleep until something happens.", () => waits.count()),
@@ -111,12 +116,12 @@ function ofWork({ streams, waits, rateLimited, activityStats }: MetricSources): 
     gauge(
       "relay_activity_queued",
       "Entries of the activity log that wait for their write.",
-      () => activityStats().queued,
+      () => requestLogStats().queued,
     ),
     counter(
       "relay_activity_dropped_total",
       "Entries of the activity log that were never written.",
-      () => activityStats().dropped,
+      () => requestLogStats().dropped,
     ),
   ];
 }

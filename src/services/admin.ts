@@ -32,7 +32,7 @@ interface AdminDeps {
   readonly processStats: () => ProcessStats;
   readonly requestsInFlight: () => number;
   readonly rateLimited: Readonly<Record<string, number>>;
-  readonly activityStats: () => { readonly queued: number; readonly dropped: number };
+  readonly requestLogStats: () => { readonly queued: number; readonly dropped: number };
   readonly jobStats: () => readonly JobStats[];
   readonly pushLanes: () => PushStatus["lanes"];
   /** Name of the channel that a lane belongs to; null for a lane of another version. */
@@ -101,7 +101,7 @@ export function createAdmin(deps: AdminDeps) {
         streams: { open: streams.count(), accounts: streams.accounts() },
         waits: { open: waits.count(), owners: waits.owners() },
         rate_limited: deps.rateLimited,
-        activity: deps.activityStats(),
+        activity: deps.requestLogStats(),
       };
     },
 

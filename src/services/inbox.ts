@@ -26,11 +26,10 @@ import type { Agent, Item, MessageInput } from "../model/item.ts";
 import { questionUnits } from "../model/question.ts";
 import { storedTask, type Task, taskUnits } from "../model/task.ts";
 import { untilDecided } from "./commit.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createIdempotency } from "./idempotency.ts";
 import type { Keys } from "./keys.ts";
-import { endPage } from "./page.ts";
+import { endPage, type PageQuery, readCursor, writeCursor } from "./list-page.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** Items read at once: each may be 60 KiB, and a page ends by bytes. */
@@ -65,11 +64,6 @@ interface InboxRead extends PageSize {
 interface PageSize {
   readonly limit: number;
   readonly page_bytes: number;
-}
-
-interface PageQuery {
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
 }
 
 type InboxDeps = ServiceDeps & {

@@ -26,12 +26,11 @@ import {
 } from "../model/question.ts";
 import { answersByTicket } from "../notify/compose.ts";
 import { untilDecided } from "./commit.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createEarlierAsks } from "./earlier-asks.ts";
 import { createIdempotency } from "./idempotency.ts";
 import type { Keys } from "./keys.ts";
-import { endPage, readPage } from "./page.ts";
+import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./list-page.ts";
 import { createQuestionRows, type QuestionRevision } from "./question-rows.ts";
 
 export type Questions = ReturnType<typeof createQuestions>;
@@ -74,12 +73,10 @@ interface Found extends Pick<Asked, "existing"> {
   readonly joined?: true;
 }
 
-interface ListQuery {
+interface ListQuery extends PageQuery {
   readonly key_id?: string | undefined;
   readonly task_id?: string | undefined;
   readonly status?: readonly Question["status"][] | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
 }
 
 interface ListOptions extends Pick<WaitOptions, "effects"> {

@@ -12,19 +12,16 @@ import {
 import { LIMITS } from "../limits.ts";
 import { type Caller, callerId } from "../model/caller.ts";
 import { TASK_STATUSES, type Task, taskUnits } from "../model/task.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
 import type { Keys } from "./keys.ts";
-import { endPage, readPage } from "./page.ts";
+import { endPage, type PageQuery, readCursor, readPage, writeCursor } from "./list-page.ts";
 
 /** Bytes of a long text that a page always reads in place; longer texts are read once the page is known. */
 const INLINE_TEXT_MIN = 2 * 1024;
 
-interface ListQuery {
+interface ListQuery extends PageQuery {
   readonly key_id?: string | undefined;
   readonly status?: readonly Task["status"][] | undefined;
   readonly priority?: readonly Task["priority"][] | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
 }
 
 interface ListOptions {

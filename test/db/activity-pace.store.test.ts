@@ -5,7 +5,7 @@ import { openStore } from "../../db/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { createActivityLog } from "../../src/services/activity-log.ts";
+import { createRequestLogWriter } from "../../src/services/request-log.ts";
 import { createTestClock } from "../support/clock.ts";
 import { createTestStore } from "../support/store.ts";
 
@@ -16,7 +16,7 @@ test("a busy server writes rarely, and keeps up with its entries", async () => {
   const writes: number[] = [];
   /** What comes while a write is under way. */
   let meanwhile = 0;
-  const log = createActivityLog({
+  const log = createRequestLogWriter({
     store: {
       ...store,
       async write(statements) {

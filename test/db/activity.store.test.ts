@@ -1,9 +1,9 @@
 /** The activity log in the store: how much of it, for how long, and what a crash costs. */
 
 import { expect, test } from "bun:test";
-import { activityOfKey } from "../../db/activity.ts";
 import { openStore } from "../../db/open.ts";
-import { createActivityPruner } from "../../db/retention.ts";
+import { logOfKey } from "../../db/request-log.ts";
+import { createRequestLogPruner } from "../../db/retention.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
@@ -11,8 +11,8 @@ import { systemClock } from "../../src/clock.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { createIds } from "../../src/ids.ts";
 import { createLog } from "../../src/log.ts";
-import { type KeyRequest, type PackedEntry, unpackEntry } from "../../src/model/activity.ts";
-import { createActivityLog } from "../../src/services/activity-log.ts";
+import { type KeyRequest, type PackedEntry, unpackEntry } from "../../src/model/request-log.ts";
+import { createRequestLogWriter } from "../../src/services/request-log.ts";
 import { startTestApp } from "../support/app.ts";
 import { ask, client, createAgent, createPair, createTask, type Send } from "../support/client.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -152,7 +152,7 @@ test("the job removes a few at a time, key after key [§15.1.5]", async () => {
   const before = clock.now();
   await agent.send("GET /v1/tasks");
   await untilWritten(clock, async () => (await rows()).length === 16);
-  const prune = createActivityPruner(store);
+  const prune = createRequestLogPruner(store);
   for (let more = true, count = 16; more; ) {
     more = await prune(before, 2);
     const left = (await rows()).length;
@@ -175,7 +175,7 @@ test("a page is of a live key of the account alone [§5.4.5] [§5.4.6(1)]", asyn
   /** As after a look at the key, which may be deleted in the meantime. */
   const pageFor = ({ account }: typeof person) => {
     const of = { key_id: agent.key.id, account_id: account.id };
-    return store.read(activityOfKey({ ...of, since: 0, limit: 200 }));
+    return store.read(logOfKey({ ...of, since: 0, limit: 200 }));
   };
   expect((await pageFor(person)).length).toBe(1);
   expect(await pageFor(stranger.person)).toEqual([]);
@@ -319,7 +319,7 @@ test("a store that stays away cannot fill the memory, and a write of unknown out
   const clock = createTestClock();
   const lines: string[] = [];
   const create = () =>
-    createActivityLog({
+    createRequestLogWriter({
       store: unsteady,
       clock,
       ids: createIds(clock),

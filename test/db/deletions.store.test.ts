@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
-import { insertActivity } from "../../db/activity.ts";
 import { createSweeper, EVENTS_KEPT } from "../../db/deletions.ts";
 import { addRecord } from "../../db/notify/records.ts";
 import { openStore } from "../../db/open.ts";
+import { insertLogBlocks } from "../../db/request-log.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";
 import type { Store } from "../../db/store.ts";
@@ -323,7 +323,7 @@ test("rows that late requests add to a deleted account are deleted too", async (
   const times = { created_at: 0, tried_at: 0, done_at: 0 };
   await store.write([
     addRecord({ ...record, ...rest, ...times }),
-    insertActivity([{ id: "act_x", key_id: agent.key.id, entries: [[0]] as never }]),
+    insertLogBlocks([{ id: "act_x", key_id: agent.key.id, entries: [[0]] as never }]),
   ]);
   expect((await rowsOf(store, id, [agent.key.id])).found).toEqual({});
   await store.close();

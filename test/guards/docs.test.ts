@@ -85,7 +85,10 @@ test("every path that a document names exists", () => {
 
 test("every command that a document names is one of package.json", () => {
   const commands = quoted.flatMap(({ from, words }) =>
-    [...words.matchAll(/\bbun run ([\w:-]+)(?![\w:*-])/g)].map(([, name]) => ({ from, name: name! })),
+    [...words.matchAll(/\bbun run ([\w:-]+)(?![\w:*-])/g)].map(([, name]) => ({
+      from,
+      name: name!,
+    })),
   );
   expect(commands.length).toBeGreaterThan(15);
   const scripts = Object.keys(manifest.scripts);

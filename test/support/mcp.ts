@@ -1,7 +1,7 @@
 /** MCP messages as plain HTTP, in both eras, for tests that look at every byte of an answer. */
 
 import type { App } from "../../src/app.ts";
-import type { ActivityEntry } from "../../src/model/activity.ts";
+import type { ActivityEntry } from "../../src/model/request-log.ts";
 import type { Agent, Person } from "./client.ts";
 import type { TestClock } from "./clock.ts";
 import { until } from "./until.ts";

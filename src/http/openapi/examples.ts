@@ -1,6 +1,5 @@
 /** Examples for the OpenAPI document: one story, told by every route (docs/interface.md 5.12.2). */
 
-import type { ActivityEntry } from "../../model/activity.ts";
 import type { Authorization } from "../../model/authorization.ts";
 import type { Channel } from "../../model/channel.ts";
 import type { Delivery, Reach } from "../../model/delivery.ts";
@@ -9,6 +8,7 @@ import type { Grant } from "../../model/grant.ts";
 import type { Agent, Item } from "../../model/item.ts";
 import type { Key } from "../../model/key.ts";
 import type { Question } from "../../model/question.ts";
+import type { ActivityEntry } from "../../model/request-log.ts";
 import type { Task } from "../../model/task.ts";
 import { ACCOUNT_EXAMPLES, type Example } from "./examples-account.ts";
 

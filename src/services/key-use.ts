@@ -1,7 +1,4 @@
-/**
- * Records when a credential was used, and from which host and by which client a key was
- * (docs/interface.md 2.3, 2.9).
- */
+/** Records the use of credentials: when (§2.9), and for a key the host and the client (§2.3). */
 
 import type { Usage } from "../auth/authenticate.ts";
 import type { Cancel, Clock } from "../clock.ts";
@@ -12,16 +9,16 @@ import type { Caller, KeyCaller } from "../model/caller.ts";
 import { type ClientInfo, isSameClient } from "../model/client.ts";
 import type { Keys } from "./keys.ts";
 
-interface KeyActivityOptions {
+interface KeyUseOptions {
   readonly keys: Pick<Keys, "touch" | "setHost" | "setClient">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Credentials whose last write is remembered, so that clocks that differ lead to no more of them. */
+/** Credentials whose last write is remembered: without it, clocks that differ would cause more writes. */
 const REMEMBERED = 10_000;
 
-export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
+export function createKeyUse({ keys, clock, log }: KeyUseOptions) {
   /** By credential: when this process wrote `last_used_at`, by {@link Clock.elapsed}. */
   const touched = new Map<string, number>();
 
@@ -29,13 +26,14 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
     work.then(
       () => {},
       (error: unknown) => {
-        // The request itself must not fail for this. A key that is deleted meanwhile needs no record,
-        // and a store that cannot be used is logged by itself.
+        // The request itself must not fail. A key deleted meanwhile needs no record, and a store
+        // that cannot be used logs that itself.
         if (error instanceof ServiceError && error.code !== "internal") return;
         log.warn("use of a credential not recorded", describeError(error));
       },
     );
-  /** A time that is as far ahead as it may lag behind is from a clock that was wrong. */
+
+  /** A time too far ahead was written by a clock that was wrong. */
   const isDue = (credential: string, last_used_at: number | null): boolean => {
     const every = LIMITS.last_used_every;
     if (last_used_at !== null && Math.abs(clock.now() - last_used_at) < every) return false;
@@ -61,7 +59,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
   });
 
   return {
-    /** Resolves when what is due now was written; undefined when nothing is. */
+    /** Resolves once what is due is written. Undefined if nothing is due. */
     record(usage: Usage, host: string | null): Promise<void> | undefined {
       const used = isDue(usage.caller.credential, usage.last_used_at);
       if (!("last_host" in usage)) return used ? quietly(touch(usage.caller)) : undefined;
@@ -71,7 +69,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
       return quietly(Promise.all([used && touch(caller), moved && hosts.set(caller, host)]));
     },
 
-    /** The same for the client that an MCP request names. */
+    /** Records the client that an MCP request names. Undefined if nothing is due. */
     recordClient(usage: Usage, client: ClientInfo): Promise<void> | undefined {
       if (!("last_client" in usage)) return undefined;
       const { caller, last_client } = usage;
@@ -79,7 +77,7 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
       return quietly(clients.set(caller, client));
     },
 
-    /** Writes what still waits for its second to pass. */
+    /** Writes the values that {@link createPacer} still holds back. */
     async stop(): Promise<void> {
       await Promise.all([hosts.stop(), clients.stop()]);
     },
@@ -88,15 +86,15 @@ export function createKeyActivity({ keys, clock, log }: KeyActivityOptions) {
 
 interface PacerOptions<T> {
   readonly clock: Clock;
-  /** Seconds between two writes of one key. */
+  /** Seconds between two writes for one key. */
   readonly every: number;
   readonly write: (caller: KeyCaller, value: T) => Promise<unknown>;
   readonly quietly: (work: Promise<unknown>) => Promise<void>;
 }
 
-/** Writes a value of a key at most so often, the newest one last (docs/interface.md 2.3.4). */
+/** Writes a value of a key at most once in `every` seconds; the newest value is written last (§2.3.4). */
 function createPacer<T>({ clock, every, write, quietly }: PacerOptions<T>) {
-  /** Keys whose value was written just now, with the newest value since. */
+  /** Keys written within the last `every` seconds; `next`: the newest value since, if any. */
   const recent = new Map<string, { next: T | null; caller: KeyCaller; cancel: Cancel }>();
 
   const set = async (caller: KeyCaller, value: T): Promise<void> => {

@@ -1,7 +1,7 @@
-/** Queries on the activity log. */
+/** Queries on the request log. */
 
 import { LIMITS } from "../src/limits.ts";
-import type { PackedEntry } from "../src/model/activity.ts";
+import type { PackedEntry } from "../src/model/request-log.ts";
 import { activity_blocks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { qb, select, statement } from "./statement.ts";
@@ -10,7 +10,7 @@ import type { Statement } from "./store.ts";
 const kept = sql.raw(LIMITS.activity_per_key);
 
 /** Entries of one key that are stored together, at least one, oldest first. */
-export interface ActivityBlock {
+export interface LogBlock {
   readonly id: string;
   readonly key_id: string;
   readonly entries: readonly PackedEntry[];
@@ -20,7 +20,7 @@ export interface ActivityBlock {
  * The newest blocks of a key, `limit` at most, which hold at least as many of its newest entries.
  * Nothing once the key is deleted.
  */
-export const activityOfKey = select(
+export const logOfKey = select(
   qb.select({ id: activity_blocks.id, entries: activity_blocks.entries }).from(activity_blocks),
   sql`where key_id = ${p("key_id")} and at >= ${p("since", activity_blocks.at)}
       and exists (select 1 from keys where keys.id = ${p("key_id")}
@@ -38,7 +38,7 @@ const insert = statement(
 );
 
 /** Inserts the blocks of keys that are not deleted; those that are there already stay as they are. */
-export function insertActivity(blocks: readonly ActivityBlock[]): Statement {
+export function insertLogBlocks(blocks: readonly LogBlock[]): Statement {
   const rows = blocks.map(({ id, key_id, entries }) => {
     const [at_ms] = entries.at(-1)!;
     // As text within the text: the store takes it as it is, which is several times as quick.
@@ -57,6 +57,6 @@ const trim = statement(
 );
 
 /** Removes the blocks that hold none of their key's newest 200 entries. */
-export function trimActivity(key_ids: readonly string[]): Statement {
+export function trimLogs(key_ids: readonly string[]): Statement {
   return trim({ key_ids: JSON.stringify(key_ids) });
 }

@@ -1,4 +1,4 @@
-/** The activity log of a key: what was asked, when, and how it ended (docs/interface.md 2.8). */
+/** Entries of the request log: what a key requested, when, and how it ended (§2.8). */
 
 import { z } from "zod";
 import type { ServiceError } from "../errors.ts";
@@ -25,10 +25,7 @@ export const ActivityEntry = z
   .meta({ id: "ActivityEntry" });
 export type ActivityEntry = z.infer<typeof ActivityEntry>;
 
-/**
- * An entry as it is stored, in a block of entries of its key: without an id, and without the nulls
- * at its end, since one is written for every request.
- */
+/** An entry as stored in a block: short, since every request writes one. Trailing nulls are left out. */
 export type PackedEntry = readonly [
   at_ms: number,
   surface: ActivityEntry["surface"],
@@ -40,17 +37,17 @@ export type PackedEntry = readonly [
   client?: ActivityEntry["client"],
 ];
 
-/** A request of a key that has ended, as a surface hands it to the log. It holds no content. */
+/** A request of a key that has ended, as a surface reports it. It has no content. */
 export interface KeyRequest {
   readonly caller: KeyCaller;
-  /** When it came, epoch seconds. */
+  /** When it arrived, epoch seconds. */
   readonly at: number;
   readonly surface: ActivityEntry["surface"];
-  /** Method and route with parameter names, or what names an MCP request; never an id. */
+  /** Method and route with the names of its parameters, or the name of an MCP request or tool; never an id. */
   readonly action: string;
   /** Null when it succeeded. */
   readonly error: ServiceError | null;
-  /** From its start to its answer. */
+  /** Milliseconds from its start to its response. */
   readonly duration_ms: number;
   /** The MCP `clientInfo`; null for REST. */
   readonly client: ActivityEntry["client"];
@@ -66,11 +63,11 @@ export function packEntry(request: KeyRequest): PackedEntry {
   return [at_ms, surface, action, duration_ms, code, summary, host];
 }
 
-/** False for an entry of a newer version. */
+/** False for an entry that a newer version wrote. */
 export const isKnownEntry = ({ surface }: ActivityEntry): boolean =>
   Surface.safeParse(surface).success;
 
-/** The entry at this place of a block; its id is made of the block's, in the same order. */
+/** The entry at `place` in a block. Its id is the block's with the place in it, so ids sort as the entries do. */
 export function unpackEntry(block_id: string, packed: PackedEntry, place: number): ActivityEntry {
   const [at_ms, surface, action, duration_ms] = packed;
   const [, , , , code = null, message = null, host = null, client = null] = packed;

@@ -1,0 +1,31 @@
+/** What lists that come in pages share: their query parameters, and what the documentation says of them. */
+
+import { z } from "zod";
+import { integer } from "../src/model/integer.ts";
+import type { NextCall } from "../src/rpc/meta.ts";
+
+export const PAGING_NOTE =
+  "Continue while `next_cursor` is not null. A page ends after `limit` records or about 1 MiB, whichever comes first, so it may hold fewer records than `limit`.";
+
+/** The query parameter `limit`: from 1 to `most` records. */
+export const limitParameter = (most: number, by_default: number) =>
+  integer(1, most)
+    .meta({ description: `Default ${by_default}` })
+    .optional();
+
+/** The query parameters of a list whose pages hold up to `most` records. */
+export const pageParameters = (most: number, by_default: number) => ({
+  limit: limitParameter(most, by_default),
+  cursor: z.string().meta({ description: "The `next_cursor` of the previous page" }).optional(),
+});
+
+/** Tells an agent how to read the next page of the list that the tool `name` gives. */
+export const nextPage =
+  (name: string) =>
+  (
+    { next_cursor: cursor }: { readonly next_cursor: string | null },
+    given: Readonly<Record<string, unknown>>,
+  ): NextCall | null =>
+    cursor === null
+      ? null
+      : { why: "There are more. To read on", name, arguments: { ...given, cursor } };
