@@ -1,11 +1,11 @@
 /**
- * The tables, except those of notifications (db/notify/schema.ts), of OAuth (db/oauth/schema.ts) and of
- * credentials (credentials-schema.ts). Column names are the names in the JSON, so rows need no mapper.
+ * The tables, except those of notifications (notify/schema.ts), OAuth (oauth/schema.ts) and credentials
+ * (credentials-schema.ts). Column names are the names in the JSON, so rows need no mapper. Counts, digests and
+ * queues in them are kept by triggers, which triggers.md lists.
  *
- * There are no foreign keys: rows of a deleted key or account are removed in small steps, and until
- * then every query leaves them out by the tombstone `deleted_at` of their key. A
- * `revision` (the column `change_id`) is new with each change of its row; the follow-ups of a write batch are guarded by it
- * (see outbox.ts).
+ * There are no foreign keys. Rows of a deleted key or account are removed in small steps; until then, every
+ * query leaves them out by `deleted_at` of their key. `revision` (the column `change_id`) gets a new value with
+ * each change of its row and guards the follow-ups in the same batch (outbox.ts).
  */
 
 import {

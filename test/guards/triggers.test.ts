@@ -1,0 +1,41 @@
+/** db/triggers.md lists the triggers as the migrations make them, and their numbers are those of the code. */
+
+import { expect, test } from "bun:test";
+import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
+import { labelOfDevice } from "../../db/devices.ts";
+import { sql } from "../../db/sql.ts";
+import { PAGE, readTriggers, triggersPage } from "../../scripts/triggers.ts";
+import { WEBHOOK } from "../../src/notification-limits.ts";
+import { readText } from "../support/documents.ts";
+
+const triggers = readTriggers();
+
+test("db/triggers.md is up to date. Without it: `bun run db:triggers`", async () => {
+  expect(await Bun.file(PAGE).text()).toBe(triggersPage());
+});
+
+test("limits and durations in triggers are those of the code", async () => {
+  /** Numbers from 10 on; seconds times 1,000 is a unit. */
+  const found = triggers.flatMap(({ name, sql }) => {
+    const numbers = sql.replace(/'[^']*'|unixepoch\(\) \* 1000|randomblob\(\d+\)/g, "");
+    return [...numbers.matchAll(/(?<![\w`])\d{2,}\b/g)].map(([text]) => [name, Number(text)]);
+  });
+  const life = WEBHOOK.message_life * 1000;
+  // No code needs the number of ended tokens (§4.1.7): LIMIT and OFFSET.
+  const [, ended] = /the newest (\d+) of each account/.exec(await readText("docs/interface.md"))!;
+  const of = (name: string, numbers: readonly number[]) => numbers.map((number) => [name, number]);
+  expect(found).toEqual([
+    ...of("ended_tokens_ended", [Number(ended), Number(ended)]),
+    ...of("ended_tokens_replaced", [Number(ended), Number(ended)]),
+    ...of("events_webhooks", [WEBHOOK.queued, life, WEBHOOK.queued]),
+    ...of("items_webhook_insert", [WEBHOOK.queued, life, WEBHOOK.queued]),
+  ]);
+});
+
+test("triggers name the platforms of devices as the code does", () => {
+  const { sql: text } = new SQLiteAsyncDialect().sqlToQuery(labelOfDevice(sql.raw("v")));
+  const namesIn = (sql: string) => /WHEN 'ios'.*?END/i.exec(sql)?.[0].toLowerCase();
+  const names = triggers.map(({ sql }) => namesIn(sql)).filter((one) => one !== undefined);
+  expect(names.length).toBeGreaterThan(1);
+  expect([...new Set(names)]).toEqual([namesIn(text)!]);
+});
