@@ -8,28 +8,22 @@ import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement, updateSet } from "./statement.ts";
 import { usesOf } from "./uses.ts";
 
+const account = qb
+  .select({
+    id: accounts.id,
+    created_at: accounts.created_at,
+    live_activities: accounts.live_activities,
+  })
+  .from(accounts);
+
 /** The account, unless it is deleted. */
-export const accountById = select(
-  qb
-    .select({
-      id: accounts.id,
-      created_at: accounts.created_at,
-      live_activities: accounts.live_activities,
-    })
-    .from(accounts),
-  sql`where id = ${p("id")} and deleted_at is null`,
-  { one: true },
-);
+export const accountById = select(account, sql`where id = ${p("id")} and deleted_at is null`, {
+  one: true,
+});
 
 /** The account of a sign-in, by the digest of its token. */
 export const accountByToken = select(
-  qb
-    .select({
-      id: accounts.id,
-      created_at: accounts.created_at,
-      live_activities: accounts.live_activities,
-    })
-    .from(accounts),
+  account,
   sql`where deleted_at is null and id =
     (select account_id from credentials where digest = ${p("digest", credentials.digest)} and kind = 'account_token')`,
   { one: true },

@@ -10,22 +10,12 @@ import { isLiveSession, isPastTrial, sessionsInTrial } from "./sessions.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 
+const { account_id: _, ...columns } = getTableColumns(devices);
+
 /** The devices of an account, the last registered first; none once it is deleted. */
 export const devicesOfAccount = select(
   qb
-    .select({
-      id: devices.id,
-      platform: devices.platform,
-      model: devices.model,
-      os_version: devices.os_version,
-      app_version: devices.app_version,
-      apns_environment: devices.apns_environment,
-      apns_token: devices.apns_token,
-      push_to_start_token: devices.push_to_start_token,
-      widget_push_token: devices.widget_push_token,
-      updated_at: devices.updated_at,
-      session_id: devices.session_id,
-    })
+    .select(columns)
     .from(devices)
     .innerJoin(accounts, and(eq(accounts.id, devices.account_id), isNull(accounts.deleted_at))),
   sql`where ${devices.account_id} = ${p("account_id")} order by ${devices.updated_at} desc, ${devices.id} desc`,

@@ -1,6 +1,6 @@
 /** Queries on the inboxes of keys: their order is the order of the commits. */
 
-import { eq } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import type { Item } from "../src/model/item.ts";
 import type { Question } from "../src/model/question.ts";
@@ -47,28 +47,10 @@ export function taskOf({ task, account_id, revision }: ItemRow): TaskRow | null 
   return task.id === null ? null : { task, account_id, revision };
 }
 
-const columns = {
-  seq: items.seq,
-  item: {
-    id: items.id,
-    key_id: items.key_id,
-    type: items.type,
-    from_key_id: items.from_key_id,
-    from_label: items.from_label,
-    task_id: items.task_id,
-    question_id: items.question_id,
-    changes: items.changes,
-    last_task: items.last_task,
-    text: items.text,
-    created_at: items.created_at,
-    read_at: items.read_at,
-  },
-  ...taskColumns,
-  question: questionColumns,
-};
+const { seq, account_id: _account, revision: _revision, ...item } = getTableColumns(items);
 
 const all = qb
-  .select(columns)
+  .select({ seq, item, ...taskColumns, question: questionColumns })
   .from(items)
   .leftJoin(tasks, eq(tasks.id, items.task_id))
   .leftJoin(questions, eq(questions.id, items.question_id)) as unknown as Query<ItemRow>;

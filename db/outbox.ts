@@ -1,5 +1,6 @@
 /** The outbox of events: written in the batch of the change, read in the order of the commits. */
 
+import { getTableColumns } from "drizzle-orm";
 import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event.ts";
 import { approvals, grants } from "./oauth/schema.ts";
 import { accounts, events, items, keys, questions, tasks } from "./schema.ts";
@@ -86,16 +87,10 @@ const latest = statement(sql`select seq from sqlite_sequence where name = 'event
   gives: rowOf<[seq: number]>(),
 });
 
+const { created_at: _, ...eventColumns } = getTableColumns(events);
+
 const after = select(
-  qb
-    .select({
-      seq: events.seq,
-      account_id: events.account_id,
-      subject: events.subject,
-      name: events.name,
-      data: events.data,
-    })
-    .from(events),
+  qb.select(eventColumns).from(events),
   sql`where seq > ${p("seq")} order by seq limit ${p("limit")}`,
   // Their numbers have no gap.
   { unknown: "kept" },

@@ -6,11 +6,12 @@ import { QUESTION_STATUSES, type Question, QuestionAction } from "../src/model/q
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
 import { atRevision } from "./outbox.ts";
-import { type keys, questions, type tasks } from "./schema.ts";
+import { questions } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import {
   insertWhere,
   isKnown,
+  type Query,
   qb,
   rowOf,
   rowsOf,
@@ -36,13 +37,6 @@ export interface QuestionRow {
   readonly action_text?: string | null;
 }
 
-// Null is left out of a row, which the types of these columns do not say.
-type Text = typeof questions.prompt;
-type Flag = typeof tasks.notify;
-type Action = typeof keys.last_client & {
-  readonly _: { readonly notNull: true; readonly data: NonNullable<Question["action"]> };
-};
-
 const fields = {
   id: questions.id,
   key_id: questions.key_id,
@@ -55,32 +49,25 @@ const fields = {
   created_at: questions.created_at,
   answered_at: questions.answered_at,
   expires_at: questions.expires_at,
-  request_id: questions.request_id as unknown as Text,
-  url: questions.url as unknown as Text,
-  allow_other: questions.allow_other as unknown as Flag,
-  fallback: questions.fallback as unknown as Text,
-  action: questions.action as unknown as Action,
+  request_id: questions.request_id,
+  url: questions.url,
+  allow_other: questions.allow_other,
+  fallback: questions.fallback,
+  action: questions.action,
 };
-const note = questions.note as unknown as Text;
+const { account_id, hidden, note, context, context_omitted, action_text } = questions;
 
 /** A question without its context, which only the read of one question has (docs/interface.md §2.5.2). */
-export const questionColumns = {
-  ...fields,
-  context_omitted: questions.context_omitted as unknown as Flag,
-  note,
-};
+export const questionColumns = { ...fields, context_omitted, note };
 
-const about = { account_id: questions.account_id, hidden: questions.hidden };
-
-const all = qb.select({ question: questionColumns, ...about }).from(questions);
+// Null is left out of a row, which the types of the columns do not say.
+const all = qb
+  .select({ question: questionColumns, account_id, hidden })
+  .from(questions) as unknown as Query<QuestionRow>;
 
 const whole = qb
-  .select({
-    question: { ...fields, context: questions.context as unknown as Text, note },
-    ...about,
-    action_text: questions.action_text,
-  })
-  .from(questions);
+  .select({ question: { ...fields, context, note }, account_id, hidden, action_text })
+  .from(questions) as unknown as Query<QuestionRow>;
 
 const owned = (owner: "key_id" | "account_id") =>
   select(

@@ -1,6 +1,6 @@
 /** Queries on tasks; every one takes its owner's scope in the WHERE. */
 
-import { sql as drizzle } from "drizzle-orm";
+import { sql as drizzle, getTableColumns } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
 import { type Caller, callerId } from "../src/model/caller.ts";
 import { TASK_STATUSES, type Task } from "../src/model/task.ts";
@@ -27,30 +27,10 @@ export interface TaskRow {
   readonly revision: string;
 }
 
-export const taskColumns = {
-  task: {
-    id: tasks.id,
-    key_id: tasks.key_id,
-    title: tasks.title,
-    description: tasks.description,
-    status: tasks.status,
-    priority: tasks.priority,
-    notify: tasks.notify,
-    progress: tasks.progress,
-    status_note: tasks.status_note,
-    source: tasks.source,
-    created_at: tasks.created_at,
-    updated_at: tasks.updated_at,
-    completed_at: tasks.completed_at,
-    seen_at: tasks.seen_at,
-    host: tasks.host,
-  },
-  account_id: tasks.account_id,
-  revision: tasks.revision,
-};
-const columns = taskColumns;
+const { account_id, revision, ...task } = getTableColumns(tasks);
+export const taskColumns = { task, account_id, revision };
 
-const all = qb.select(columns).from(tasks);
+const all = qb.select(taskColumns).from(tasks);
 
 const owned = (owner: "key_id" | "account_id") =>
   select(
@@ -139,9 +119,9 @@ export type TaskPageRow = Omit<TaskRow, "task"> & {
 };
 
 const pageColumns = {
-  ...columns,
+  ...taskColumns,
   task: {
-    ...columns.task,
+    ...task,
     description: drizzle<
       string | number
     >`case when octet_length(description) <= ${p("inline_bytes")} then description else octet_length(description) end`.as(
