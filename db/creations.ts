@@ -2,10 +2,11 @@
 
 import { isNewToken } from "./accounts.ts";
 import { accountCreations } from "./credentials-schema.ts";
+import { pruner } from "./retention.ts";
 import { accounts } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
-import { IN_BACKGROUND, type Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 const time = <Name extends string>(name: Name) => p(name, accountCreations.created_at);
 
@@ -48,13 +49,8 @@ export const insertCreation = statement(
   insertWhere(accountCreations, sql`exists (select 1 from accounts where id = ${p("id")})`),
 );
 
-const prune = statement(
+/** Forgets creations from before `before`. */
+export const pruneCreations = pruner(
   sql`delete from account_creations where created_at < ${time("before")}
     and seq in (select seq from account_creations order by seq limit ${p("limit")})`,
 );
-
-/** Deletes up to `limit` from before `before` (epoch seconds); gives their number. */
-export async function pruneCreations(store: Store, before: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
-  return result!.changes;
-}

@@ -1,15 +1,17 @@
-/** Queries on credentials: which account or key a token or secret belongs to. */
+/** Queries on credentials: whose a token, secret or ticket is, and whether a token has ended. */
 
-import { credentials } from "./credentials-schema.ts";
+import { credentials, endedTokens } from "./credentials-schema.ts";
 import { isTouchDue } from "./keys.ts";
+import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
+import { pruner } from "./retention.ts";
+import { questions } from "./schema.ts";
 import { p, sql } from "./sql.ts";
-import { qb, select, statement, updateSet } from "./statement.ts";
+import { qb, rowOf, select, statement, updateSet } from "./statement.ts";
 
 /**
- * The owner of a credential, and what is known of its use. Every request makes this one search, of
- * one row. Nothing for a kind that is no bearer token of this version; the
- * caller compares `expires_at` with its clock.
+ * The owner of a credential and its last use. Every request makes this search for one row. Kinds that are not bearer
+ * tokens of this version are not found. The caller checks `expires_at`.
  */
 export const credentialOwner = select(
   qb
@@ -23,8 +25,7 @@ export const credentialOwner = select(
       expires_at: credentials.expires_at,
     })
     .from(credentials),
-  // `in` with three values would build a temporary table for each search, which takes 40 % of its time.
-  // The plus keeps SQLite from turning the alternatives into such a list.
+  // The plus keeps SQLite from turning this into `in (…)`, whose temporary table takes 40 % of a search.
   sql`where digest = ${p("digest")} and (+kind = 'key_secret' or +kind = 'account_token' or +kind = 'oauth_access')`,
   { one: true },
 );
@@ -41,4 +42,35 @@ export const replaceDigest = statement(
 /** Moves `last_used_at`, once it is due. */
 export const touchCredential = statement(
   updateSet(credentials, ["last_used_at"], sql`digest = ${p("digest")} and ${isTouchDue}`),
+);
+
+/** A row if an account token with this digest has ended in this store (docs/interface.md §4.1.7); triggers write it. */
+export const endedToken = statement(sql`select 1 from ended_tokens where digest = ${p("digest")}`, {
+  gives: rowOf<[1]>(),
+});
+
+/** Forgets tokens that ended before `before`. */
+export const pruneEndedTokens = pruner(
+  sql`delete from ended_tokens where digest in (
+    select digest from ended_tokens where ended_at <= ${p("before", endedTokens.ended_at)} limit ${p("limit")})`,
+);
+
+/**
+ * What a ticket is checked by (docs/interface.md §19.7): the account that has both its channel and its question, and
+ * when the question ended or expires.
+ */
+export const ticketFacts = select(
+  qb
+    .select({
+      account_id: channels.account_id,
+      answered_at: questions.answered_at,
+      cancelled_at: questions.cancelled_at,
+      expires_at: questions.expires_at,
+    })
+    .from(channels)
+    .innerJoin(questions, sql`${questions.account_id} = ${channels.account_id}`),
+  sql`where channels.id = ${p("channel_id")} and questions.id = ${p("question_id")}
+    and exists (select 1 from keys where id = questions.key_id and deleted_at is null)
+    and exists (select 1 from accounts where id = channels.account_id and deleted_at is null)`,
+  { one: true },
 );

@@ -2,10 +2,11 @@
 
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
 import { atRevision, type RowRevision } from "./outbox.ts";
+import { pruner } from "./retention.ts";
 import { idempotency } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, rowOf, statement } from "./statement.ts";
-import { IN_BACKGROUND, type Statement, type Store } from "./store.ts";
+import type { Statement } from "./store.ts";
 
 /** Placeholder `id`: the digest of the body, and the id of the resource that it gave. */
 export const idempotencyRecord = statement(
@@ -46,16 +47,7 @@ export function insertIdempotencyRecord(
   });
 }
 
-const prune = statement(
+/** Forgets requests from before `before`. */
+export const pruneIdempotency = pruner(
   sql`delete from idempotency where id in (select id from idempotency where created_at < ${p("before", idempotency.created_at)} limit ${p("limit")})`,
 );
-
-/** Forgets up to `limit` requests from before `before` (epoch seconds); gives their number. */
-export async function pruneIdempotency(
-  store: Store,
-  before: number,
-  limit: number,
-): Promise<number> {
-  const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
-  return result!.changes;
-}

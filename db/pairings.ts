@@ -3,10 +3,10 @@
 import { LIMITS } from "../src/limits.ts";
 import { pairings } from "./credentials-schema.ts";
 import { atRevision } from "./outbox.ts";
+import { pruner } from "./retention.ts";
 import { isPastTrial } from "./sessions.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, select, statement, updateSet } from "./statement.ts";
-import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const isNew = sql`not exists (select 1 from pairings
   where code_digest = ${p("code_digest")} or link_digest = ${p("link_digest")})
@@ -55,13 +55,8 @@ export const forgetClaim = statement(
   sql`delete from pairings where account_id = ${p("account_id")} and claimed_by = ${p("session_id")} and ${atRevision("accounts")}`,
 );
 
-const prune = statement(
+/** Deletes codes that had expired by `before`. */
+export const prunePairings = pruner(
   sql`delete from pairings where seq in (
     select seq from pairings where expires_at <= ${p("before", pairings.expires_at)} limit ${p("limit")})`,
 );
-
-/** Deletes up to `limit` codes that expired before `before` (epoch seconds); gives their number. */
-export async function prunePairings(store: Store, before: number, limit: number): Promise<number> {
-  const [result] = await store.write([prune({ before, limit })], IN_BACKGROUND);
-  return result!.changes;
-}

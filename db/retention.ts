@@ -1,17 +1,26 @@
-/** Keeps what each key has within its number and age (docs/interface.md 10.5). */
+/** Removes what is older than its time, or beyond its number (docs/interface.md §10.5), in small steps. */
 
 import { LIMITS } from "../src/limits.ts";
 import { activity_blocks } from "./schema.ts";
-import { p, sql } from "./sql.ts";
+import { p, type Sql, sql } from "./sql.ts";
 import { rowsOf, statement } from "./statement.ts";
 import { IN_BACKGROUND, type Store } from "./store.ts";
+
+/** A function that runs a DELETE of up to `limit` rows from before `before` (epoch seconds), and returns their number. */
+export function pruner(query: Sql<{ readonly before: number; readonly limit: number }>) {
+  const remove = statement(query);
+  return async (store: Store, before: number, limit: number): Promise<number> => {
+    const [result] = await store.write([remove({ before, limit })], IN_BACKGROUND);
+    return result!.changes;
+  };
+}
 
 const nextKeys = statement(
   sql`select id from keys where id > ${p("after")} and deleted_at is null order by id limit ${p("limit")}`,
   { gives: rowsOf<[id: string]>() },
 );
 
-/** Rows that one statement removes, so that none takes long; what is left goes in the next round. */
+/** Rows that one statement removes, so that none takes long; the rest goes in the next round. */
 const BITE = 200;
 
 const excess = (column: string) =>
@@ -19,8 +28,8 @@ const excess = (column: string) =>
     order by created_at desc, id desc
     limit ${sql.raw(`${BITE} offset ${LIMITS.finished_questions_per_key}`)}`;
 
-/** A question goes after its deliveries, which it would take along: no statement removes more. */
-const prune = [
+/** Deliveries go before their question, which would take any number of them along. */
+const pruneQuestions = [
   statement(
     sql`delete from question_deliveries where (question_id, target_id) in (
       select question_id, target_id from question_deliveries where question_id in (${excess("id")}) limit ${sql.raw(BITE)})`,
@@ -32,8 +41,8 @@ const prune = [
 ];
 
 /**
- * Goes through the keys, at most `limit` in one call, and starts over after the last one. Where it
- * stands is kept in memory alone: after a restart it just begins at the first key.
+ * Removes the finished questions beyond the number of each key. A call goes through the next `limit` keys and
+ * returns whether there are more; after the last key it starts over, and so does a new process.
  */
 export function createQuestionPruner(store: Store) {
   let after = "";
@@ -42,7 +51,7 @@ export function createQuestionPruner(store: Store) {
     for (const key_id of keys) {
       const bite = () =>
         store.write(
-          prune.map((step) => step({ key_id })),
+          pruneQuestions.map((step) => step({ key_id })),
           IN_BACKGROUND,
         );
       while ((await bite()).some(({ changes }) => changes === BITE));
@@ -62,8 +71,8 @@ const pruneRequestLog = statement(
 );
 
 /**
- * As {@link createQuestionPruner}, for what the request log holds from before `before` (epoch
- * seconds): the log has no index on their time alone.
+ * Removes entries of the request log from before `before` (epoch seconds), at most `limit` blocks in a call. It goes
+ * through the keys as {@link createQuestionPruner} does, since the log has no index on the time alone.
  */
 export function createRequestLogPruner(store: Store) {
   let after = "";

@@ -1,30 +1,54 @@
-/** The time by the clock of the store, which all processes on a libSQL server share. */
+/** Times that processes share: the clock of a libSQL server, and the time that processes on a file write there. */
 
 import type { Clock } from "../src/clock.ts";
-import { sql } from "./sql.ts";
+import { p, sql } from "./sql.ts";
 import { rowOf, statement } from "./statement.ts";
-import type { Store } from "./store.ts";
+import { IN_BACKGROUND, type Store } from "./store.ts";
 
 const time = statement(sql`select unixepoch('subsec')`, { gives: rowOf<[now: number]>() });
 
-/** Epoch seconds; null for a file, whose clock is this machine's. */
+/** The store's clock in epoch seconds; null for a file, whose clock is this machine's. */
 export async function storeTime(store: Store): Promise<number | null> {
   if (store.kind === "embedded") return null;
   const [row] = await store.read(time({}));
   return row![0];
 }
 
+const readShared = statement(
+  sql`select cast(value as integer) from store_facts where name = 'clock'`,
+  {
+    gives: rowOf<[at_ms: number]>(),
+  },
+);
+const writeShared = statement(
+  sql`insert into store_facts (name, value) values ('clock', ${p("at")})
+    on conflict (name) do update set value = excluded.value`,
+  { synced: false },
+);
+
+/** The newest time that a process on this store wrote, in epoch seconds: processes on a file compare their clocks by it. */
+export const createSharedTime = (store: Pick<Store, "read" | "write">) => ({
+  /** Null before the first write. */
+  async read(): Promise<number | null> {
+    const [row] = await store.read(readShared({}));
+    return row ? row[0] / 1000 : null;
+  },
+  async write(now: number): Promise<void> {
+    await store.write([writeShared({ at: String(Math.round(now * 1000)) })], IN_BACKGROUND);
+  },
+});
+
 export type StoreClock = ReturnType<typeof createStoreClock>;
 
 interface StoreClockOptions {
   readonly clock: Pick<Clock, "now" | "elapsed">;
-  /** As {@link storeTime}. */
+  /** The store's time, as {@link storeTime}. */
   readonly read: () => Promise<number | null>;
-  /** Seconds until it is read again; between, this process's monotonic clock tells what has passed. */
+  /** Seconds until it is read again; until then, this process's monotonic clock adds what has passed. */
   readonly every: number;
 }
 
-/** Tells the time by the store's clock without a read each time. */
+/** Tells the time by the store's clock, and asks the store only once in `every` seconds. */
 export function createStoreClock({ clock, read, every }: StoreClockOptions) {
   let looked: { readonly time: Promise<number | null>; readonly from: number } | undefined;
   return {

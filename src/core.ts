@@ -3,29 +3,15 @@
  * pushes. src/app.ts puts HTTP on top of it.
  */
 
-import { pruneChallenges } from "../db/challenges.ts";
 import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
-import { pruneCreations } from "../db/creations.ts";
-import { createSweeper } from "../db/deletions.ts";
-import { pruneEndedTokens } from "../db/ended-tokens.ts";
 import { createFaultLog, type ReportFault } from "../db/faults.ts";
-import { pruneIdempotency } from "../db/idempotency.ts";
-import { expireDeliveries, pruneDeliveryRecords } from "../db/notify/records.ts";
-import { expireMessages } from "../db/notify/webhook-queue.ts";
-import { pruneApprovals } from "../db/oauth/approvals.ts";
-import { pruneGrants } from "../db/oauth/grants.ts";
 import { openStore } from "../db/open.ts";
-import { forgetOpenPages } from "../db/open-pages.ts";
 import { createOutbox } from "../db/outbox.ts";
-import { prunePairings } from "../db/pairings.ts";
 import { overdueQuestions } from "../db/questions.ts";
-import { createQuestionPruner, createRequestLogPruner } from "../db/retention.ts";
 import { sharedSecret } from "../db/secrets.ts";
-import type { Store } from "../db/store.ts";
-import { STORE_SECONDS } from "../db/store.ts";
-import { createSharedTime } from "../db/store-clock.ts";
+import { STORE_SECONDS, type Store } from "../db/store.ts";
 import { RefusedStore } from "../db/store-contents.ts";
-import { createStoreClock } from "../db/store-time.ts";
+import { createSharedTime, createStoreClock } from "../db/store-time.ts";
 import { createStoreWatch } from "../db/store-watch.ts";
 import { createAuth } from "./auth/authenticate.ts";
 import { loadAttestationCheck } from "./auth/load-attestation.ts";
@@ -263,28 +249,16 @@ export async function createCore(deps: AppDeps) {
 
   const runner = createRunner({
     jobs: createJobs({
+      store,
+      clock,
       questions: services.questions,
       tasks: services.tasks,
       inbox: services.inbox,
       task_retention_days: config.TASK_RETENTION_DAYS,
-      pruneQuestions: createQuestionPruner(store),
-      pruneRequestLog: createRequestLogPruner(store),
-      pruneCreations: (before, limit) => pruneCreations(store, before, limit),
       pruneEvents: createEventPruner({
         outbox: { latest: () => feed.newest(STORE_SECONDS), prune: outbox.prune },
         clock,
       }),
-      pruneIdempotency: (before, limit) => pruneIdempotency(store, before, limit),
-      pruneChallenges: (now, limit) => pruneChallenges(store, now, limit),
-      prunePairings: (before, limit) => prunePairings(store, before, limit),
-      pruneEndedTokens: (before, limit) => pruneEndedTokens(store, before, limit),
-      pruneGrants: (now, limit) => pruneGrants(store, now, limit),
-      pruneApprovals: (now, limit) => pruneApprovals(store, now, limit),
-      deleteStep: createSweeper(store, clock),
-      expireDeliveries: (now, limit) => expireDeliveries(store, now, limit),
-      expireMessages: (now, limit) => expireMessages(store, now, limit),
-      forgetOpenPages: (now, limit) => forgetOpenPages(store, now - OPEN_PAGES.lease, limit),
-      pruneDeliveryRecords: (before, limit) => pruneDeliveryRecords(store, before, limit),
       compareClocks: clocks.look,
       checkVersion: () =>
         assertCompatible(store).catch((error: unknown) => {

@@ -1,7 +1,6 @@
 /** From a bearer token to a caller; the store is asked each time, so a deletion works at once. */
 
-import { credentialOwner } from "../../db/credentials.ts";
-import { endedToken } from "../../db/ended-tokens.ts";
+import { credentialOwner, endedToken } from "../../db/credentials.ts";
 import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";

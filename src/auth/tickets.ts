@@ -1,7 +1,7 @@
 /** Tickets: credentials inside notifications, for one question and one channel (docs/interface.md 19.7). */
 
+import { ticketFacts } from "../../db/credentials.ts";
 import type { Store } from "../../db/store.ts";
-import { ticketFacts } from "../../db/tickets.ts";
 import type { Clock } from "../clock.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";

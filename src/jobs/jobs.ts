@@ -1,197 +1,115 @@
-/** The jobs of the service. */
+/** The background jobs of the service: what runs, and how often. */
 
+import { pruneChallenges } from "../../db/challenges.ts";
+import { pruneCreations } from "../../db/creations.ts";
+import { pruneEndedTokens } from "../../db/credentials.ts";
+import { createSweeper } from "../../db/deletions.ts";
+import { pruneIdempotency } from "../../db/idempotency.ts";
+import { expireDeliveries, pruneDeliveryRecords } from "../../db/notify/records.ts";
+import { expireMessages } from "../../db/notify/webhook-queue.ts";
+import { pruneApprovals } from "../../db/oauth/approvals.ts";
+import { pruneGrants } from "../../db/oauth/grants.ts";
+import { forgetOpenPages } from "../../db/open-pages.ts";
+import { prunePairings } from "../../db/pairings.ts";
+import { createQuestionPruner, createRequestLogPruner } from "../../db/retention.ts";
+import type { Store } from "../../db/store.ts";
+import type { Clock } from "../clock.ts";
 import { LIMITS, RATES } from "../limits.ts";
 import { PUSH } from "../notification-limits.ts";
 import type { Inbox } from "../services/inbox.ts";
+import { OPEN_PAGES } from "../services/open-pages.ts";
 import type { Questions } from "../services/questions.ts";
 import type { Tasks } from "../services/tasks.ts";
 import type { Job } from "./runner.ts";
 
 interface JobDeps {
+  readonly store: Store;
+  readonly clock: Pick<Clock, "elapsed">;
   readonly questions: Pick<Questions, "expireDue">;
   readonly tasks: Pick<Tasks, "expireFinished">;
   readonly inbox: Pick<Inbox, "forget">;
   /** 0: finished tasks are kept. */
   readonly task_retention_days: number;
-  /** Looks at up to `limit` keys; true while there are more. */
-  readonly pruneQuestions: (limit: number) => Promise<boolean>;
-  /** Looks at up to `limit` keys, or removes as many entries; true while there are more. */
-  readonly pruneRequestLog: (before: number, limit: number) => Promise<boolean>;
-  readonly pruneCreations: (before: number, limit: number) => Promise<number>;
   /** Deletes up to `limit` events that every process has had time to read; true if more may be left. */
   readonly pruneEvents: (limit: number) => Promise<boolean>;
-  readonly pruneIdempotency: (before: number, limit: number) => Promise<number>;
-  /** Deletes up to `limit` challenges that are expired at `now`; gives their number. */
-  readonly pruneChallenges: (now: number, limit: number) => Promise<number>;
-  /** Deletes up to `limit` pairing codes that expired before then; gives their number. */
-  readonly prunePairings: (before: number, limit: number) => Promise<number>;
-  /** Forgets up to `limit` account tokens that ended before then; gives their number. */
-  readonly pruneEndedTokens: (before: number, limit: number) => Promise<number>;
-  /** The same of grants of OAuth, and of approvals by another device, that are expired at `now`. */
-  readonly pruneGrants: (now: number, limit: number) => Promise<number>;
-  readonly pruneApprovals: (now: number, limit: number) => Promise<number>;
-  /** Removes at most `limit` rows of what is deleted; true while something may be left. */
-  readonly deleteStep: (limit: number) => Promise<boolean>;
-  /** Drops up to `limit` deliveries that are expired at `now`; gives their number. */
-  readonly expireDeliveries: (now: number, limit: number) => Promise<number>;
-  /** The same of messages that wait for webhooks. */
-  readonly expireMessages: (now: number, limit: number) => Promise<number>;
-  /** Removes up to `limit` pages of processes that died before `now`; gives their number. */
-  readonly forgetOpenPages: (now: number, limit: number) => Promise<number>;
-  readonly pruneDeliveryRecords: (before: number, limit: number) => Promise<number>;
   /** Compares this process's clock with the others on a file. */
   readonly compareClocks: () => Promise<void>;
   /** Asks for the end of the process once the store permits newer versions only. */
   readonly checkVersion: () => Promise<void>;
 }
 
+const DAY = 86_400;
+
 export function createJobs(deps: JobDeps): Job[] {
-  const { questions, tasks, inbox, task_retention_days, pruneEvents, deleteStep } = deps;
-  const { pruneQuestions, pruneRequestLog, pruneChallenges, pruneCreations, pruneIdempotency } =
-    deps;
-  const { expireDeliveries, expireMessages, pruneDeliveryRecords, prunePairings } = deps;
-  const { forgetOpenPages, checkVersion, compareClocks } = deps;
-  const { pruneEndedTokens, pruneGrants, pruneApprovals } = deps;
+  const { store, clock, questions, tasks, inbox, task_retention_days } = deps;
+  const pruneActivity = createRequestLogPruner(store);
+
+  /** Handles up to `limit` rows in a step, and returns their number. */
+  const perRow = (
+    name: string,
+    every: number,
+    handle: (now: number, limit: number) => Promise<number>,
+  ): Job => ({
+    name,
+    every,
+    run: async ({ now, limit }) => (await handle(await now(), limit)) === limit,
+  });
+
+  /** Removes up to `limit` rows in a step that are older than `age` seconds. */
+  const removal = (
+    name: string,
+    every: number,
+    remove: (store: Store, before: number, limit: number) => Promise<number>,
+    age = 0,
+  ) => perRow(name, every, (now, limit) => remove(store, now - age, limit));
+
+  const check = (name: string, every: number, run: () => Promise<void>): Job => ({
+    name,
+    every,
+    run: () => run().then(() => false),
+  });
+
+  /** `step` returns true while there is more to do. */
+  const steps = (name: string, every: number, step: (limit: number) => Promise<boolean>): Job => ({
+    name,
+    every,
+    run: ({ limit }) => step(limit),
+  });
+
   return [
-    {
-      // Within 10 seconds (docs/interface.md 3.1.3), with room for a busy store.
-      name: "expire questions",
-      every: 2,
-      run: async ({ now, limit }) => ({
-        more: (await questions.expireDue(await now(), limit)) === limit,
-      }),
-    },
-    {
-      name: "finish deletions",
-      every: 1,
-      run: async ({ limit }) => ({ more: await deleteStep(limit) }),
-    },
-    {
-      name: "compare clocks",
-      every: 1,
-      async run() {
-        await compareClocks();
-        return { more: false };
-      },
-    },
-    {
-      name: "check version",
-      every: 2,
-      async run() {
-        await checkVersion();
-        return { more: false };
-      },
-    },
+    // Within 10 seconds (§3.1.3), with room for a busy store.
+    perRow("expire questions", 2, questions.expireDue),
+    steps("finish deletions", 1, createSweeper(store, clock)),
+    check("compare clocks", 1, deps.compareClocks),
+    check("check version", 2, deps.checkVersion),
     {
       name: "expire tasks",
       every: 60,
       async run({ now, limit }) {
-        if (task_retention_days === 0) return { more: false };
-        const before = (await now()) - task_retention_days * 86_400;
-        return { more: (await tasks.expireFinished(before, limit)) === limit };
+        if (task_retention_days === 0) return false;
+        const before = (await now()) - task_retention_days * DAY;
+        return (await tasks.expireFinished(before, limit)) === limit;
       },
     },
-    {
-      name: "prune questions",
-      every: 300,
-      run: async ({ limit }) => ({ more: await pruneQuestions(limit) }),
-    },
-    {
-      name: "prune inboxes",
-      every: 300,
-      run: async ({ now, limit }) => ({
-        more: (await inbox.forget(await now(), limit)) === limit,
-      }),
-    },
-    {
-      name: "forget repeats",
-      every: 60,
-      run: async ({ now, limit }) => ({
-        more:
-          (await pruneIdempotency((await now()) - LIMITS.idempotency_retention, limit)) === limit,
-      }),
-    },
-    {
-      name: "prune challenges",
-      every: 60,
-      run: async ({ now, limit }) => ({
-        more: (await pruneChallenges(await now(), limit)) === limit,
-      }),
-    },
-    {
-      name: "prune pairings",
-      every: 60,
-      run: async ({ now, limit }) => ({
-        more: (await prunePairings((await now()) - LIMITS.pairing_kept, limit)) === limit,
-      }),
-    },
-    {
-      name: "forget ended tokens",
-      every: 300,
-      run: async ({ now, limit }) => ({
-        more:
-          (await pruneEndedTokens((await now()) - LIMITS.ended_token_retention, limit)) === limit,
-      }),
-    },
-    {
-      name: "prune grants",
-      every: 60,
-      run: async ({ now, limit }) => ({ more: (await pruneGrants(await now(), limit)) === limit }),
-    },
-    {
-      name: "prune approvals",
-      every: 60,
-      run: async ({ now, limit }) => ({
-        more: (await pruneApprovals(await now(), limit)) === limit,
-      }),
-    },
+    steps("prune questions", 300, createQuestionPruner(store)),
+    perRow("prune inboxes", 300, inbox.forget),
+    removal("forget repeats", 60, pruneIdempotency, LIMITS.idempotency_retention),
+    removal("prune challenges", 60, pruneChallenges),
+    removal("prune pairings", 60, prunePairings, LIMITS.pairing_kept),
+    removal("forget ended tokens", 300, pruneEndedTokens, LIMITS.ended_token_retention),
+    removal("prune grants", 60, pruneGrants),
+    removal("prune approvals", 60, pruneApprovals),
     {
       name: "prune activity",
       every: 300,
-      run: async ({ now, limit }) => ({
-        more: await pruneRequestLog((await now()) - LIMITS.activity_retention, limit),
-      }),
+      run: async ({ now, limit }) =>
+        pruneActivity((await now()) - LIMITS.activity_retention, limit),
     },
-    {
-      name: "prune account creations",
-      every: 300,
-      run: async ({ now, limit }) => ({
-        more: (await pruneCreations((await now()) - RATES.accounts.window, limit)) === limit,
-      }),
-    },
-    {
-      name: "expire pushes",
-      every: 10,
-      run: async ({ now, limit }) => ({
-        more: (await expireDeliveries(await now(), limit)) === limit,
-      }),
-    },
-    {
-      name: "expire webhook messages",
-      every: 10,
-      run: async ({ now, limit }) => ({
-        more: (await expireMessages(await now(), limit)) === limit,
-      }),
-    },
-    {
-      name: "forget open pages",
-      every: 30,
-      run: async ({ now, limit }) => ({
-        more: (await forgetOpenPages(await now(), limit)) === limit,
-      }),
-    },
-    {
-      name: "prune push records",
-      every: 60,
-      run: async ({ now, limit }) => ({
-        more:
-          (await pruneDeliveryRecords((await now()) - PUSH.record_days * 86_400, limit)) === limit,
-      }),
-    },
-    {
-      name: "prune events",
-      every: 30,
-      run: async ({ limit }) => ({ more: await pruneEvents(limit) }),
-    },
+    removal("prune account creations", 300, pruneCreations, RATES.accounts.window),
+    removal("expire pushes", 10, expireDeliveries),
+    removal("expire webhook messages", 10, expireMessages),
+    removal("forget open pages", 30, forgetOpenPages, OPEN_PAGES.lease),
+    removal("prune push records", 60, pruneDeliveryRecords, PUSH.record_days * DAY),
+    steps("prune events", 30, deps.pruneEvents),
   ];
 }

@@ -1,4 +1,4 @@
-/** Runs the background jobs: small passes, resumable from what the tables say. */
+/** Runs the background jobs in small steps. The tables say what is left to do, so a stop loses nothing. */
 
 import type { Cancel, Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
@@ -6,25 +6,24 @@ import { describeError, type Log } from "../log.ts";
 import { createHistogram } from "../observability/metrics.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
 
-/** Work that has no request of its own. */
 export interface Job {
   readonly name: string;
   /** Seconds between passes. */
   readonly every: number;
-  /** One step of a pass, over at most `limit` rows; `more` asks for another one at once. */
-  run(pass: Pass): Promise<{ more: boolean }>;
+  /** One step of a pass, over at most `limit` rows; true asks for another one at once. */
+  run(pass: Pass): Promise<boolean>;
 }
 
 interface Pass {
-  /** The time that retention goes by, in epoch seconds; the same throughout a pass. */
+  /** The time that retention goes by, in epoch seconds. It stays the same during a pass. */
   now(): Promise<number>;
   readonly limit: number;
 }
 
-/** Rows of one pass. */
+/** Rows of one step. */
 const LIMIT = 200;
 
-/** Seconds of a pass. */
+/** Buckets of the durations of passes, in seconds. */
 const BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
 interface RunnerOptions {
@@ -35,44 +34,33 @@ interface RunnerOptions {
   readonly log: Log;
 }
 
-interface Kept {
-  running: boolean;
-  done: number;
-  failed: number;
-  last: JobStats["last"];
-  last_done_at: number | null;
-  last_error: string | null;
-}
-
-const NOT_RUN: Kept = {
+const newStats = ({ name, every }: Job) => ({
+  name,
+  every,
   running: false,
   done: 0,
   failed: 0,
-  last: null,
-  last_done_at: null,
-  last_error: null,
-};
+  last: null as JobStats["last"],
+  last_done_at: null as number | null,
+  last_error: null as string | null,
+  durations: createHistogram(BOUNDS),
+});
 
 export function createRunner({ jobs, clock, retentionTime, log }: RunnerOptions) {
   const timers = new Map<string, Cancel>();
   const running = new Set<Promise<void>>();
-  const known = new Map(
-    jobs.map(({ name, every }) => [
-      name,
-      { name, every, ...NOT_RUN, durations: createHistogram(BOUNDS) },
-    ]),
-  );
+  const stats = new Map(jobs.map((job) => [job.name, newStats(job)]));
   let stopped = false;
 
   const runOnce = async (job: Job): Promise<void> => {
-    const own = known.get(job.name)!;
+    const own = stats.get(job.name)!;
     const at = clock.now();
     const from = clock.elapsed();
     own.running = true;
     let time: Promise<number> | undefined;
     const pass = { now: () => (time ??= retentionTime()), limit: LIMIT };
     try {
-      while (!stopped && (await job.run(pass)).more);
+      while (!stopped && (await job.run(pass)));
       own.done++;
       own.last_error = null;
       own.last_done_at = clock.now();
@@ -80,7 +68,7 @@ export function createRunner({ jobs, clock, retentionTime, log }: RunnerOptions)
       own.failed++;
       const described = describeError(error);
       own.last_error = error instanceof ServiceError ? error.code : String(described.error);
-      // A store that cannot be used is logged once a minute by itself.
+      // The store's own log reports that once a minute.
       if (own.last_error !== "store_unavailable") {
         log.warn("job failed", { job: job.name, ...described });
       }
@@ -105,11 +93,11 @@ export function createRunner({ jobs, clock, retentionTime, log }: RunnerOptions)
     start(): void {
       for (const job of jobs) arm(job);
     },
-    /** Resolves when the passes under way are done, and their next ones set. */
+    /** Resolves when the passes under way are done and the next ones are scheduled. */
     async settled(): Promise<void> {
       await Promise.all(running);
     },
-    stats: (): JobStats[] => [...known.values()].map((own) => ({ ...own })),
+    stats: (): JobStats[] => [...stats.values()].map((own) => ({ ...own })),
     /** Starts no further pass and resolves when those under way are done. */
     async stop(): Promise<void> {
       stopped = true;

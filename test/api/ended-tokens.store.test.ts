@@ -1,7 +1,7 @@
 /** What a `401` says of an account token: that this store ended it, or nothing (docs/interface.md 4.1.7). */
 
 import { expect, test } from "bun:test";
-import { pruneEndedTokens } from "../../db/ended-tokens.ts";
+import { pruneEndedTokens } from "../../db/credentials.ts";
 import { openStore } from "../../db/open.ts";
 import { sql } from "../../db/sql.ts";
 import { statement } from "../../db/statement.ts";

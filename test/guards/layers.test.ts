@@ -32,7 +32,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     "observability",
     "leaf",
   ],
-  jobs: ["services types", "observability", "leaf"],
+  jobs: ["services", "db", "observability", "leaf"],
   routers: ["rpc", "permission", "model", "services types", "leaf"],
   mcp: ["routers types", "rpc", "model", "leaf"],
   http: [
