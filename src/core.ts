@@ -54,10 +54,10 @@ import { createKeyUse } from "./services/key-use.ts";
 import { createKeyWebhooks } from "./services/key-webhooks.ts";
 import { createKeys } from "./services/keys.ts";
 import { createLiveActivities } from "./services/live-activities.ts";
+import { createNotificationPlans } from "./services/notification-plans.ts";
 import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPermissions } from "./services/permissions.ts";
-import { createPushPlans } from "./services/push-plans.ts";
 import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
@@ -168,7 +168,7 @@ export async function createCore(deps: AppDeps) {
       wakeSender: sender.wake,
       wakeWebhooks: (events) => webhooks.committed(events),
     }),
-    pushPlans: createPushPlans({ ...sender, clock }),
+    notificationPlans: createNotificationPlans({ ...sender, clock }),
     wakeSender: sender.wake,
     waits,
     clock,

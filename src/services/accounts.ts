@@ -55,7 +55,7 @@ interface AccountInput {
 
 export function createAccounts(deps: AccountsDeps) {
   const { store, commit, clock, ids, signer, settings, attestations, startCode } = deps;
-  const { pushPlans, wakeSender, assertLive, assertPastTrial } = deps;
+  const { notificationPlans, wakeSender, assertLive, assertPastTrial } = deps;
 
   /** The address itself is not stored; what a clock wrote that was set back since does not count. */
   const lately = (address: string): Lately => {
@@ -153,9 +153,9 @@ export function createAccounts(deps: AccountsDeps) {
       await assertPastTrial(caller);
       const { account_id } = caller;
       await store.write([
-        ...pushPlans.beforeSetting(account_id, patch.settings.live_activities),
+        ...notificationPlans.beforeSetting(account_id, patch.settings.live_activities),
         updateSettings({ id: account_id, ...patch.settings }),
-        ...pushPlans.afterSetting(account_id),
+        ...notificationPlans.afterSetting(account_id),
       ]);
       wakeSender();
       return read(caller);
@@ -213,7 +213,7 @@ export function createAccounts(deps: AccountsDeps) {
             changed_revision: revision,
           }),
         ],
-        pushes: pushPlans.ofDeletion(account_id, changed),
+        deliveries: notificationPlans.ofDeletion(account_id, changed),
         events: [
           {
             changed,

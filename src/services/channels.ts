@@ -23,12 +23,12 @@ import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
 import type { AdmitAddressUse } from "./address-uses.ts";
 import {
-  type ChannelWay,
-  createLaneWay,
-  createWebhookWay,
-  type LaneWayDeps,
-  type WebhookWayDeps,
-} from "./channel-ways.ts";
+  type ChannelTransport,
+  createLaneTransport,
+  createWebhookTransport,
+  type LaneTransportDeps,
+  type WebhookTransportDeps,
+} from "./channel-transports.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createUseLimit } from "./use-limit.ts";
@@ -37,8 +37,8 @@ export type Channels = ReturnType<typeof createChannels>;
 
 interface ChannelsDeps
   extends Pick<ServiceDeps, "store" | "clock" | "ids" | "assertLive" | "assertPastTrial">,
-    WebhookWayDeps,
-    LaneWayDeps {
+    WebhookTransportDeps,
+    LaneTransportDeps {
   readonly config: Config;
   readonly checkAddress: AddressCheck;
   /** Every notification channel there is; a client makes those that have `register`. */
@@ -58,17 +58,17 @@ export function createChannels(deps: ChannelsDeps) {
   const { admitAddressUse } = deps;
 
   /** By the type of the channel. */
-  const ways = {
-    webhook: createWebhookWay(deps),
+  const transports = {
+    webhook: createWebhookTransport(deps),
     ...Object.fromEntries(
       deps.channels.flatMap((channel) => {
         const { name, register } = channel;
         if (!register) return [];
         const made = { ...channel, register: (of: TargetInput) => register(of, deps.config) };
-        return [[name, createLaneWay(made, deps)]];
+        return [[name, createLaneTransport(made, deps)]];
       }),
     ),
-  } as Readonly<Record<Channel["type"], ChannelWay>>;
+  } as Readonly<Record<Channel["type"], ChannelTransport>>;
 
   const find = async (caller: AccountCaller, id: string): Promise<Row> => {
     const [row] = await store.read(channelById({ id, account_id: caller.account_id }));
@@ -107,8 +107,8 @@ export function createChannels(deps: ChannelsDeps) {
       caller: AccountCaller,
       { type, label, url: given, token, subscription, buttons, ...settings }: ChannelInput,
     ): Promise<{ channel: Channel; secret?: string }> {
-      const way = ways[type];
-      const { secret, shown, exclusive } = way.make({
+      const transport = transports[type];
+      const { secret, shown, exclusive } = transport.make({
         url: given ?? null,
         token: token ?? null,
         subscription: subscription ?? null,
@@ -165,13 +165,13 @@ export function createChannels(deps: ChannelsDeps) {
       const old = exclusive
         ? [leaveEndpoint({ account_id, session_id, endpoint_digest, type })]
         : [];
-      const started = way.start({ ...channel, account_id, secret }, now);
+      const started = transport.start({ ...channel, account_id, secret }, now);
       const results = await store.write([...old, row, ...started]);
       if (results[old.length]!.changes === 0) {
         await assertLive(caller);
         fail("too_many_channels");
       }
-      way.wake(account_id);
+      transport.wake(account_id);
       return {
         channel: { ...channel, sends: [...sends], last_error: null, missed: 0 },
         ...(shown !== undefined && { secret: shown }),
@@ -229,8 +229,8 @@ export function createChannels(deps: ChannelsDeps) {
         await assertLive(caller);
       const { type, label } = row.channel;
       const queued_at = clock.now();
-      const way = ways[type];
-      const { sent, reason, statements } = await way.test({
+      const transport = transports[type];
+      const { sent, reason, statements } = await transport.test({
         ...row.private,
         id,
         account_id,
@@ -238,7 +238,7 @@ export function createChannels(deps: ChannelsDeps) {
       });
       if (statements.length > 0) await store.write(statements);
       // What has waited for a test that succeeds goes now.
-      way.wake(account_id);
+      transport.wake(account_id);
       return {
         id: ids.next("dlv"),
         target: { type, id, label },

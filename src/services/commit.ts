@@ -15,8 +15,8 @@ export interface Change {
   readonly events: readonly { readonly event: ServiceEvent; readonly changed: RowRevision }[];
   /** The key whose inbox the change touches: `inbox.updated` follows the events. */
   readonly inbox?: Inbox | null;
-  /** Pushes that follow from it; the sender is woken when there are any. */
-  readonly pushes?: readonly Statement[];
+  /** Statements that plan deliveries; the sender is woken if any row was written. */
+  readonly deliveries?: readonly Statement[];
   /** Written last: what removes the rows that the events are guarded by. */
   readonly removals?: readonly Statement[];
   /** See {@link WriteOptions.is_independent}. */
@@ -36,7 +36,7 @@ interface CommitOptions {
   readonly store: Store;
   readonly feed: Feed;
   readonly clock: Clock;
-  /** Pushes were planned. */
+  /** Called when deliveries were planned. */
   readonly wakeSender: () => void;
   /** Events were committed, which webhooks may have messages of. */
   readonly wakeWebhooks: (events: readonly StoredEvent[]) => void;
@@ -48,7 +48,7 @@ export function createCommit(options: CommitOptions): Commit {
     statements,
     events,
     inbox = null,
-    pushes = [],
+    deliveries = [],
     removals = [],
     is_independent = false,
   }) => {
@@ -59,7 +59,7 @@ export function createCommit(options: CommitOptions): Commit {
     });
     const inserts = rows.map((row) => row.statement);
     if (inbox) inserts.push(inboxEventStatement(inbox.key_id, inbox.changed, now));
-    const results = await store.write([...statements, ...inserts, ...pushes, ...removals], {
+    const results = await store.write([...statements, ...inserts, ...deliveries, ...removals], {
       is_independent,
     });
     const committed: StoredEvent[] = [];
@@ -77,7 +77,7 @@ export function createCommit(options: CommitOptions): Commit {
     feed.committed(committed);
     wakeWebhooks(committed);
     const from = statements.length + inserts.length;
-    const planned = results.slice(from, from + pushes.length);
+    const planned = results.slice(from, from + deliveries.length);
     if (planned.some(({ changes }) => changes > 0)) wakeSender();
     return results[0]!.changes > 0;
   };

@@ -7,7 +7,7 @@ import type { Ids } from "../ids.ts";
 import type { AccountCaller, Caller } from "../model/caller.ts";
 import type { Signer } from "../signer.ts";
 import type { Commit } from "./commit.ts";
-import type { PushPlans } from "./push-plans.ts";
+import type { NotificationPlans } from "./notification-plans.ts";
 
 /** Seconds that the clocks of processes may differ by, with room to spare. */
 export const CLOCKS_DIFFER = 60;
@@ -15,8 +15,8 @@ export const CLOCKS_DIFFER = 60;
 export interface ServiceDeps {
   readonly store: Store;
   readonly commit: Commit;
-  readonly pushPlans: PushPlans;
-  /** For a change that planned pushes outside of {@link Commit}. */
+  readonly notificationPlans: NotificationPlans;
+  /** For a change that planned deliveries outside of {@link Commit}. */
   readonly wakeSender: () => void;
   readonly waits: Waiters;
   readonly clock: Clock;

@@ -25,10 +25,10 @@ export type Devices = ReturnType<typeof createDevices>;
 export function createDevices({
   store,
   clock,
-  pushPlans,
+  notificationPlans,
   wakeSender,
   assertLive,
-}: Pick<ServiceDeps, "store" | "clock" | "pushPlans" | "wakeSender" | "assertLive">) {
+}: Pick<ServiceDeps, "store" | "clock" | "notificationPlans" | "wakeSender" | "assertLive">) {
   return {
     /**
      * The last registered first. In the caller's trial without the push tokens of other sign-ins' devices: another
@@ -64,7 +64,7 @@ export function createDevices({
         endActivitiesOfToken(row),
         dropOfToken(row),
         releaseTokens(row),
-        ...pushPlans.beforeDevice(account_id, device),
+        ...notificationPlans.beforeDevice(account_id, device),
       ];
       const results = await store.write([
         ...before,

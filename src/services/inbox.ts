@@ -72,7 +72,7 @@ type InboxDeps = ServiceDeps & {
 };
 
 export function createInbox(deps: InboxDeps) {
-  const { store, commit, waits, clock, ids, assertLive, keys, tasks, pushPlans } = deps;
+  const { store, commit, waits, clock, ids, assertLive, keys, tasks, notificationPlans } = deps;
   const idempotency = createIdempotency(deps);
 
   const unreadOf = async (key_id: string): Promise<number> => {
@@ -253,7 +253,8 @@ export function createInbox(deps: InboxDeps) {
         ],
         events: [],
         inbox: { account_id, key_id, changed },
-        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, changed) : [],
+        deliveries:
+          caller.kind === "account" ? notificationPlans.ofAccountChange(account_id, changed) : [],
       });
       if (!happened) {
         const meanwhile = await replay();

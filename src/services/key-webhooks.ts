@@ -38,7 +38,7 @@ interface KeyWebhooksDeps extends ServiceDeps {
 }
 
 export function createKeyWebhooks(deps: KeyWebhooksDeps) {
-  const { store, commit, clock, ids, assertLive, assertPastTrial, pushPlans } = deps;
+  const { store, commit, clock, ids, assertLive, assertPastTrial, notificationPlans } = deps;
   const { keys, checkAddress, admitAddressUse, webhooks, sets_per_hour } = deps;
   const admit = createUseLimit(
     deps,
@@ -73,7 +73,8 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
     const claim = claimKey({ id, account_id, credential, revision, old_revision: row.revision });
     return commit({
       statements: [claim, ...statementsOf({ changed_id: id, changed_revision: revision })],
-      pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, changed) : [],
+      deliveries:
+        caller.kind === "account" ? notificationPlans.ofAccountChange(account_id, changed) : [],
       events: [{ changed, event: { name: "key.updated", account_id, subject: id, data: { key } } }],
     });
   };

@@ -26,7 +26,7 @@ import type { ServiceDeps } from "./deps.ts";
 export type Keys = ReturnType<typeof createKeys>;
 
 export function createKeys(deps: ServiceDeps) {
-  const { store, commit, clock, ids, assertLive, assertPastTrial, pushPlans } = deps;
+  const { store, commit, clock, ids, assertLive, assertPastTrial, notificationPlans } = deps;
   const find = async (caller: Caller, id: string): Promise<KeyRow> => {
     const [row] = await store.read(keyById({ id, account_id: caller.account_id }));
     if (row) return row;
@@ -54,7 +54,8 @@ export function createKeys(deps: ServiceDeps) {
       const changed = { table: "keys", id, revision } as const;
       const happened = await commit({
         statements: [updateKey({ ...key, revision, old_revision: row.revision })],
-        pushes: caller.kind === "account" ? pushPlans.ofAccountChange(account_id, changed) : [],
+        deliveries:
+          caller.kind === "account" ? notificationPlans.ofAccountChange(account_id, changed) : [],
         events: [
           {
             changed,
@@ -104,8 +105,8 @@ export function createKeys(deps: ServiceDeps) {
     };
     const changed = { table: "keys", id: key.id, revision } as const;
     const event = { name: "key.created", account_id, subject: key.id, data: { key } } as const;
-    const pushes = pushPlans.ofAccountChange(account_id, changed);
-    return { key, secret, row, change: { pushes, events: [{ changed, event }] } };
+    const deliveries = notificationPlans.ofAccountChange(account_id, changed);
+    return { key, secret, row, change: { deliveries, events: [{ changed, event }] } };
   };
 
   return {
@@ -166,7 +167,7 @@ export function createKeys(deps: ServiceDeps) {
             }),
             deleteWebhookOfSecret({ key_id: id, changed_id: id, changed_revision: revision }),
           ],
-          pushes: pushPlans.ofAccountChange(account_id, changed),
+          deliveries: notificationPlans.ofAccountChange(account_id, changed),
           events: [
             {
               changed,
@@ -211,7 +212,7 @@ export function createKeys(deps: ServiceDeps) {
       const changed = { table: "keys", id, revision } as const;
       const happened = await commit({
         statements: [deleteKey({ id, account_id, deleted_at: clock.now(), revision })],
-        pushes: pushPlans.ofDeletion(account_id, changed),
+        deliveries: notificationPlans.ofDeletion(account_id, changed),
         events: [
           {
             changed,

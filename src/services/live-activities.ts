@@ -17,11 +17,11 @@ export type LiveActivities = ReturnType<typeof createLiveActivities>;
 
 type LiveActivitiesDeps = Pick<
   ServiceDeps,
-  "store" | "clock" | "pushPlans" | "wakeSender" | "assertLive"
+  "store" | "clock" | "notificationPlans" | "wakeSender" | "assertLive"
 >;
 
 export function createLiveActivities(deps: LiveActivitiesDeps) {
-  const { store, clock, pushPlans, wakeSender, assertLive } = deps;
+  const { store, clock, notificationPlans, wakeSender, assertLive } = deps;
 
   /** Whose devices the caller may change, as placeholders of the queries. */
   const scopeOf = ({ account_id, credential, session_id }: AccountCaller) => ({
@@ -62,7 +62,7 @@ export function createLiveActivities(deps: LiveActivitiesDeps) {
         const registered = { ...name, ...scope, push_token: push_token.toLowerCase() };
         const [result] = await store.write([
           putActivity({ ...registered, now: clock.now() }),
-          ...pushPlans.ofRegistration(registered),
+          ...notificationPlans.ofRegistration(registered),
         ]);
         wakeSender();
         // What refused it may have passed meanwhile: then it is tried again.

@@ -34,7 +34,7 @@ interface HoldOptions {
 }
 
 export function createQuestionRows(deps: ServiceDeps) {
-  const { store, commit, waits, agreedNow, ids, assertLive, pushPlans } = deps;
+  const { store, commit, waits, agreedNow, ids, assertLive, notificationPlans } = deps;
   const inboxWriter = createInboxWriter(deps);
 
   const find = async (caller: Caller, id: string): Promise<QuestionRow> => {
@@ -74,7 +74,7 @@ export function createQuestionRows(deps: ServiceDeps) {
         ...also(changed),
       ],
       inbox: inbox_write.inbox,
-      pushes: pushPlans.ofQuestion(account_id, next, changed, answered_by),
+      deliveries: notificationPlans.ofQuestion(account_id, next, changed, answered_by),
       events: [
         {
           changed,
@@ -135,7 +135,7 @@ export function createQuestionRows(deps: ServiceDeps) {
     return commit({
       is_independent: true,
       statements: statementsOf(changed),
-      pushes: pushPlans.ofQuestion(account_id, question, changed),
+      deliveries: notificationPlans.ofQuestion(account_id, question, changed),
       events: [
         {
           changed,

@@ -1,4 +1,4 @@
-/** What a change of a task, or its end, writes: row, events, inbox items and pushes in one batch. */
+/** What a change of a task, or its end, writes: row, events, inbox items and deliveries in one batch. */
 
 import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
@@ -14,12 +14,17 @@ import type { Decision } from "./row-chain.ts";
 /** Whom a change is inbox_write to follows from who made it. */
 type Cause = Pick<TaskChange, "changes" | "by">;
 
-type TaskDecisionsDeps = Pick<ServiceDeps, "clock" | "ids" | "pushPlans"> & {
+type TaskDecisionsDeps = Pick<ServiceDeps, "clock" | "ids" | "notificationPlans"> & {
   readonly inboxWriter: ReturnType<typeof createInboxWriter>;
 };
 
 /** Decisions for a row chain, each guarded by the `revision` of the row that it is given. */
-export function createTaskDecisions({ clock, ids, pushPlans, inboxWriter }: TaskDecisionsDeps) {
+export function createTaskDecisions({
+  clock,
+  ids,
+  notificationPlans,
+  inboxWriter,
+}: TaskDecisionsDeps) {
   return {
     /**
      * Replaces the row by the new state of its task. `changes` are those that the key finds in its
@@ -40,8 +45,12 @@ export function createTaskDecisions({ clock, ids, pushPlans, inboxWriter }: Task
         statements: [updateTask({ ...task, revision, old_revision: row.revision }), ...statements],
         events: [{ changed, event: taskEvent("task.updated", account_id, task) }],
         inbox,
-        pushes: cause
-          ? pushPlans.ofTask(account_id, { before: row.task, after: task, ...cause }, changed)
+        deliveries: cause
+          ? notificationPlans.ofTask(
+              account_id,
+              { before: row.task, after: task, ...cause },
+              changed,
+            )
           : [],
       } as const;
       return { result: task, write: { change, after: { task, account_id, revision } } };
@@ -90,7 +99,7 @@ export function createTaskDecisions({ clock, ids, pushPlans, inboxWriter }: Task
           ...statements,
         ],
         inbox,
-        pushes: pushPlans.ofTask(
+        deliveries: notificationPlans.ofTask(
           account_id,
           { before: task, after: null, changes: [], by },
           changed,

@@ -40,7 +40,7 @@ interface ReadOptions {
 }
 
 export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
-  const { store, commit, clock, ids, assertLive, assertPastTrial, keys, pushPlans } = deps;
+  const { store, commit, clock, ids, assertLive, assertPastTrial, keys, notificationPlans } = deps;
   const inboxWriter = createInboxWriter(deps);
   const { replace, remove: end } = createTaskDecisions({ ...deps, inboxWriter });
   const idempotency = createIdempotency(deps);
@@ -154,7 +154,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
         events: [{ changed, event: taskEvent("task.created", account_id, task) }],
         inbox: inbox_write.inbox,
         is_independent: caller.kind === "key",
-        pushes: pushPlans.ofTask(
+        deliveries: notificationPlans.ofTask(
           account_id,
           { before: null, after: task, changes: ["created"], by: caller.kind },
           changed,

@@ -18,7 +18,7 @@ import type { ServiceEvent } from "../../src/model/event.ts";
 import { createCommit } from "../../src/services/commit.ts";
 import { createInbox } from "../../src/services/inbox.ts";
 import { createKeys } from "../../src/services/keys.ts";
-import { createPushPlans } from "../../src/services/push-plans.ts";
+import { createNotificationPlans } from "../../src/services/notification-plans.ts";
 import { createQuestions } from "../../src/services/questions.ts";
 import { createTasks } from "../../src/services/tasks.ts";
 import { createSigner } from "../../src/signer.ts";
@@ -82,7 +82,11 @@ export async function openServices(url: string) {
   const deps = {
     store,
     commit: createCommit({ store, feed, clock, wakeSender() {}, wakeWebhooks() {} }),
-    pushPlans: createPushPlans({ lanesFor: () => [], replacingLanes: () => [], clock }),
+    notificationPlans: createNotificationPlans({
+      lanesFor: () => [],
+      replacingLanes: () => [],
+      clock,
+    }),
     wakeSender() {},
     wakeWebhooks() {},
     waits: createWaiters({ feed, clock }),

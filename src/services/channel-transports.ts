@@ -1,4 +1,4 @@
-/** How channels of a type are made and tested: webhooks, and those that have a lane (docs/interface.md 19). */
+/** Creates and tests channels by their type: webhooks, and types whose notifications go through a lane (§19). */
 
 import {
   channelFailed,
@@ -20,8 +20,8 @@ import { composeTest } from "../notify/compose.ts";
 import type { Sender } from "../notify/sender.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
 
-/** A channel as its row has it. */
-interface Known {
+/** The columns of a stored channel that a transport uses. */
+interface ChannelRow {
   readonly id: string;
   readonly account_id: string;
   readonly label: string;
@@ -29,46 +29,51 @@ interface Known {
   readonly secret: ChannelSecret;
 }
 
-interface Made {
-  /** What is kept, and never shown. */
+interface NewSecret {
+  /** Stored, and never shown again. */
   readonly secret: ChannelSecret;
-  /** What the client is shown once. */
+  /** Shown once, in the answer that creates the channel. */
   readonly shown?: string;
-  /** As of {@link NewTarget}. */
+  /** See {@link NewTarget.exclusive}. */
   readonly exclusive: boolean;
 }
 
-interface Tested {
+interface TestOutcome {
   readonly sent: boolean;
-  /** Why it was not. */
+  /** The code of the answer or fault; `ok` if it was sent. */
   readonly reason: string;
-  /** What the channel learns from it. */
+  /** Statements that record the outcome on the channel. */
   readonly statements: readonly Statement[];
 }
 
-export interface ChannelWay {
-  /** Throws `422 invalid_fields`. */
-  make(input: TargetInput): Made;
-  /** Stand in the batch of its row, after it. */
-  start(channel: Omit<Known, "host">, now: number): Statement[];
-  /** One request; never throws. Within 10 seconds. */
-  test(channel: Known): Promise<Tested>;
-  /** Something may have fallen due. */
+/** What the type of a channel decides. */
+export interface ChannelTransport {
+  /** Checks what the client gave. Throws `422 invalid_fields`. */
+  make(input: TargetInput): NewSecret;
+  /** Statements that follow the insert of the channel's row in its batch. */
+  start(channel: Omit<ChannelRow, "host">, now: number): Statement[];
+  /** Sends one request, within 10 seconds. Never throws. */
+  test(channel: ChannelRow): Promise<TestOutcome>;
+  /** Starts to send what is due. */
   wake(account_id: string): void;
 }
 
-interface WayDeps {
+interface TransportDeps {
   readonly ids: Ids;
   readonly clock: Clock;
 }
 
-export interface WebhookWayDeps extends WayDeps {
+export interface WebhookTransportDeps extends TransportDeps {
   readonly webhooks: Pick<WebhookWorker, "learn" | "run" | "sendNow">;
 }
 
-export function createWebhookWay({ ids, clock, webhooks }: WebhookWayDeps): ChannelWay {
-  /** The only message that has nothing to do with a change. */
-  const testMessage = ({ id, label }: Pick<Known, "id" | "label">, created_at: number) => ({
+export function createWebhookTransport({
+  ids,
+  clock,
+  webhooks,
+}: WebhookTransportDeps): ChannelTransport {
+  /** The only message that no change causes. */
+  const testMessage = ({ id, label }: Pick<ChannelRow, "id" | "label">, created_at: number) => ({
     id: ids.next("msg"),
     type: "channel.test" as const,
     data: JSON.stringify({ channel_id: id, label }),
@@ -117,21 +122,21 @@ export function createWebhookWay({ ids, clock, webhooks }: WebhookWayDeps): Chan
   };
 }
 
-export interface LaneWayDeps extends WayDeps {
+export interface LaneTransportDeps extends TransportDeps {
   readonly sender: Pick<Sender, "clientKey" | "sendNow" | "wake">;
 }
 
-interface LaneWayOptions extends Pick<LaneChannel, "lanes"> {
+interface LaneTransportOptions extends Pick<LaneChannel, "lanes"> {
   register(input: TargetInput): NewTarget | { readonly fields: FieldReasons };
 }
 
-/** Of a channel that makes addresses of what a client gives. */
-export function createLaneWay(
-  { lanes, register }: LaneWayOptions,
-  { clock, sender }: LaneWayDeps,
-): ChannelWay {
+/** The transport of a channel that has `register`, which turns the client's input into an address. */
+export function createLaneTransport(
+  { lanes, register }: LaneTransportOptions,
+  { clock, sender }: LaneTransportDeps,
+): ChannelTransport {
   const lane = lanes[0]!;
-  const target = ({ id, account_id, secret }: Omit<Known, "host">, now: number) =>
+  const target = ({ id, account_id, secret }: Omit<ChannelRow, "host">, now: number) =>
     insertTarget({ id, account_id, lane, address: secret.address ?? "", now });
   return {
     make(input) {
@@ -155,7 +160,7 @@ export function createLaneWay(
       const code = verdict.reason;
       if (verdict.do === "finish") {
         const replaces = verdict.replaces === undefined ? null : Number(verdict.replaces);
-        // One that was gone has no target any more.
+        // A channel in the state `gone` has lost its target.
         const statements = [channelSucceeded({ id, now, test: 1, replaces }), target(channel, now)];
         return { sent: true, reason: code, statements };
       }

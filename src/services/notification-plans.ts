@@ -31,11 +31,11 @@ import { NOTIFICATION_KINDS, type NotificationKind } from "../model/notification
 import type { Question } from "../model/question.ts";
 import { planTask, type TaskChange } from "../notify/plan.ts";
 
-export type PushPlans = ReturnType<typeof createPushPlans>;
+export type NotificationPlans = ReturnType<typeof createNotificationPlans>;
 
 type RevisionOf<Table extends RowRevision["table"]> = RowRevision & { readonly table: Table };
 
-interface PushPlansOptions {
+interface NotificationPlansOptions {
   /** The lanes that have a worker and take such notifications; none at all: no row is made. */
   readonly lanesFor: (kind: NotificationKind) => readonly string[];
   /** Those of them whose channels replace what has ended. */
@@ -43,7 +43,11 @@ interface PushPlansOptions {
   readonly clock: Clock;
 }
 
-export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOptions) {
+export function createNotificationPlans({
+  lanesFor,
+  replacingLanes,
+  clock,
+}: NotificationPlansOptions) {
   /** What no lane takes costs no statement. */
   const takes = (kind: NotificationKind) => lanesFor(kind).length > 0;
   const on = { alert: takes("task"), silent: takes("silent"), widget: takes("widget") };
@@ -144,7 +148,7 @@ export function createPushPlans({ lanesFor, replacingLanes, clock }: PushPlansOp
         : [endActivitiesSwitchedOff({ account_id })];
     },
 
-    /** Stands before the statement that registers a device; with pushes off, it plans nothing. */
+    /** Placed before the statement that registers a device. Plans nothing where no lane takes live activities. */
     beforeDevice(account_id: string, device: Device): Statement[] {
       const lane = laneOfDevice(device);
       return endActivitiesOfMove({ ...of(account_id), device_id: device.id, lane });
