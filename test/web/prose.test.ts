@@ -171,6 +171,39 @@ webTest(
   },
 );
 
+webTest("a text that formatting changes is shown as it was written by a key or a tap", async () => {
+  const { person, agent } = await createPair(app.url);
+  const prompt = "Run this?\n\n* * * * * rm -r 'tmp/cache'\n\n> 5 errors\n\n  *once*  **now**";
+  const { id } = await ask(agent.send, { prompt, context: "1. One\n2. Two" });
+  await ask(agent.send, { prompt: "Plain, with https://ci.example.com/run/7?" });
+  const page = await openPage(app.url, { as: person, size: PHONE, at: `#/questions/${id}` });
+  const shown = page.locator(`[id="${id}-prompt"]`);
+  const card = page.getByRole("article");
+  await shown.locator("em").getByText("once").waitFor();
+  const [control, of_context] = [
+    card.getByText("Show as written").first(),
+    card.getByRole("figure"),
+  ];
+  await control.focus();
+  await page.keyboard.press("Enter");
+  await until(async () => (await shown.textContent()) === prompt);
+  expect(await shown.locator("em, ul, blockquote").count()).toBe(0);
+  // Another text stays formatted until it is asked for.
+  expect(await of_context.locator("ol > li").count()).toBe(2);
+  await of_context.getByRole("button", { name: "Show as written" }).click();
+  await of_context.getByText("1. One").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await expectNoOverflow(page);
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/as-written.png` });
+  await card.getByRole("button", { name: "Show formatted" }).first().click();
+  await shown.locator("em").getByText("once").waitFor();
+  // The name of the card is the prompt alone.
+  expect(await page.getByRole("article", { name: /Show/ }).count()).toBe(0);
+  await go(page, "questions");
+  await page.getByRole("link", { name: "ci.example.com" }).waitFor();
+  expect(await card.nth(1).getByText("Show as written").count()).toBe(0);
+});
+
 webTest("lists show texts in one line, without the marks of Markdown", async () => {
   const { person, agent } = await createPair(app.url);
   const note = "Waits for *you*: see [the plan](https://docs.example.com/plan)";

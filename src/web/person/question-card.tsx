@@ -227,7 +227,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
             onOpen={setOpen}
             notice="The end isn't shown."
           >
-            <Prose id={`${id}-prompt`} text={question.prompt} />
+            <Prose id={`${id}-prompt`} text={question.prompt} with_source />
           </Cut>
         </div>
       )}

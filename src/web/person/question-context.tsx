@@ -67,7 +67,7 @@ function Context({ context: text, failed, retry }: Details) {
     <div className="px-3.5 py-2.5">
       {text !== null ? (
         <Cut lines={LINES} open={open} onOpen={setOpen} notice="The end isn't shown.">
-          <Prose text={text} />
+          <Prose text={text} with_source />
         </Cut>
       ) : failed ? (
         <div className="flex flex-wrap items-center gap-x-3 text-soft text-sm">

@@ -123,7 +123,7 @@ function Ended({ question }: { question: Question }) {
           <Permission question={question} action={action} details={details} />
         </Suspense>
       ) : (
-        <Prose text={prompt} className="mt-2 text-lg leading-snug" />
+        <Prose text={prompt} className="mt-2 text-lg leading-snug" with_source />
       )}
       {task_id !== null && <TaskLink id={task_id} />}
       {!action && (

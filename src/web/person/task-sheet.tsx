@@ -90,7 +90,7 @@ function Details({ task, open, onEdit, onGone }: DetailsProps) {
           <ProgressBar value={task.progress} label="Progress" />
         </div>
       )}
-      {task.description.trim() !== "" && <Prose text={task.description} />}
+      {task.description.trim() !== "" && <Prose text={task.description} with_source />}
       <Moves task={task} />
       <Facts
         facts={[

@@ -1,6 +1,6 @@
 /**
- * Parses the Markdown of agents for the page: without HTML and images, in bounded time, and so that
- * no word, number or operator of the text is lost.
+ * Parses the Markdown of agents for the page: without HTML and images, in bounded time, and without
+ * losing a word or number of the text.
  */
 
 import MarkdownIt, { type Token } from "markdown-it";
@@ -38,36 +38,19 @@ parser.normalizeLink = (address) => address;
 parser.normalizeLinkText = (address) => address;
 parser.validateLink = (address) => hostOf(address) !== null;
 
-/** Ends of words and parts of paths and formulas, beside which a `*` or `~~` is no mark. */
-const CODE_BEFORE = /[\w/\\.+=$&@%^#<'"`)\]}-]/;
-const CODE_AFTER = /[\w/\\=$&@%^#<([{]/;
-const NO_BEGIN = /[/\\.,;:)\]}=]/;
-
 /**
- * Lines in which a mark is a sign of what is written: the fields of a cron job, a comparison, and
- * the `>>>` of a merge conflict or a prompt.
- */
-const CRON = /^[ \t]*(?:[\d*,/-]+[ \t]+){4}[\d*,/-]+(?:[ \t]|$)/m;
-const COMPARISON = /^[ \t]*(?:(?:[-+*]|\d+[.)])[ \t]+)*[> \t]*>(?:>>|[^\s>]|[ \t]*[\d=])/m;
-
-/**
- * Emphasis only around whole words: agents write `2*3*4`, globs such as `src/**\/*.ts`, and
- * `__init__`, which would lose their operators.
+ * Emphasis only around whole words and paths, and never by `_`: otherwise `2*3*4` would be shown as
+ * 234, and `__init__` as init.
  */
 parser.inline.State = class extends parser.inline.State {
   override scanDelims(start: number, canSplitWord: boolean) {
     const scanned = super.scanDelims(start, canSplitWord);
-    if (this.src[start] === "_") return { ...scanned, can_open: false, can_close: false };
-    const at = (index: number) => this.src[index] ?? " ";
-    const end = start + scanned.length;
-    // A name such as `.env` may be bold, and `*.ts` has no mark.
-    const is_name = scanned.length > 1 && /^\.\w/.test(at(end) + at(end + 1));
-    const begins = is_name || !NO_BEGIN.test(at(end));
-    const goes_on = CODE_AFTER.test(at(end)) || /^[.:-]\w/.test(at(end) + at(end + 1));
+    const isInWord = (at: number) => /[\w/\\]/.test(this.src[at] ?? " ");
+    const is_mark = this.src[start] !== "_";
     return {
       ...scanned,
-      can_open: scanned.can_open && begins && !CODE_BEFORE.test(at(start - 1)),
-      can_close: scanned.can_close && !goes_on,
+      can_open: is_mark && scanned.can_open && !isInWord(start - 1),
+      can_close: is_mark && scanned.can_close && !isInWord(start + scanned.length),
     };
   }
 };
@@ -172,8 +155,6 @@ function isWhole(source: string, block: readonly Token[]): boolean {
     if (type === "inline") continue;
     if (is_block && level >= MOST.nesting - 1) return false;
     if (type === "list_item_open" && (info.length > DIGITS || /^0\d/.test(info))) return false;
-    if (type === "blockquote_open" && COMPARISON.test(source)) return false;
-    if ((type === "bullet_list_open" || type === "hr") && CRON.test(source)) return false;
     shown += wordsIn(content);
     if (type === "list_item_open" || type === "fence") shown += wordsIn(info);
     if (type === "link_open" && markup !== "linkify" && markup !== "autolink") {
@@ -181,6 +162,15 @@ function isWhole(source: string, block: readonly Token[]): boolean {
     }
   }
   return shown >= wordsIn(source);
+}
+
+/** Whether a block looks the same formatted as it was written; links to addresses in it do not count. */
+export function isPlain({ source, tokens }: Block): boolean {
+  const shown = allOf(tokens ?? []).map(({ type, content }) => {
+    if (type === "softbreak" || type === "hardbreak") return "\n";
+    return type === "inline" ? "" : content;
+  });
+  return tokens === null || shown.join("") === source;
 }
 
 /** Characters of a text that its one-line form is made of. */

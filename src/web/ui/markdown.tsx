@@ -3,23 +3,28 @@
 import type { Token } from "markdown-it";
 import { Fragment, type ReactNode } from "react";
 import { Code } from "./code.tsx";
-import { blocksOf, hostOf } from "./markdown-blocks.ts";
+import { blocksOf, hostOf, isPlain } from "./markdown-blocks.ts";
 
 export { toLine } from "./markdown-blocks.ts";
 
-/** The formatted text; null if it must be shown as plain text. */
-export function format(text: string): ReactNode {
+/**
+ * The formatted text, and whether it looks as it was written; null if it must be shown as plain text.
+ */
+export function format(
+  text: string,
+): { readonly nodes: ReactNode; readonly is_plain: boolean } | null {
   const blocks = blocksOf(text);
-  return (
-    blocks?.map(({ line, source, tokens }) => {
-      if (tokens) return <Fragment key={line}>{render(tokens)}</Fragment>;
-      return (
-        <p key={line} dir="auto" className="said overflow-clip whitespace-pre-wrap">
-          {source}
-        </p>
-      );
-    }) ?? null
+  if (!blocks) return null;
+  const nodes = blocks.map(({ line, source, tokens }) =>
+    tokens ? (
+      <Fragment key={line}>{render(tokens)}</Fragment>
+    ) : (
+      <p key={line} dir="auto" className="said overflow-clip whitespace-pre-wrap">
+        {source}
+      </p>
+    ),
   );
+  return { nodes, is_plain: blocks.every(isPlain) };
 }
 
 const BULLETS: Readonly<Record<string, string>> = {

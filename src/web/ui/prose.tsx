@@ -1,6 +1,6 @@
 /** Text of a person or an agent, formatted as Markdown; plain until the formatter is loaded. */
 
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { Boundary } from "./boundary.tsx";
 import { classes } from "./classes.ts";
 
@@ -38,6 +38,8 @@ interface ProseProps {
   readonly text: string;
   readonly id?: string;
   readonly className?: string;
+  /** Offers the text as it was written, if formatting changes how it looks. */
+  readonly with_source?: boolean;
 }
 
 /**
@@ -48,15 +50,24 @@ const LONG = 2_000;
 const SIMPLE = "[font-kerning:none] [font-variant-ligatures:none]";
 
 /** Shows a text with its line breaks, or as Markdown if it has any. */
-export function Prose({ text, id, className }: ProseProps) {
+export function Prose({ text, id, className, with_source }: ProseProps) {
   const loaded = useFormatter(text);
   const formatted = useMemo(() => loaded?.format(text) ?? null, [loaded, text]);
+  /** The text that the person chose to see as written: another text begins formatted. */
+  const [chosen, setChosen] = useState<string | null>(null);
+  const as_written = chosen === text;
   const simple = text.length > LONG && SIMPLE;
   const plain = (
     <p
       id={id}
       dir="auto"
-      className={classes("said overflow-clip whitespace-pre-wrap", simple, className)}
+      translate={as_written ? "no" : undefined}
+      className={classes(
+        "said overflow-clip whitespace-pre-wrap",
+        as_written && "font-mono text-[0.875em] [tab-size:4]",
+        simple,
+        className,
+      )}
     >
       {text}
     </p>
@@ -64,9 +75,22 @@ export function Prose({ text, id, className }: ProseProps) {
   if (formatted === null) return plain;
   return (
     <Boundary key={text} instead={plain}>
-      <div id={id} className={classes("said space-y-2", simple, className)}>
-        {formatted}
-      </div>
+      {as_written ? (
+        plain
+      ) : (
+        <div id={id} className={classes("said space-y-2", simple, className)}>
+          {formatted.nodes}
+        </div>
+      )}
+      {with_source && !formatted.is_plain && (
+        <button
+          type="button"
+          onClick={() => setChosen(as_written ? null : text)}
+          className="mt-1 block min-h-6 text-faint text-sm hover:text-ink hover:underline"
+        >
+          {as_written ? "Show formatted" : "Show as written"}
+        </button>
+      )}
     </Boundary>
   );
 }
