@@ -109,9 +109,9 @@ function openSearch(): void {
 }
 
 function SignedIn() {
-  const { store, outbox } = useSession();
+  const { store, keptAnswers } = useSession();
   const route = useRoute();
-  useEffect(() => outbox.onSent(() => toast("Answer sent")), [outbox]);
+  useEffect(() => keptAnswers.onSent(() => toast("Answer sent")), [keptAnswers]);
   useEffect(() => watchQuestions(store), [store]);
   useEffect(() => after(LOAD_VIEWS_AFTER, () => void loadViews()), []);
   useTitle(route);

@@ -4,7 +4,7 @@ import { CloudUpload } from "lucide-react";
 import type { ComponentProps } from "react";
 import { faultOf, once, type Question } from "../state/api.ts";
 import { draftOf, keepDraft } from "../state/drafts.ts";
-import { beginningOf, type Given, type KeptAnswer } from "../state/outbox.ts";
+import { beginningOf, type Given, type KeptAnswer } from "../state/kept-answers.ts";
 import { Button } from "../ui/button.tsx";
 import { OneLine } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -63,7 +63,7 @@ export function RefusedAnswers() {
 }
 
 function RefusedAnswer({ given }: { given: KeptAnswer }) {
-  const { outbox } = useSession();
+  const { keptAnswers } = useSession();
   const { question_id, key_id, prompt, answer, note, refused: why, draft, reason } = given;
   return (
     <div className="mb-4 flex flex-wrap items-center gap-x-3 rounded-xl bg-warn-soft py-1 pr-1 pl-4 text-warn">
@@ -90,20 +90,20 @@ function RefusedAnswer({ given }: { given: KeptAnswer }) {
         <LateAnswer
           question={{ id: question_id, key_id, prompt }}
           given={given}
-          onSent={(earlier) => earlier || outbox.drop(question_id)}
+          onSent={(earlier) => earlier || keptAnswers.drop(question_id)}
         >
           Send as a message
         </LateAnswer>
       )}
       {why === "invalid" && reason !== undefined && (
-        <Button variant="quiet" onClick={() => outbox.retry(question_id)}>
+        <Button variant="quiet" onClick={() => keptAnswers.retry(question_id)}>
           Send again
         </Button>
       )}
       <Button
         variant="quiet"
         aria-label="OK, dismiss this answer"
-        onClick={() => outbox.drop(question_id)}
+        onClick={() => keptAnswers.drop(question_id)}
       >
         OK
       </Button>

@@ -6,7 +6,7 @@ import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { after, elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question } from "../state/api.ts";
 import { draftOf, forgetDraft, keepDraft } from "../state/drafts.ts";
-import type { Given } from "../state/outbox.ts";
+import type { Given } from "../state/kept-answers.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
@@ -72,7 +72,7 @@ interface CardProps {
 }
 
 export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
-  const { api, store, receipts, outbox } = useSession();
+  const { api, store, receipts, keptAnswers } = useSession();
   const card = useRef<HTMLElement>(null);
   const in_view = useInView(card);
   const { id, action } = question;
@@ -109,7 +109,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
 
   /** Keeps an answer that the server has not confirmed; false if it cannot be kept. */
   const keep = (): boolean => {
-    const kept = outbox.add(question, attempt.current);
+    const kept = keptAnswers.add(question, attempt.current);
     if (kept) toast("Your answer will be sent when the server can be reached.");
     return kept;
   };
@@ -161,7 +161,8 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
       toast(why.message, { bad: true });
       const found = await api.questions.get.query({ question_id: question.id }).catch(() => null);
       // The person can still send it as a message.
-      if (found?.status === "expired" && !action) outbox.add(question, attempt.current, "expired");
+      if (found?.status === "expired" && !action)
+        keptAnswers.add(question, attempt.current, "expired");
       if (found) store.put("questions", found);
       return true;
     } finally {
@@ -171,7 +172,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
 
   /** Takes back an answer that waits to be sent; its text becomes a draft again. */
   const change = () => {
-    outbox.drop(id);
+    keptAnswers.drop(id);
     onAnswer(null);
     if (!waiting) return;
     if (!question.options.includes(waiting.answer)) keepDraft(draftName(id), waiting.answer);

@@ -2,7 +2,7 @@
 
 import { createContext, useContext, useMemo, useSyncExternalStore } from "react";
 import type { Key, Task } from "../state/api.ts";
-import type { KeptAnswer } from "../state/outbox.ts";
+import type { KeptAnswer } from "../state/kept-answers.ts";
 import type { Session } from "../state/session.ts";
 import type { Store } from "../state/store.ts";
 
@@ -29,8 +29,8 @@ export const useTask = (id: string): Task | undefined => useStore(({ all }) => a
 
 /** Answers that wait to be sent, or that were refused. */
 export function useKeptAnswers(): readonly KeptAnswer[] {
-  const { outbox } = useSession();
-  return useSyncExternalStore(outbox.subscribe, outbox.all);
+  const { keptAnswers } = useSession();
+  return useSyncExternalStore(keptAnswers.subscribe, keptAnswers.all);
 }
 
 /** Display name of an agent. */

@@ -3,8 +3,8 @@
 import { ArrowRight } from "lucide-react";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { createApi } from "../state/api.ts";
+import { type KeptAnswer, onUnsent, unsentAnswers } from "../state/kept-answers.ts";
 import { createAccount } from "../state/new-account.ts";
-import { type KeptAnswer, onUnsent, unsentAnswers } from "../state/outbox.ts";
 import { confirmTokenSaved, lastSignOut, type SignOutReason, signIn } from "../state/session.ts";
 import { accountCreation } from "../state/start-code.ts";
 import { Button } from "../ui/button.tsx";

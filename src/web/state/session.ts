@@ -5,8 +5,13 @@ import { onWorkerMessage } from "../messages.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetObsoleteDrafts, keepDraftsOf, type OnLate } from "./drafts.ts";
+import {
+  createKeptAnswers,
+  type KeptAnswers,
+  rememberUnsent,
+  restoreUnsent,
+} from "./kept-answers.ts";
 import { forgetNewKeySecret, forgetObsoleteSecrets } from "./new-key-secrets.ts";
-import { createOutbox, type Outbox, rememberUnsent, restoreUnsent } from "./outbox.ts";
 import { createPace } from "./pace.ts";
 import type { KeepOptions } from "./push.ts";
 import { pushChannel } from "./push-channel.ts";
@@ -38,7 +43,7 @@ export interface Session {
   readonly sync: Sync;
   readonly archive: Archive;
   readonly receipts: Receipts;
-  readonly outbox: Outbox;
+  readonly keptAnswers: KeptAnswers;
   /** A new number for each sign-in; replacing the token keeps it. */
   readonly number: number;
   /** Aborts at sign-out: results of calls in flight are dropped. */
@@ -89,19 +94,19 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   const onRefused = (is_over: boolean) => replaceRefused(token, is_over);
   if (!before) void archive.restore();
   const receipts = before?.receipts ?? createReceipts({ api, pace, store, ended: ended.signal });
-  const outbox =
-    before?.outbox ??
-    createOutbox({
+  const keptAnswers =
+    before?.keptAnswers ??
+    createKeptAnswers({
       ...{ api, pace, store, ended: ended.signal },
       accountId: () => local.get(ACCOUNT),
     });
   if (before) {
     receipts.continueWith({ api, pace });
-    outbox.continueWith({ api, pace });
+    keptAnswers.continueWith({ api, pace });
   }
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded, onRefused });
   const number = before?.number ?? ++sign_ins;
-  set({ token, number, is_new, api, store, signIns, archive, receipts, outbox, sync, ended });
+  set({ token, number, is_new, api, store, signIns, archive, receipts, keptAnswers, sync, ended });
   keepPush({ api, store, replaced: before !== undefined });
   void registerWorker()?.catch(() => null);
 }
@@ -148,9 +153,9 @@ function createKnownStore(ended: AbortSignal): Store {
   });
   // An answer that was being written when its question expired can still be sent as a message.
   const keepLate: OnLate = (question, answer) => {
-    const outbox = session?.store === store ? session.outbox : null;
-    if (!outbox || outbox.all().some(({ question_id }) => question_id === question.id)) return;
-    outbox.add(question, { answer, key: createIdempotencyKey(), draft: true }, "expired");
+    const kept = session?.store === store ? session.keptAnswers : null;
+    if (!kept || kept.all().some(({ question_id }) => question_id === question.id)) return;
+    kept.add(question, { answer, key: createIdempotencyKey(), draft: true }, "expired");
   };
   store.subscribe(() => {
     forgetObsoleteDrafts(store, keepLate);

@@ -56,7 +56,7 @@ const SLOWEST = 60;
 /** Codes of {@link LATER} whose message tells the person more than that the answer waits. */
 const TELLING: ReadonlySet<string> = new Set(["unauthorized", "store_unavailable", "internal"]);
 
-interface OutboxOptions {
+interface KeptAnswersOptions {
   readonly api: Api;
   readonly pace: Pace;
   readonly store: Store;
@@ -66,10 +66,10 @@ interface OutboxOptions {
   readonly accountId: () => string | null;
 }
 
-export type Outbox = ReturnType<typeof createOutbox>;
+export type KeptAnswers = ReturnType<typeof createKeptAnswers>;
 
-/** The outbox of a session. Sends when the store is `live`; follows changes by other tabs. */
-export function createOutbox(first: OutboxOptions) {
+/** The kept answers of a session. Sends when the store is `live`; follows changes by other tabs. */
+export function createKeptAnswers(first: KeptAnswersOptions) {
   const { store, ended, accountId } = first;
   let { api, pace } = first;
   const listeners = new Set<() => void>();
@@ -244,7 +244,7 @@ export function createOutbox(first: OutboxOptions) {
     drop: (question_id: string): void => void drop(question_id),
 
     /** Continues with another token. */
-    continueWith(next: Pick<OutboxOptions, "api" | "pace">): void {
+    continueWith(next: Pick<KeptAnswersOptions, "api" | "pace">): void {
       ({ api, pace } = next);
     },
   };
