@@ -5,7 +5,7 @@ import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef, useStat
 import { type Fault, faultOf } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
-import { Problem, Skeleton } from "../ui/parts.tsx";
+import { More, Problem, Skeleton } from "../ui/parts.tsx";
 import type { AdminApi, Outputs } from "./api.ts";
 import { count } from "./numbers.ts";
 
@@ -64,16 +64,7 @@ export function Accounts({ api }: { api: AdminApi }) {
       ) : (
         <Table accounts={accounts} scroll_ref={table} onPair={open} />
       )}
-      {cursor !== null && (
-        <Button
-          variant="quiet"
-          busy={busy}
-          className="mt-3 w-full"
-          onClick={() => void load(cursor)}
-        >
-          Show more
-        </Button>
-      )}
+      {cursor !== null && <More busy={busy} onClick={() => void load(cursor)} />}
       <Suspense>
         {opened && <Pair api={api} account_id={pairing} onClose={() => setPairing(null)} />}
       </Suspense>

@@ -61,7 +61,7 @@ export function Dashboard({ api, onLeave }: DashboardProps) {
             <Panel
               title="Tasks and questions"
               of="all processes"
-              data={overview?.counts ?? null}
+              data={overview?.counts}
               fault={faults.overview}
             >
               {(counts) => <Rows counts={counts} />}

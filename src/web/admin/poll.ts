@@ -7,14 +7,14 @@ import type { AdminApi, Outputs } from "./api.ts";
 
 /** Seconds between polls. */
 const EVERY = 5;
-/** The same while the token is refused, at most. */
+/** Seconds between polls while the token is refused, at most. */
 const SLOWEST = 60;
 
 const NAMES = ["overview", "process", "series", "store", "outbox", "pushes", "jobs"] as const;
 type Name = (typeof NAMES)[number];
 
 /** Latest result of each procedure; a failure leaves the previous result in place. */
-type Figures = { readonly [N in Name]: Outputs[N] | null };
+type Figures = { readonly [N in Name]?: Outputs[N] };
 
 export interface Polled {
   readonly figures: Figures;
@@ -33,21 +33,7 @@ type Answerer = Pick<Outputs["process"], "pid" | "started_at">;
 /** Polls of which the process is remembered: those of a minute. */
 const REMEMBERED = 12;
 
-const NOTHING: Polled = {
-  figures: {
-    overview: null,
-    process: null,
-    series: null,
-    store: null,
-    outbox: null,
-    pushes: null,
-    jobs: null,
-  },
-  faults: {},
-  fault: null,
-  at: null,
-  answers: [],
-};
+const NOTHING: Polled = { figures: {}, faults: {}, fault: null, at: null, answers: [] };
 
 /**
  * Polls all figures while mounted. A token that is refused is tried again at growing intervals: the request

@@ -2,48 +2,30 @@
  * Access to an agent: the programs that got it by OAuth, and its key (docs/interface.md §5.4.7).
  */
 
-import { useEffect, useState } from "react";
-import { type Fault, faultOf, type Grant, type Key } from "../state/api.ts";
+import { useState } from "react";
+import type { Grant, Key } from "../state/api.ts";
 import { makeKey } from "../state/new-key-secrets.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Problem, Skeleton } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
+import { useLoaded } from "../ui/use-loaded.ts";
 import { go } from "./route.ts";
 import { useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 
-/** The grants of a key, read again when one begins or ends, and after a reconnect. */
-function useGrants(key_id: string) {
-  const { api } = useSession();
-  const version = useStore((store) => store.grantsVersion(key_id));
-  const loads = useStore((store) => store.loads());
-  const [grants, setGrants] = useState<readonly Grant[] | null>(null);
-  const [fault, setFault] = useState<Fault | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` and `loads` read again.
-  useEffect(() => {
-    let ended = false;
-    api.keys.grants
-      .query({ key_id })
-      .then((found) => {
-        if (ended) return;
-        setGrants(found.grants);
-        setFault(null);
-      })
-      .catch((error: unknown) => ended || setFault(faultOf(error)));
-    return () => {
-      ended = true;
-    };
-  }, [api, key_id, version, loads]);
-  return { grants, fault };
-}
-
 export function Access({ agent }: { agent: Key }) {
-  const { grants, fault } = useGrants(agent.id);
+  const { api, store } = useSession();
+  // Read again when a grant begins or ends, and after a reconnect.
+  const version = useStore((one) => one.grantsVersion(agent.id));
+  const loads = useStore((one) => one.loads());
+  const { value, fault } = useLoaded(`${agent.id} ${version} ${loads}`, () =>
+    api.keys.grants.query({ key_id: agent.id }),
+  );
+  const grants = value?.grants;
   const [replacing, setReplacing] = useState(false);
   const in_trial = useTrialEnd() !== null;
-  const { api, store } = useSession();
   const replace = async () => {
     await makeKey(async () => {
       const { key, secret } = await api.keys.replaceSecret.mutate({ key_id: agent.id });

@@ -1,15 +1,8 @@
 /** The account view: browser settings, token, devices, sign-out and deletion. */
 
 import { KeyRound, LogOut, RefreshCw, Smartphone, Trash2 } from "lucide-react";
-import {
-  type ReactNode,
-  useCallback,
-  useEffect,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
-import { type Device, type Fault, faultOf } from "../state/api.ts";
+import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { type Device, faultOf } from "../state/api.ts";
 import { newKeySecret, onNewKeySecret } from "../state/new-key-secrets.ts";
 import { leave, replaceToken, signOut, unconfirmedToken } from "../state/session.ts";
 import { Ago } from "../ui/ago.tsx";
@@ -19,11 +12,13 @@ import { Switch } from "../ui/field.tsx";
 import { Badge, Facts, Heading, Problem } from "../ui/parts.tsx";
 import { Secret } from "../ui/secret.tsx";
 import { toast } from "../ui/toast.tsx";
+import { useLoaded } from "../ui/use-loaded.ts";
 import { ChannelSettings } from "./channels/channel-settings.tsx";
 import { useSignIns } from "./end-sign-in.tsx";
 import { SignInList } from "./sign-ins.tsx";
+import { UnsentWarning } from "./sign-out-here.tsx";
 import { TrialNote, useTrialEnd } from "./trial.tsx";
-import { useKeptAnswers, useSession, useStore } from "./use-store.ts";
+import { useSession, useStore } from "./use-store.ts";
 
 export function AccountView() {
   return (
@@ -144,28 +139,16 @@ function Token() {
 
 function Devices() {
   const { api } = useSession();
-  const [devices, setDevices] = useState<readonly Device[] | null>(null);
-  const [fault, setFault] = useState<Fault | null>(null);
   const [removing, setRemoving] = useState<Device | null>(null);
   const loads = useStore((store) => store.loads());
   const in_trial = useTrialEnd() !== null;
-  /** Number of the latest request: older responses are ignored. */
-  const asked = useRef(0);
-  const load = useCallback(async () => {
-    const mine = ++asked.current;
-    const list = await api.devices.list.query({}).catch(faultOf);
-    if (mine !== asked.current) return;
-    if ("devices" in list) setDevices(list.devices);
-    setFault("devices" in list ? null : list);
-  }, [api]);
-  // Devices have no events (docs/interface.md 7.3.5), so they are loaded again after each
-  // reconnect.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `loads` loads again.
-  useEffect(() => void load(), [load, loads]);
+  // Devices have no events (docs/interface.md §7.3.5), so they are read again after each reconnect.
+  const { value, setValue, fault, load } = useLoaded(loads, () => api.devices.list.query({}));
+  const devices = value?.devices;
   const remove = async ({ id }: Device) => {
     try {
       await api.devices.delete.mutate({ device_id: id });
-      setDevices((before) => before?.filter((one) => one.id !== id) ?? null);
+      setValue((before) => before && { devices: before.devices.filter((one) => one.id !== id) });
     } finally {
       // The device may be gone even though the response was lost.
       void load();
@@ -228,7 +211,6 @@ function End() {
    */
   const last = all?.every(({ current }) => current) ?? true;
   const [keeps, setKeeps] = useState(true);
-  const waiting = useKeptAnswers().filter(({ refused }) => refused === null).length;
   const signOutHere = async () => {
     const done = await signOut(!last ? "sign-in" : keeps ? "nothing" : "last sign-in");
     if (done) return;
@@ -257,13 +239,7 @@ function End() {
         action="Sign out"
         onConfirm={signOutHere}
       >
-        {waiting > 0 && (
-          <p className="mb-3 font-medium text-danger">
-            {waiting === 1
-              ? "1 answer still waits to be sent. It's lost if you sign out now."
-              : `${waiting} answers still wait to be sent. They're lost if you sign out now.`}
-          </p>
-        )}
+        <UnsentWarning />
         {last ? (
           <LastSignIn keeps={keeps} onKeeps={setKeeps} has_new_key={new_secret !== null} />
         ) : (

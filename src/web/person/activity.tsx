@@ -7,7 +7,7 @@ import type { Entry } from "../state/api.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { Button } from "../ui/button.tsx";
-import { Badge, Empty, Problem, Skeleton } from "../ui/parts.tsx";
+import { Badge, Empty, More, Problem, Skeleton } from "../ui/parts.tsx";
 import { duration } from "../ui/time.ts";
 import { usePagination } from "./use-pagination.ts";
 import { useSession } from "./use-store.ts";
@@ -58,11 +58,7 @@ export function ActivityLog({ id }: { id: string }) {
           ))}
         </ul>
       )}
-      {has_more && (
-        <Button variant="quiet" busy={busy} className="mt-3 w-full" onClick={() => void more()}>
-          Show more
-        </Button>
-      )}
+      {has_more && <More busy={busy} onClick={() => void more()} />}
     </section>
   );
 }

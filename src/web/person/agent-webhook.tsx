@@ -3,7 +3,7 @@
  * (docs/interface.md §5.4.10).
  */
 
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useState } from "react";
 import type { Key } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
@@ -11,9 +11,9 @@ import { TextField } from "../ui/field.tsx";
 import { Badge, FormProblem } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
+import { useLoaded } from "../ui/use-loaded.ts";
 import { STATE_NAMES } from "./channels/channel-words.ts";
-import { forgetNewSecret, keepNewSecret } from "./channels/new-secrets.ts";
-import { NewSecrets } from "./channels/new-secrets-list.tsx";
+import { forgetNewSecret, keepNewSecret, NewSecrets } from "./channels/new-secrets.tsx";
 import { SentLines } from "./channels/sent-lines.tsx";
 import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
@@ -27,22 +27,11 @@ type Webhook = NonNullable<Key["webhook"]>;
 function useWebhook({ id, webhook }: Key): Webhook | undefined {
   const { api } = useSession();
   const loads = useStore((store) => store.loads());
-  const [read, setRead] = useState<Webhook | null>(null);
   const set_at = webhook?.created_at;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `loads` reads again.
-  useEffect(() => {
-    if (set_at === undefined) return;
-    let ended = false;
-    api.keys.webhook.query({ key_id: id }).then(
-      (found) => ended || setRead(found),
-      // Keep the state from the list of keys.
-      () => {},
-    );
-    return () => {
-      ended = true;
-    };
-  }, [api, id, set_at, loads]);
-  return read?.created_at === set_at ? (read ?? webhook) : webhook;
+  const { value: current } = useLoaded(set_at === undefined ? null : `${set_at} ${loads}`, () =>
+    api.keys.webhook.query({ key_id: id }),
+  );
+  return current && current.created_at === set_at ? current : webhook;
 }
 
 export function AgentWebhook({ agent }: { agent: Key }) {

@@ -1,6 +1,6 @@
 /** The list of agents: the tasks of each, and when it was last used. */
 
-import { Bot, CloudOff, Plus } from "lucide-react";
+import { Bot, Plus } from "lucide-react";
 import { useEffect } from "react";
 import { every } from "../clock.ts";
 import type { Key } from "../state/api.ts";
@@ -8,7 +8,7 @@ import { here } from "../state/here.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { ButtonLink } from "../ui/button.tsx";
-import { Badge, Empty, Heading, Skeleton } from "../ui/parts.tsx";
+import { Badge, Empty, Heading, NotConnected, Skeleton } from "../ui/parts.tsx";
 import { TrialNote, useTrialEnd } from "./trial.tsx";
 import { useSession, useStore } from "./use-store.ts";
 import { clientName } from "./words.ts";
@@ -97,9 +97,7 @@ export function AgentsView() {
           {in_trial ? "Your agents appear here." : "Add one to get its key and setup instructions."}
         </Empty>
       ) : offline ? (
-        <Empty icon={CloudOff} title="Not connected">
-          Agents will load once the server is reachable.
-        </Empty>
+        <NotConnected what="Agents" />
       ) : (
         <Skeleton label="Loading agents" />
       )}

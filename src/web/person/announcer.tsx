@@ -2,6 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
+import { createObservable } from "../observable.ts";
 
 /** Seconds over which questions are collected into one announcement. */
 const GATHERED = 1;
@@ -11,14 +12,10 @@ const SAID = 6;
 
 let waiting: string[] = [];
 /** `at` is the React key: a new one repeats an announcement with the same text. */
-let said = { at: 0, text: "" };
+const said = createObservable({ at: 0, text: "" });
 let stop = () => {};
-const listeners = new Set<() => void>();
 
-function say(text: string): void {
-  said = { at: said.at + 1, text };
-  for (const listener of [...listeners]) listener();
-}
+const say = (text: string): void => said.set({ at: said.get().at + 1, text });
 
 /**
  * Announces a question of this agent, or the number of questions if several arrive within a second.
@@ -36,13 +33,7 @@ export function announce(label: string): void {
 }
 
 export function Announcer() {
-  const { at, text } = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => said,
-  );
+  const { at, text } = useSyncExternalStore(said.subscribe, said.get);
   return (
     <div role="status" className="sr-only">
       <p key={at}>{text}</p>

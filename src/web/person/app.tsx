@@ -1,7 +1,7 @@
 /** The frame of the page: navigation, connection status and the current view. */
 
 import { Bot, CircleUserRound, ListTodo, MessageCircleQuestion, Search } from "lucide-react";
-import { type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
 import { isUnconfirmed, pairingCode } from "../state/pairing.ts";
 import { currentSession, onSession, type Session } from "../state/session.ts";
@@ -19,7 +19,6 @@ import { watchQuestions } from "./notifications.ts";
 import { QuestionView } from "./question-view.tsx";
 import { QuestionsView } from "./questions.tsx";
 import { go, type Route, useRoute } from "./route.ts";
-import { useGlobalKeys } from "./use-global-keys.ts";
 import { SessionContext, useSession, useStore } from "./use-store.ts";
 import {
   AccountView,
@@ -164,6 +163,28 @@ function SignedIn() {
       </Boundary>
     </div>
   );
+}
+
+/**
+ * Runs an action when its key is pressed in any view, unless the person types or a dialog is open.
+ * `actions`: by `KeyboardEvent.key`.
+ */
+function useGlobalKeys(actions: Readonly<Record<string, () => void>>): void {
+  const latest = useRef(actions);
+  latest.current = actions;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { key, target, repeat, ctrlKey, metaKey, altKey, defaultPrevented } = event;
+      const action = latest.current[key];
+      if (!action || repeat || ctrlKey || metaKey || altKey || defaultPrevented) return;
+      if ((target as Element).closest("input, textarea, select, [role$=dialog]")) return;
+      if (document.querySelector("[role$=dialog]")) return;
+      event.preventDefault();
+      action();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
 }
 
 /** Sets the document title: the view, and the number of pending questions. */

@@ -1,7 +1,7 @@
 /** A program's request for access, and the person's decision (docs/interface.md §18.4). */
 
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import { type Authorization, type Fault, faultOf } from "../state/api.ts";
+import { type ReactNode, useRef, useState } from "react";
+import type { Authorization, Fault } from "../state/api.ts";
 import { isTypedCode } from "../state/pairing.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Button, ButtonLink } from "../ui/button.tsx";
@@ -10,6 +10,7 @@ import { useMisclickGuard } from "../ui/misclick-guard.ts";
 import { Facts, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
+import { useLoaded } from "../ui/use-loaded.ts";
 import { AwaitApproval } from "./await-approval.tsx";
 import { Frame } from "./frame.tsx";
 import { go } from "./route.ts";
@@ -36,19 +37,8 @@ export function Consent({ request }: { request: string | null }) {
 
 function Request({ request }: { request: string }) {
   const { api } = useSession();
-  const [found, setFound] = useState<Authorization | null>(null);
-  const [fault, setFault] = useState<Fault | null>(null);
+  const { value: asked, fault } = useLoaded(request, () => api.oauth.request.mutate({ request }));
   const [decided, setDecided] = useState<"approved" | "denied" | null>(null);
-  useEffect(() => {
-    let ended = false;
-    void api.oauth.request
-      .mutate({ request })
-      .then((value) => ended || setFound(value))
-      .catch((error: unknown) => ended || setFault(faultOf(error)));
-    return () => {
-      ended = true;
-    };
-  }, [api, request]);
   if (decided) {
     return (
       <Outcome title={decided === "approved" ? "Access approved" : "Access denied"}>
@@ -63,7 +53,7 @@ function Request({ request }: { request: string }) {
       </Outcome>
     );
   }
-  if (!found) {
+  if (!asked) {
     return (
       <Frame title="A program asks for access">
         <div className="mt-6">
@@ -72,7 +62,7 @@ function Request({ request }: { request: string }) {
       </Frame>
     );
   }
-  return <Decision request={request} asked={found} onDecided={setDecided} />;
+  return <Decision request={request} asked={asked} onDecided={setDecided} />;
 }
 
 function messageOf({ code, fields, message }: Fault): string {

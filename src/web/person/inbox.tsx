@@ -7,7 +7,7 @@ import { Ago } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { Button } from "../ui/button.tsx";
 import { AreaField } from "../ui/field.tsx";
-import { Badge, Empty, FormProblem, Problem, Skeleton } from "../ui/parts.tsx";
+import { Badge, Empty, FormProblem, More, Problem, Skeleton } from "../ui/parts.tsx";
 import { OneLine } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { useAction } from "../ui/use-action.ts";
@@ -49,11 +49,7 @@ export function Inbox({ id }: { id: string }) {
           ))}
         </ul>
       )}
-      {has_more && (
-        <Button variant="quiet" busy={busy} className="w-full" onClick={() => void more()}>
-          Show more
-        </Button>
-      )}
+      {has_more && <More busy={busy} onClick={() => void more()} />}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { CloudUpload } from "lucide-react";
 import type { ComponentProps } from "react";
 import { faultOf, once, type Question } from "../state/api.ts";
 import { draftOf, keepDraft } from "../state/drafts.ts";
-import { beginningOf, type Given, type KeptAnswer } from "../state/kept-answers.ts";
+import { beginningOf, type GivenAnswer, type KeptAnswer } from "../state/kept-answers.ts";
 import { Button } from "../ui/button.tsx";
 import { OneLine } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -12,7 +12,7 @@ import { useAction } from "../ui/use-action.ts";
 import { useKeptAnswers, useSession } from "./use-store.ts";
 
 interface WaitingAnswerProps {
-  readonly given: Given & Pick<KeptAnswer, "reason">;
+  readonly given: GivenAnswer & Pick<KeptAnswer, "reason">;
   /** Called when the person takes the answer back. */
   readonly onChange: () => void;
 }
@@ -120,7 +120,7 @@ export const lateAnswer = (question_id: string): string | null =>
 
 interface LateAnswerProps extends Omit<ComponentProps<typeof Button>, "onClick" | "onSubmit"> {
   readonly question: Pick<Question, "id" | "key_id" | "prompt">;
-  readonly given: Given;
+  readonly given: GivenAnswer;
   /** Called when this answer was sent; with `earlier`, when another one had been. */
   readonly onSent: (earlier: boolean) => void;
 }
@@ -159,7 +159,7 @@ export function LateAnswer({ question, given, onSent, ...rest }: LateAnswerProps
 const MESSAGE = 4_000;
 
 /** The text of the message: the answer, with the question that it answers if that fits. */
-function messageOf(prompt: string, { answer, note }: Given): string {
+function messageOf(prompt: string, { answer, note }: GivenAnswer): string {
   const words = note === undefined ? answer : `${answer}\n${note}`;
   const text = `My answer to “${beginningOf(prompt)}”, which had expired: ${words}`;
   return [text, words].find((one) => [...one].length <= MESSAGE) ?? answer;

@@ -2,7 +2,7 @@
 
 import { ArrowRight } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
-import { type Fault, faultOf } from "../state/api.ts";
+import type { Fault } from "../state/api.ts";
 import {
   cancelPairing,
   claimPairing,
@@ -17,33 +17,18 @@ import { Button } from "../ui/button.tsx";
 import { TextField } from "../ui/field.tsx";
 import { Facts, Problem } from "../ui/parts.tsx";
 import { useAction } from "../ui/use-action.ts";
+import { useLoaded } from "../ui/use-loaded.ts";
 import { Frame } from "./frame.tsx";
 import { NO_CODE } from "./words.ts";
 
 type Offer = Awaited<ReturnType<typeof offerOf>>;
 
-/** Looks up which account the code opens. Empty until there is a response. */
-function useOffer(code: string): { readonly offer?: Offer; readonly fault?: Fault } {
-  const [found, setFound] = useState<{ offer?: Offer; fault?: Fault }>({});
-  useEffect(() => {
-    const leaving = new AbortController();
-    const { signal } = leaving;
-    // A claim that was sent is confirmed by sending it again, without a lookup.
-    if (isUnconfirmed(code)) return;
-    offerOf(code, signal).then(
-      (offer) => signal.aborted || setFound({ offer }),
-      (error: unknown) => signal.aborted || setFound({ fault: faultOf(error) }),
-    );
-    return () => leaving.abort();
-  }, [code]);
-  return found;
-}
-
 /** Asks before signing in: the person who opened a link may not know where it leads. */
 export function Pair({ code }: { code: string }) {
   const claim = useAction();
-  const { offer, fault } = useOffer(code);
   const unfinished = isUnconfirmed(code);
+  // A claim that was sent is confirmed by sending it again, without a lookup.
+  const { value: offer, fault } = useLoaded(unfinished ? null : code, () => offerOf(code));
   const gone = [claim.fault, fault].find((one) => one?.code === "not_found");
   if (gone && !unfinished) {
     return (

@@ -9,12 +9,14 @@ import { after } from "../clock.ts";
 import type { Question } from "../state/api.ts";
 import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
+import { diffColor } from "../ui/code.tsx";
 import { Cut } from "../ui/cut.tsx";
 import { MISCLICK_DELAY } from "../ui/misclick-guard.ts";
 import { linesOf, type Part, partsOf, Visible } from "../ui/visible.tsx";
 import { type Action, FORMS, headlineOf, shortSession } from "./permission-words.ts";
 import { AgentWords } from "./question-context.tsx";
 import type { Details } from "./use-details.ts";
+import { ANY, useInView } from "./use-in-view.ts";
 
 interface PermissionProps {
   readonly question: Question;
@@ -177,7 +179,7 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
   const end = useRef<HTMLSpanElement>(null);
   const [open, setOpen] = useState(false);
   const [read, setRead] = useState(false);
-  const at_end = useEndInView(end);
+  const at_end = useInView(end, ANY);
   const is_long = useOverflow(frame) || open;
   const lines = useMemo(() => linesOf(partsOf(text)), [text]);
   useEffect(() => {
@@ -210,7 +212,7 @@ function ActionText({ id, form, text, onRead }: ActionTextProps) {
             // biome-ignore lint/suspicious/noArrayIndexKey: lines of a text have no ids.
             key={at}
             line={line}
-            color={form === "diff" ? colorOf(line) : ""}
+            color={form === "diff" && line[0] && "text" in line[0] ? diffColor(line[0].text) : ""}
           />
         ))}
         <span ref={end} className="block h-px" />
@@ -251,44 +253,10 @@ function Line({ line, color }: { line: readonly Part[]; color: string }) {
   );
 }
 
-/** Colour by the first character of a line, so that colour is never the only sign. */
-function colorOf([first]: readonly Part[]): string {
-  if (!first || !("text" in first)) return "";
-  if (first.text.startsWith("+")) return "bg-ok-soft text-ok";
-  if (first.text.startsWith("-")) return "bg-danger-soft text-danger";
-  return first.text.startsWith("@@") ? "text-accent" : "";
-}
-
 function sizeOf(text: string): string {
   const lines = text.replace(/\n$/, "").split("\n").length;
   const characters = [...text].length.toLocaleString("en-US");
   return `${lines === 1 ? "1 line" : `${lines.toLocaleString("en-US")} lines`}, ${characters} characters`;
-}
-
-/** Whether the element is in view: in its frame, in the window, and in a visible document. */
-function useEndInView(end: RefObject<HTMLElement | null>): boolean {
-  const [seen, setSeen] = useState(false);
-  useEffect(() => {
-    const { current: target } = end;
-    if (!target) return;
-    let near = false;
-    const update = () => setSeen(near && document.visibilityState === "visible");
-    const observer = new IntersectionObserver(
-      (entries) => {
-        near = entries.at(-1)!.isIntersecting;
-        update();
-      },
-      // On phones the navigation covers the lower edge.
-      { rootMargin: "0px 0px -96px 0px" },
-    );
-    observer.observe(target);
-    document.addEventListener("visibilitychange", update);
-    return () => {
-      observer.disconnect();
-      document.removeEventListener("visibilitychange", update);
-    };
-  }, [end]);
-  return seen;
 }
 
 /** Whether the content is higher than its frame. */

@@ -6,7 +6,7 @@ import { createIdempotencyKey } from "../../client/idempotency.ts";
 import { after, elapsed } from "../clock.ts";
 import { type Fault, faultOf, once, type Question } from "../state/api.ts";
 import { draftOf, forgetDraft, keepDraft } from "../state/drafts.ts";
-import type { Given } from "../state/kept-answers.ts";
+import type { GivenAnswer } from "../state/kept-answers.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { classes } from "../ui/classes.ts";
@@ -87,7 +87,7 @@ export function QuestionCard({ question, step, onAnswer, onDraft }: CardProps) {
   /** When the focus entered the card, in seconds of `elapsed`. */
   const entered = useRef(0);
   /** The last attempt: the same answer again is sent under the same key. */
-  const attempt = useRef<Given & { readonly key: string }>({ answer: "", key: "" });
+  const attempt = useRef<GivenAnswer & { readonly key: string }>({ answer: "", key: "" });
   /** Whether the card has been in view: its context and command are loaded from then on. */
   const [seen, setSeen] = useState(false);
   const details = useDetails(question, seen);
@@ -280,12 +280,7 @@ function CardHeader({ question, expired }: { question: Question; expired: boolea
   return (
     <div className="flex items-start gap-3">
       <p className="line-clamp-3 min-w-0 flex-1 text-faint text-sm leading-6">
-        <a
-          href={`#/agents/${question.key_id}`}
-          className="said font-semibold text-[0.9375rem] text-ink hover:underline"
-        >
-          <bdi>{labelOf(key)}</bdi>
-        </a>
+        <AgentLink id={question.key_id} />
         {host && (
           <>
             {" on "}
@@ -307,6 +302,19 @@ function CardHeader({ question, expired }: { question: Question; expired: boolea
         {expired ? "Expired" : left(seconds)}
       </p>
     </div>
+  );
+}
+
+/** Link to the agent that asks. */
+export function AgentLink({ id }: { id: string }) {
+  const key = useKey(id);
+  return (
+    <a
+      href={`#/agents/${id}`}
+      className="said font-semibold text-[0.9375rem] text-ink hover:underline"
+    >
+      <bdi>{labelOf(key)}</bdi>
+    </a>
   );
 }
 

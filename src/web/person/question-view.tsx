@@ -1,21 +1,22 @@
 /** The view of one question, pending or ended, which links and notifications open. */
 
-import { ChevronLeft, CloudOff, MessageCircleQuestion } from "lucide-react";
+import { ChevronLeft, MessageCircleQuestion } from "lucide-react";
 import { Suspense, useEffect, useRef, useState } from "react";
-import { faultOf, type Question } from "../state/api.ts";
+import type { Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
 import { ButtonLink } from "../ui/button.tsx";
-import { Empty, Heading, Problem, Skeleton } from "../ui/parts.tsx";
+import { Empty, Heading, NotConnected, Problem, Skeleton } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
+import { useLoaded } from "../ui/use-loaded.ts";
 import { EndedDeliveryLine } from "./delivery-line.tsx";
 import { LateAnswer, lateAnswer, RefusedAnswers } from "./kept-answers.tsx";
-import { TaskLink } from "./question-card.tsx";
+import { AgentLink, TaskLink } from "./question-card.tsx";
 import { Otherwise, QuestionContext } from "./question-context.tsx";
 import { OutcomeLine, Pending } from "./questions.tsx";
 import { useDetails } from "./use-details.ts";
-import { labelOf, useKeptAnswers, useKey, useSession, useStore } from "./use-store.ts";
+import { useKeptAnswers, useSession, useStore } from "./use-store.ts";
 import { Permission } from "./views.ts";
 
 export function QuestionView({ id }: { id: string }) {
@@ -44,9 +45,7 @@ export function QuestionView({ id }: { id: string }) {
           It may have been deleted with its agent, or belong to another account.
         </Empty>
       ) : offline ? (
-        <Empty icon={CloudOff} title="Not connected">
-          The question will load once the server is reachable.
-        </Empty>
+        <NotConnected what="The question" />
       ) : fault ? (
         <Problem>{fault.message}</Problem>
       ) : (
@@ -61,25 +60,13 @@ function useQuestion(id: string) {
   const { api } = useSession();
   const held = useStore(({ all }) => all.questions.get(id));
   const live = useStore((store) => store.link() === "live");
-  const [found, setFound] = useState<Question | null>(null);
-  const [fault, setFault] = useState<ReturnType<typeof faultOf> | null>(null);
   // The question may drop out of the store, which has only the newest ones.
   const last = useRef(held);
   last.current = held ?? last.current;
-  const missing = last.current === undefined && found === null;
-  useEffect(() => {
-    if (!missing || !live) return;
-    let ended = false;
-    setFault(null);
-    api.questions.get.query({ question_id: id }).then(
-      (question) => ended || setFound(question),
-      (error: unknown) => ended || setFault(faultOf(error)),
-    );
-    return () => {
-      ended = true;
-    };
-  }, [api, id, missing, live]);
-  return { question: last.current ?? found, fault };
+  const { value, fault } = useLoaded(live && last.current === undefined ? id : null, () =>
+    api.questions.get.query({ question_id: id }),
+  );
+  return { question: last.current ?? value, fault };
 }
 
 function Found({ question }: { question: Question }) {
@@ -103,18 +90,12 @@ function Found({ question }: { question: Question }) {
 
 function Ended({ question }: { question: Question }) {
   const { key_id, task_id, prompt, action } = question;
-  const key = useKey(key_id);
   const details = useDetails(question, true);
   const task_exists = useStore(({ all }) => task_id !== null && all.tasks.has(task_id));
   return (
     <article aria-label={prompt} className="card p-4 sm:p-5">
       <p className="text-faint text-sm leading-6">
-        <a
-          href={`#/agents/${key_id}`}
-          className="said font-semibold text-[0.9375rem] text-ink hover:underline"
-        >
-          <bdi>{labelOf(key)}</bdi>
-        </a>
+        <AgentLink id={key_id} />
         {", "}
         <Ago at={question.created_at} />
       </p>

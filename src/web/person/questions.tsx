@@ -1,16 +1,15 @@
 /** The view of all questions: pending ones first, then the history. */
 
-import { CheckCheck, CloudOff } from "lucide-react";
+import { CheckCheck } from "lucide-react";
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Question } from "../state/api.ts";
 import { closedAt } from "../state/store.ts";
 import { Ago } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
-import { Button } from "../ui/button.tsx";
 import { classes } from "../ui/classes.ts";
 import { Cut } from "../ui/cut.tsx";
 import { useMisclickGuard } from "../ui/misclick-guard.ts";
-import { Badge, Empty, Heading, Skeleton, type Tone } from "../ui/parts.tsx";
+import { Badge, Empty, Heading, More, NotConnected, Skeleton, type Tone } from "../ui/parts.tsx";
 import { Prose } from "../ui/prose.tsx";
 import { toast } from "../ui/toast.tsx";
 import { keyOf } from "./answer-keys.ts";
@@ -43,9 +42,7 @@ export function QuestionsView() {
           <FirstAgent />
         </Empty>
       ) : offline ? (
-        <Empty icon={CloudOff} title="Not connected">
-          Questions will load once the server is reachable.
-        </Empty>
+        <NotConnected what="Questions" />
       ) : (
         <Skeleton label="Loading questions" />
       )}
@@ -217,11 +214,7 @@ function History({ questions }: { questions: readonly Question[] }) {
           </li>
         ))}
       </ul>
-      {questions.length > shown && (
-        <Button variant="quiet" className="mt-3 w-full" onClick={() => setShown(shown + 3 * STEP)}>
-          Show more
-        </Button>
-      )}
+      {questions.length > shown && <More onClick={() => setShown(shown + 3 * STEP)} />}
       {questions.length >= HISTORY_LIMIT && shown >= questions.length && (
         <p className="mt-3 text-center text-faint text-sm">Older questions aren't shown.</p>
       )}

@@ -3,12 +3,12 @@
 import { ListTodo, MessageCircleQuestion, SearchX } from "lucide-react";
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { after } from "../clock.ts";
-import { excerptOf, type Found, partsOf, patternOf, search, wordsOf } from "../state/search.ts";
+import type { Question, Task } from "../state/api.ts";
+import { excerptOf, isTask, partsOf, patternOf, search, wordsOf } from "../state/search.ts";
 import { closedAt } from "../state/store.ts";
 import { AgoInLink } from "../ui/ago.tsx";
 import { Part } from "../ui/boundary.tsx";
-import { Button } from "../ui/button.tsx";
-import { Badge, Empty, Heading, Problem } from "../ui/parts.tsx";
+import { Badge, Empty, Heading, More, Problem } from "../ui/parts.tsx";
 import { useLine } from "../ui/prose.tsx";
 import { useNow } from "../ui/use-now.ts";
 import { QuestionBadge } from "./questions.tsx";
@@ -92,7 +92,7 @@ export function SearchView() {
           {found.slice(0, shown).map((one) => (
             <li key={one.id}>
               <Part name="result">
-                <Result found={one} pattern={pattern} />
+                <Result one={one} pattern={pattern} />
               </Part>
             </li>
           ))}
@@ -103,16 +103,12 @@ export function SearchView() {
           Every word must appear in a task, a question or the name of its agent.
         </Empty>
       )}
-      {found.length > shown && (
-        <Button variant="quiet" className="mt-3 w-full" onClick={() => setShown(shown + STEP)}>
-          Show more
-        </Button>
-      )}
+      {found.length > shown && <More onClick={() => setShown(shown + STEP)} />}
       {fault && <Problem>{fault.message}</Problem>}
       {has_more && (
-        <Button variant="quiet" busy={busy} className="mt-3 w-full" onClick={() => void load()}>
+        <More busy={busy} onClick={() => void load()}>
           Search older questions too
-        </Button>
+        </More>
       )}
     </div>
   );
@@ -121,22 +117,20 @@ export function SearchView() {
 const countOf = (count: number): string =>
   count === 1 ? "1 result" : `${count.toLocaleString("en")} results`;
 
-function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
-  const one = found.kind === "task" ? found.task : found.question;
+function Result({ one, pattern }: { one: Task | Question; pattern: RegExp }) {
   const key = useKey(one.key_id);
   const [name, ...more] = partsOf(one);
   const title = excerptOf(name, pattern) ?? name.slice(0, 200);
   // An excerpt of another text that has the words.
   const elsewhere = more.map((part) => excerptOf(part, pattern)).find((part) => part !== null);
-  const Icon = found.kind === "task" ? ListTodo : MessageCircleQuestion;
+  const Icon = isTask(one) ? ListTodo : MessageCircleQuestion;
   // Prompts, notes and descriptions are Markdown; commands, titles, options and answers are not.
-  const [Name, More] =
-    found.kind === "task"
-      ? [Marked, MarkedLine]
-      : [found.question.action ? Marked : MarkedLine, Marked];
+  const [Name, More] = isTask(one)
+    ? [Marked, MarkedLine]
+    : [one.action ? Marked : MarkedLine, Marked];
   return (
     <a
-      href={`#/${found.kind}s/${one.id}`}
+      href={`#/${isTask(one) ? "tasks" : "questions"}/${one.id}`}
       className="flex items-start gap-3 px-4 py-3 -outline-offset-4 hover:bg-sunken/50"
     >
       <Icon aria-hidden className="mt-0.5 size-5 shrink-0 text-faint" />
@@ -153,12 +147,12 @@ function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
           <span className="min-w-0 flex-1 truncate">
             <bdi>{labelOf(key)}</bdi>
             {" · "}
-            <AgoInLink at={timeOf(found)} />
+            <AgoInLink at={isTask(one) ? one.updated_at : closedAt(one)} />
           </span>
-          {found.kind === "task" ? (
-            <Badge>{STATUS_NAMES[found.task.status]}</Badge>
+          {isTask(one) ? (
+            <Badge>{STATUS_NAMES[one.status]}</Badge>
           ) : (
-            <QuestionBadge question={found.question} />
+            <QuestionBadge question={one} />
           )}
         </span>
       </span>
@@ -166,15 +160,12 @@ function Result({ found, pattern }: { found: Found; pattern: RegExp }) {
   );
 }
 
-const timeOf = (found: Found): number =>
-  found.kind === "task" ? found.task.updated_at : closedAt(found.question);
-
 interface MarkedProps {
   readonly text: string;
   readonly pattern: RegExp;
 }
 
-/** The same without the marks of Markdown, unless a word is found only there. */
+/** A text in one line without the marks of Markdown, unless a word is found only in them. */
 function MarkedLine({ text, pattern }: MarkedProps) {
   const line = useLine(text);
   return <Marked text={line.search(pattern) < 0 ? text : line} pattern={pattern} />;

@@ -4,8 +4,20 @@ import { leave } from "../state/session.ts";
 import { Confirm } from "../ui/dialog.tsx";
 import { useKeptAnswers } from "./use-store.ts";
 
-export function SignOutHere({ onClose }: { onClose: () => void }) {
+/** Says how many answers a sign-out would lose. */
+export function UnsentWarning() {
   const waiting = useKeptAnswers().filter(({ refused }) => refused === null).length;
+  if (waiting === 0) return null;
+  return (
+    <p className="mb-3 font-medium text-danger">
+      {waiting === 1
+        ? "1 answer hasn't been sent yet. It's lost if you sign out now."
+        : `${waiting} answers haven't been sent yet. They're lost if you sign out now.`}
+    </p>
+  );
+}
+
+export function SignOutHere({ onClose }: { onClose: () => void }) {
   return (
     <Confirm
       open
@@ -14,13 +26,7 @@ export function SignOutHere({ onClose }: { onClose: () => void }) {
       action="Sign out"
       onConfirm={() => leave("signed out")}
     >
-      {waiting > 0 && (
-        <p className="mb-3 font-medium text-danger">
-          {waiting === 1
-            ? "1 answer still waits to be sent. It's lost if you sign out now."
-            : `${waiting} answers still wait to be sent. They're lost if you sign out now.`}
-        </p>
-      )}
+      <UnsentWarning />
       <p>
         This removes the token and the account's data from this browser. If the server gets its data
         back, you need the saved token or another device to sign in again.

@@ -1,13 +1,13 @@
 /** Tasks by status, filtered by agent, status and priority; the filter is part of the address. */
 
-import { CloudOff, ListTodo, Plus, SearchX } from "lucide-react";
+import { ListTodo, Plus, SearchX } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Priority, Status } from "../state/api.ts";
 import { PRIORITIES, STATUSES } from "../state/order.ts";
 import type { Store } from "../state/store.ts";
 import { Button, ButtonLink } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
-import { Empty, Heading, Skeleton } from "../ui/parts.tsx";
+import { Empty, Heading, NotConnected, Skeleton } from "../ui/parts.tsx";
 import { FirstAgent } from "./first-agent.tsx";
 import { NewTask } from "./new-task.tsx";
 import { close, go, useRoute } from "./route.ts";
@@ -89,9 +89,7 @@ export function TasksView() {
         <TaskList rows={rows} search={text} onToggle={toggle} />
       ) : !known ? (
         offline ? (
-          <Empty icon={CloudOff} title="Not connected">
-            Tasks will load once the server is reachable.
-          </Empty>
+          <NotConnected what="Tasks" />
         ) : (
           <Skeleton rows={5} label="Loading tasks" />
         )

@@ -5,8 +5,7 @@ import { memo, type ReactNode, useMemo, useRef } from "react";
 import type { Question, Status } from "../state/api.ts";
 import type { Store } from "../state/store.ts";
 import { AgoInLink } from "../ui/ago.tsx";
-import { Button } from "../ui/button.tsx";
-import { Badge, Empty, Problem, type Tone } from "../ui/parts.tsx";
+import { Badge, Empty, More, Problem, type Tone } from "../ui/parts.tsx";
 import { OneLine } from "../ui/prose.tsx";
 import { dayOf } from "../ui/time.ts";
 import { useNow } from "../ui/use-now.ts";
@@ -101,9 +100,9 @@ export function Timeline({ id }: { id: string }) {
       )}
       {fault && <Problem>{fault.message}</Problem>}
       {has_more && (
-        <Button variant="quiet" busy={busy} className="mt-3 w-full" onClick={() => void load()}>
+        <More busy={busy} onClick={() => void load()}>
           Show older questions
-        </Button>
+        </More>
       )}
     </section>
   );

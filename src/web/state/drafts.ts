@@ -4,6 +4,7 @@
  */
 
 import { createIdempotencyKey } from "../../client/idempotency.ts";
+import { createListeners } from "../observable.ts";
 import type { Question } from "./api.ts";
 import { copyShared, tab } from "./storage.ts";
 import type { Store } from "./store.ts";
@@ -36,16 +37,13 @@ export function keepDraft<T>(name: string, value: T, sent_as: string | null = nu
 /** Removes a draft, and tells the listeners of {@link onForgotten}. */
 export const forgetDraft = (name: string): void => {
   tab.remove(PREFIX + name);
-  for (const listener of [...listeners]) listener(name);
+  forgotten.tell(name);
 };
 
-const listeners = new Set<(name: string) => void>();
+const forgotten = createListeners<[name: string]>();
 
-/** Calls `listener` with the name of each draft that is forgotten. */
-export function onForgotten(listener: (name: string) => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/** Calls a listener with the name of each draft that is forgotten. */
+export const onForgotten = forgotten.subscribe;
 
 /** Whether the draft is unchanged since it was sent under this key. */
 export const isAsSent = (name: string, key: string): boolean => draftOf(name)?.sent_as === key;

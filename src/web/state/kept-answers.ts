@@ -4,19 +4,20 @@
  */
 
 import { after } from "../clock.ts";
+import { createListeners, createObservable } from "../observable.ts";
 import { type Api, faultOf, LATER, once, type Question, UNKNOWN_SIGN_IN } from "./api.ts";
 import type { Pace } from "./pace.ts";
 import { local, scoped, unscoped } from "./storage.ts";
 import type { Store } from "./store.ts";
 
 /** An answer, and the note that the person adds to it. */
-export interface Given {
+export interface GivenAnswer {
   readonly answer: string;
   readonly note?: string;
 }
 
 /** An answer that waits for the server, or that it refused. */
-export interface KeptAnswer extends Given {
+export interface KeptAnswer extends GivenAnswer {
   readonly question_id: string;
   /** The agent that asked; an answer that an earlier version kept lacks it. */
   readonly key_id?: string;
@@ -72,18 +73,14 @@ export type KeptAnswers = ReturnType<typeof createKeptAnswers>;
 export function createKeptAnswers(first: KeptAnswersOptions) {
   const { store, ended, accountId } = first;
   let { api, pace } = first;
-  const listeners = new Set<() => void>();
-  const sent = new Set<() => void>();
-  let kept: readonly KeptAnswer[] = [];
+  const kept = createObservable<readonly KeptAnswer[]>([]);
+  const sent = createListeners();
   let sending = false;
   /** Attempts in a row that the server did not take. */
   let failures = 0;
   let cancel: (() => void) | undefined;
 
-  const read = () => {
-    kept = answersOf(accountId());
-    for (const listener of [...listeners]) listener();
-  };
+  const read = () => kept.set(answersOf(accountId()));
 
   /**
    * Applies a change to the stored answers, which another tab may have changed; false if they
@@ -106,7 +103,7 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
   /** The server has the answer that was sent under this key. */
   const confirm = (key: string) => {
     change((answers) => answers.filter((one) => one.key !== key));
-    for (const listener of [...sent]) listener();
+    sent.tell();
   };
   /** Notes why an answer was refused; null: it still waits. */
   const refuse = (key: string, refused: Refusal | null, reason?: string) =>
@@ -117,7 +114,8 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
     );
 
   const arm = (seconds: number) => {
-    if (cancel || sending || ended.aborted || !kept.some(({ refused }) => refused === null)) return;
+    if (cancel || sending || ended.aborted) return;
+    if (!kept.get().some(({ refused }) => refused === null)) return;
     cancel = after(seconds, () => {
       cancel = undefined;
       void send();
@@ -126,10 +124,10 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
 
   const send = async () => {
     sending = true;
-    for (const one of kept) {
+    for (const one of kept.get()) {
       if (store.link() !== "live" || ended.aborted) break;
       // Another tab may have sent it, and the person may have taken it back.
-      if (one.refused !== null || !kept.some(({ key }) => key === one.key)) continue;
+      if (one.refused !== null || !kept.get().some(({ key }) => key === one.key)) continue;
       const code = await sendOne(one);
       const waits = code !== null && LATER.has(code);
       failures = waits ? failures + 1 : 0;
@@ -197,18 +195,12 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
 
   return {
     /** The kept answers; another array after each change. */
-    all: (): readonly KeptAnswer[] => kept,
+    all: kept.get,
 
-    subscribe(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    subscribe: kept.subscribe,
 
-    /** Calls `listener` when the server has taken an answer that waited. */
-    onSent(listener: () => void): () => void {
-      sent.add(listener);
-      return () => sent.delete(listener);
-    },
+    /** Calls a listener when the server has taken an answer that waited. */
+    onSent: sent.subscribe,
 
     /**
      * Keeps an answer to send it later, or to show why it was `refused`; false if it cannot be
@@ -216,10 +208,10 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
      */
     add(
       { id, key_id, prompt, action }: Question,
-      given: Given & Pick<KeptAnswer, "key" | "draft">,
+      given: GivenAnswer & Pick<KeptAnswer, "key" | "draft">,
       refused: Refusal | null = null,
     ): boolean {
-      const others = kept.filter(({ question_id }) => question_id !== id);
+      const others = kept.get().filter(({ question_id }) => question_id !== id);
       if (action || others.length >= MOST) return false;
       const one = { ...given, question_id: id, key_id, prompt: beginningOf(prompt), refused };
       const added = change((answers) => [
@@ -252,7 +244,7 @@ export function createKeptAnswers(first: KeptAnswersOptions) {
 
 function answersOf(account_id: string | null): readonly KeptAnswer[] {
   try {
-    const stored: Stored | null = JSON.parse(local.get(NAME) ?? "null");
+    const stored: StoredAnswers | null = JSON.parse(local.get(NAME) ?? "null");
     return stored?.account_id === account_id ? stored.answers : [];
   } catch {
     return [];
@@ -261,12 +253,12 @@ function answersOf(account_id: string | null): readonly KeptAnswer[] {
 
 const withoutReason = ({ reason: _, ...rest }: KeptAnswer): KeptAnswer => rest;
 
-interface Stored {
+interface StoredAnswers {
   readonly account_id: string | null;
   readonly answers: readonly KeptAnswer[];
 }
 
-function keep({ account_id, answers }: Stored): void {
+function keep({ account_id, answers }: StoredAnswers): void {
   if (answers.length === 0) local.remove(NAME);
   else local.set(NAME, JSON.stringify({ account_id, answers }));
 }
@@ -276,29 +268,22 @@ const NONE: readonly KeptAnswer[] = [];
  * Answers that had not been sent when their sign-in was ended elsewhere: only in the memory of the
  * open tabs, since the browser must forget the account.
  */
-let unsent: Stored | null = null;
-const unsent_listeners = new Set<() => void>();
+const unsent = createObservable<StoredAnswers | null>(null);
 /** The tab that learns of the end first tells the others: the person may look at any. */
 const tabs = new BroadcastChannel(scoped("unsent"));
-tabs.addEventListener("message", ({ data }: MessageEvent<Stored>) => {
-  unsent = data;
-  for (const listener of [...unsent_listeners]) listener();
-});
+tabs.addEventListener("message", ({ data }: MessageEvent<StoredAnswers>) => unsent.set(data));
 
-export const unsentAnswers = (): readonly KeptAnswer[] => unsent?.answers ?? NONE;
-
-export function onUnsent(listener: () => void): () => void {
-  unsent_listeners.add(listener);
-  return () => unsent_listeners.delete(listener);
-}
+export const unsentAnswers = (): readonly KeptAnswer[] => unsent.get()?.answers ?? NONE;
+export const onUnsent = unsent.subscribe;
 
 /** Remembers them; call it before local storage is cleared. */
 export function rememberUnsent(account_id: string | null): void {
   const answers = answersOf(account_id).filter(({ refused }) => refused === null);
   // Another tab may have been first.
   if (answers.length === 0) return;
-  unsent = { account_id, answers };
-  tabs.postMessage(unsent);
+  const stored = { account_id, answers };
+  unsent.set(stored);
+  tabs.postMessage(stored);
 }
 
 /**
@@ -306,11 +291,12 @@ export function rememberUnsent(account_id: string | null): void {
  * are forgotten.
  */
 export function restoreUnsent(account_id: string | null): void {
-  if (unsent !== null && unsent.account_id === account_id) {
+  const remembered = unsent.get();
+  if (remembered?.account_id === account_id) {
     const kept = answersOf(account_id);
     const ids = new Set(kept.map(({ question_id }) => question_id));
-    const restored = unsent.answers.filter(({ question_id }) => !ids.has(question_id));
+    const restored = remembered.answers.filter(({ question_id }) => !ids.has(question_id));
     keep({ account_id, answers: [...kept, ...restored] });
   }
-  unsent = null;
+  unsent.set(null);
 }

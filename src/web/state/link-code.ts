@@ -1,5 +1,6 @@
 /** A code in the address of a link: kept by this tab until it is used or dropped. */
 
+import { createListeners } from "../observable.ts";
 import { tab } from "./storage.ts";
 
 interface LinkCodeOptions {
@@ -16,13 +17,13 @@ interface LinkCodeOptions {
  */
 export function createLinkCode({ name, address, accepts = () => true }: LinkCodeOptions) {
   let code: string | null = null;
-  const listeners = new Set<() => void>();
+  const { subscribe, tell } = createListeners();
 
   const set = (next: string | null) => {
     code = next;
     if (next === null) tab.remove(name);
     else tab.set(name, next);
-    for (const listener of [...listeners]) listener();
+    tell();
   };
 
   /** Takes the code out of the address, where it would stay visible and in the history. */
@@ -37,10 +38,7 @@ export function createLinkCode({ name, address, accepts = () => true }: LinkCode
     /** Null if there is none. */
     get: (): string | null => code,
 
-    subscribe(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    subscribe,
 
     forget: (): void => set(null),
 

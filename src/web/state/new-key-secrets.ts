@@ -6,6 +6,7 @@
  */
 
 import { now } from "../clock.ts";
+import { createObservable } from "../observable.ts";
 import { local, tab, unscoped } from "./storage.ts";
 import type { Store } from "./store.ts";
 
@@ -33,28 +34,19 @@ interface SharedPart {
   readonly until: number;
 }
 
-const listeners = new Set<() => void>();
-let secrets: readonly NewKeySecret[] = restore();
+const secrets = createObservable<readonly NewKeySecret[]>(restore());
 /** Requests for keys in flight. */
 let under_way = 0;
 
 /** The oldest secret that the person has not confirmed. */
-export const newKeySecret = (): NewKeySecret | null => secrets[0] ?? null;
+export const newKeySecret = (): NewKeySecret | null => secrets.get()[0] ?? null;
 
 /** The secret of this key, while it is known. */
 export const newKeySecretOf = (id: string): string | null =>
-  secrets.find((one) => one.id === id)?.secret ?? null;
+  secrets.get().find((one) => one.id === id)?.secret ?? null;
 
-/** Calls `listener` when the secrets change; returns a function that stops it. */
-export function onNewKeySecret(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-function set(next: readonly NewKeySecret[]): void {
-  secrets = next;
-  for (const listener of [...listeners]) listener();
-}
+/** Calls a listener when the secrets change. */
+export const onNewKeySecret = secrets.subscribe;
 
 /**
  * Runs a request that makes a key, and keeps the secret wherever the person navigates meanwhile.
@@ -64,7 +56,7 @@ export async function makeKey(work: () => Promise<NewKeySecret>): Promise<NewKey
   try {
     const made = await work();
     keep(made);
-    set([...secrets.filter(({ id }) => id !== made.id), made]);
+    secrets.set([...secrets.get().filter(({ id }) => id !== made.id), made]);
     return made;
   } finally {
     under_way--;
@@ -74,18 +66,18 @@ export async function makeKey(work: () => Promise<NewKeySecret>): Promise<NewKey
 /** Drops the secret of this key; without an id (sign-out), all of them and those in flight. */
 export function forgetNewKeySecret(id?: string): void {
   if (id === undefined) under_way = 0;
-  const gone = secrets.filter((one) => id === undefined || one.id === id);
+  const gone = secrets.get().filter((one) => id === undefined || one.id === id);
   if (gone.length === 0) return;
   for (const one of gone) local.remove(SHARED + one.id);
   const ids = new Set(gone.map((one) => one.id));
   saveTab(tabParts().filter((one) => !ids.has(one.id)));
-  set(secrets.filter((one) => !ids.has(one.id)));
+  secrets.set(secrets.get().filter((one) => !ids.has(one.id)));
 }
 
 /** Drops secrets of keys that were deleted, once the keys are loaded. */
 export function forgetObsoleteSecrets({ all, loads }: Store): void {
-  if (secrets.length === 0 || loads() === 0) return;
-  for (const { id } of secrets) if (!all.keys.has(id)) forgetNewKeySecret(id);
+  if (loads() === 0) return;
+  for (const { id } of secrets.get()) if (!all.keys.has(id)) forgetNewKeySecret(id);
 }
 
 /** Stores both halves; where storage is full, a reload loses the secret. */

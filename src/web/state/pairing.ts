@@ -80,9 +80,7 @@ async function endGivenUp(): Promise<void> {
 async function neverArrived(): Promise<boolean> {
   const given_up: GivenUp | null = JSON.parse(local.get(GIVEN_UP_CLAIM) ?? "null");
   if (given_up === null || now() - given_up.at > LOOKED_FOR) return true;
-  const offer = await createApi(null)
-    .pairings.lookup.mutate({ code: given_up.code })
-    .catch(faultOf);
+  const offer = await offerOf(given_up.code).catch(faultOf);
   return !("message" in offer);
 }
 
@@ -103,8 +101,7 @@ export const isPairingCode = (text: string): boolean =>
   isTypedCode(text) || /^[\w-]{22}$/.test(text);
 
 /** Whose account a code opens. Code: `not_found` for one that cannot be used. */
-export const offerOf = (given: string, signal: AbortSignal) =>
-  createApi(null, signal).pairings.lookup.mutate({ code: given }, { signal });
+export const offerOf = (code: string) => createApi(null).pairings.lookup.mutate({ code });
 
 /** Looks for a pairing link now and whenever the address changes. Claims nothing. */
 export function watchPairingLinks(): void {

@@ -3,6 +3,7 @@
  * demand.
  */
 
+import { createListeners } from "../observable.ts";
 import type { Channel } from "./api.ts";
 import { local } from "./storage.ts";
 
@@ -22,7 +23,7 @@ export type PushSettings = Partial<
   Pick<Channel, "label" | "sends" | "min_priority" | "quiet_hours">
 >;
 
-const listeners = new Set<() => void>();
+const changes = createListeners();
 
 /** This browser's channel; null if it has none. */
 export function pushChannel(): PushChannel | null {
@@ -36,11 +37,8 @@ export const pushChannelId = (): string | null => pushChannel()?.id ?? null;
 export function keepPushChannel(channel: PushChannel | null): void {
   if (channel) local.set(PUSH_CHANNEL, JSON.stringify(channel));
   else local.remove(PUSH_CHANNEL);
-  for (const listener of [...listeners]) listener();
+  changes.tell();
 }
 
-/** Calls `listener` when this page changes the channel. */
-export function onPushChannel(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/** Calls a listener when this page changes the channel. */
+export const onPushChannel = changes.subscribe;

@@ -3,10 +3,6 @@
 import type { Question, Task } from "./api.ts";
 import { closedAt, type Store } from "./store.ts";
 
-export type Found =
-  | { readonly kind: "task"; readonly id: string; readonly task: Task }
-  | { readonly kind: "question"; readonly id: string; readonly question: Question };
-
 /** Words of a search that are used; the rest is ignored. */
 const WORDS = 8;
 
@@ -17,9 +13,11 @@ export const wordsOf = (text: string): readonly string[] =>
 /** Cache of lower-case texts by resource: a changed resource is another object. */
 const texts = new WeakMap<Task | Question, { readonly name: string; readonly all: string }>();
 
+export const isTask = (one: Task | Question): one is Task => "title" in one;
+
 /** The searched texts of a task or question; its title or prompt comes first. */
 export function partsOf(one: Task | Question): readonly [name: string, ...more: string[]] {
-  return "title" in one
+  return isTask(one)
     ? [one.title, one.status_note ?? "", one.description]
     : [one.prompt, one.answer ?? "", ...one.options];
 }
@@ -34,22 +32,21 @@ function textOf(one: Task | Question) {
   return text;
 }
 
-/** Order of results: matches in the name first, then pending questions, then the newest. */
-interface Rank {
-  readonly found: Found;
-  readonly tier: number;
-  readonly at: number;
+/** When a task was last changed or a question was closed; infinite for a pending question. */
+function timeOf(one: Task | Question): number {
+  if (isTask(one)) return one.updated_at;
+  return one.status === "pending" ? Number.POSITIVE_INFINITY : closedAt(one);
 }
 
 /**
- * The tasks and questions of the store, and those of `older`, that have all the words; the best
- * first.
+ * The tasks and questions of the store, and those of `older`, that have all the words: matches in
+ * the name first, then pending questions, then the newest.
  */
 export function search(
   { all }: Store,
   older: readonly Question[],
   words: readonly string[],
-): readonly Found[] {
+): readonly (Task | Question)[] {
   if (words.length === 0) return [];
   const labels = new Map([...all.keys.values()].map(({ id, label }) => [id, label.toLowerCase()]));
   /** 0: all words are in its name; 1: some are only elsewhere; null: not all words occur. */
@@ -64,22 +61,14 @@ export function search(
     }
     return tier;
   };
-  const ranks: Rank[] = [];
-  for (const task of all.tasks.values()) {
-    const tier = tierOf(task);
-    if (tier === null) continue;
-    ranks.push({ found: { kind: "task", id: task.id, task }, tier, at: task.updated_at });
-  }
   const questions = new Map(older.map((question) => [question.id, question]));
   for (const question of all.questions.values()) questions.set(question.id, question);
-  for (const question of questions.values()) {
-    const tier = tierOf(question);
-    if (tier === null) continue;
-    const at = question.status === "pending" ? Number.POSITIVE_INFINITY : closedAt(question);
-    ranks.push({ found: { kind: "question", id: question.id, question }, tier, at });
-  }
-  ranks.sort((a, b) => a.tier - b.tier || (a.at === b.at ? 0 : b.at - a.at));
-  return ranks.map(({ found }) => found);
+  const results = [...all.tasks.values(), ...questions.values()].flatMap((one) => {
+    const tier = tierOf(one);
+    return tier === null ? [] : [{ one, tier, at: timeOf(one) }];
+  });
+  results.sort((a, b) => a.tier - b.tier || (a.at === b.at ? 0 : b.at - a.at));
+  return results.map(({ one }) => one);
 }
 
 /** Characters of an excerpt before and after the first word. */

@@ -2,6 +2,7 @@
 
 import { createIdempotencyKey, randomText } from "../../client/idempotency.ts";
 import { onWorkerMessage } from "../messages.ts";
+import { createObservable } from "../observable.ts";
 import { type Api, createApi, faultOf } from "./api.ts";
 import { type Archive, createArchive, forgetArchive } from "./archive.ts";
 import { forgetObsoleteDrafts, keepDraftsOf, type OnLate } from "./drafts.ts";
@@ -56,26 +57,16 @@ export type SignOutReason = "never" | "signed out" | "deleted" | "refused" | "en
 /** Id of the account. */
 const ACCOUNT = "account";
 
-const listeners = new Set<() => void>();
-let session: Session | null = null;
+const session = createObservable<Session | null>(null);
 let sign_out_reason: SignOutReason = "never";
 
 /** The session; null if nobody is signed in. */
-export const currentSession = (): Session | null => session;
+export const currentSession = session.get;
+/** Calls a listener when the session changes. */
+export const onSession = session.subscribe;
 export const lastSignOut = (): SignOutReason => sign_out_reason;
 /** A new token that may already be in force; null if there is none. */
 export const unconfirmedToken = keptNextToken;
-
-/** Calls `listener` when the session changes; returns a function that stops it. */
-export function onSession(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-function set(next: Session | null): void {
-  session = next;
-  for (const listener of [...listeners]) listener();
-}
 
 let sign_ins = 0;
 
@@ -106,7 +97,19 @@ function open(token: string, { is_new = false, before }: { is_new?: boolean; bef
   }
   const sync = startSync({ token, api, pace, store, signIns, archive, onEnded, onRefused });
   const number = before?.number ?? ++sign_ins;
-  set({ token, number, is_new, api, store, signIns, archive, receipts, keptAnswers, sync, ended });
+  session.set({
+    token,
+    number,
+    is_new,
+    api,
+    store,
+    signIns,
+    archive,
+    receipts,
+    keptAnswers,
+    sync,
+    ended,
+  });
   keepPush({ api, store, replaced: before !== undefined });
   void registerWorker()?.catch(() => null);
 }
@@ -118,11 +121,11 @@ let closing = new AbortController();
  * Starts to maintain the push channel: now if this browser has one, else when the service worker
  * reports a subscription.
  */
-function keepPush(session: Pick<KeepOptions, "api" | "store" | "replaced">): void {
+function keepPush(options: Pick<KeepOptions, "api" | "store" | "replaced">): void {
   const { signal } = closing;
   const begin = async () => {
     const push = await import("./push.ts");
-    if (!signal.aborted) push.keepPush({ ...session, ended: signal });
+    if (!signal.aborted) push.keepPush({ ...options, ended: signal });
   };
   if (pushChannel()) return void begin();
   const stop = onWorkerMessage(({ type }) => {
@@ -153,7 +156,8 @@ function createKnownStore(ended: AbortSignal): Store {
   });
   // An answer that was being written when its question expired can still be sent as a message.
   const keepLate: OnLate = (question, answer) => {
-    const kept = session?.store === store ? session.keptAnswers : null;
+    const current = session.get();
+    const kept = current?.store === store ? current.keptAnswers : null;
     if (!kept || kept.all().some(({ question_id }) => question_id === question.id)) return;
     kept.add(question, { answer, key: createIdempotencyKey(), draft: true }, "expired");
   };
@@ -166,7 +170,7 @@ function createKnownStore(ended: AbortSignal): Store {
 
 /** Stops synchronizing; the store and the archive stay. */
 async function close(): Promise<void> {
-  const old = session;
+  const old = session.get();
   closing.abort();
   closing = new AbortController();
   old?.sync.stop();
@@ -187,9 +191,10 @@ async function continueWith(token: string): Promise<void> {
   keepNextToken(null);
   keepToken(token);
   // Another tab, or the server, may have reported the new token first.
-  if (session?.token === token) return;
+  if (session.get()?.token === token) return;
   await close();
-  if (session && session.token !== token) open(token, { before: session });
+  const before = session.get();
+  if (before && before.token !== token) open(token, { before });
 }
 
 /**
@@ -202,7 +207,7 @@ async function replaceRefused(token: string, is_over: boolean): Promise<void> {
   let unsure = false;
   for (const next of successorsOf(token)) {
     const found = await createApi(next).accounts.get.query({}).catch(faultOf);
-    if (session?.token !== token) return;
+    if (session.get()?.token !== token) return;
     if ("message" in found) unsure ||= found.code !== "unauthorized";
     else if (found.id === (local.get(ACCOUNT) ?? found.id)) return continueWith(next);
   }
@@ -211,7 +216,8 @@ async function replaceRefused(token: string, is_over: boolean): Promise<void> {
 
 /** The person confirmed that the token is saved. */
 export function confirmTokenSaved(): void {
-  if (session) set({ ...session, is_new: false });
+  const current = session.get();
+  if (current) session.set({ ...current, is_new: false });
 }
 
 /**
@@ -219,7 +225,7 @@ export function confirmTokenSaved(): void {
  * stored tokens is valid whatever happens to the response (docs/interface.md 5.2.4).
  */
 export async function replaceToken(): Promise<void> {
-  const old = session;
+  const old = session.get();
   if (!old) return;
   const unconfirmed = unconfirmedToken();
   const token = unconfirmed ?? `mca_${randomText(32)}`;
@@ -232,7 +238,7 @@ export async function replaceToken(): Promise<void> {
     // Refused at the first attempt: the old token is still in force.
     const { code } = faultOf(error);
     if (unconfirmed === null && REFUSALS.has(code)) keepNextToken(null);
-    if (session === old) open(old.token, { before: old });
+    if (session.get() === old) open(old.token, { before: old });
     throw error;
   }
   await continueWith(token);
@@ -254,7 +260,7 @@ type SignOutScope = "nothing" | "sign-in" | "last sign-in";
  * the same.
  */
 export async function signOut(ends: SignOutScope): Promise<boolean> {
-  const old = session;
+  const old = session.get();
   if (ends === "nothing" && unconfirmedToken() !== null) {
     await replaceToken().catch(() => {
       throw new Error("which token is valid is unknown");
@@ -275,7 +281,7 @@ export async function signOut(ends: SignOutScope): Promise<boolean> {
       await old.api.sessions.delete.mutate(input);
     } catch (error) {
       if (!UNSERVED.has(faultOf(error).code)) {
-        if (session === old) open(old.token, { before: old });
+        if (session.get() === old) open(old.token, { before: old });
         throw error;
       }
     }
@@ -302,15 +308,15 @@ const UNSERVED: ReadonlySet<string> = new Set([
  */
 export async function leave(why: SignOutReason): Promise<void> {
   const kept = keptToken();
-  if (kept !== null && kept !== session?.token) return follow(kept);
+  if (kept !== null && kept !== session.get()?.token) return follow(kept);
   sign_out_reason = why;
-  session?.ended.abort();
+  session.get()?.ended.abort();
   if (why === "refused" || why === "ended") rememberUnsent(local.get(ACCOUNT));
   forgetNewKeySecret();
   const shared = eraseKept();
   location.hash = "";
   const closed = close();
-  set(null);
+  session.set(null);
   await closed;
   // Another tab may have signed in by now: the archive is then theirs.
   if (keptToken() === null) await forgetArchive(shared);
@@ -324,9 +330,10 @@ export async function leave(why: SignOutReason): Promise<void> {
 
 /** Continues with the token of another tab; reloads if it belongs to another account. */
 async function follow(token: string): Promise<void> {
-  const same = session?.store.account()?.id === local.get(ACCOUNT);
-  if (!session || !same) {
-    if (!session) restoreUnsent(local.get(ACCOUNT));
+  const current = session.get();
+  const same = current?.store.account()?.id === local.get(ACCOUNT);
+  if (!current || !same) {
+    if (!current) restoreUnsent(local.get(ACCOUNT));
     return location.reload();
   }
   await continueWith(token);
@@ -342,6 +349,6 @@ export function resume(): void {
     // The event may be late: what is stored now counts.
     const kept = keptToken();
     if (kept !== null) void follow(kept);
-    else if (session) void leave("signed out");
+    else if (session.get()) void leave("signed out");
   });
 }

@@ -1,5 +1,6 @@
 /** The sign-ins of the account, and which of them the person does not know of yet. */
 
+import { createListeners } from "../observable.ts";
 import type { Api, SignIn } from "./api.ts";
 import { local } from "./storage.ts";
 
@@ -13,7 +14,7 @@ export function createSignIns() {
   /** Newest first; null before the first load. */
   let all: readonly SignIn[] | null = null;
   let unknown: readonly SignIn[] = [];
-  const listeners = new Set<() => void>();
+  const { subscribe, tell } = createListeners();
 
   const known = (): readonly string[] | null => JSON.parse(local.get(KNOWN) ?? "null");
 
@@ -23,7 +24,7 @@ export function createSignIns() {
     // Sign-ins that are older than this one are not reported as new.
     if (ids === null) local.set(KNOWN, JSON.stringify(next.map(({ id }) => id)));
     unknown = next.filter(({ id, current }) => !current && ids !== null && !ids.includes(id));
-    for (const listener of [...listeners]) listener();
+    tell();
   };
 
   return {
@@ -32,10 +33,7 @@ export function createSignIns() {
     /** Sign-ins to tell the person of, newest first. */
     unknown: () => unknown,
 
-    subscribe(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    subscribe,
 
     async load(api: Api, signal?: AbortSignal): Promise<void> {
       const { sessions } = await api.sessions.list.query({}, signal && { signal });

@@ -4,6 +4,7 @@
  */
 
 import { after, now } from "../clock.ts";
+import { createListeners } from "../observable.ts";
 import type { Account, Fault, Key, Question, Status, Task } from "./api.ts";
 import { createTaskOrder } from "./order.ts";
 
@@ -54,14 +55,14 @@ export function createStore() {
   /** During a load: ids that events updated, and ids that the lists contained. */
   let loading: { updated: Set<string>; listed: Set<string> } | null = null;
 
-  const listeners = new Set<() => void>();
-  const changes = new Set<(kind: Kind, id: string) => void>();
+  const { subscribe, tell } = createListeners();
+  const changes = createListeners<[kind: Kind, id: string]>();
   let cancel: (() => void) | null = null;
 
   const notify = () => {
     cancel?.();
     cancel = null;
-    for (const listener of [...listeners]) listener();
+    tell();
   };
   const changed = () => {
     if (cancel) return;
@@ -84,7 +85,7 @@ export function createStore() {
     map.set(value.id, value);
     if (kind === "tasks") order.put(value as Task, before as Task | undefined);
     versions[kind]++;
-    for (const change of changes) change(kind, value.id);
+    changes.tell(kind, value.id);
     changed();
   };
 
@@ -94,7 +95,7 @@ export function createStore() {
     all[kind].delete(id);
     if (kind === "tasks") order.remove(before as Task);
     versions[kind]++;
-    for (const change of changes) change(kind, id);
+    changes.tell(kind, id);
     changed();
   };
 
@@ -118,17 +119,11 @@ export function createStore() {
     loads: () => loads,
     unreadOf: (key_id: string): number | undefined => unread.get(key_id),
 
-    /** Calls `listener` after changes, at most once per frame. */
-    subscribe(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    /** Calls a listener after changes, at most once per frame. */
+    subscribe,
 
-    /** Calls `change` at each change of a resource, which is gone from `all` if it was removed. */
-    onChange(change: (kind: Kind, id: string) => void): () => void {
-      changes.add(change);
-      return () => changes.delete(change);
-    },
+    /** Calls a listener at each change of a resource, which is gone from `all` if it was removed. */
+    onChange: changes.subscribe,
 
     /** Stores a resource from an event, or from the response to a mutation. */
     put<K extends Kind>(kind: K, value: Resources[K]): void {

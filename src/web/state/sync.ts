@@ -1,11 +1,14 @@
 /** Keeps the store in sync: event stream, lists after each connect, and reconnection. */
 
+import { readEvents } from "../../client/events.ts";
+import { connectionOf } from "../../client/send.ts";
 import { backoff, systemTimers } from "../../client/timers.ts";
 import type { StreamEvent } from "../../model/event.ts";
-import { after } from "../clock.ts";
+import { after, noteServerTime } from "../clock.ts";
 import { type Api, type Fault, faultOf, LATER, type Question, type Task } from "./api.ts";
 import type { Archive } from "./archive.ts";
-import { eventsOf } from "./events.ts";
+import { here } from "./here.ts";
+import { reach } from "./outside.ts";
 import type { Pace } from "./pace.ts";
 import type { SignIns } from "./sign-ins.ts";
 import type { Store } from "./store.ts";
@@ -181,6 +184,9 @@ export function startSync(options: SyncOptions) {
     else attempt?.abort();
   });
 
+  const source = connectionOf({ url: here("."), credential: token, fetch: reach });
+  const onResponse = ({ headers }: Response) => noteServerTime(headers.get("date"));
+
   const run = async () => {
     while (!stopped) {
       if (!leader.has()) {
@@ -195,7 +201,8 @@ export function startSync(options: SyncOptions) {
       let delay: number | null = null;
       let refusal: Fault | null = null;
       try {
-        for await (const event of eventsOf(token, connection.signal)) apply(event, connection);
+        const events = readEvents(source, { signal: connection.signal, onResponse });
+        for await (const event of events) apply(event, connection);
       } catch (error) {
         const fault = faultOf(error);
         delay = fault.retry_after ?? null;

@@ -35,7 +35,7 @@ export function Code({ text, language }: CodeProps) {
 function Diff({ lines }: { lines: readonly string[] }) {
   return lines.map((line, at) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: lines of a text have no ids.
-    <span key={at} className={classes("block min-h-5 px-3", colorOf(line))}>
+    <span key={at} className={classes("block min-h-5 px-3", diffColor(line))}>
       {line}
       {at < lines.length - 1 && "\n"}
     </span>
@@ -43,7 +43,7 @@ function Diff({ lines }: { lines: readonly string[] }) {
 }
 
 /** Colour by the first character of a line, so that colour is never the only sign. */
-function colorOf(line: string): string {
+export function diffColor(line: string): string {
   if (line.startsWith("+")) return "bg-ok-soft text-ok";
   if (line.startsWith("-")) return "bg-danger-soft text-danger";
   return line.startsWith("@@") ? "text-accent" : "";

@@ -1,8 +1,9 @@
 /** Small components shared by several views. */
 
-import type { LucideIcon } from "lucide-react";
+import { CloudOff, type LucideIcon } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
 import type { Fault } from "../state/api.ts";
+import { Button } from "./button.tsx";
 import { classes } from "./classes.ts";
 
 const TONES = {
@@ -75,6 +76,26 @@ export function Empty({
     </div>
   );
 }
+
+/** Empty state without a connection. `what` is missing, such as `Tasks`. */
+export const NotConnected = ({ what }: { what: string }) => (
+  <Empty icon={CloudOff} title="Not connected">
+    {what} will load once the server is reachable.
+  </Empty>
+);
+
+interface MoreProps {
+  readonly onClick: () => void;
+  readonly busy?: boolean;
+  readonly children?: string;
+}
+
+/** The button below a list that shows more of it. */
+export const More = ({ onClick, busy = false, children = "Show more" }: MoreProps) => (
+  <Button variant="quiet" busy={busy} className="mt-3 w-full" onClick={onClick}>
+    {children}
+  </Button>
+);
 
 /** Placeholder while loading. */
 export function Skeleton({ rows = 3, label }: { rows?: number; label: string }) {

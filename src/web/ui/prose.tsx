@@ -1,24 +1,17 @@
 /** Text of a person or an agent, formatted as Markdown; plain until the formatter is loaded. */
 
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { createObservable } from "../observable.ts";
 import { Boundary } from "./boundary.tsx";
 import { classes } from "./classes.ts";
 
 type Formatter = typeof import("./markdown.tsx");
 
-let formatter: Formatter | null = null;
-const listeners = new Set<() => void>();
+const formatter = createObservable<Formatter | null>(null);
 
 /** Loads the formatter. Rejects if it cannot be loaded; the next text with Markdown tries again. */
 export async function loadFormatter(): Promise<void> {
-  if (formatter) return;
-  formatter = await import("./markdown.tsx");
-  for (const listener of [...listeners]) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  if (!formatter.get()) formatter.set(await import("./markdown.tsx"));
 }
 
 /** Matches texts that may contain Markdown. */
@@ -27,7 +20,7 @@ const MARKS = /[*_`~#|[<>\\]|:\/\/|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {4}|\t)/m;
 /** The formatter, once it is loaded and if the text may need it. */
 function useFormatter(text: string): Formatter | null {
   const marked = useMemo(() => MARKS.test(text), [text]);
-  const loaded = useSyncExternalStore(subscribe, () => formatter);
+  const loaded = useSyncExternalStore(formatter.subscribe, formatter.get);
   useEffect(() => {
     if (marked) void loadFormatter().catch(() => null);
   }, [marked]);
@@ -101,5 +94,5 @@ export function useLine(text: string): string {
   return useMemo(() => (loaded ? loaded.toLine(text) : text), [loaded, text]);
 }
 
-/** The same as an element: for texts in a list. */
+/** A text in one line, for lists. */
 export const OneLine = ({ text }: { readonly text: string }) => <>{useLine(text)}</>;

@@ -2,6 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 import { after } from "../clock.ts";
+import { createObservable } from "../observable.ts";
 import { classes } from "./classes.ts";
 
 interface Toast {
@@ -13,14 +14,8 @@ interface Toast {
 /** Seconds that a toast is shown. */
 const SHOWN = 6;
 
-let toasts: readonly Toast[] = [];
+const toasts = createObservable<readonly Toast[]>([]);
 let last = 0;
-const listeners = new Set<() => void>();
-
-function set(next: readonly Toast[]): void {
-  toasts = next;
-  for (const listener of [...listeners]) listener();
-}
 
 /**
  * Shows a message, which screen readers announce. It replaces one with the same text, and the
@@ -28,22 +23,16 @@ function set(next: readonly Toast[]): void {
  */
 export function toast(text: string, { bad = false } = {}): void {
   const id = ++last;
-  const others = toasts.filter((one) => one.text !== text);
-  set([...others.slice(-2), { id, text, bad }]);
-  after(SHOWN, () => set(toasts.filter((one) => one.id !== id)));
+  const others = toasts.get().filter((one) => one.text !== text);
+  toasts.set([...others.slice(-2), { id, text, bad }]);
+  after(SHOWN, () => toasts.set(toasts.get().filter((one) => one.id !== id)));
 }
 
 /** Removes all toasts, at sign-out. */
-export const clearToasts = (): void => set([]);
+export const clearToasts = (): void => toasts.set([]);
 
 export function Toasts() {
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => toasts,
-  );
+  const shown = useSyncExternalStore(toasts.subscribe, toasts.get);
   return (
     <div
       role="status"

@@ -1,22 +1,37 @@
 /** The notification channels of the account (docs/interface.md 19). */
 
 import { Plus } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
+import { every } from "../../clock.ts";
 import type { Channel } from "../../state/api.ts";
 import { unsubscribe } from "../../state/push.ts";
-import { pushChannelId } from "../../state/push-channel.ts";
+import { onPushChannel, pushChannelId } from "../../state/push-channel.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import { Problem, Skeleton } from "../../ui/parts.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { useLoaded } from "../../ui/use-loaded.ts";
 import { useTrialEnd } from "../trial.tsx";
-import { useSession } from "../use-store.ts";
+import { useSession, useStore } from "../use-store.ts";
 import { EditChannelForm, NewChannelForm } from "./channel-form.tsx";
 import { ChannelRow } from "./channel-row.tsx";
-import { forgetNewSecret, keepNewSecret } from "./new-secrets.ts";
-import { NewSecrets } from "./new-secrets-list.tsx";
+import { forgetNewSecret, keepNewSecret, NewSecrets } from "./new-secrets.tsx";
 import { ThisDevice } from "./this-device.tsx";
-import { useChannels } from "./use-channels.ts";
+
+/** Seconds between two loads of the channels, which have no events. */
+const EVERY = 30;
+
+/** The channels, newest first; null before the first load. */
+function useChannels() {
+  const { api } = useSession();
+  const live = useStore((store) => store.link() === "live");
+  const loads = useStore((store) => store.loads());
+  const { value, fault, load } = useLoaded(loads, () => api.channels.list.query({}));
+  // This browser's own channel was made or deleted.
+  useEffect(() => onPushChannel(() => void load()), [load]);
+  useEffect(() => (live ? every(EVERY, () => void load()) : undefined), [live, load]);
+  return { all: value?.channels ?? null, fault, load };
+}
 
 export function ChannelSettings() {
   const { api, ended } = useSession();
