@@ -21,8 +21,8 @@ import { createAccountTurns } from "./account-turns.ts";
 import { createDueTimes } from "./due-times.ts";
 import type { Release } from "./host-slots.ts";
 import { createLeaseWatch } from "./leases.ts";
-import type { createPatience } from "./patience.ts";
 import type { LaneSlots } from "./request-pool.ts";
+import type { createRetryUntil } from "./retry-until.ts";
 
 /** What the deliveries of one claim have in common. */
 export interface Claim {
@@ -42,7 +42,7 @@ interface ClaimsOptions {
   readonly slots: LaneSlots;
   /** Requests that an account may have under way for each one that it leaves to others. */
   readonly account_share: number;
-  readonly patiently: ReturnType<typeof createPatience>;
+  readonly retryUntil: ReturnType<typeof createRetryUntil>;
   /** Takes over a claimed delivery and the request that is held for it. */
   readonly launch: (claimed: ClaimedDelivery, claim: Claim, release: Release) => void;
   /** False: the lane sends nothing now. */
@@ -66,7 +66,7 @@ const dueOf = ([row]: readonly [due_ms: number | null][]): number =>
   row?.[0] == null ? Number.POSITIVE_INFINITY : row[0] / 1000;
 
 export function createClaims(options: ClaimsOptions) {
-  const { store, clock, timers, ids, lane, slots, account_share, patiently, launch, isSending } =
+  const { store, clock, timers, ids, lane, slots, account_share, retryUntil, launch, isSending } =
     options;
   const next_due = nextDue({ lane });
   const most = PUSH_BATCH[store.kind].claim;
@@ -124,13 +124,13 @@ export function createClaims(options: ClaimsOptions) {
     // whether they were claimed.
     const claimed =
       "error" in written
-        ? await patiently(() => store.read(rows), from)
+        ? await retryUntil(() => store.read(rows), from)
         : rows.read(written[2]!.rows);
     if ("error" in written && claimed.length === 0) throw written.error;
     const shown = claimed.filter(({ delivery: { kind } }) => ACTIVITIES.includes(kind));
     const ids_shown = JSON.stringify(shown.map(({ delivery }) => delivery.task_id));
     const count_pending = () => store.read(pendingCounts({ ids: ids_shown, now: clock.now() }));
-    const counted = shown.length > 0 ? await patiently(count_pending, read_until) : [];
+    const counted = shown.length > 0 ? await retryUntil(count_pending, read_until) : [];
     const pending = new Map(counted);
     for (const one of claimed) {
       launch(one, { pending, held_until }, turns.count(one.delivery.account_id, held.pop()!));

@@ -9,7 +9,7 @@ import { WEBHOOK } from "../notification-limits.ts";
 export type Release = () => void;
 
 /** Who waits for a connection, and until when. */
-export interface Patience {
+export interface ConnectionWait {
   /** Id of the account. */
   readonly owner: string;
   /** The test of a channel. */
@@ -166,7 +166,7 @@ export function createHostSlots({
      * Waits for a connection; null if there was none in time, or if too many wait for the host and no account has
      * more waiters there than this one.
      */
-    async wait(name: string, { owner, is_test, until }: Patience): Promise<Release | null> {
+    async wait(name: string, { owner, is_test, until }: ConnectionWait): Promise<Release | null> {
       if (until.aborted) return null;
       const waits = hosts.get(name)?.line.has(owner) ?? false;
       // What an owner has queued goes in its order, and a test before it.

@@ -15,9 +15,9 @@ import type { Channel, Connection, Delay, TicketOf, Verdict } from "./channel.ts
 import { type Claim, createClaims } from "./claims.ts";
 import type { Release } from "./host-slots.ts";
 import { createLaneState } from "./lane-state.ts";
-import { createPatience } from "./patience.ts";
 import { prepareDelivery } from "./prepare.ts";
 import type { LaneSlots } from "./request-pool.ts";
+import { createRetryUntil } from "./retry-until.ts";
 import { acceptedOf, drop, forget, noteOutcome, putOff, succeed } from "./settle.ts";
 import { createTokenBackoff } from "./token-backoff.ts";
 
@@ -102,7 +102,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     run();
   };
 
-  const patiently = createPatience({
+  const retryUntil = createRetryUntil({
     clock,
     log,
     event: "pushes wait for the store",
@@ -112,7 +112,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   /** Writes what ends one attempt of a row; retries until its lease ends, a moment of `elapsed`. */
   const settle = async (until: number, statements: readonly Statement[]): Promise<void> => {
     await beat();
-    await patiently(() => store.write(statements, IN_BACKGROUND), until).catch(notSettled);
+    await retryUntil(() => store.write(statements, IN_BACKGROUND), until).catch(notSettled);
   };
 
   // The lease then runs out, and the row is sent once more.
@@ -121,7 +121,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
   const settleTogether = createBatchSettler({
     most: PUSH_BATCH[store.kind].settle,
     beat,
-    write: (statements, until) => patiently(() => store.write(statements, IN_BACKGROUND), until),
+    write: (statements, until) => retryUntil(() => store.write(statements, IN_BACKGROUND), until),
     failed: notSettled,
   });
 
@@ -260,7 +260,7 @@ export function createDeliveryWorker(options: WorkerOptions) {
     lane,
     slots,
     account_share: connection.account_share ?? PUSH.account_share,
-    patiently,
+    retryUntil,
     launch,
     isSending: () => !stopping && state.isOpen(),
   });

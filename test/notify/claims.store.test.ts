@@ -143,7 +143,7 @@ test("an account is claimed before what another one queued earlier, however fast
     lane: "sandbox",
     slots: createRequestPool(64, 0).lane(),
     account_share: PUSH.account_share,
-    patiently: (attempt) => attempt(),
+    retryUntil: (attempt) => attempt(),
     launch({ delivery }, _claim, release) {
       claimed.push(delivery.account_id);
       release();

@@ -28,7 +28,7 @@ import { type Outbound, OutboundError } from "../../outbound/guard.ts";
 import { createDueTimes } from "../due-times.ts";
 import type { HostSlots } from "../host-slots.ts";
 import { createLeaseWatch } from "../leases.ts";
-import { createPatience } from "../patience.ts";
+import { createRetryUntil } from "../retry-until.ts";
 import { isWanted } from "../wanted.ts";
 import { chooseMessages, type DueMessage } from "./choose.ts";
 import { classify, type WebhookVerdict } from "./classify.ts";
@@ -125,7 +125,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     correct: (ids, now) => makeMessagesDue.map((step) => step({ ids, now })),
   });
 
-  const patiently = createPatience({
+  const retryUntil = createRetryUntil({
     clock,
     log,
     event: "webhooks wait for the store",
@@ -176,13 +176,13 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const { id, seq, lease, item_seq } = claimed.message;
     const back = { seq, lease: lease ?? "", due_at: clock.now(), tried: 0 };
     const write = (statements: Statement[]) =>
-      patiently(async () => void (await store.write(statements, IN_BACKGROUND)), until);
+      retryUntil(async () => void (await store.write(statements, IN_BACKGROUND)), until);
     if (!isWanted(claimed.message, channel)) {
       const suppressed = endDelivery(claimed, "suppressed", "not_wanted", clock.now());
       return write([...suppressed, dropMessage(back)]);
     }
     const item = item_seq === null ? null : { id, account_id: channel.account_id };
-    const message = item ? await patiently(() => items.read(item), until) : claimed.message;
+    const message = item ? await retryUntil(() => items.read(item), until) : claimed.message;
     // The agent has read the item by now, or it is gone.
     if (!message) return write([dropMessage(back)]);
     const release = slots.take(channel.host, channel.account_id);
@@ -193,7 +193,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     if (cut.signal.aborted && verdict.do === "again") return write([putBackMessage(back)]);
     const end = ending(claimed, verdict);
     if (!item || verdict.do !== "finish") return write(end);
-    return patiently(() => items.taken(item, end), until);
+    return retryUntil(() => items.taken(item, end), until);
   };
 
   /** `until`: the end of its lease, by {@link Clock.elapsed}. */
@@ -254,7 +254,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions) {
     const claim = claimMessages({ ...moment, until: now + WEBHOOK.lease, seqs });
     await store.write([claim, countAttempts(moment)], IN_BACKGROUND);
     // Messages that cannot be read now are sent after the lease has run out.
-    const claimed = await patiently(
+    const claimed = await retryUntil(
       () => store.read(claimedMessages({ lease })),
       until - WEBHOOK.lease / 2,
     );

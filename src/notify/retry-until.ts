@@ -1,10 +1,10 @@
-/** Retries while the store is unavailable. */
+/** Retries a step while the store is unavailable. */
 
 import type { Clock } from "../clock.ts";
 import { describeError, type Log } from "../log.ts";
 import { PUSH } from "../notification-limits.ts";
 
-interface PatienceOptions {
+interface RetryOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** The log message of each failed attempt. */
@@ -16,7 +16,7 @@ interface PatienceOptions {
  * Returns a function that retries `attempt` every `PUSH.poll_every` seconds until `until`, a moment
  * of {@link Clock.elapsed}, or a stop. After that it throws the last error.
  */
-export function createPatience({ clock, log, event, isStopping }: PatienceOptions) {
+export function createRetryUntil({ clock, log, event, isStopping }: RetryOptions) {
   return async <T>(attempt: () => Promise<T>, until: number): Promise<T> => {
     for (;;) {
       try {
