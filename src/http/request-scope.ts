@@ -343,7 +343,7 @@ export function createRequestScopes({
       body: (bytes) => unsent.body(request, reader(), bytes),
       relay: (source) => unsent.relay(request, reader(), source, spend),
 
-      async limit(name, readInput) {
+      async limit(name, input) {
         if (!limiter.on) return;
         if (name !== "accounts") {
           unspent = limiter.peekAddress(name, address());
@@ -354,7 +354,7 @@ export function createRequestScopes({
         if (rate.quota === 0) return;
         const { count, first_at, last_at } = await creationsOf(address());
         // In this order: of two repetitions at once, one may have made the last account of the limit.
-        const owner = await ownerOf(await readInput());
+        const owner = await ownerOf(input);
         if (owner) {
           unspent = limiter.peek(owner);
           unspent = quota = limiter.charge(owner);

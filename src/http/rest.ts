@@ -59,7 +59,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       body_optional,
       accepts_idempotency_key,
       access,
-      takes,
+      consumes,
       pages,
       limit,
       accepts_ticket,
@@ -80,7 +80,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const changes = procedure.type === "mutation";
     const call = execute(procedure);
     // A read that takes items out of an inbox must not lose them by a refused answer.
-    const refusable = method === "GET" && takes !== true;
+    const refusable = method === "GET" && consumes !== true;
     // A page takes long compared with a round trip.
     const may_recall = method === "GET" && access !== "none" && pages !== true;
 
@@ -112,7 +112,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         }
       } else {
         checkDeclaredSize(request);
-        if (changes || takes) await refusePipelined(request);
+        if (changes || consumes) await refusePipelined(request);
       }
       if (isObject(data)) {
         if (in_query.size > 0) readQuery(request.url, decoders, data, rejected);
@@ -130,7 +130,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         const sent = { caller, path, params: request.params, method, body: () => body };
         ctx.idempotent_request = idempotentRequestOf(request, sent, signer);
       }
-      const result = await scope.confirm(call(ctx, () => data));
+      const result = await scope.confirm(call(ctx, data));
       if (status === 204) return noContent(scope.quota());
       const response = json(result, ctx.outcome.existing ? 200 : (status ?? 200), scope, {
         refusable,

@@ -143,8 +143,7 @@ function toTool(procedure: Procedure<Context>, mcp: ToolMeta, list: SchemaList):
     read,
     async call(ctx, given) {
       try {
-        const input = inputOf(given);
-        return ((await run(ctx, () => input)) ?? DONE) as object | string;
+        return ((await run(ctx, inputOf(given))) ?? DONE) as object | string;
       } catch (error) {
         throw waits ? renamed(toServiceError(error)) : error;
       }

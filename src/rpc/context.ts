@@ -25,11 +25,11 @@ export interface CallScope {
    */
   pageTurn(): Promise<() => void>;
   /**
-   * Charges one call to a limit of its address; throws `429 rate_limited`. `readInput` gives the input
-   * as it was sent, null when it cannot be read. The creation of an account that its token belongs to
-   * already is charged to that account instead (docs/interface.md §5.2.1(4)).
+   * Charges one call to a limit of its address; throws `429 rate_limited`. `input` is unchecked, null when it
+   * cannot be read. To create an account with the token of an existing one is charged to that account instead
+   * (§5.2.1(4)).
    */
-  limit(name: RouteLimit, readInput: () => Promise<unknown>): Promise<void>;
+  limit(name: RouteLimit, input: unknown): Promise<void>;
   /**
    * The result of a call's work, or `503 store_unavailable` when it takes too long since the request
    * came (docs/interface.md 13.4). Not for a call that waits for something.

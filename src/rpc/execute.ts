@@ -1,21 +1,14 @@
-/**
- * The one call pipeline: REST, tRPC and MCP run every call of a procedure through {@link execute}. A
- * surface only makes the context and the input of a call, and renders what comes of it.
- */
+/** The call pipeline: REST, tRPC and MCP run every procedure call through {@link execute}. */
 
-import { type FieldReasons, fail, failFields, invalidFields } from "../errors.ts";
+import { type FieldReasons, fail, failFields, invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, CredentialHolder, TicketCaller } from "../model/caller.ts";
 import type { BatchBudget, CallContext } from "./context.ts";
 import { isGone, reasonsOf, toServiceError } from "./errors.ts";
-import { createOutputCheck } from "./fast-validate.ts";
-import type { Access, ProcedureMeta } from "./meta.ts";
+import type { Access } from "./meta.ts";
 import type { Procedure } from "./trpc-internals.ts";
 
-/** The input of a call before its schema has checked it; reading it again gives the same. */
-export type ReadInput = () => unknown;
-
-/** Who each kind of procedure lets in: throws `401 unauthorized` or `403 forbidden`. */
+/** The caller that each kind of procedure accepts: throws `401 unauthorized` or `403 forbidden`. */
 const ADMIT: Readonly<Record<Access, (caller: CredentialHolder | null) => Caller | null>> = {
   none: () => null,
   any: (caller) => (caller?.kind === "key" ? caller : admitKind(caller, "account")),
@@ -25,7 +18,7 @@ const ADMIT: Readonly<Record<Access, (caller: CredentialHolder | null) => Caller
 
 const KIND_NAMES = { account: "an account token", key: "an API key", ticket: "a ticket" } as const;
 
-/** Throws `403 forbidden` for a valid credential of another kind than the route takes. */
+/** Throws `403 forbidden` for a valid credential of a kind that the route does not accept. */
 export function failWrongKind({ kind }: CredentialHolder, wanted: Caller["kind"]): never {
   return fail("forbidden", {
     detail: `This needs ${KIND_NAMES[wanted]}. The credential that was sent is ${KIND_NAMES[kind]}.`,
@@ -37,7 +30,7 @@ function admitKind(caller: CredentialHolder | null, kind: Caller["kind"]): Calle
   return caller.kind === kind ? caller : failWrongKind(caller, kind);
 }
 
-/** A ticket acts for its account, on its own question. */
+/** A ticket acts for its account, on its own question only. */
 function admitTicket(ticket: TicketCaller, raw: unknown): AccountCaller {
   const { question_id } = (raw ?? {}) as { readonly question_id?: unknown };
   if (question_id !== ticket.question_id) {
@@ -48,20 +41,24 @@ function admitTicket(ticket: TicketCaller, raw: unknown): AccountCaller {
 }
 
 /**
- * A procedure as a plain function, which throws ServiceErrors. The steps, in the order of
- * docs/interface.md 9.4: the route's own limit, the turn of a page, the caller's rate limit, the kind of credential,
- * fields that the surface refused, schema and rules, the work, the answer's schema; last, and also
- * after a failure, the entry in the activity log.
+ * Makes a procedure a function of its context and its unchecked input, which throws ServiceErrors. A surface
+ * that could not read the input passes null and the error as `unreadable`.
  *
- * It does not run tRPC's own chain of middlewares, which copies its options and the context at each
- * step and takes longer than all the rest of a read.
+ * The order of the checks is that of §9.4: the route's own limit, the turn of a page, the caller's rate limit,
+ * the kind of credential, fields that the surface rejected, schema and rules. Then come the work and the
+ * output schema, and last the activity log, also after a failure.
+ *
+ * tRPC's own middleware chain is not run: it copies its options and the context at each step, which takes
+ * longer than everything else in a read.
  */
 export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
   const { type, meta, input: schema, output, resolver } = procedure;
-  const { access = "none", limit, pages, rules, may_be_slow = false } = meta;
+  const { access = "none", openapi, limit, pages, query, rules, only_waited, may_be_slow } = meta;
   const admit = ADMIT[access];
-  const log = createCallLog(meta);
-  const answerOf = createOutputCheck(output);
+  const may_wait = only_waited !== undefined || query?.includes("wait") === true;
+  /** The name of the call in the activity log (§15.2); null for a call that is not logged. */
+  const action = access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`;
+  const head_action = `HEAD ${openapi?.path}`;
 
   const parse = (caller: Caller | null, raw: unknown): unknown => {
     const parsed = schema.safeParse(raw);
@@ -72,79 +69,59 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
 
   const work = async (ctx: Ctx, caller: Caller | null, raw: unknown, waits: boolean) => {
     const result = resolver({ ctx, input: parse(caller, raw) });
-    return answerOf(await (waits || may_be_slow ? result : ctx.scope.within(result)));
+    const answer = output.safeParse(
+      await (waits || may_be_slow ? result : ctx.scope.within(result)),
+    );
+    if (!answer.success) throw new ServiceError("internal", { cause: answer.error });
+    return answer.data;
   };
 
-  return async (ctx: Ctx, readInput: ReadInput): Promise<unknown> => {
-    let ended: Ended = { answer: null, thrown: null };
+  const log = (ctx: Ctx, raw: unknown, answer: unknown, thrown: unknown): void => {
+    if (action === null) return;
+    const error = thrown === null || isGone(thrown) ? null : toServiceError(thrown);
+    // REST refuses a body that is not JSON before it looks at the credential, and logs nothing.
+    if (error?.code === "invalid_json") return;
+    if (error === null && ctx.effects && only_waited?.(raw ?? {}, answer)) return;
+    ctx.scope.ended({ action: ctx.head ? head_action : action, host: ctx.host, error });
+  };
+
+  return async (ctx: Ctx, raw: unknown, unreadable?: unknown): Promise<unknown> => {
+    const waits = may_wait && Boolean((raw as { readonly wait?: unknown } | null)?.wait);
+    let answer: unknown = null;
+    let failure: unknown = null;
     let leavePageTurn: (() => void) | undefined;
     try {
-      if (limit) await ctx.scope.limit(limit, () => orNull(readInput));
-      if (pages && !(log.may_wait && log.asksToWait(await orNull(readInput)))) {
-        leavePageTurn = await ctx.scope.pageTurn();
-      }
+      if (limit) await ctx.scope.limit(limit, raw);
+      if (pages && !waits) leavePageTurn = await ctx.scope.pageTurn();
       if (ctx.caller && access !== "none") ctx.scope.charge();
       const { caller: holder } = ctx;
       const by_ticket = holder?.kind === "ticket" && meta.accepts_ticket && ctx.accepts_tickets;
-      const caller = by_ticket ? admitTicket(holder, await readInput()) : admit(holder);
+      const caller = by_ticket ? admitTicket(holder, raw) : admit(holder);
       if (ctx.rejected) failFields(ctx.rejected);
-      const raw = await readInput();
-      const waits = log.asksToWait(raw);
+      if (unreadable) throw unreadable;
       if (waits && by_ticket) fail("forbidden", { detail: "A request with a ticket cannot wait." });
       const own = caller === ctx.caller ? ctx : { ...ctx, caller };
-      const answer = ctx.batch
+      answer = ctx.batch
         ? await inBatch(ctx.batch, { is_query: type === "query", waits }, (page_bytes) =>
             work({ ...own, page_bytes }, caller, raw, waits),
           )
         : await work(own, caller, raw, waits);
-      ended = { answer, thrown: null };
       return answer;
     } catch (thrown) {
-      ended = { answer: null, thrown };
+      failure = thrown;
       throw thrown;
     } finally {
       leavePageTurn?.();
       if (ctx.recorded) await ctx.recorded;
-      log.enter(ctx, ended, log.may_wait ? await orNull(readInput) : null);
+      if (waits) ctx.scope.waits();
+      log(ctx, raw, answer, failure);
     }
   };
 }
 
-/** How a call ended: with an answer, or with what was thrown. */
-interface Ended {
-  readonly answer: unknown;
-  readonly thrown: unknown;
-}
-
-/** Enters the calls of one procedure into the activity log, and marks those that wait. */
-function createCallLog({ access, openapi, only_waited, query }: ProcedureMeta) {
-  const may_wait = only_waited !== undefined || query?.includes("wait") === true;
-  /** The name of its route on every surface (§15.2); null: its calls are in no log. */
-  const action = access === "none" || !openapi ? null : `${openapi.method} ${openapi.path}`;
-  const head_action = `HEAD ${openapi?.path}`;
-
-  const asksToWait = (raw: unknown): boolean =>
-    may_wait && Boolean((raw as { readonly wait?: unknown } | null)?.wait);
-
-  return {
-    may_wait,
-    asksToWait,
-
-    enter(ctx: CallContext, { answer, thrown }: Ended, raw: unknown): void {
-      if (asksToWait(raw)) ctx.scope.waits();
-      if (action === null) return;
-      const fault = thrown === null || isGone(thrown) ? null : toServiceError(thrown);
-      // A body that is not JSON is refused before the credential on REST, and has no entry.
-      if (fault?.code === "invalid_json") return;
-      if (fault === null && ctx.effects && only_waited?.(raw ?? {}, answer)) return;
-      ctx.scope.ended({ action: ctx.head ? head_action : action, host: ctx.host, error: fault });
-    },
-  };
-}
-
 /**
- * Makes one call of a batch within what is left of their budget. A mutation is never refused for it,
- * as it would be done and answered like one that is not; nor does a query that waits hold up others.
+ * Runs one call of a batch within what is left of the batch's budget. A mutation is never refused for the
+ * budget, since it would be done and then answered as if it were not. A query that waits holds up no others.
  */
 async function inBatch(
   batch: BatchBudget,
@@ -165,13 +142,4 @@ async function inBatch(
 function isEmpty(reasons: FieldReasons | undefined): boolean {
   for (const _ in reasons) return false;
   return true;
-}
-
-/** The input; null when it cannot be read. */
-async function orNull(readInput: ReadInput): Promise<unknown> {
-  try {
-    return await readInput();
-  } catch {
-    return null;
-  }
 }

@@ -80,13 +80,17 @@ function callable<Ctx extends CallContext>(procedure: AnyTRPCProcedure): AnyTRPC
   }
   const call = execute(partsOf<Ctx>(procedure));
   const invoke = async ({ ctx, getRawInput }: CallOptions<Ctx>): Promise<unknown> => {
-    const readInput = async () => {
-      const raw = cutMembers(await getRawInput());
-      // A query without any input is one without fields, as it is on REST.
-      return raw === undefined && type === "query" ? {} : raw;
-    };
+    let raw: unknown = null;
+    let unreadable: unknown;
     try {
-      return await call(ctx, readInput);
+      raw = cutMembers(await getRawInput());
+      // A query without input is one without fields, as it is on REST.
+      if (raw === undefined && type === "query") raw = {};
+    } catch (thrown) {
+      unreadable = thrown;
+    }
+    try {
+      return await call(ctx, raw, unreadable);
     } catch (thrown) {
       throw toTrpcError(thrown);
     }

@@ -85,7 +85,7 @@ async function callBoth(name: "read" | "whoami" | "slow", ctx: Context, input: u
     });
     return { outcome, steps: [...steps] };
   };
-  const plain = await ended(() => execute(procedures.get(name)!)(ctx, () => input));
+  const plain = await ended(() => execute(procedures.get(name)!)(ctx, input));
   const caller = routes.createCaller(ctx);
   const typed = await ended(() => caller[name](input as never));
   expect(typed).toEqual(plain);

@@ -42,7 +42,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
   /** RFC 7591 3. */
   const register: Handler = async (_, scope) => {
     // A limit of its own: a client that loops with a dead credential keeps no other one out.
-    await scope.limit("registrations", async () => null);
+    await scope.limit("registrations", null);
     const body = await readJson(bodies, scope);
     return oauthJson(clients.register(body, clock.now()), 201, scope.quota()?.headers);
   };
