@@ -5,7 +5,6 @@ import { fail } from "../errors.ts";
 import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { createBodyBudget, type Upload } from "./body-budget.ts";
-import { refusePipelined } from "./pipelining.ts";
 import { parseLength } from "./request-form.ts";
 import type { RequestScope } from "./request-scope.ts";
 
@@ -110,7 +109,6 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
   /** The body as text, of the media type that `media` matches; an empty one needs none. */
   const readText = async (sender: Sender, media = JSON_BODY): Promise<string> => {
     const bytes = await readBytes(sender);
-    await refusePipelined(sender.request);
     sender.bodyArrived(bytes.length);
     if (bytes.length === 0) return "";
     const type = sender.request.headers.get("content-type") ?? "";

@@ -15,7 +15,6 @@ import { type Bodies, checkDeclaredSize, TOO_DEEP } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import { idempotentRequestOf, keyFault } from "./idempotency.ts";
-import { refusePipelined } from "./pipelining.ts";
 import { decoderOf, readQuery } from "./query.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { json, noContent, problem } from "./respond.ts";
@@ -77,7 +76,6 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
     const decoders = new Map(
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
     );
-    const changes = procedure.type === "mutation";
     const call = execute(procedure);
     // A read that takes items out of an inbox must not lose them by a refused answer.
     const refusable = method === "GET" && consumes !== true;
@@ -112,7 +110,6 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         }
       } else {
         checkDeclaredSize(request);
-        if (changes || consumes) await refusePipelined(request);
       }
       if (isObject(data)) {
         if (in_query.size > 0) readQuery(request.url, decoders, data, rejected);

@@ -3,7 +3,7 @@
 import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AdminContext } from "../../routers/admin.ts";
-import { ClientGone, invalidFields, ServiceError } from "../errors.ts";
+import { invalidFields, ServiceError } from "../errors.ts";
 import { nestingOf, TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
@@ -14,7 +14,6 @@ import { createBatchBudget } from "./batch.ts";
 import { type Bodies, checkDeclaredSize } from "./body.ts";
 import type { RequestContext } from "./context.ts";
 import { takeIdempotencyKey } from "./idempotency.ts";
-import { refusePipelined } from "./pipelining.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { errorHeaders, measured } from "./respond.ts";
 import { API_SECURITY } from "./security.ts";
@@ -44,14 +43,12 @@ export function createTrpcHandler(options: TrpcOptions) {
   const procedures = proceduresOf(router);
   const metaOf = (name: string) => procedures.get(name)?.meta;
   const isOpen = (name: string) => metaOf(name)?.access === "none";
-  const isConsuming = (name: string) => metaOf(name)?.consumes === true;
 
   /** The body of a mutation as text; null for a query, which has none. */
   const readBody = async (scope: RequestScope, path: string): Promise<string | null> => {
     const { request } = scope;
     if (request.method !== "POST") {
       checkDeclaredSize(request);
-      if (namesOf(path, endpoint).some(isConsuming)) await refusePipelined(request);
       return null;
     }
     const names = namesOf(path, endpoint);
@@ -70,10 +67,7 @@ export function createTrpcHandler(options: TrpcOptions) {
   return async (scope: RequestScope, sent_path: string): Promise<Response> => {
     const { request } = scope;
     const path = hideUnknown(sent_path, endpoint, isKnown);
-    const sent = await readBody(scope, path).catch((error: unknown) => {
-      if (error instanceof ClientGone) throw error;
-      return toServiceError(error);
-    });
+    const sent = await readBody(scope, path).catch(toServiceError);
     const nesting = nestingOf(typeof sent === "string" ? sent : inputOf(path));
     const too_deep = nesting === "deep";
     // Input that nests too deep never reaches the parser: a short text gives the same refusal.
