@@ -5,7 +5,7 @@
  */
 
 import { type Clock, type Due, forgiveStall } from "../src/clock.ts";
-import { createFairQueue } from "../src/fair-queue.ts";
+import { createFairQueue } from "../src/overload/fair-queue.ts";
 import { isBusy, type Statement, unavailable, type WriteResult } from "./store.ts";
 
 /** Requests to a libSQL server; seconds unless the name says otherwise (§11.4.1). */

@@ -4,10 +4,10 @@ import { APPROVE } from "../../routers/mcp-only.ts";
 import type { Cancel, Clock } from "../clock.ts";
 import { failFields } from "../errors.ts";
 import { memberTexts, textOrValue } from "../exact-json.ts";
-import { commasIn } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { Message } from "../mcp/message.ts";
 import type { HookOptions } from "../mcp/server.ts";
+import { commasIn } from "../overload/json-bounds.ts";
 import { fits, isBlank } from "../plain-text.ts";
 
 /**

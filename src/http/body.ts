@@ -2,9 +2,9 @@
 
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
-import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
-import { createBodyBudget, type Upload } from "./body-budget.ts";
+import { createBodyBudget, type Upload } from "../overload/body-budget.ts";
+import { parseJson } from "../overload/json-bounds.ts";
 import { parseLength } from "./request-form.ts";
 import type { RequestScope } from "./request-scope.ts";
 
@@ -13,9 +13,6 @@ import type { RequestScope } from "./request-scope.ts";
  * it has arrived, so its declared length counts.
  */
 const WHOLE_BYTES = 16 * 1024;
-
-/** Stands for a body that nests deeper than `LIMITS.json_depth`, which is refused without being parsed. */
-export const TOO_DEEP = Symbol("too deep");
 
 const JSON_BODY = /^application\/json *(;|$)/i;
 export const FORM_BODY = /^application\/x-www-form-urlencoded *(;|$)/i;
@@ -132,11 +129,8 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     async readJson(sender: Sender, { optional }: { optional: boolean }): Promise<unknown> {
       const text = await readText(sender);
       if (text === "" && optional) return {};
-      const nesting = nestingOf(text);
-      if (nesting === "deep") return TOO_DEEP;
       try {
-        if (nesting === "broken") throw new SyntaxError("brackets are not closed");
-        return JSON.parse(text);
+        return parseJson(text);
       } catch {
         return fail("invalid_json");
       }

@@ -5,7 +5,7 @@ import type { Usage } from "../auth/authenticate.ts";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { IdempotentRequest } from "../model/idempotency.ts";
-import type { BatchBudget } from "../rpc/context.ts";
+import type { BatchBudget } from "../overload/batch-budget.ts";
 import type { RequestScope } from "./request-scope.ts";
 
 interface ContextOptions {

@@ -5,7 +5,6 @@ import type { Usage } from "../auth/authenticate.ts";
 import type { Clock } from "../clock.ts";
 import { fail, ServiceError } from "../errors.ts";
 import type { Ids } from "../ids.ts";
-import { nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { actionOf, REFUSED } from "../mcp/activity.ts";
@@ -22,6 +21,7 @@ import { createMcpServers, type HookOptions, type McpCall } from "../mcp/server.
 import { writeSession } from "../mcp/session.ts";
 import type { Tools } from "../mcp/tools.ts";
 import type { ClientInfo } from "../model/client.ts";
+import { parseJson, TOO_DEEP } from "../overload/json-bounds.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { failWrongKind } from "../rpc/execute.ts";
 import { createSignedTokens } from "../signed-token.ts";
@@ -162,10 +162,9 @@ export function createMcp(options: McpOptions): Handler {
   const read = (text: string | ServiceError, headers: Headers, key_id: string) => {
     try {
       if (typeof text !== "string") throw text;
-      const nesting = nestingOf(text);
-      if (nesting === "deep") return { body: null, message: refuseNesting() };
-      if (nesting === "broken") throw new SyntaxError("brackets are not closed");
-      const body = withoutUnset(JSON.parse(text));
+      const parsed = parseJson(text);
+      if (parsed === TOO_DEEP) return { body: null, message: refuseNesting() };
+      const body = withoutUnset(parsed);
       return { body, message: readMessage(headers, body, key_id, sessions) };
     } catch {
       return { body: null, message: refuseMessage(RPC.parse_error, 400) };

@@ -1,6 +1,15 @@
 /** One request from its arrival to its answer: caller, limits, entry in the activity log. */
 
 import type { Auth, Authenticated } from "../auth/authenticate.ts";
+import type { Clock } from "../clock.ts";
+import { fail, ServiceError } from "../errors.ts";
+import { LIMITS, RATES, type Rate } from "../limits.ts";
+import { type CredentialHolder, callerId } from "../model/caller.ts";
+import type { ClientInfo } from "../model/client.ts";
+import type { LinkBase } from "../model/pairing.ts";
+import type { KeyRequest } from "../model/request-log.ts";
+import type { Deadlines } from "../overload/deadlines.ts";
+import type { HeavyWork } from "../overload/heavy-work.ts";
 import {
   type AddressLimit,
   type Limiter,
@@ -8,23 +17,13 @@ import {
   quotaOf,
   tokensOf,
   tokensOfBody,
-} from "../auth/limiter.ts";
-import type { Clock } from "../clock.ts";
-import { fail, ServiceError } from "../errors.ts";
-import type { HeavyWork } from "../heavy-work.ts";
-import { LIMITS, RATES, type Rate } from "../limits.ts";
-import { type CredentialHolder, callerId } from "../model/caller.ts";
-import type { ClientInfo } from "../model/client.ts";
-import type { LinkBase } from "../model/pairing.ts";
-import type { KeyRequest } from "../model/request-log.ts";
+} from "../overload/limiter.ts";
+import type { AnswerBody, Unsent } from "../overload/unsent-answers.ts";
 import type { CallScope, EndedCall } from "../rpc/context.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import type { RouteLimit } from "../rpc/meta.ts";
 import type { Addresses } from "./address.ts";
 import { checkDeclaredSize, mayExceed } from "./body.ts";
-import type { Deadlines } from "./deadlines.ts";
-import { createPageTurns } from "./page-turns.ts";
-import type { AnswerBody, Unsent } from "./unsent-answers.ts";
 
 const nothing = (): void => {};
 
@@ -136,7 +135,6 @@ export function createRequestScopes({
   creationsOf,
   linkBaseOf,
 }: RequestScopeOptions) {
-  const page_turns = createPageTurns(heavy_work);
   return (request: Request): RequestScope => {
     const started = clock.elapsed();
     const at = clock.now();
@@ -188,7 +186,7 @@ export function createRequestScopes({
     const refuseAddress = (name: AddressLimit = "address"): void => {
       caller = null;
       try {
-        quota = limiter.address(name, address());
+        quota = limiter.chargeAddress(name, address());
       } catch (limited) {
         quota = limiter.peekAddress(name, address());
         if (limited instanceof ServiceError) exhausted = limited;
@@ -203,7 +201,7 @@ export function createRequestScopes({
       // An error of the server is not charged.
       if (caller || caller === undefined || error.status >= 500) return error;
       try {
-        const left = limiter.address("address", address());
+        const left = limiter.chargeAddress("address", address());
         quota = unspent ?? left;
         return error;
       } catch (limited) {
@@ -307,7 +305,7 @@ export function createRequestScopes({
         const credential = request.headers.get("authorization");
         const forgiven = !caller && error.status === 401 && (await forgivenBy(credential));
         if (!forgiven) return refusalNow(error);
-        quota = limiter.address(forgiven, address());
+        quota = limiter.chargeAddress(forgiven, address());
         return error;
       },
 
@@ -324,7 +322,7 @@ export function createRequestScopes({
 
       async pageTurn() {
         if (!caller) return nothing;
-        const turn = page_turns.enter(callerId(caller));
+        const turn = heavy_work.page(callerId(caller));
         try {
           const leave = await deadlines.within(arrived, turn);
           if (limiter.overdrawn(caller)) quota = limiter.charge(caller);
@@ -347,7 +345,7 @@ export function createRequestScopes({
         if (!limiter.on) return;
         if (name !== "accounts") {
           unspent = limiter.peekAddress(name, address());
-          unspent = quota = limiter.address(name, address());
+          unspent = quota = limiter.chargeAddress(name, address());
           return;
         }
         const rate: Rate = RATES.accounts;

@@ -1,11 +1,11 @@
 /** Responses that every surface shares. */
 
-import type { Quota } from "../auth/limiter.ts";
 import { type ServiceError, toProblem } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
+import type { Quota } from "../overload/limiter.ts";
+import type { AnswerBody } from "../overload/unsent-answers.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { API_SECURITY } from "./security.ts";
-import type { AnswerBody } from "./unsent-answers.ts";
 
 const EMPTY_HEADERS = { "cache-control": "no-store", ...API_SECURITY };
 /** Headers of every JSON body; no cache may store it. */

@@ -4,13 +4,16 @@ import { ClientGone, fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { RequestMetrics } from "../observability/request-metrics.ts";
+import { createTurns } from "../overload/turns.ts";
 import type { Tls } from "../tls.ts";
 import type { Cors } from "./cors.ts";
 import type { FormCheck } from "./request-form.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
-import { createTurnLimit } from "./turn-limit.ts";
+
+/** Requests that one turn of the event loop handles; the rest wait for the next one. */
+export const PER_TURN = 128;
 
 interface ServerOptions {
   readonly hostname: string;
@@ -46,7 +49,11 @@ const NO_ROUTE = "unknown";
 /** Listens; throws when the address is taken. */
 export function startServer(options: ServerOptions) {
   const { hostname, port, routes, trpc, adminTrpc, openScope, cors, meter, tls, log } = options;
-  const turns = createTurnLimit();
+  /**
+   * Bun handles every request of a packet in one turn of the event loop while each is answered at once, and one
+   * packet can hold thousands. A pipelining connection is closed when one of them must wait (§1.2.9).
+   */
+  const turn = createTurns(PER_TURN);
   /** Wraps a route in the check of the request's form. */
   const secure = <R extends Request>(path: string, route: Route<R>): Route<R> => {
     const handle: Route<R> = (request) => {
@@ -56,8 +63,8 @@ export function startServer(options: ServerOptions) {
     const handleLater: Route<R> = async (request) =>
       request.signal.aborted ? renderError(new ClientGone(), log, path) : handle(request);
     const checked: Route<R> = (request) => {
-      const turn = turns.wait();
-      return turn ? turn.then(() => handleLater(request)) : handle(request);
+      const later = turn();
+      return later ? later.then(() => handleLater(request)) : handle(request);
     };
     const { sendsHsts } = options;
     return sendsHsts ? withHsts(checked, sendsHsts) : checked;

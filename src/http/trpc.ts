@@ -4,13 +4,14 @@ import type { AnyTRPCRouter } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AdminContext } from "../../routers/admin.ts";
 import { invalidFields, ServiceError } from "../errors.ts";
-import { nestingOf, TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
+import { createBatchBudget } from "../overload/batch-budget.ts";
+import { nestingOf, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
+import { createTurns } from "../overload/turns.ts";
 import { toServiceError, toTrpcError } from "../rpc/errors.ts";
 import { proceduresOf } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
-import { createBatchBudget } from "./batch.ts";
 import { type Bodies, checkDeclaredSize } from "./body.ts";
 import type { RequestContext } from "./context.ts";
 import { takeIdempotencyKey } from "./idempotency.ts";
@@ -33,13 +34,8 @@ interface TrpcOptions {
 /** Handles every request under the endpoint, at most 20 calls in one batch. */
 export function createTrpcHandler(options: TrpcOptions) {
   const { endpoint, router, createContext, bodies, signer, log } = options;
-  let turn = Promise.resolve();
-  /** One batch starts in each turn of the event loop, since its calls take milliseconds. */
-  const nextTurn = (): Promise<void> => {
-    turn = turn.then(() => new Promise((next) => setImmediate(next)));
-    return turn;
-  };
-
+  /** One batch begins in each turn of the event loop, since its calls take milliseconds. */
+  const turn = createTurns(1);
   const procedures = proceduresOf(router);
   const metaOf = (name: string) => procedures.get(name)?.meta;
   const isOpen = (name: string) => metaOf(name)?.access === "none";
@@ -72,7 +68,7 @@ export function createTrpcHandler(options: TrpcOptions) {
     const too_deep = nesting === "deep";
     // Input that nests too deep never reaches the parser: a short text gives the same refusal.
     const body = nesting === "shallow" ? sent : too_deep ? "{}" : "{";
-    if (namesOf(path, endpoint).length > 1) await nextTurn();
+    if (namesOf(path, endpoint).length > 1) await turn();
     const headers = new Headers(request.headers);
     headers.set("content-type", "application/json");
     // Before any call, so that the caller of a refused one is known.

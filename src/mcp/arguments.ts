@@ -1,7 +1,7 @@
 /** Reads the arguments of a tool call the way the model meant them (docs/interface.md 12.3.8). */
 
 import type { z } from "zod";
-import { nestingOf } from "../json-bounds.ts";
+import { nestingOf } from "../overload/json-bounds.ts";
 
 type Given = Readonly<Record<string, unknown>>;
 

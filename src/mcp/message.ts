@@ -8,10 +8,10 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/server";
 import { invalidFields, type ServiceError } from "../errors.ts";
-import { TOO_DEEP_REASON } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import { type ClientInfo, clientOf } from "../model/client.ts";
 import type { McpSession } from "../model/mcp-session.ts";
+import { TOO_DEEP_REASON } from "../overload/json-bounds.ts";
 import type { SignedTokens } from "../signed-token.ts";
 import { RPC } from "./result.ts";
 import { NEW_ERA } from "./server.ts";

@@ -7,10 +7,10 @@ import type { Ids } from "../ids.ts";
 import type { Log } from "../log.ts";
 import type { LaneHealth, NotificationKind } from "../model/notification.ts";
 import { PUSH } from "../notification-limits.ts";
+import { createTurns } from "../overload/turns.ts";
 import type { Channel, Connection, Network, TicketOf, Verdict } from "./channel.ts";
 import type { Notification } from "./notification.ts";
 import { createRequestPool } from "./request-pool.ts";
-import { createTurns, inTurns } from "./turns.ts";
 import { createDeliveryWorker } from "./worker.ts";
 
 interface Lane {
@@ -58,6 +58,17 @@ function startHttpClient(): void {
 
 /** Of a notification that belongs to no question. */
 const NOBODY = { ticket: null, shown: null, badge: null };
+
+/** The connection, with a turn of the event loop for each request and for what follows its answer. */
+const inTurns = (connection: Connection, turn: () => Promise<void> | undefined): Connection => ({
+  ...connection,
+  async send(request, origin) {
+    await turn();
+    const answer = await connection.send(request, origin);
+    await turn();
+    return answer;
+  },
+});
 
 export type Sender = ReturnType<typeof createSender>;
 

@@ -4,9 +4,9 @@
  */
 
 import { parseExactly } from "../exact-json.ts";
-import { commasIn, nestingOf } from "../json-bounds.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
+import { commasIn, nestingOf } from "../overload/json-bounds.ts";
 import { fits, isStorable } from "../plain-text.ts";
 import { oneVisibleLine } from "./visible.ts";
 

@@ -3,6 +3,7 @@
 import type { FieldReasons, ServiceError } from "../errors.ts";
 import type { CredentialHolder } from "../model/caller.ts";
 import type { LinkBase } from "../model/pairing.ts";
+import type { BatchBudget } from "../overload/batch-budget.ts";
 import type { RouteLimit } from "./meta.ts";
 
 /** A call that has ended, for the activity log (docs/interface.md 15). */
@@ -43,19 +44,6 @@ export interface CallScope {
   address(): string;
   /** The base address to give to another device (docs/interface.md 1.7). */
   linkBase(): LinkBase;
-}
-
-/** Bytes of answers that the calls of one tRPC batch share (docs/interface.md 13.4). */
-export interface BatchBudget {
-  /**
-   * Waits until bytes are free for the answer of a query, and reserves them; gives how many. Throws
-   * `429 rate_limited` once the answers so far have used the budget up.
-   */
-  reserve(): Promise<number>;
-  /** Gives back what {@link reserve} gave, and counts the bytes that the answer really has. */
-  settle(reserved: number, bytes: number): void;
-  /** Bytes for the answer of a query that waits for something, which reserves none. As {@link reserve}. */
-  share(): number;
 }
 
 export interface CallContext {

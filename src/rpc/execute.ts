@@ -3,7 +3,8 @@
 import { type FieldReasons, fail, failFields, invalidFields, ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, CredentialHolder, TicketCaller } from "../model/caller.ts";
-import type { BatchBudget, CallContext } from "./context.ts";
+import type { BatchBudget } from "../overload/batch-budget.ts";
+import type { CallContext } from "./context.ts";
 import { isGone, reasonsOf, toServiceError } from "./errors.ts";
 import type { Access } from "./meta.ts";
 import type { Procedure } from "./trpc-internals.ts";

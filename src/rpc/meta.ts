@@ -45,7 +45,7 @@ export interface RelayMeta extends Record<string, unknown> {
   readonly consumes?: boolean;
   /** True: an answer may be a page of up to `LIMITS.page_bytes`, for which calls take turns. */
   readonly pages?: boolean;
-  /** True: it waits for another service, so it may take longer than `LIMITS.request_answer`. */
+  /** True: it waits for another service, so it may take longer than other requests. */
   readonly may_be_slow?: boolean;
   /** A limit of the client's address, checked before anything else. */
   readonly limit?: RouteLimit;

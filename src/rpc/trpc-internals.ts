@@ -5,7 +5,7 @@
 
 import type { AnyTRPCProcedure, AnyTRPCRouter } from "@trpc/server";
 import type { ZodType } from "zod";
-import { cutMembers } from "../json-bounds.ts";
+import { cutMembers } from "../overload/json-bounds.ts";
 import type { CallContext } from "./context.ts";
 import { toTrpcError } from "./errors.ts";
 import { execute } from "./execute.ts";

@@ -1,10 +1,10 @@
 /** Token buckets: how many at once, how they come back, and what is forgotten. */
 
 import { expect, test } from "bun:test";
-import { BUCKETS, createLimiter, tokensOf } from "../../src/auth/limiter.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { RATES } from "../../src/limits.ts";
 import type { Caller } from "../../src/model/caller.ts";
+import { BUCKETS, createLimiter, tokensOf } from "../../src/overload/limiter.ts";
 import { createTestClock } from "../support/clock.ts";
 
 const account = (id: string): Caller => ({
@@ -49,7 +49,7 @@ for (const { name, burst, a_minute, wait } of LIMITED) {
         ? limiter.charge(key(id))
         : name === "account"
           ? limiter.charge(account(id))
-          : limiter.address(name, id);
+          : limiter.chargeAddress(name, id);
     expect(count(call("a"))).toBe(burst);
     expect(waitOf(call("a"))).toBe(wait);
     expect(count(call("b"))).toBe(burst);
@@ -136,20 +136,20 @@ test("a limit of 0 is off, and so is each without limits", () => {
   const some = createLimiter({ clock, on: true, rates: { ...RATES, key: off, address: off } });
   expect(some.charge(key("a"))).toBeNull();
   expect(count(() => some.charge(key("a")))).toBe(1_000);
-  expect(count(() => some.address("address", "a"))).toBe(1_000);
+  expect(count(() => some.chargeAddress("address", "a"))).toBe(1_000);
   expect(count(() => some.charge(account("a")))).toBe(240);
   const none = createLimiter({ clock, on: false });
   expect(count(() => none.charge(account("a")))).toBe(1_000);
-  expect([none.peek(account("a")), none.address("challenges", "a")]).toEqual([null, null]);
+  expect([none.peek(account("a")), none.chargeAddress("challenges", "a")]).toEqual([null, null]);
 });
 
 test("a table of buckets does not grow with the number of addresses", () => {
   const limiter = createLimiter({ clock: createTestClock(), on: true });
-  const call = () => limiter.address("address", "first");
+  const call = () => limiter.chargeAddress("address", "first");
   expect(count(call)).toBe(60);
-  for (let i = 0; i < BUCKETS - 1; i++) limiter.address("address", `a${i}`);
+  for (let i = 0; i < BUCKETS - 1; i++) limiter.chargeAddress("address", `a${i}`);
   expect(waitOf(call)).toBe(1);
-  for (let i = 0; i < 2 * BUCKETS + 1; i++) limiter.address("address", `b${i}`);
+  for (let i = 0; i < 2 * BUCKETS + 1; i++) limiter.chargeAddress("address", `b${i}`);
   // The longest unused had to go.
   expect(count(call)).toBe(60);
 });

@@ -1,7 +1,7 @@
 /** Bodies that begin and do not go on: what they may hold, how long, and whose goes first. */
 
 import { afterEach, expect, test } from "bun:test";
-import { createBodyBudget } from "../../src/http/body-budget.ts";
+import { createBodyBudget } from "../../src/overload/body-budget.ts";
 import { ADMIN, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { client, createPair } from "../support/client.ts";

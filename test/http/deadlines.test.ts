@@ -1,7 +1,7 @@
 /** A request that makes several calls of the store has one deadline for all of them (Holding a crowd). */
 
 import { expect, test } from "bun:test";
-import { createDeadlines } from "../../src/http/deadlines.ts";
+import { createDeadlines } from "../../src/overload/deadlines.ts";
 import { createTestClock } from "../support/clock.ts";
 
 test("a stall of the process is no fault of the store, and is forgiven once", async () => {

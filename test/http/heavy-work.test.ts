@@ -1,9 +1,8 @@
 /** Lists and large bodies take turns: with each other, and with the rest of the event loop. */
 
 import { expect, test } from "bun:test";
-import { createHeavyWork } from "../../src/heavy-work.ts";
-import { createPageTurns } from "../../src/http/page-turns.ts";
 import { HEAVY_WORK } from "../../src/limits.ts";
+import { createHeavyWork } from "../../src/overload/heavy-work.ts";
 import { createTestClock } from "../support/clock.ts";
 import { rejectionOf } from "../support/rejection.ts";
 
@@ -66,10 +65,10 @@ test("one piece too many is 503", async () => {
 });
 
 test("two pages of one credential are made at once, and the next one when one of them is made", async () => {
-  const pages = createPageTurns(createHeavyWork(createTestClock()));
+  const heavy_work = createHeavyWork(createTestClock());
   const entered: number[] = [];
   const enter = async (page: number, owner = "a") => {
-    const leave = await pages.enter(owner);
+    const leave = await heavy_work.page(owner);
     entered.push(page);
     return leave;
   };
@@ -86,10 +85,10 @@ test("two pages of one credential are made at once, and the next one when one of
 });
 
 test("of one credential too many pages are 503, and it goes on with those that wait", async () => {
-  const pages = createPageTurns(createHeavyWork(createTestClock()));
-  const leave = await Promise.all([pages.enter("a"), pages.enter("a")]);
-  const waiting = Array.from({ length: HEAVY_WORK.queued }, () => pages.enter("a"));
-  expect((await rejectionOf(pages.enter("a"))).code).toBe("store_unavailable");
+  const heavy_work = createHeavyWork(createTestClock());
+  const leave = await Promise.all([heavy_work.page("a"), heavy_work.page("a")]);
+  const waiting = Array.from({ length: HEAVY_WORK.queued }, () => heavy_work.page("a"));
+  expect((await rejectionOf(heavy_work.page("a"))).code).toBe("store_unavailable");
   for (const end of leave) end();
   for (const one of waiting) (await one)();
 });

@@ -1,7 +1,7 @@
 /** A second request that follows the first one on its connection, before that is answered. */
 
 import { expect, test } from "bun:test";
-import { PER_TURN } from "../../src/http/turn-limit.ts";
+import { PER_TURN } from "../../src/http/server.ts";
 import { startTestApp } from "../support/app.ts";
 import { createPair, createTask } from "../support/client.ts";
 import { connect, head } from "../support/raw.ts";

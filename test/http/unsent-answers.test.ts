@@ -1,8 +1,8 @@
 /** Answers that nobody reads: counted, bounded for their credential, and given up with their connection. */
 
 import { expect, test } from "bun:test";
-import { createUnsentAnswers } from "../../src/http/unsent-answers.ts";
 import type { Caller } from "../../src/model/caller.ts";
+import { createUnsentAnswers } from "../../src/overload/unsent-answers.ts";
 import { ADMIN, metricsOf } from "../support/admin.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPair, createTask } from "../support/client.ts";

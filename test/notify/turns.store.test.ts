@@ -8,7 +8,7 @@ import { createLog } from "../../src/log.ts";
 import { PUSH } from "../../src/notification-limits.ts";
 import { CHANNELS } from "../../src/notify/channels/registry.ts";
 import { connectLanes, createSender } from "../../src/notify/sender.ts";
-import { createTurns } from "../../src/notify/turns.ts";
+import { createTurns } from "../../src/overload/turns.ts";
 import { createTask } from "../support/client.ts";
 import { createNetwork } from "../support/outbound.ts";
 import { createPushWorld } from "../support/push-world.ts";
@@ -19,13 +19,16 @@ test("so many begin in one turn of the loop, in the order of their calls", async
   const turn = createTurns(4);
   const begun: number[] = [];
   const counts: number[] = [];
-  const begin = (i: number) => void turn().then(() => begun.push(i));
-  for (let i = 0; i < 10; i++) begin(i);
+  const begin = async (i: number) => {
+    await turn();
+    begun.push(i);
+  };
+  for (let i = 0; i < 10; i++) void begin(i);
   for (let turns = 0; turns < 3; turns++) {
     await null;
     counts.push(begun.length);
     // It comes while others wait, and begins after them.
-    if (turns === 0) begin(10);
+    if (turns === 0) void begin(10);
     await nextTurn();
   }
   expect(counts).toEqual([4, 8, 11]);
@@ -36,7 +39,11 @@ test("each turn has room again, also after a pause", async () => {
   const turn = createTurns(2);
   for (let round = 0; round < 3; round++) {
     const begun: number[] = [];
-    for (let i = 0; i < 3; i++) void turn().then(() => begun.push(i));
+    const begin = async (i: number) => {
+      await turn();
+      begun.push(i);
+    };
+    for (let i = 0; i < 3; i++) void begin(i);
     await null;
     expect(begun).toEqual([0, 1]);
     for (let turns = 0; turns < 3; turns++) await nextTurn();

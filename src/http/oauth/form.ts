@@ -1,10 +1,10 @@
 /** Form of requests and errors at `/oauth` (docs/interface.md §18.1). */
 
 import { ServiceError } from "../../errors.ts";
-import { nestingOf } from "../../json-bounds.ts";
 import { LIMITS } from "../../limits.ts";
 import type { Log } from "../../log.ts";
 import { failOAuth, OAuthFault } from "../../oauth/fault.ts";
+import { parseJson, TOO_DEEP } from "../../overload/json-bounds.ts";
 import { toServiceError } from "../../rpc/errors.ts";
 import { type Bodies, FORM_BODY, mayExceed } from "../body.ts";
 import type { RequestScope } from "../request-scope.ts";
@@ -39,9 +39,9 @@ export async function readForm(bodies: Bodies, scope: RequestScope): Promise<Par
 /** The JSON body of a POST; undefined when it is none. Throws `invalid_request`. */
 export async function readJson(bodies: Bodies, scope: RequestScope): Promise<unknown> {
   const text = await readText(bodies, scope);
-  if (nestingOf(text) !== "shallow") return undefined;
   try {
-    return JSON.parse(text);
+    const value = parseJson(text);
+    return value === TOO_DEEP ? undefined : value;
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
-/** A queue in which each owner has its turn, so that one with much to do does not hold up the others. */
+/** A queue in which owners take turns, so that one with much to do does not hold up the others. */
 
 export function createFairQueue<T>() {
-  /** By owner, in the order of their turns. */
+  /** Entries by owner, in the order of the owners' turns. */
   const waiting = new Map<string, T[]>();
   let size = 0;
 
@@ -15,7 +15,7 @@ export function createFairQueue<T>() {
       else waiting.set(owner, [entry]);
     },
 
-    /** The oldest entry of the owner whose turn it is, which then goes to the end. */
+    /** Removes the oldest entry of the owner whose turn it is; the owner goes to the end. */
     take(): T | undefined {
       for (const [owner, entries] of waiting) {
         const entry = entries.shift();
@@ -27,7 +27,7 @@ export function createFairQueue<T>() {
       return undefined;
     },
 
-    /** Drops what is not to be kept. */
+    /** Drops the entries for which `isKept` is false. */
     keep(isKept: (entry: T) => boolean): void {
       for (const [owner, entries] of waiting) {
         const kept = entries.filter(isKept);

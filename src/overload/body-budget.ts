@@ -1,19 +1,19 @@
-/** Bounds the request bodies that are being received, in bytes and number (docs/interface.md 11.2.2). */
+/** Bounds the request bodies that are being received, in bytes and number (§11.2.2). */
 
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 
 /** One body that is being read. */
 export interface Upload {
-  /** Bytes it counts for. */
+  /** Bytes that are counted for it. */
   bytes: number;
-  /** True once it was read in full, given up or abandoned. */
+  /** True once it was read, given up or abandoned. */
   ended: boolean;
   readonly addressOf: () => string;
   readonly giveUp: (error: ServiceError) => void;
-  /** The uploads of its address; null until it is counted. */
+  /** All uploads of its address; null until it is counted. */
   peers: Peers | null;
-  /** Seconds of {@link Clock.elapsed} at which it is given up. */
+  /** When it is given up, by {@link Clock.elapsed}. */
   until: number;
 }
 
@@ -36,10 +36,10 @@ interface BodyBudgetOptions {
 }
 
 /**
- * Anybody can send half of a body, which holds memory and a connection until it is answered. Above a
- * bound the address that holds the most gives up its oldest upload (`429 rate_limited`), so that one
- * address cannot push out the others (docs/interface.md 11.2.2). A body that
- * came with its head is read in the same turn of the event loop, and is never counted.
+ * Anybody can send half a body, which holds memory and a connection until it is answered. Above a bound, the
+ * address that holds the most gives up its oldest upload (`429 rate_limited`), so that one address cannot push
+ * out the others. A body that arrives together with its head is read in the same turn of the event loop and is
+ * never counted.
  */
 export function createBodyBudget(options: BodyBudgetOptions) {
   const { clock, seconds } = options;
@@ -49,7 +49,7 @@ export function createBodyBudget(options: BodyBudgetOptions) {
   /** Uploads that began in this turn of the event loop. */
   let fresh: Upload[] = [];
   let bytes = 0;
-  /** Whether the timer runs; it is not cancelled when the last upload ends. */
+  /** Whether the timer runs. It is not cancelled when the last upload ends. */
   let armed = false;
 
   const leave = (upload: Upload): void => {
@@ -95,7 +95,7 @@ export function createBodyBudget(options: BodyBudgetOptions) {
     while (uploads.size > options.uploads) giveUpOldest(heaviest((peers) => peers.uploads.size));
   };
 
-  /** One timer for all: the oldest is always the first that is due. */
+  /** One timer serves all: the oldest upload is always due first. */
   const arm = (): void => {
     const [oldest] = uploads;
     armed = oldest !== undefined;
@@ -133,14 +133,14 @@ export function createBodyBudget(options: BodyBudgetOptions) {
   };
 
   return {
-    /** Begins an upload; `held`: bytes that it may hold before any is counted. */
+    /** Begins an upload. `held`: bytes that it may hold before any are counted. */
     enter(addressOf: Upload["addressOf"], held: number, giveUp: Upload["giveUp"]): Upload {
       const upload = { bytes: held, ended: false, addressOf, giveUp, peers: null, until: 0 };
       if (fresh.push(upload) === 1) setImmediate(count);
       return upload;
     },
 
-    /** Counts more bytes for it, unless it has ended. */
+    /** Counts more bytes for an upload that has not ended. */
     hold(upload: Upload, more: number): void {
       if (upload.ended) return;
       upload.bytes += more;

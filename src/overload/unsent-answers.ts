@@ -1,15 +1,15 @@
-/** Large answers on their way: counted until the socket took them, and bounded (docs/interface.md 11.3.1). */
+/** Bounds the large answers that their clients have not read yet (§11.3.1). */
 
 import { ServiceError } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { type CredentialHolder, callerId } from "../model/caller.ts";
 import type { Metric } from "../observability/metrics.ts";
 
-/** What a response may have as its body. */
+/** A body of a `Response`. */
 export type AnswerBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
 interface UnsentOptions {
-  /** Closes the connection of a request once it has moved no byte for so many seconds. */
+  /** Closes the connection of a request once no byte has moved on it for so many seconds. */
   readonly closeIdle: (request: Request, seconds: number) => void;
   readonly limits?: Readonly<
     Record<
@@ -28,16 +28,16 @@ interface Answer {
   readonly request: Request;
   readonly credential: string;
   readonly account: string;
-  /** Those that its reader has not taken yet. */
+  /** Bytes that its client has not read yet. */
   bytes: number;
-  /** True: it made room for others, and its connection is about to close. */
+  /** True once it made room for others: its connection is about to close. */
   given_up: boolean;
 }
 
-/** The unread answers of one account, over all its keys and tokens. */
+/** The unread answers of one account, with all its keys and tokens. */
 interface Holdings {
   bytes: number;
-  /** Bytes without those of answers that were given up. */
+  /** Bytes of the answers that were not given up. */
   kept: number;
   /** The answers that were not given up, the longest unread first. */
   readonly answers: Set<Answer>;
@@ -46,28 +46,27 @@ interface Holdings {
 export type Unsent = ReturnType<typeof createUnsentAnswers>;
 
 /**
- * Bun keeps what a socket does not take of an answer, and says nothing of it. A body that is a stream
- * is asked for more only once the socket took what came before, so large answers are sent as streams:
- * from the moment they are handed over until then, or until the connection ends, their bytes count.
- * Small answers are not counted: Bun stops reading requests of a connection whose answers are not
- * taken, so it holds one of them for each connection at most.
+ * Bun buffers the part of an answer that a socket does not accept, and does not report it. It asks a stream for
+ * more only once the socket accepted what came before, so large answers are sent as streams: their bytes count
+ * until then, or until the connection ends. Small answers are not counted: Bun reads no further requests from a
+ * connection whose answers are not read, so it holds at most one of them for each connection.
  *
- * Above the bound of the process, the account that holds the most gives up the answer that has been
- * unread for the longest (docs/interface.md 11.3.1, Answers that nobody reads). Bun frees its
- * memory only with its connection, so its bytes go on counting for its credential and its account.
+ * Above the bound of the process, the account that holds the most gives up the answer that has been unread for
+ * the longest. Bun frees its memory only with its connection, so its bytes still count for its credential and
+ * its account.
  */
 export function createUnsentAnswers({
   closeIdle,
   limits = { ...LIMITS, unsent_idle_given_up: 1 },
 }: UnsentOptions) {
-  /** Bytes by credential, and what each account holds; only those that have some. */
+  /** Unread bytes by credential, and holdings by account, of those that have any. */
   const credentials = new Map<string, number>();
   const accounts = new Map<string, Holdings>();
   let total = 0;
-  /** The total without answers that were given up. */
+  /** `total` without the answers that were given up. */
   let kept = 0;
 
-  /** Rare: it visits each account that has something unread. False when there is nothing to give up. */
+  /** Visits each account that has something unread, but is rarely called. False when nothing can be given up. */
   const giveUpOne = (): boolean => {
     let heaviest: Holdings | undefined;
     for (const holdings of accounts.values()) {
@@ -79,12 +78,12 @@ export function createUnsentAnswers({
     heaviest.answers.delete(oldest);
     heaviest.kept -= oldest.bytes;
     kept -= oldest.bytes;
-    // An error of its stream would reach the socket only after all that waits, and be printed.
+    // An error in its stream would reach the socket only after everything that waits, and would be printed.
     closeIdle(oldest.request, limits.unsent_idle_given_up);
     return true;
   };
 
-  /** Sets how many bytes of an answer are unread. */
+  /** Sets the unread bytes of an answer. */
   const count = (answer: Answer, bytes: number): void => {
     const { credential, account, given_up } = answer;
     const more = bytes - answer.bytes;
@@ -109,7 +108,7 @@ export function createUnsentAnswers({
     while (kept > limits.unsent_bytes && giveUpOne()) {}
   };
 
-  /** An answer to `caller` that is not sent yet; answers without a caller count together. */
+  /** Begins an answer to `caller`. Answers without a caller count together. */
   const begin = (request: Request, caller: CredentialHolder | null): Answer => ({
     request,
     credential: caller ? callerId(caller) : "",
@@ -127,13 +126,12 @@ export function createUnsentAnswers({
 
   return {
     metric,
-    /** Bytes that wait to be read now, over all connections of this process. */
+    /** Unread bytes over all connections of this process. */
     bytes: (): number => total,
 
     /**
-     * Throws `429 rate_limited` while the unread answers of the caller's credential or account are
-     * too many, and while those of the whole process are and the credential has some of them. One
-     * that has nothing unread is served.
+     * Throws `429 rate_limited` while the caller's credential or account has too many unread bytes, or the
+     * process has and some of them are the credential's.
      */
     admit(caller: CredentialHolder | null): void {
       if (total === 0) return;
@@ -150,7 +148,7 @@ export function createUnsentAnswers({
       }
     },
 
-    /** A body of these bytes, counted for the caller while it is being sent. */
+    /** Makes a body of these bytes, which count for the caller while they are being sent. */
     body(
       request: Request,
       caller: CredentialHolder | null,
@@ -159,11 +157,11 @@ export function createUnsentAnswers({
       if (request.method === "HEAD") return bytes;
       closeIdle(request, limits.unsent_idle);
       const answer = begin(request, caller);
-      // Bun has a copy of what the socket did not take, so ours is not kept.
+      // Bun copies what the socket does not accept, so ours is not kept.
       let unsent: Uint8Array<ArrayBuffer> | null = bytes;
       return new ReadableStream<Uint8Array>(
         {
-          // Called again once the socket has taken the result of the first call.
+          // Called again once the socket has accepted the result of the first call.
           pull(controller) {
             if (!unsent) {
               count(answer, 0);
@@ -180,10 +178,7 @@ export function createUnsentAnswers({
       );
     },
 
-    /**
-     * The same for a body that comes in chunks: each is counted while it is being sent. `onChunk` gets
-     * its bytes.
-     */
+    /** Makes a body of a stream, each chunk of which counts while it is being sent. `onChunk` gets its bytes. */
     relay(
       request: Request,
       caller: CredentialHolder | null,

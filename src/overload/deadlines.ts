@@ -1,4 +1,4 @@
-/** The time within which a request that needs the store has its answer (docs/interface.md 11). */
+/** Answers a request that needs the store with `503` when it takes too long (§11.4.1). */
 
 import { type Clock, type Due, forgiveStall } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
@@ -13,8 +13,8 @@ const SWEEP_EVERY = 0.1;
 export type Deadlines = ReturnType<typeof createDeadlines>;
 
 /**
- * Each call of the store has its own deadline; a request makes several, and this bounds them together.
- * `seconds` count from the arrival of the request, its body included, without one stall of the process.
+ * Each call of the store has its own deadline; this bounds all calls of one request together. `seconds` count
+ * from the arrival of the request with its body, without one stall of the process.
  */
 export function createDeadlines(clock: Clock, seconds: number) {
   const open = new Set<Entry>();
@@ -37,12 +37,12 @@ export function createDeadlines(clock: Clock, seconds: number) {
   };
 
   return {
-    /** The arrival of a request, for {@link within}. */
+    /** The time to pass to {@link within} as the arrival of a request. */
     now: clock.elapsed,
 
     /**
-     * The result of `work`, or `503 store_unavailable` when there is none in time: the work goes on,
-     * and its outcome is unknown.
+     * Gives the result of `work`, or throws `503 store_unavailable` when there is none in time. The work then
+     * goes on, and its outcome is unknown.
      */
     within<T>(arrived: number, work: Promise<T>): Promise<T> {
       return new Promise<T>((resolve, reject) => {

@@ -1,23 +1,31 @@
-/** Bounds on the depth and width of JSON that was sent, checked before any schema. */
+/** Bounds on the depth and width of received JSON, checked before any schema (§1.3.8). */
 
-import { LIMITS } from "./limits.ts";
+import { LIMITS } from "../limits.ts";
 
-/** The reason of a body that nests too deep, for its field `body`. */
+/** Why a body that nests too deep is invalid, for its field `body`. */
 export const TOO_DEEP_REASON = `must nest at most ${LIMITS.json_depth} levels deep`;
+
+/** Stands for JSON that nests too deep, which is refused without being parsed. */
+export const TOO_DEEP = Symbol("too deep");
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
-/** What the brackets of a body tell of it. */
-export type Nesting = "shallow" | "deep" | "broken";
+/** Parses JSON text; gives {@link TOO_DEEP} for text that nests too deep. Throws when the text is not JSON. */
+export function parseJson(text: string): unknown {
+  const nesting = nestingOf(text);
+  if (nesting === "deep") return TOO_DEEP;
+  if (nesting === "broken") throw new SyntaxError("brackets are not closed");
+  return JSON.parse(text);
+}
 
 /**
- * `deep` when objects and arrays nest deeper than `LIMITS.json_depth` levels (docs/interface.md 1.3.8),
- * `broken` when they do and are not all closed, so that the text is no JSON.
- * Brackets within strings do not count. Neither needs a parser; `shallow` text may still be no JSON.
+ * `deep` when objects and arrays nest deeper than `LIMITS.json_depth` levels, `broken` when they do and are not
+ * all closed, so that the text is not JSON. Brackets within strings do not count. This needs no parser, so
+ * `shallow` text may still not be JSON.
  */
-export function nestingOf(text: string): Nesting {
+export function nestingOf(text: string): "shallow" | "deep" | "broken" {
   // Nearly every body holds too few brackets of any kind to nest so deep.
   if (!holdsManyBrackets(text)) return "shallow";
   let depth = 0;
@@ -25,7 +33,7 @@ export function nestingOf(text: string): Nesting {
   for (let i = 0; i < text.length && depth >= 0; i++) {
     const unit = text.charCodeAt(i);
     if (unit === QUOTE) i = endOfString(text, i);
-    // `[` and `{`, then `]` and `}`: each pair differs in this bit alone.
+    // `[` and `{` differ in this bit alone, as do `]` and `}`.
     else if ((unit | 0x20) === 0x7b) deepest = Math.max(deepest, ++depth);
     else if ((unit | 0x20) === 0x7d) depth--;
   }
@@ -33,7 +41,7 @@ export function nestingOf(text: string): Nesting {
   return depth === 0 ? "deep" : "broken";
 }
 
-/** The number of commas outside the strings of a JSON text: about that of its values. */
+/** Counts the commas outside the strings of a JSON text, which are about as many as its values. */
 export function commasIn(text: string): number {
   let count = 0;
   for (let i = 0; i < text.length; i++) {
@@ -54,7 +62,7 @@ function holdsManyBrackets(text: string): boolean {
   return false;
 }
 
-/** Index of the quote that ends the string which begins at `start`. */
+/** Index of the quote that closes the string opened at `start`. */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -65,9 +73,8 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * The value itself; of an object with more than `LIMITS.members` members, a copy with the first of
- * them. Every schema is strict and knows far fewer, so that such an object is refused in any case,
- * without work for each unknown name (docs/interface.md 1.3.8).
+ * Returns the value itself, or a copy with the first `LIMITS.members` members of an object that has more. Every
+ * schema is strict and has far fewer, so such an object is refused anyway, without work for each unknown name.
  */
 export function cutMembers(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -1,18 +1,19 @@
-/** Bytes of answers that the calls of one tRPC batch share (docs/interface.md 13.4). */
+/** Bounds the bytes of the answers in one tRPC batch (§13.4). */
 
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import type { BatchBudget } from "../rpc/context.ts";
 
 /** Bytes reserved for each query of a batch while it runs, which bounds how many run at once. */
 const QUERY_BYTES = 256 * 1024;
 
+export type BatchBudget = ReturnType<typeof createBatchBudget>;
+
 /**
- * The budget of one batch. A query reserves a part of it while it runs, and the others wait until
- * enough is free: a batch of large lists never has more than its budget under way, and small lists
- * still run several at once. So a batch takes no more memory and work than one page.
+ * The budget of one batch. Each query reserves a part of it while it runs, and the others wait until enough is
+ * free. So a batch of large lists takes no more memory and work than one page, and small lists still run
+ * several at once.
  */
-export function createBatchBudget(): BatchBudget {
+export function createBatchBudget() {
   let used = 0;
   let reserved = 0;
   const waiting: (() => void)[] = [];
@@ -26,10 +27,14 @@ export function createBatchBudget(): BatchBudget {
   };
 
   return {
-    async reserve() {
+    /**
+     * Waits until bytes are free for the answer of a query, reserves them and returns their number. Throws
+     * `429 rate_limited` once earlier answers have used up the budget.
+     */
+    async reserve(): Promise<number> {
       for (;;) {
         assertLeft();
-        // With no call under way `left` is above 0, so some call always wakes the others.
+        // While no call is under way `left` is above 0, so some call always wakes the others.
         const part = Math.min(QUERY_BYTES, left());
         if (part > 0) {
           reserved += part;
@@ -39,13 +44,15 @@ export function createBatchBudget(): BatchBudget {
       }
     },
 
-    settle(part, bytes) {
+    /** Releases what {@link reserve} returned, and counts the bytes of the real answer. */
+    settle(part: number, bytes: number): void {
       reserved -= part;
       used += bytes;
       for (const wake of waiting.splice(0)) wake();
     },
 
-    share() {
+    /** Bytes for the answer of a query that waits for an event and so reserves none. Throws as {@link reserve} does. */
+    share(): number {
       assertLeft();
       return Math.floor(LIMITS.batch_bytes / LIMITS.trpc_batch);
     },

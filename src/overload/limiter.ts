@@ -1,4 +1,4 @@
-/** Rate limits of this process: a token bucket per key, account and address (docs/interface.md 10.6). */
+/** The rate limits of this process: a token bucket per key, account, ticket and address (§10.6). */
 
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
@@ -8,25 +8,34 @@ import { type CredentialHolder, callerId } from "../model/caller.ts";
 /** Buckets of one limit that are kept; above it, those unused for longest are dropped. */
 export const BUCKETS = 50_000;
 
-/** The state of a limit as an answer shows it; the same object for the same state. */
+/** The state of a limit as a response shows it. Equal states are the same object. */
 export interface Quota {
   /** Values of the headers of draft-ietf-httpapi-ratelimit-headers-10. */
   readonly headers: { readonly "ratelimit-policy": string; readonly ratelimit: string };
 }
 
-/** Limits of an address that are kept in memory. */
-export type AddressLimit =
-  | "address"
-  | "challenges"
-  | "pairings"
-  | "approvals"
-  | "approval_waits"
-  | "registrations"
-  | "mcp_challenges"
-  | "expired_tokens";
+/** Limits of a caller, of an address, and of all addresses together. */
+const OF_CALLERS = ["key", "account", "ticket"] as const;
+const OF_ADDRESSES = [
+  "address",
+  "challenges",
+  "pairings",
+  "approvals",
+  "approval_waits",
+  "registrations",
+  "mcp_challenges",
+  "expired_tokens",
+] as const;
+const KEPT = [...OF_CALLERS, ...OF_ADDRESSES, "pairings_process"] as const;
 
-/** Limits that are kept in memory; `pairings_process` is of all addresses together. */
-type KeptLimit = "key" | "account" | "ticket" | AddressLimit | "pairings_process";
+export type AddressLimit = (typeof OF_ADDRESSES)[number];
+
+/** Limits whose buckets are in memory. */
+type KeptLimit = (typeof KEPT)[number];
+
+/** Makes a record with a value for each name. */
+const recordOf = <K extends string, V>(names: readonly K[], make: (name: K) => V) =>
+  Object.fromEntries(names.map((name) => [name, make(name)])) as Record<K, V>;
 
 export type Limiter = ReturnType<typeof createLimiter>;
 
@@ -38,100 +47,66 @@ interface LimiterOptions {
 }
 
 export function createLimiter({ clock, on, rates = RATES }: LimiterOptions) {
-  const refused = {
-    key: 0,
-    account: 0,
-    ticket: 0,
-    address: 0,
-    accounts: 0,
-    challenges: 0,
-    pairings: 0,
-    pairings_process: 0,
-    approvals: 0,
-    approval_waits: 0,
-    registrations: 0,
-    mcp_challenges: 0,
-    expired_tokens: 0,
-  };
-  const bucketsOf = (name: KeptLimit) =>
+  const refused = { accounts: 0, ...recordOf(KEPT, () => 0) };
+  /** Null for a limit that is off. */
+  const buckets = recordOf(KEPT, (name) =>
     on && rates[name].quota > 0
       ? createBuckets(name, rates[name], clock, () => refused[name]++)
-      : null;
-  const callers = {
-    key: bucketsOf("key"),
-    account: bucketsOf("account"),
-    ticket: bucketsOf("ticket"),
-  };
-  const addresses = {
-    address: bucketsOf("address"),
-    challenges: bucketsOf("challenges"),
-    pairings: bucketsOf("pairings"),
-    approvals: bucketsOf("approvals"),
-    approval_waits: bucketsOf("approval_waits"),
-    registrations: bucketsOf("registrations"),
-    mcp_challenges: bucketsOf("mcp_challenges"),
-    expired_tokens: bucketsOf("expired_tokens"),
-  };
-  const all_pairings = bucketsOf("pairings_process");
+      : null,
+  );
 
   return {
     on,
 
-    /** How often each limit refused a call; that of `accounts` is counted in the store. */
+    /** How often each limit refused a call. `accounts` is counted in the store, and set by its user. */
     refused,
 
-    /** Charges one call to its caller; null when that limit is off. Throws `429 rate_limited`. */
+    /** Charges one call to its caller; null when the limit is off. Throws `429 rate_limited`. */
     charge(caller: CredentialHolder): Quota | null {
-      return callers[caller.kind]?.take(callerId(caller)) ?? null;
+      return buckets[caller.kind]?.take(callerId(caller)) ?? null;
     },
 
     /**
-     * Charges `tokens` more for a request that was already charged, so it never refuses: the bucket may
-     * go into debt by at most one further window (docs/interface.md 10.6.3).
+     * Charges `tokens` more for a call that was charged already. It never refuses: the bucket may go into debt
+     * by at most one further window (§10.6.3).
      */
     spend(caller: CredentialHolder, tokens: number): Quota | null {
-      return callers[caller.kind]?.spend(callerId(caller), tokens) ?? null;
+      return buckets[caller.kind]?.spend(callerId(caller), tokens) ?? null;
     },
 
-    /**
-     * Whether answers that were made since its request was charged have put the caller into debt
-     * (docs/interface.md 10.6.3).
-     */
+    /** Whether answers made since its request was charged have put the caller into debt (§10.6.3). */
     overdrawn(caller: CredentialHolder): boolean {
-      return callers[caller.kind]?.isOverdrawn(callerId(caller)) ?? false;
+      return buckets[caller.kind]?.isOverdrawn(callerId(caller)) ?? false;
     },
 
-    /** What is left to the caller, without a charge. */
+    /** What the caller has left, without a charge. */
     peek(caller: CredentialHolder): Quota | null {
-      return callers[caller.kind]?.peek(callerId(caller)) ?? null;
+      return buckets[caller.kind]?.peek(callerId(caller)) ?? null;
     },
 
-    /** Charges one call to an address; null when that limit is off. Throws `429 rate_limited`. */
-    address(name: AddressLimit, address: string): Quota | null {
-      const quota = addresses[name]?.take(address) ?? null;
-      if (name === "pairings") all_pairings?.take(name);
+    /** Charges one call to an address; null when the limit is off. Throws `429 rate_limited`. */
+    chargeAddress(name: AddressLimit, address: string): Quota | null {
+      const quota = buckets[name]?.take(address) ?? null;
+      if (name === "pairings") buckets.pairings_process?.take(name);
       return quota;
     },
 
-    /**
-     * Whether an address is above its limit, so that its next call would be refused; it is asked for
-     * only when some address may be.
-     */
+    /** Whether the next call of an address would be refused. The address is asked for only if some may be. */
     exhausted(name: AddressLimit, addressOf: () => string): boolean {
-      const buckets = addresses[name];
-      return buckets?.anyEmpty() ? buckets.isEmpty(addressOf()) : false;
+      const found = buckets[name];
+      return found?.anyEmpty() ? found.isEmpty(addressOf()) : false;
     },
 
-    /** As {@link peek}, for an address. */
+    /** What the address has left, without a charge. */
     peekAddress(name: AddressLimit, address: string): Quota | null {
-      return addresses[name]?.peek(address) ?? null;
+      return buckets[name]?.peek(address) ?? null;
     },
   };
 }
 
 /**
- * The headers of a limit: `q` calls at once, all of which are back within `w` seconds; `r` are left,
- * and after at most `t` seconds without a call the whole quota is.
+ * The headers of a limit: `q` calls at once, which all come back within `w` seconds; `r` are left, and the whole
+ * quota is back after at most `t` seconds without a call.
  */
 export function quotaOf(name: string, { quota, window }: Rate, left: number, t: number): Quota {
   return {
@@ -142,22 +117,18 @@ export function quotaOf(name: string, { quota, window }: Rate, left: number, t: 
   };
 }
 
-/** Tokens that an answer of so many bytes costs beside the one for its request. */
-export function tokensOf(bytes: number): number {
-  if (bytes <= LIMITS.answer_free_bytes) return 0;
-  return Math.ceil(bytes / LIMITS.answer_token_bytes);
-}
+/** Tokens that an answer of so many bytes costs beyond the one for its request (§10.6.3). */
+export const tokensOf = (bytes: number): number =>
+  bytes <= LIMITS.answer_free_bytes ? 0 : Math.ceil(bytes / LIMITS.answer_token_bytes);
 
-/** Tokens that a request body of so many bytes costs beside the one for its request. */
-export function tokensOfBody(bytes: number): number {
-  if (bytes <= LIMITS.body_free_bytes) return 0;
-  return Math.ceil(bytes / LIMITS.body_token_bytes);
-}
+/** Tokens that a request body of so many bytes costs beyond the one for its request (§10.6.7). */
+export const tokensOfBody = (bytes: number): number =>
+  bytes <= LIMITS.body_free_bytes ? 0 : Math.ceil(bytes / LIMITS.body_token_bytes);
 
 /**
- * The buckets of one limit. One is kept as the moment at which it will be full again, in whole
- * milliseconds of the monotonic clock. One that has not been used for two windows is full, as its
- * debt is never more than that, and is forgotten.
+ * The buckets of one limit. A bucket is stored as the moment at which it will be full again, in whole
+ * milliseconds of the monotonic clock. Debt is at most two windows, so a bucket that was unused for that long
+ * is full, and is forgotten.
  */
 function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => void) {
   const { quota, window } = rate;
@@ -203,7 +174,7 @@ function createBuckets(name: string, rate: Rate, clock: Clock, refuse: () => voi
       const debt = debtOf(id, now);
       const missing = debt + every - span;
       recent.set(id, missing > 0 ? now + debt : now + debt + every);
-      // What the next call would miss.
+      // Milliseconds that the next call would have to wait.
       const next_missing = missing > 0 ? missing : missing + every;
       if (next_missing > 0) empty_until = Math.max(empty_until, now + next_missing);
       if (missing > 0) {

@@ -1,0 +1,25 @@
+/** Spreads work over turns of the event loop, so that a wave of it does not hold up everything else. */
+
+/**
+ * The returned function is undefined when its caller may begin now, else a promise that resolves once it may.
+ * At most `most` callers begin in one turn of the event loop, in the order of their calls. The queue has no
+ * bound of its own: each caller is a connection or a delivery, which are bounded elsewhere.
+ */
+export function createTurns(most: number): () => Promise<void> | undefined {
+  const waiting: (() => void)[] = [];
+  /** Callers that began in this turn. */
+  let begun = 0;
+
+  const endTurn = () => {
+    const next = waiting.splice(0, most);
+    begun = next.length;
+    if (begun > 0) setImmediate(endTurn);
+    for (const begin of next) begin();
+  };
+
+  return () => {
+    if (begun >= most) return new Promise((begin) => waiting.push(begin));
+    if (begun++ === 0) setImmediate(endTurn);
+    return undefined;
+  };
+}
