@@ -30,7 +30,7 @@ export function createAdminSurface(options: AdminOptions) {
   registry.add(...metrics);
 
   const showMetrics: Handler = async (request, scope) => {
-    scope.refuseAnyExhausted();
+    scope.charges.refuseExhausted();
     if (!authenticate(request.headers.get("authorization"))) fail("unauthorized");
     const headers = {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
@@ -44,10 +44,10 @@ export function createAdminSurface(options: AdminOptions) {
     endpoint: "/admin/trpc",
     router: adminRouter,
     async createContext(scope) {
-      scope.refuseAnyExhausted();
+      scope.charges.refuseExhausted();
       const caller = authenticate(scope.request.headers.get("authorization"));
       // With another valid credential, the refusal is not charged to the address.
-      if (!caller) await scope.authenticate().catch(() => null);
+      if (!caller) await scope.credential.authenticate().catch(() => null);
       return { caller, admin, pairings, linkBase: scope.linkBase };
     },
     bodies,

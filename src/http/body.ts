@@ -1,10 +1,11 @@
-/** Reads a JSON body: size, media type, then JSON, each with its own error (docs/interface.md 9.4). */
+/** Reads request bodies, after the checks that come before a body is read (§9.4.1). */
 
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import { createBodyBudget, type Upload } from "../overload/body-budget.ts";
-import { parseJson } from "../overload/json-bounds.ts";
+import type { AddressLimit } from "../overload/limiter.ts";
+import type { RouteLimit } from "../rpc/meta.ts";
 import { parseLength } from "./request-form.ts";
 import type { RequestScope } from "./request-scope.ts";
 
@@ -14,10 +15,11 @@ import type { RequestScope } from "./request-scope.ts";
  */
 const WHOLE_BYTES = 16 * 1024;
 
-const JSON_BODY = /^application\/json *(;|$)/i;
-export const FORM_BODY = /^application\/x-www-form-urlencoded *(;|$)/i;
-
-type Sender = Pick<RequestScope, "request" | "address" | "bodyArrived" | "heavyTurn">;
+const JSON_BODY = { type: "application/json", pattern: /^application\/json *(;|$)/i };
+export const FORM_BODY = {
+  type: "application/x-www-form-urlencoded",
+  pattern: /^application\/x-www-form-urlencoded *(;|$)/i,
+};
 
 export type Bodies = ReturnType<typeof createBodies>;
 
@@ -28,7 +30,7 @@ function declaredLength({ headers }: Request): number | null {
   return parseLength(header) ?? fail("invalid_json", { detail: "The length is not a number." });
 }
 
-/** Refuses a body whose declared size is over the limit, before any of it is read. */
+/** Refuses a body whose declared size is over the limit; gives that size, null without one. */
 export function checkDeclaredSize(request: Request): number | null {
   const declared = declaredLength(request);
   if (declared !== null && declared > LIMITS.body_bytes) fail("body_too_large");
@@ -41,10 +43,14 @@ export function mayExceed(request: Request, bytes: number): boolean {
   return declared === null ? request.body !== null : declared > bytes;
 }
 
+/** The limits of the address that a route without a credential checks before it reads a large body. */
+export const openLimits = (limit: RouteLimit | undefined): readonly AddressLimit[] =>
+  limit === undefined || limit === "accounts" ? ["address"] : ["address", limit];
+
 /** The content codings that compress (RFC 9110 8.4.1). */
 const COMPRESSED = /\b(gzip|compress|deflate|br|zstd)\b/i;
 
-/** Why bytes are no UTF-8 text: the headers name a coding that compresses, or they begin as gzip does, or else. */
+/** Fails for bytes that are not UTF-8; `415` if the headers or the first bytes say that they are compressed. */
 function failUndecodable({ headers }: Request, [first, second]: Uint8Array): never {
   const is_compressed =
     COMPRESSED.test(headers.get("content-encoding") ?? "") || (first === 0x1f && second === 0x8b);
@@ -52,6 +58,12 @@ function failUndecodable({ headers }: Request, [first, second]: Uint8Array): nev
   return fail("unsupported_media_type", {
     detail: "The body is compressed. Send it without a Content-Encoding.",
   });
+}
+
+interface ReadOptions {
+  /** For a route without a credential: the limits of the address to check. Otherwise the credential is charged. */
+  readonly open?: readonly AddressLimit[] | undefined;
+  readonly media?: typeof JSON_BODY;
 }
 
 /** Reads the bodies of one server; together they stay within one budget. */
@@ -66,7 +78,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
   /** The body's bytes; rejects when the budget gives the upload up. */
-  const readBytes = async ({ request, address }: Sender): Promise<Uint8Array> => {
+  const readBytes = async ({ request, address }: RequestScope): Promise<Uint8Array> => {
     const declared = checkDeclaredSize(request);
     const whole = !request.body || (declared !== null && declared <= WHOLE_BYTES);
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
@@ -85,7 +97,7 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     }
   };
 
-  /** Reads as a stream, so that the budget sees how much has arrived. */
+  /** Reads a body as a stream, so that the budget sees how much has arrived. */
   const readChunks = async (
     body: ReadableStream<Uint8Array>,
     upload: Upload,
@@ -103,36 +115,38 @@ export function createBodies({ clock }: { readonly clock: Clock }) {
     return Buffer.concat(chunks);
   };
 
-  /** The body as text, of the media type that `media` matches; an empty one needs none. */
-  const readText = async (sender: Sender, media = JSON_BODY): Promise<string> => {
-    const bytes = await readBytes(sender);
-    sender.bodyArrived(bytes.length);
-    if (bytes.length === 0) return "";
-    const type = sender.request.headers.get("content-type") ?? "";
-    if (!media.test(type)) {
-      const wanted = media === JSON_BODY ? "application/json" : "application/x-www-form-urlencoded";
-      fail("unsupported_media_type", { detail: `The body must be ${wanted}.` });
-    }
-    if (bytes.length > LIMITS.large_body_bytes) await sender.heavyTurn();
-    try {
-      return decoder.decode(bytes);
-    } catch {
-      // Only now: some clients name a coding that their body does not have, such as `utf-8`.
-      return failUndecodable(sender.request, bytes);
-    }
-  };
-
   return {
-    readText,
-
-    /** The parsed body, of any kind, or {@link TOO_DEEP}; a missing one is `{}` if it is optional. */
-    async readJson(sender: Sender, { optional }: { optional: boolean }): Promise<unknown> {
-      const text = await readText(sender);
-      if (text === "" && optional) return {};
+    /**
+     * The text of a body, empty without one. Null: it was not read, because the call will be refused for its
+     * credential or rate limit. Throws what is wrong with its address, size, media type or encoding.
+     */
+    async read(
+      scope: RequestScope,
+      { open, media = JSON_BODY }: ReadOptions = {},
+    ): Promise<string | null> {
+      const { request, charges, turns } = scope;
+      if (open) {
+        charges.limitOpenBody(open);
+      } else {
+        // Most requests need neither promise.
+        const admitted = charges.admitAddress();
+        if (admitted) await admitted;
+        const paid = charges.prepayBody();
+        if (paid && !(await paid)) return null;
+      }
+      const bytes = await readBytes(scope);
+      turns.bodyArrived();
+      charges.bodyArrived(bytes.length);
+      if (bytes.length === 0) return "";
+      if (!media.pattern.test(request.headers.get("content-type") ?? "")) {
+        fail("unsupported_media_type", { detail: `The body must be ${media.type}.` });
+      }
+      if (bytes.length > LIMITS.large_body_bytes) await turns.heavyWork();
       try {
-        return parseJson(text);
+        return decoder.decode(bytes);
       } catch {
-        return fail("invalid_json");
+        // Only now: some clients name a coding that their body does not have, such as `utf-8`.
+        return failUndecodable(request, bytes);
       }
     },
   };

@@ -31,7 +31,7 @@ export type CreateContext = ReturnType<typeof createContextFactory>;
 export function createContextFactory({ services, isForeign, recordUse }: ContextOptions) {
   /**
    * `open`: a public route, on which any credential is ignored. `recall`: what this process remembers
-   * of the credential will do, as the outcome of the call is confirmed (`RequestScope.confirm`).
+   * of the credential will do, as the outcome of the call is confirmed (`scope.credential.confirm`).
    */
   return async (
     scope: RequestScope,
@@ -43,7 +43,9 @@ export function createContextFactory({ services, isForeign, recordUse }: Context
     const { method } = request;
     const head = method === "HEAD";
     const effects = !head && !(method === "GET" && isForeign(request));
-    const found = open ? null : ((recall ? scope.recall() : null) ?? (await scope.authenticate()));
+    const found = open
+      ? null
+      : ((recall ? scope.credential.recall() : null) ?? (await scope.credential.authenticate()));
     const host = hostOf(request.headers.get("x-agent-host"));
     return {
       services,

@@ -102,7 +102,8 @@ export function createMcp(options: McpOptions): Handler {
     const { error } = answer;
     if (!error || call.work !== undefined) {
       // A credential that ended meanwhile is refused as on every surface (docs/interface.md 4.1.5).
-      if (call.error?.code === "unauthorized") return problem(call.error, scope.quota()?.headers);
+      if (call.error?.code === "unauthorized")
+        return problem(call.error, scope.charges.quota()?.headers);
       const response = json(answer, 200, scope);
       if (call.method === "initialize" && !call.modern) {
         const begun = { client: call.client, ids, now: clock.now() };
@@ -159,7 +160,7 @@ export function createMcp(options: McpOptions): Handler {
   };
 
   /** Parses a body as a key's message; the text may be a refusal instead. */
-  const read = (text: string | ServiceError, headers: Headers, key_id: string) => {
+  const read = (text: string | ServiceError | null, headers: Headers, key_id: string) => {
     try {
       if (typeof text !== "string") throw text;
       const parsed = parseJson(text);
@@ -174,22 +175,15 @@ export function createMcp(options: McpOptions): Handler {
   return async (request, scope) => {
     const foreign = options.foreignSource(request);
     if (foreign) return refuseSource(foreign, scope);
-    const refused_early = scope.refuseExhausted();
-    if (refused_early) await refused_early;
-    const charged = scope.chargeLargeBody();
-    // Without a credential, or above the key's limit, the body is not read: the message is refused.
-    const unread = charged !== undefined && (await charged);
-    // A body that is not UTF-8 is refused only after the credential (docs/interface.md 9.4.2).
-    const text = unread
-      ? ""
-      : await bodies.readText(scope).catch((error: unknown) => {
-          if (error instanceof ServiceError && error.code === "invalid_json") return error;
-          throw error;
-        });
+    // A body that is not UTF-8 is refused only after the credential (§9.4.2).
+    const text = await bodies.read(scope).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "invalid_json") return error;
+      throw error;
+    });
     const ctx = await createContext(scope, null, false);
     const caller = ctx.caller ?? fail("unauthorized");
     if (caller.kind !== "key") {
-      scope.charge();
+      scope.charges.charge();
       return failWrongKind(caller, "key");
     }
     const { key_id } = caller;
@@ -200,7 +194,7 @@ export function createMcp(options: McpOptions): Handler {
     const recorded = recordAll(ctx, client);
     let hook: HookOptions | null = null;
     try {
-      scope.charge();
+      scope.charges.charge();
       if (kind === "request") hook = hookOptions(request, message);
     } catch (refusing) {
       await recorded;
@@ -225,7 +219,8 @@ export function createMcp(options: McpOptions): Handler {
       return new Response(null, { status: 202, headers: headersOf(scope) });
     }
     // The request is charged above, and logged below under its MCP name.
-    const part = { ...scope, charge() {}, ended() {} };
+    const charges = { ...scope.charges, charge() {} };
+    const part = { ...scope, charges, ended() {} };
     const call: McpCall = {
       ...(hook ? withExactArguments(message, text as string) : message),
       hook,
@@ -256,7 +251,7 @@ export function createMcp(options: McpOptions): Handler {
   async function refuseSource(error: ServiceError, scope: RequestScope): Promise<never> {
     const ctx = await createContext(scope, null, false).catch(() => null);
     if (ctx?.caller?.kind === "key") {
-      scope.charge();
+      scope.charges.charge();
       scope.ended({ action: REFUSED, host: ctx.host, error }, { client: null });
     }
     throw error;
@@ -288,7 +283,7 @@ function idOf(body: unknown): unknown {
 }
 
 function headersOf(scope: RequestScope): Record<string, string> {
-  return { "cache-control": "no-store", ...API_SECURITY, ...scope.quota()?.headers };
+  return { "cache-control": "no-store", ...API_SECURITY, ...scope.charges.quota()?.headers };
 }
 
 /** The JSON-RPC error for a message that no handler saw. */

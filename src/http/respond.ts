@@ -51,19 +51,16 @@ export function json(
 ): Response {
   const text = JSON.stringify(value);
   if (text.length <= SMALL_UNITS) {
-    return new Response(text, { status, headers: headersOf(scope.quota()).json });
+    return new Response(text, { status, headers: headersOf(scope.charges.quota()).json });
   }
   const body = large(text, scope, refusable);
-  return new Response(body, { status, headers: headersOf(scope.quota()).json });
+  return new Response(body, { status, headers: headersOf(scope.charges.quota()).json });
 }
 
 /** Charges for a text that may be large, and gives its body. */
 function large(text: string, scope: RequestScope, refusable: boolean): AnswerBody {
-  const length = Buffer.byteLength(text);
-  if (length <= LIMITS.answer_free_bytes) return text;
-  scope.spend(length);
-  if (refusable) scope.admitLarge();
-  return scope.body(Buffer.from(text));
+  if (Buffer.byteLength(text) <= LIMITS.answer_free_bytes) return text;
+  return scope.answer.large(Buffer.from(text), refusable);
 }
 
 /** A library's answer, charged and counted like our own; a streamed one by chunk. */
@@ -71,7 +68,7 @@ export async function measured(response: Response, scope: RequestScope): Promise
   const { status, headers, body } = response;
   const type = headers.get("content-type") ?? "";
   if (body && !type.startsWith("application/json")) {
-    return new Response(scope.relay(body), { status, headers });
+    return new Response(scope.answer.relay(body), { status, headers });
   }
   const text = await response.text();
   const sent = text.length <= SMALL_UNITS ? text : large(text, scope, false);

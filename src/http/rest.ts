@@ -4,14 +4,14 @@ import { getPathParameters } from "trpc-to-openapi";
 import type { z } from "zod";
 import type { Context } from "../../routers/context.ts";
 import type { Clock } from "../clock.ts";
-import { ClientGone, type FieldReasons, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
+import { ClientGone, type FieldReasons, fail, ServiceError, UNKNOWN_FIELD } from "../errors.ts";
 import { describeError, type Log } from "../log.ts";
-import { cutMembers, TOO_DEEP, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
+import { cutMembers, parseJson, TOO_DEEP, TOO_DEEP_REASON } from "../overload/json-bounds.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { execute } from "../rpc/execute.ts";
 import type { Procedures } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
-import { type Bodies, checkDeclaredSize } from "./body.ts";
+import { type Bodies, checkDeclaredSize, openLimits } from "./body.ts";
 import type { CreateContext } from "./context.ts";
 import type { Cors } from "./cors.ts";
 import { idempotentRequestOf, keyFault } from "./idempotency.ts";
@@ -77,6 +77,7 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       [...in_query].map((field) => [field, decoderOf(shape[field] as z.ZodType)]),
     );
     const call = execute(procedure);
+    const open = access === "none" ? openLimits(limit) : undefined;
     // A read that takes items out of an inbox must not lose them by a refused answer.
     const refusable = method === "GET" && consumes !== true;
     // A page takes long compared with a round trip.
@@ -87,13 +88,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
       let body: unknown;
       const rejected: Record<string, string> = accepts_idempotency_key ? keyFault(request) : {};
       if (has_body) {
-        if (access === "none") scope.refuseLargeBody(limit);
-        const refused = access === "none" ? undefined : scope.refuseExhausted();
-        if (refused) await refused;
-        const charged = access === "none" ? undefined : scope.chargeLargeBody();
-        // Without a caller, or above the caller's limit, the body is not read: the call is refused.
-        const unread = charged !== undefined && (await charged);
-        body = unread ? {} : await bodies.readJson(scope, { optional: body_optional === true });
+        const text = await bodies.read(scope, { open });
+        body = text === null || (text === "" && body_optional) ? {} : parseBody(text);
         if (body === TOO_DEEP) {
           rejected.body = TOO_DEEP_REASON;
         } else if (isObject(body)) {
@@ -127,8 +123,8 @@ export function createRestRoutes(options: RestOptions): Record<string, Route> {
         const sent = { caller, path, params: request.params, method, body: () => body };
         ctx.idempotent_request = idempotentRequestOf(request, sent, signer);
       }
-      const result = await scope.confirm(call(ctx, data));
-      if (status === 204) return noContent(scope.quota());
+      const result = await scope.credential.confirm(call(ctx, data));
+      if (status === 204) return noContent(scope.charges.quota());
       const response = json(result, ctx.outcome.existing ? 200 : (status ?? 200), scope, {
         refusable,
       });
@@ -205,8 +201,8 @@ export async function refuse(
   route: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const error = await scope.refusal(toServiceError(thrown));
-  return renderError(error, log, route, { ...scope.quota()?.headers, ...headers });
+  const error = await scope.charges.settleError(toServiceError(thrown));
+  return renderError(error, log, route, { ...scope.charges.quota()?.headers, ...headers });
 }
 
 /** Logs an unexpected error, without its message. */
@@ -217,6 +213,15 @@ export function logInternal(error: ServiceError, log: Log, route: string): void 
 /** The error itself, out of the wrappers that tRPC puts around it. */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
+}
+
+/** The value of a JSON body, or `TOO_DEEP`. Throws `400 invalid_json`. */
+function parseBody(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return fail("invalid_json");
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -159,9 +159,9 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
     /** `hurry` makes the server drop the connection shortly, even if its reader takes nothing. */
     async open(scope: RequestScope, hurry: () => void): Promise<Response> {
       const { request } = scope;
-      const { caller, usage } = (await scope.authenticate()) ?? fail("unauthorized");
-      scope.charge();
-      const headers = { ...HEADERS, ...scope.quota()?.headers };
+      const { caller, usage } = (await scope.credential.authenticate()) ?? fail("unauthorized");
+      scope.charges.charge();
+      const headers = { ...HEADERS, ...scope.charges.quota()?.headers };
       if (caller.kind !== "account") failWrongKind(caller, "account");
       if (request.method === "HEAD") return new Response(null, { headers });
       let unsure = false;
@@ -177,7 +177,7 @@ export function createStreams({ auth, feed, pages, clock, recordUse }: StreamOpt
           await auth.assertLive(caller);
         } while (unsure);
       };
-      await scope.within(catchUp()).finally(cancel);
+      await scope.turns.within(catchUp()).finally(cancel);
       if (closed) fail("store_unavailable");
       const noteUse = () => {
         if (usage) recordUse(request, usage);

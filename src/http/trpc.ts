@@ -12,7 +12,7 @@ import { createTurns } from "../overload/turns.ts";
 import { toServiceError, toTrpcError } from "../rpc/errors.ts";
 import { proceduresOf } from "../rpc/trpc-internals.ts";
 import type { Signer } from "../signer.ts";
-import { type Bodies, checkDeclaredSize } from "./body.ts";
+import { type Bodies, checkDeclaredSize, openLimits } from "./body.ts";
 import type { RequestContext } from "./context.ts";
 import { takeIdempotencyKey } from "./idempotency.ts";
 import type { RequestScope } from "./request-scope.ts";
@@ -38,24 +38,17 @@ export function createTrpcHandler(options: TrpcOptions) {
   const turn = createTurns(1);
   const procedures = proceduresOf(router);
   const metaOf = (name: string) => procedures.get(name)?.meta;
-  const isOpen = (name: string) => metaOf(name)?.access === "none";
 
   /** The body of a mutation as text; null for a query, which has none. */
   const readBody = async (scope: RequestScope, path: string): Promise<string | null> => {
-    const { request } = scope;
-    if (request.method !== "POST") {
-      checkDeclaredSize(request);
+    if (scope.request.method !== "POST") {
+      checkDeclaredSize(scope.request);
       return null;
     }
-    const names = namesOf(path, endpoint);
-    if (names.every(isOpen)) {
-      for (const name of names) scope.refuseLargeBody(metaOf(name)?.limit);
-    } else {
-      await scope.refuseExhausted();
-      // Without a caller, or above the caller's limit, the body is not read: the calls are refused.
-      if (await scope.chargeLargeBody()) return "{}";
-    }
-    return bodies.readText(scope);
+    const metas = namesOf(path, endpoint).map(metaOf);
+    const is_open = metas.every((meta) => meta?.access === "none");
+    const open = is_open ? metas.flatMap((meta) => openLimits(meta?.limit)) : undefined;
+    return (await bodies.read(scope, { open })) ?? "{}";
   };
 
   const isKnown = (name: string) => procedures.has(name);
@@ -104,7 +97,7 @@ export function createTrpcHandler(options: TrpcOptions) {
       onError({ error, path: name }) {
         const whole = name === undefined && toServiceError(error).code === "invalid_fields";
         const refused = whole ? refuseBatch(scope, context) : toServiceError(error);
-        const shown = scope.refusalNow(refused);
+        const shown = scope.charges.chargeRefusal(refused);
         // tRPC renders this object, so the only way to change the answer is to change it in place.
         if (error.cause !== shown) {
           Object.assign(error, toTrpcError(shown));
@@ -124,7 +117,7 @@ export function createTrpcHandler(options: TrpcOptions) {
     if ("idempotent_request" in context && context.idempotent_request?.replayed) {
       response.headers.set("idempotency-replayed", "true");
     }
-    for (const [name, value] of Object.entries(scope.quota()?.headers ?? {})) {
+    for (const [name, value] of Object.entries(scope.charges.quota()?.headers ?? {})) {
       response.headers.set(name, value);
     }
     return response;
@@ -141,7 +134,7 @@ function refuseBatch(
   });
   if (!("host" in context)) return error;
   try {
-    scope.charge();
+    scope.charges.charge();
   } catch (limited) {
     error = toServiceError(limited);
   }

@@ -17,25 +17,28 @@ export interface EndedCall {
 
 /** The part of a request's scope that each of its calls needs. */
 export interface CallScope {
-  /** Charges one call to its caller; throws `429 rate_limited`. */
-  charge(): void;
-  /**
-   * Waits until the caller may have its next page, which pages of all callers take turns for
-   * (docs/interface.md 11.2.4); call what it gives once the page was made. Throws `429 rate_limited`
-   * when its earlier answers have meanwhile put it into debt, or too many of them wait to be read.
-   */
-  pageTurn(): Promise<() => void>;
-  /**
-   * Charges one call to a limit of its address; throws `429 rate_limited`. `input` is unchecked, null when it
-   * cannot be read. To create an account with the token of an existing one is charged to that account instead
-   * (§5.2.1(4)).
-   */
-  limit(name: RouteLimit, input: unknown): Promise<void>;
-  /**
-   * The result of a call's work, or `503 store_unavailable` when it takes too long since the request
-   * came (docs/interface.md 13.4). Not for a call that waits for something.
-   */
-  within<T>(work: Promise<T>): Promise<T>;
+  readonly charges: {
+    /** Charges one call to its caller; throws `429 rate_limited`, also while too many of its answers are unread. */
+    charge(): void;
+    /**
+     * Charges one call to a limit of its address; throws `429 rate_limited`. `input` is unchecked, null when it
+     * cannot be read. To create an account with the token of an existing one is charged to that account
+     * instead (§5.2.1(4)).
+     */
+    limit(name: RouteLimit, input: unknown): Promise<void>;
+  };
+  readonly turns: {
+    /**
+     * Waits until the caller may make its next page; call the result when the page is made (§11.2.4). Throws
+     * `429 rate_limited` when its earlier answers have put it into debt, or too many of them are unread.
+     */
+    page(): Promise<() => void>;
+    /**
+     * Gives the result of `work`, or throws `503 store_unavailable` when the request takes too long (§11.4.1).
+     * Not for a call that waits for an event.
+     */
+    within<T>(work: Promise<T>): Promise<T>;
+  };
   /** Marks the request as one that asked to wait: its duration says nothing about the server. */
   waits(): void;
   /** Enters a call of the caller's into the activity log. */

@@ -71,7 +71,7 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
   const work = async (ctx: Ctx, caller: Caller | null, raw: unknown, waits: boolean) => {
     const result = resolver({ ctx, input: parse(caller, raw) });
     const answer = output.safeParse(
-      await (waits || may_be_slow ? result : ctx.scope.within(result)),
+      await (waits || may_be_slow ? result : ctx.scope.turns.within(result)),
     );
     if (!answer.success) throw new ServiceError("internal", { cause: answer.error });
     return answer.data;
@@ -92,9 +92,9 @@ export function execute<Ctx extends CallContext>(procedure: Procedure<Ctx>) {
     let failure: unknown = null;
     let leavePageTurn: (() => void) | undefined;
     try {
-      if (limit) await ctx.scope.limit(limit, raw);
-      if (pages && !waits) leavePageTurn = await ctx.scope.pageTurn();
-      if (ctx.caller && access !== "none") ctx.scope.charge();
+      if (limit) await ctx.scope.charges.limit(limit, raw);
+      if (pages && !waits) leavePageTurn = await ctx.scope.turns.page();
+      if (ctx.caller && access !== "none") ctx.scope.charges.charge();
       const { caller: holder } = ctx;
       const by_ticket = holder?.kind === "ticket" && meta.accepts_ticket && ctx.accepts_tickets;
       const caller = by_ticket ? admitTicket(holder, raw) : admit(holder);

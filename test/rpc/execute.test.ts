@@ -56,15 +56,19 @@ const procedures = proceduresOf<Context>(routes);
 
 function contextOf(caller: Caller | null, more: Partial<Context> = {}): Context {
   const scope = {
-    limit: async (name: string) => note(`limit ${name}`),
-    pageTurn: async () => {
-      note("turn");
-      return () => note("turn over");
+    charges: {
+      limit: async (name: string) => note(`limit ${name}`),
+      charge: () => note("charge"),
     },
-    charge: () => note("charge"),
-    within: <T>(work: Promise<T>) => {
-      note("within");
-      return work;
+    turns: {
+      page: async () => {
+        note("turn");
+        return () => note("turn over");
+      },
+      within: <T>(work: Promise<T>) => {
+        note("within");
+        return work;
+      },
     },
     waits: () => note("waits"),
     ended: ({ action, error }: { action: string; error: ServiceError | null }) =>

@@ -55,7 +55,7 @@ export function createAuthorize(options: AuthorizeOptions): Handler {
     fault: OAuthFault,
     asking: Asking | null,
   ): Promise<Response> => {
-    const error = await scope.refusal(new ServiceError("invalid_fields"));
+    const error = await scope.charges.settleError(new ServiceError("invalid_fields"));
     if (error.code === "rate_limited") {
       return errorPage({
         title: "Too many requests",

@@ -33,7 +33,7 @@ export function readParameters(sent: URLSearchParams): Parameters {
 
 /** The form of a POST; throws `invalid_request`. */
 export async function readForm(bodies: Bodies, scope: RequestScope): Promise<Parameters> {
-  return readParameters(new URLSearchParams(await readText(bodies, scope, FORM_BODY)));
+  return readParameters(new URLSearchParams(await readText(bodies, scope, { media: FORM_BODY })));
 }
 
 /** The JSON body of a POST; undefined when it is none. Throws `invalid_request`. */
@@ -48,20 +48,25 @@ export async function readJson(bodies: Bodies, scope: RequestScope): Promise<unk
 }
 
 /** A body of at most `LIMITS.oauth_body_bytes`. */
-async function readText(bodies: Bodies, scope: RequestScope, media?: RegExp): Promise<string> {
+async function readText(
+  bodies: Bodies,
+  scope: RequestScope,
+  options: { readonly media?: typeof FORM_BODY } = {},
+): Promise<string> {
   const { request } = scope;
   const failLarge = () => failOAuth("invalid_request", "The body is too large.");
   if (request.headers.has("content-length") && mayExceed(request, LIMITS.oauth_body_bytes)) {
     return failLarge();
   }
-  const text = await bodies.readText(scope, media).catch((error: unknown) => {
+  const text = await bodies.read(scope, { open: [], ...options }).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.status >= 429) throw error;
     return failOAuth(
       "invalid_request",
       error.code === "unsupported_media_type" ? error.message : "The body cannot be read.",
     );
   });
-  return Buffer.byteLength(text) > LIMITS.oauth_body_bytes ? failLarge() : text;
+  if (text === null || Buffer.byteLength(text) > LIMITS.oauth_body_bytes) return failLarge();
+  return text;
 }
 
 /** A JSON response that no cache keeps (RFC 6749 5.1). */
@@ -95,10 +100,10 @@ export function withOAuthErrors(route: string, log: Log, handle: Handler): Handl
       return await handle(request, scope);
     } catch (thrown) {
       const fault = thrown instanceof OAuthFault ? thrown : null;
-      const error = await scope.refusal(
+      const error = await scope.charges.settleError(
         fault ? new ServiceError("invalid_fields") : toServiceError(thrown),
       );
-      const headers = { ...errorHeaders(error), ...scope.quota()?.headers };
+      const headers = { ...errorHeaders(error), ...scope.charges.quota()?.headers };
       if (fault && error.status < 429) {
         const body = { error: fault.code, error_description: fault.message };
         if (fault.code !== "invalid_client") return oauthJson(body, 400, headers);

@@ -42,9 +42,9 @@ export function createOAuthRoutes(options: OAuthOptions) {
   /** RFC 7591 3. */
   const register: Handler = async (_, scope) => {
     // A limit of its own: a client that loops with a dead credential keeps no other one out.
-    await scope.limit("registrations", null);
+    await scope.charges.limit("registrations", null);
     const body = await readJson(bodies, scope);
-    return oauthJson(clients.register(body, clock.now()), 201, scope.quota()?.headers);
+    return oauthJson(clients.register(body, clock.now()), 201, scope.charges.quota()?.headers);
   };
 
   /**
@@ -74,7 +74,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
           code_verifier: form.required("code_verifier"),
           resource,
         };
-        return oauthJson(await scope.within(grants.redeem(sent)));
+        return oauthJson(await scope.turns.within(grants.redeem(sent)));
       }
       case "refresh_token": {
         const sent = {
@@ -82,7 +82,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
           client_id,
           resource,
         };
-        return oauthJson(await scope.within(grants.refresh(sent)));
+        return oauthJson(await scope.turns.within(grants.refresh(sent)));
       }
       default:
         return failOAuth(
@@ -97,7 +97,7 @@ export function createOAuthRoutes(options: OAuthOptions) {
     const form = await readForm(bodies, scope);
     const client_id = readClient(form, request);
     const work = grants.revokeToken(form.required("token"), client_id);
-    await scope.within(work);
+    await scope.turns.within(work);
     return oauthJson({});
   };
 
