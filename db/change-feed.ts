@@ -1,7 +1,7 @@
 /** The change feed of a libSQL server: says that some process committed an event. */
 
 import type { Clock } from "../src/clock.ts";
-import { proxyOptions } from "../src/environment-proxy.ts";
+import { proxyOptions } from "../src/loopback.ts";
 import type { Endpoint } from "./hrana.ts";
 
 /** It fires just before the commit is visible, so a second look follows. Seconds. */

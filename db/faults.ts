@@ -1,8 +1,7 @@
 /** Faults of the store itself: their kinds, how often each happened, and what the log says of them. */
 
 import type { Clock } from "../src/clock.ts";
-import { codeOf } from "../src/error-code.ts";
-import { describeError, type Log } from "../src/log.ts";
+import { codeOf, describeError, type Log } from "../src/log.ts";
 
 /** Seconds between two log lines of one kind of fault. */
 const LOG_EVERY = 60;

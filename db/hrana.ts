@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../src/clock.ts";
-import { proxyOptions } from "../src/environment-proxy.ts";
+import { proxyOptions } from "../src/loopback.ts";
 import { OtherStore } from "./faults.ts";
 import type { Cell, Statement, WriteResult } from "./store.ts";
 import { isDisproof, lacksTables } from "./store-proof.ts";

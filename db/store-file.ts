@@ -13,7 +13,7 @@ import {
 import { basename, dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../src/clock.ts";
-import { codeOf } from "../src/error-code.ts";
+import { codeOf } from "../src/log.ts";
 import { openConnection } from "./connection.ts";
 import { sql } from "./sql.ts";
 import { rowOf, statement } from "./statement.ts";

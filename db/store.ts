@@ -7,8 +7,8 @@
  */
 
 import type { Clock } from "../src/clock.ts";
-import { codeOf } from "../src/error-code.ts";
 import { ServiceError } from "../src/errors.ts";
+import { codeOf } from "../src/log.ts";
 import type { Histogram } from "../src/observability/metrics.ts";
 
 /** Seconds within which the store must answer a read or a write, the wait for its turn included. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, styleText } from "node:util";
 import { type Client, createClient } from "../src/client/client.ts";
 import { RelayError } from "../src/client/error.ts";
-import { proxyOptions } from "../src/environment-proxy.ts";
+import { proxyOptions } from "../src/loopback.ts";
 import type { StreamEvent } from "../src/model/event.ts";
 import type { Question } from "../src/model/question.ts";
 

@@ -26,6 +26,7 @@ import { createHstsRule } from "./http/security.ts";
 import { startServer } from "./http/server.ts";
 import { createSourceCheck } from "./http/source.ts";
 import { createStreams } from "./http/stream.ts";
+import { loadTls, type Tls, warnOfExpiry } from "./http/tls.ts";
 import { createTrpcHandler } from "./http/trpc.ts";
 import { createTools } from "./mcp/tools.ts";
 import { createMonitor } from "./observability/monitor.ts";
@@ -36,7 +37,6 @@ import { createLimiter } from "./overload/limiter.ts";
 import { createUnsentAnswers } from "./overload/unsent-answers.ts";
 import { createAdmin } from "./services/admin.ts";
 import { createStoreStatistics } from "./services/store-statistics.ts";
-import { loadTls, type Tls, warnOfExpiry } from "./tls.ts";
 import { VERSION } from "./version.ts";
 
 /**

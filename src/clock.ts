@@ -1,14 +1,14 @@
-/** Time as a port, so that a test moves it instead of sleeping. */
+/** Time as a port, which a test moves instead of sleeping. */
 
-/** Cancels a timer; harmless when it has fired. */
+/** Cancels a timer; does nothing after it has fired. */
 export type Cancel = () => void;
 
 export interface Clock {
-  /** Unix epoch seconds with millisecond resolution (docs/interface.md 1.4.4). */
+  /** Unix epoch seconds with millisecond resolution (§1.4.4). */
   now(): number;
-  /** Seconds since some moment, for durations: finer than {@link now}, and never set back. */
+  /** Seconds since some moment, for durations. Finer than {@link now}, and never set back. */
   elapsed(): number;
-  /** Calls `run` once after `seconds`, never at once. */
+  /** Calls `run` once after `seconds`, never synchronously. */
   after(seconds: number, run: () => void): Cancel;
 }
 
@@ -23,43 +23,43 @@ export const systemClock: Clock = {
   },
 };
 
-/** Longest delay that a timer takes: about 25 days. */
+/** The longest delay of a timer: about 25 days. */
 const FOREVER_MS = 2 ** 31 - 1;
 
 /**
- * Keeps the process alive until it is ended by `process.exit`: neither {@link systemClock} nor a
- * commit in a thread of the store's binding does.
+ * Keeps the process alive until `process.exit`. Neither {@link systemClock} nor a commit in a thread of the store's
+ * binding does.
  */
 export function keepAlive(): void {
   setInterval(() => {}, FOREVER_MS);
 }
 
 /**
- * Seconds by which a timer is late after a stall: the process was stopped, or got no processor. Its
- * work could not go on either, and may be done later in the same turn of the loop.
+ * A timer that is late by more seconds shows a stall: the process was stopped or got no processor. Its work could not
+ * go on either, and may be done later in the same turn of the event loop.
  */
 const STALL = 1;
 
-/** What must be done by a moment of {@link Clock.elapsed}. */
+/** A deadline, as a moment of {@link Clock.elapsed}. */
 export interface Due {
   due: number;
-  /** Whether `due` was moved by a stall of the process. */
+  /** Whether a stall of the process has moved `due`. */
   moved: boolean;
 }
 
-/** Moves the moments by the seconds that a timer was `late`, if those are a stall: one for each of them. */
-export function forgiveStall(late: number, those: Iterable<Due>): void {
+/** If a timer was `late` by a stall, moves each deadline by those seconds, at most once. */
+export function forgiveStall(late: number, deadlines: Iterable<Due>): void {
   if (late <= STALL) return;
-  for (const one of those) {
+  for (const one of deadlines) {
     if (!one.moved) one.due += late;
     one.moved = true;
   }
 }
 
-/** Seconds between two looks of {@link afterRunning}, at most: a look that is late shows a stall. */
+/** Most seconds between two looks of {@link afterRunning}: a late look shows a stall. */
 const LOOK_EVERY = 0.5;
 
-/** As {@link Clock.after}, for a process that runs: one stall does not count. */
+/** Calls `run` once after `seconds` in which the process ran: one stall does not count. */
 export function afterRunning(clock: Clock, seconds: number, run: () => void): Cancel {
   const end = { due: clock.elapsed() + seconds, moved: false };
   let cancel: Cancel;

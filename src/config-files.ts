@@ -1,17 +1,17 @@
-/** Files that variables name: read once, at the start, with an error for whoever can mend it (docs/interface.md §16). */
+/** Reads files that variables name, and says which variable is at fault when a start fails (§16). */
 
 import { lookup } from "node:dns/promises";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { ConfigError, cannotUse } from "./config.ts";
-import { codeOf } from "./error-code.ts";
+import { codeOf } from "./log.ts";
 
 /**
- * The text of the file that `variable` names. Throws a ConfigError that names the variable, the path,
- * the user who may not read it, and the code of the system.
+ * Returns the text of the file that `variable` names. Throws a ConfigError with the variable, the path and the code of
+ * the system, and with the user if that user may not read it.
  */
 export async function readNamedFile(variable: string, path: string): Promise<string> {
-  // It may be a private key, and must not be shown as a path.
+  // A private key must not be shown as a path.
   if (path.includes("-----BEGIN")) {
     throw new ConfigError(`${variable}: must be the path of a file, not its text`);
   }
@@ -40,27 +40,27 @@ export function whyUnreadable(path: string, error: unknown): string {
   }
 }
 
-/** The user of this process: name and number, or the number alone, as in many containers. */
+/** The user of this process: name and number, or only the number, as in many containers. */
 export function thisUser(): string {
   const uid = process.getuid?.();
   try {
     const { username } = userInfo();
     if (uid === undefined) return username;
-    // Bun's name of a user whom the system does not know.
+    // Bun gives this name if the system does not know the user.
     return username === "unknown" ? String(uid) : `${username} (${uid})`;
   } catch {
     return String(uid ?? "of this process");
   }
 }
 
-/** In quotes if it has a sign that would not be seen, such as a space at its end. */
+/** A path as messages show it: in quotes if it has an invisible character, such as a space at its end. */
 export const showPath = (path: string): string =>
   /^[^\s\p{C}]+$/u.test(path) ? path : JSON.stringify(path);
 
-/** Codes that are about the path or the user. */
+/** Codes for faults of the path or the user. */
 const PLACE = /^(E(ACCES|PERM|ROFS|NOENT|NOTDIR|ISDIR)|SQLITE_(CANTOPEN|READONLY|PERM))/;
 
-/** What is wrong with the file of a store, by the code of SQLite or of the system. */
+/** What is wrong with the file of a store, by the code of SQLite or the system. */
 const STORE_FAULTS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_NOTADB/, "the file is not a database, or is encrypted"],
   [/^SQLITE_CORRUPT/, "the file is damaged or cut off; restore a backup"],
@@ -68,7 +68,7 @@ const STORE_FAULTS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_(BUSY|LOCKED)/, "another program keeps the file locked"],
 ];
 
-/** Why the store cannot be opened: the path of a file, and the user who may not reach it. */
+/** Why the store cannot be opened, with the path of its file and, if it matters, the user. */
 export function cannotOpen(database_url: string, error: unknown): ConfigError {
   const cannot = "the store cannot be opened";
   const code = codeOf(error instanceof Error && error.cause ? error.cause : error);
@@ -80,24 +80,24 @@ export function cannotOpen(database_url: string, error: unknown): ConfigError {
   return cannotUse("DATABASE_URL", `${cannot} at ${path}${who}${why}`, error);
 }
 
-/** Why a store must not be used, with the path of its file. */
+/** Why Relay refuses a store, with the path of its file. */
 export function refusedStore(database_url: string, why: string): ConfigError {
   const path = storePath(database_url);
   return new ConfigError(`DATABASE_URL: ${why}${path === null ? "" : ` (${path})`}`);
 }
 
-/** The whole path of the file of an embedded store, to be shown; null of a libSQL server. */
+/** The absolute path of an embedded store, as messages show it; null for a libSQL server. */
 const storePath = (database_url: string): string | null =>
   database_url.startsWith("file:")
     ? showPath(resolve(database_url.replace(/^file:(\/\/)?/, "")))
     : null;
 
 /**
- * Why the process cannot listen, by the variable that is at fault if the system tells. `host` is looked up: of a name
+ * Why the process cannot listen, with the variable at fault if the system tells. Looks `host` up first: for a name
  * without an address the system may say anything, such as that the port is in use.
  */
 export async function cannotListen(host: string, error: unknown): Promise<ConfigError> {
-  const not_here = "is not an address of this machine, nor a name of one";
+  const not_here = "must be an address or a name of this machine";
   const unknown = await lookup(host.replace(/^\[|\]$/g, "")).then(
     () => undefined,
     (reason: unknown) => reason,

@@ -1,24 +1,23 @@
-/** The configuration: one table of environment variables (docs/interface.md 16). */
+/** The configuration: one table of environment variables (§16). */
 
+import { isIP } from "node:net";
 import { z } from "zod";
-import { isNetwork, lookAt, publicUrlFault } from "./config-values.ts";
-import { codeOf } from "./error-code.ts";
-import { LOG_LEVELS } from "./log.ts";
+import { codeOf, LOG_LEVELS } from "./log.ts";
 
-/** As a browser sends it: no path, no default port, lowercase. */
+/** Whether a text is an origin as a browser sends it: without a path or default port, in lower case. */
 const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** Letters and digits of any language, and the signs that a host name may have. */
+/** Letters and digits of any language, and the other characters of host names. */
 const HOST_SIGNS = /^[\p{L}\p{M}\p{N}._-]+$/u;
 
-/** A host name as a browser writes it, from a name or an IPv4 address; null if it is neither. */
+/** A host name or IPv4 address as a browser writes it; null for anything else. */
 function hostName(text: string): string | null {
   const url = HOST_SIGNS.test(text) ? URL.parse(`http://${text}`) : null;
   return url?.hostname.replace(/\.$/, "") || null;
 }
 
-/** Its user name and password can be decoded. */
+/** Whether the user name and password of a URL can be decoded. */
 function isReadable(text: string): boolean {
   try {
     const { username, password } = new URL(text);
@@ -29,8 +28,8 @@ function isReadable(text: string): boolean {
 }
 
 /**
- * A list, separated by commas with or without white space. `what`: what each entry must be; an error
- * says which entry is not.
+ * A list, separated by commas with or without white space. `what` says what each entry must be; an error names the
+ * number of the wrong one.
  */
 const list = <Entry>(read: (entry: string) => Entry | null, what: string) =>
   z.string().transform((text, context): Entry[] => {
@@ -122,7 +121,7 @@ export const CONFIG = {
     schema: z
       .string()
       .trim()
-      // What a header can hold.
+      // A header must be able to hold it.
       .regex(/^[\t -~\x80-\xff]+$/, "must be a token of characters that an HTTP header can hold")
       .optional(),
   },
@@ -130,7 +129,7 @@ export const CONFIG = {
     doc: "Bearer token for `/admin` and `/metrics`, at least 32 characters; both are off when unset",
     schema: z
       .string()
-      // What a header can hold behind `Bearer`.
+      // A header must be able to hold it behind `Bearer`.
       .regex(/^[!-~]{32,}$/, "must be at least 32 characters, without spaces, all of them ASCII")
       .optional(),
   },
@@ -271,27 +270,27 @@ type Table = typeof CONFIG;
 export type Config = { readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> };
 
 /**
- * What is wrong with a variable, in one line; never its value, which may be a secret, but for the path
- * of a file.
+ * What is wrong with a variable, in one line. It never repeats the value, which may be a secret, except for the path of
+ * a file.
  */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** A fault of opening what `variable` names: its code at the most, since its text may hold more. */
+/** Says that what `variable` names cannot be used. Of the error only the code is shown, since its text may hold more. */
 export function cannotUse(variable: string, what: string, error: unknown): ConfigError {
   const code = codeOf(error instanceof Error && error.cause ? error.cause : error);
   return new ConfigError(`${variable}: ${what}${code && ` (${code})`}`, { cause: error });
 }
 
-/** Reads the table from the environment; an empty variable counts as unset. */
+/** Reads the configuration from the environment. An empty variable counts as unset. Throws {@link ConfigError}. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const entries = Object.entries(CONFIG).map(([name, { schema }]) => {
     const value = env[name] || undefined;
     const result = schema.safeParse(value);
     if (!result.success) {
       const fault = result.error.issues[0]?.message ?? "is not valid";
-      throw new ConfigError(`${name}: ${fault}${lookAt(value ?? "")}`);
+      throw new ConfigError(`${name}: ${fault}${leftovers(value ?? "")}`);
     }
     return [name, result.data];
   });
@@ -310,10 +309,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return config;
 }
 
-/** Throws a ConfigError if `because` is set and `name` is not. */
+/** Throws {@link ConfigError} if `because` is set and `name` is not. */
 type Needs = (name: keyof Config, because: keyof Config) => void;
 
-/** Pushes are configured whole or not at all, and a key comes with its id. */
+/** The variables of APNs are set together or not at all, and each key has its id. */
 function checkPushes(config: Config, needs: Needs): void {
   needs("APNS_BUNDLE_ID", "APNS_TEAM_ID");
   for (const name of ["APNS_PRODUCTION", "APNS_SANDBOX"] as const) {
@@ -325,4 +324,49 @@ function checkPushes(config: Config, needs: Needs): void {
   needs("APNS_TEAM_ID", "APNS_BUNDLE_ID");
   needs("APNS_TEAM_ID", "APNS_CA_FILE");
   if (config.APNS_SANDBOX_KEY === undefined) needs("APNS_PRODUCTION_KEY", "APNS_TEAM_ID");
+}
+
+/** What is wrong with a `PUBLIC_URL`; null if it is valid. */
+function publicUrlFault(text: string): string | null {
+  const [, authority = "", path = ""] = /^https?:\/\/([^/\\?#]*)([^?#]*)$/.exec(text) ?? [];
+  const url = URL.parse(text);
+  if (url === null || authority === "" || /[@\s"'<>`]/.test(authority)) {
+    return "must be an http(s) URL without a query or a credential";
+  }
+  if (/\\/.test(path)) return "must not have a backslash: separate its path by /";
+  if (/\/\//.test(path)) return "must not have // in its path";
+  // The parser changes dot segments and characters that a URL cannot have.
+  const plain = path.replace(/\P{ASCII}+/gu, encodeURIComponent);
+  if (url.pathname !== (plain || "/")) {
+    return "must not have . or .. as a part of its path, nor a character that a URL cannot have";
+  }
+  return null;
+}
+
+/** A decimal number of an IPv4 address. Some programs read a leading zero as octal. */
+const DECIMAL = /^(0|[1-9]\d{0,2})$/;
+
+/**
+ * Whether a text is a network in CIDR notation, with a whole address: some parsers read `10/8` as 0.0.0.0/8, and others
+ * `012.0.0.0/8` as 10.0.0.0/8.
+ */
+function isNetwork(text: string): boolean {
+  const [address = "", bits = "", ...rest] = text.split("/");
+  if (rest.length > 0 || !DECIMAL.test(bits)) return false;
+  const version = address.includes("%") ? 0 : isIP(address);
+  if (version === 4 && !address.split(".").every((part) => DECIMAL.test(part))) return false;
+  return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
+}
+
+/**
+ * What an editor, a shell or a file of variables left around a refused value, which therefore looks right to whoever
+ * wrote it. Empty if there is nothing.
+ */
+function leftovers(value: string): string {
+  const found: string[] = [];
+  if (/\r/.test(value)) found.push("a carriage return, as files made on Windows have");
+  else if (/^\s|\s$/.test(value)) found.push("white space at its beginning or end");
+  if (/^\s*(["']).*\1\s*$/s.test(value))
+    found.push("quotes around it, which are part of the value");
+  return found.length === 0 ? "" : `; it has ${found.join(" and ")}`;
 }

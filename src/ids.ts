@@ -1,28 +1,28 @@
-/** Ids, secrets and revisions as a port, so that a test can fix them. */
+/** Ids, secrets and revisions as a port, which a test can fix. */
 
 import { randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
-/** `docs/interface.md 1.4.1`. */
+/** Prefixes of ids (§1.4.1). */
 type IdPrefix =
   | ("acc" | "ses" | "key" | "tsk" | "qst" | "itm" | "act")
   | ("chn" | "dlv" | "msg")
   | ("crd" | "grt" | "apv");
 
 export interface Ids {
-  /** Prefix + UUIDv7 as 32 lowercase hex digits: sorts by creation time. */
+  /** Prefix and a UUIDv7 of 32 lowercase hex digits, which sorts by creation time. */
   next(prefix: IdPrefix): string;
-  /** Prefix + 256 random bits, base64url. */
+  /** Prefix and 256 random bits in base64url. */
   secret(prefix: "mca" | "mck" | "mcc" | "mco" | "sig"): string;
-  /** `whsec_` + 256 random bits in base64, as Standard Webhooks has it. */
+  /** `whsec_` and 256 random bits in base64, as Standard Webhooks requires. */
   webhookSecret(): string;
-  /** 256 random bits, base64url. */
+  /** 256 random bits in base64url. */
   challenge(): string;
-  /** Random bytes, this many. */
+  /** So many random bytes. */
   random(bytes: number): Uint8Array;
-  /** A value that no other call gives, in any process: the revision of a row, a lease. */
+  /** A value that no other call in any process returns, for a revision of a row or a lease. */
   unique(): string;
-  /** At least 0 and below 1; spreads back-off. */
+  /** A random number from 0 to below 1, which spreads back-off. */
   jitter(): number;
 }
 
@@ -35,7 +35,7 @@ export function createIds(clock: Clock): Ids {
   return {
     next(prefix) {
       const ms = Math.round(clock.now() * 1000);
-      // Within a millisecond (or when the clock steps back) the counter keeps the order.
+      // The counter keeps the order within a millisecond, and when the clock steps back.
       if (ms > last_ms) {
         last_ms = ms;
         counter = randomBytes(2).readUInt16BE() & 0x3ff;
@@ -56,7 +56,7 @@ export function createIds(clock: Clock): Ids {
   };
 }
 
-/** The form in which the store keeps a secret: its SHA-256 digest, base64url (docs/interface.md 4.1.2). */
+/** The SHA-256 digest of a secret in base64url, which the store keeps in its place (§4.1.2). */
 export function digest(secret: string): string {
   return Bun.SHA256.hash(secret, "base64url");
 }

@@ -1,20 +1,20 @@
-/** JSON lines on standard error: what happened, never content or credentials. */
+/** The log: JSON lines that say what happened, without content or credentials. */
 
-/** From the most to the least verbose; a logger writes its own level and those after it. */
+/** From the most to the least verbose. A log writes its own level and those after it. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Ids, codes, counts and durations only. A title, prompt, answer or secret must never get here. */
+/** Only ids, codes, counts and durations; never a title, prompt, answer or secret. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 type Write = (event: string, fields?: LogFields) => void;
 
-/** Each request has a line at `debug`; above that level, not even its fields are made. */
+/** `debug` is undefined above that level, so that requests need not build the fields of their lines. */
 export type Log = Readonly<Record<Exclude<LogLevel, "debug">, Write>> & {
   readonly debug: Write | undefined;
 };
 
-/** Writes one JSON line per call through `write`. */
+/** Creates a log that writes one JSON line for each call. */
 export function createLog(level: LogLevel, write: (line: string) => void): Log {
   const floor = LOG_LEVELS.indexOf(level);
   const at =
@@ -34,12 +34,12 @@ export function createLog(level: LogLevel, write: (line: string) => void): Log {
 }
 
 /**
- * What may be logged of an unexpected error: its kind and where it arose. The message is left out
- * because it can repeat what a client sent.
+ * The fields to log for an unexpected error: its name, code and stack. The message is left out because it can
+ * repeat what a client sent.
  */
 export function describeError(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
-  const code = (error as { code?: unknown }).code;
+  const { code } = error as { code?: unknown };
   return {
     error: error.name,
     code: typeof code === "string" ? code : undefined,
@@ -50,4 +50,22 @@ export function describeError(error: unknown): LogFields {
       .map((line) => line.trim())
       .join(" < "),
   };
+}
+
+/** SQLite codes for which the binding has no name, by their lowest byte. */
+const PRIMARY_CODES: Readonly<Record<number, string>> = {
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  14: "SQLITE_CANTOPEN",
+};
+
+/** The code of an error, such as `SQLITE_FULL` or `EACCES`; empty without one. */
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code !== "string") return "";
+  const [, number] = /^UNKNOWN_SQLITE_ERROR_(\d+)$/.exec(code) ?? [];
+  return (number !== undefined && PRIMARY_CODES[Number(number) & 255]) || code;
 }

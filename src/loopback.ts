@@ -1,11 +1,11 @@
-/** Hosts that are this machine itself. */
+/** Which hosts are this machine, and which requests therefore take no proxy of the environment. */
 
 import { isIP } from "node:net";
 
-/** Without the dot of the DNS root. */
+/** The name without the final dot of the DNS root. */
 export const bareName = (hostname: string): string => hostname.replace(/\.$/, "");
 
-/** Whether a host in serialized form, IPv6 in brackets, is this machine itself. */
+/** Whether a host, as a URL writes it (IPv6 in brackets), is this machine on its loopback interface. */
 export function isLoopback(hostname: string): boolean {
   const name = bareName(hostname);
   return (
@@ -14,4 +14,25 @@ export function isLoopback(hostname: string): boolean {
     name === "[::1]" ||
     (isIP(name) === 4 && name.startsWith("127."))
   );
+}
+
+/** This machine on any of its interfaces. */
+const UNSPECIFIED = ["0.0.0.0", "[::]"];
+
+/** Whether a proxy would resolve the host differently: it is this machine, or a name of the local network. */
+function isNear(hostname: string): boolean {
+  if (isLoopback(hostname) || UNSPECIFIED.includes(hostname)) return true;
+  // An IPv4 address of this machine, written as IPv6.
+  if (/^\[::ffff:7f[0-9a-f]{2}:/.test(hostname)) return true;
+  return !/[.:]/.test(hostname);
+}
+
+/**
+ * Options of `fetch` for a request to `url`. They keep Bun from using a proxy of the environment (`HTTP_PROXY` and
+ * others) for this machine and for names without a dot, such as those of containers. Other runtimes ignore them.
+ */
+export function proxyOptions(url: string): RequestInit {
+  const hostname = URL.parse(url)?.hostname;
+  // Only `false` turns the environment's proxy off; Bun's types do not have it.
+  return hostname !== undefined && isNear(hostname) ? ({ proxy: false } as RequestInit) : {};
 }

@@ -4,10 +4,10 @@ import { storeTime } from "../db/store-time.ts";
 import { type App, startApp } from "./app.ts";
 import { keepAlive, systemClock } from "./clock.ts";
 import { ConfigError, readConfig } from "./config.ts";
+import { startMessage } from "./http/start-message.ts";
 import { createIds } from "./ids.ts";
 import { createLog, describeError } from "./log.ts";
 import { CHANNELS } from "./notify/channels/registry.ts";
-import { startMessage } from "./start-message.ts";
 import { VERSION } from "./version.ts";
 
 /** Seconds that a stop may take when the process has to end; then the process exits anyway. */

@@ -1,11 +1,11 @@
-/** Keyed digests, which only this service can make; the same in all its processes. */
+/** Keyed digests, equal in all processes of a service, and values that clients keep under such a digest. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 export interface Signer {
-  /** HMAC-SHA256 of `text`, base64url; digests of different purposes never match. */
+  /** The HMAC-SHA256 of `text` in base64url. Digests for different purposes never match. */
   sign(purpose: string, text: string): string;
-  /** Whether `mark` is the digest of the text, compared in constant time. */
+  /** Whether `mark` is the digest of `text`; compares in constant time. */
   verify(purpose: string, text: string, mark: string): boolean;
 }
 
@@ -17,6 +17,30 @@ export function createSigner(secret: string): Signer {
     verify(purpose, text, mark) {
       const [right, given] = [Buffer.from(sign(purpose, text)), Buffer.from(mark)];
       return right.length === given.length && timingSafeEqual(right, given);
+    },
+  };
+}
+
+/** Values that a client keeps and sends back. It can read them, but not change them or use those of another owner. */
+export interface SignedTokens {
+  /** Encodes and signs a JSON value. */
+  write(owner: string, value: unknown): string;
+  /** Returns the value; undefined if it was not signed here for this owner. */
+  read(owner: string, text: string): unknown;
+}
+
+/** Signs values for one purpose; those for another purpose are not valid (§12.4.4). */
+export function createSignedTokens(signer: Signer, purpose: string): SignedTokens {
+  const mark = (owner: string, payload: string) => signer.sign(purpose, `${owner}.${payload}`);
+  return {
+    write(owner, value) {
+      const payload = Buffer.from(JSON.stringify(value)).toString("base64url");
+      return `${payload}.${mark(owner, payload)}`;
+    },
+    read(owner, text) {
+      const [payload = "", sent = "", ...more] = text.split(".");
+      if (more.length > 0 || !signer.verify(purpose, `${owner}.${payload}`, sent)) return undefined;
+      return JSON.parse(Buffer.from(payload, "base64url").toString());
     },
   };
 }

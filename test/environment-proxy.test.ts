@@ -4,7 +4,7 @@ import { afterAll, beforeEach, expect, test } from "bun:test";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
-import { proxyOptions } from "../src/environment-proxy.ts";
+import { proxyOptions } from "../src/loopback.ts";
 import { startProcess } from "./support/process.ts";
 import { startSqld } from "./support/sqld.ts";
 import { tempFolder } from "./support/temp.ts";

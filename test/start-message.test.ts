@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { encode } from "uqr";
-import { startMessage } from "../src/start-message.ts";
+import { startMessage } from "../src/http/start-message.ts";
 import { startAtTerminal } from "./support/process.ts";
 import { modulesIn } from "./support/qr.ts";
 import { createTestStore } from "./support/store.ts";

@@ -1,6 +1,6 @@
 /** How the command line reaches a server: through the proxy of the environment, unless it is near. */
 
-import { proxyOptions } from "../environment-proxy.ts";
+import { proxyOptions } from "../loopback.ts";
 
 /** `fetch`, but past the proxy of the environment for this machine and names without a dot. */
 export const fetchServer = (url: string, init: RequestInit = {}): Promise<Response> =>

@@ -3,7 +3,7 @@
 import { RelayError } from "../client/error.ts";
 import { readFrames } from "../client/frames.ts";
 import { memberTexts, textOrValue } from "../exact-json.ts";
-import { isOwnToolOf } from "../own-tools.ts";
+import { isOwnToolOf } from "../permission/own-tools.ts";
 import { VERSION } from "../version.ts";
 import { oneLine } from "./escape.ts";
 import type { Io } from "./io.ts";

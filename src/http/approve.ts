@@ -7,8 +7,8 @@ import { memberTexts, textOrValue } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
 import type { Message } from "../mcp/message.ts";
 import type { HookOptions } from "../mcp/server.ts";
+import { fits, isBlank } from "../model/text.ts";
 import { commasIn } from "../overload/json-bounds.ts";
-import { fits, isBlank } from "../plain-text.ts";
 
 /**
  * How a hook calls; null at any other address. `422 fields.wait` for a `wait` that is not a number of seconds within

@@ -24,8 +24,7 @@ import type { ClientInfo } from "../model/client.ts";
 import { parseJson, TOO_DEEP } from "../overload/json-bounds.ts";
 import { toServiceError } from "../rpc/errors.ts";
 import { failWrongKind } from "../rpc/execute.ts";
-import { createSignedTokens } from "../signed-token.ts";
-import type { Signer } from "../signer.ts";
+import { createSignedTokens, type Signer } from "../signer.ts";
 import {
   answerStream,
   hookOptions,

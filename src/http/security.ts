@@ -1,7 +1,7 @@
 /** Security headers: they keep a browser from using an answer as anything else. */
 
 import { isIP } from "node:net";
-import type { Tls } from "../tls.ts";
+import type { Tls } from "./tls.ts";
 
 /** For every answer except pages: opened by itself, it shows and runs nothing. */
 export const API_SECURITY = {

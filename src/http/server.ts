@@ -5,12 +5,12 @@ import { LIMITS } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { RequestMetrics } from "../observability/request-metrics.ts";
 import { createTurns } from "../overload/turns.ts";
-import type { Tls } from "../tls.ts";
 import type { Cors } from "./cors.ts";
 import type { FormCheck } from "./request-form.ts";
 import type { OpenRequestScope, RequestScope } from "./request-scope.ts";
 import { type Route, refuse, renderError } from "./rest.ts";
 import { HSTS } from "./security.ts";
+import type { Tls } from "./tls.ts";
 
 /** Requests that one turn of the event loop handles; the rest wait for the next one. */
 export const PER_TURN = 128;

@@ -12,7 +12,7 @@ import { LIMITS } from "../limits.ts";
 import { type ClientInfo, clientOf } from "../model/client.ts";
 import type { McpSession } from "../model/mcp-session.ts";
 import { TOO_DEEP_REASON } from "../overload/json-bounds.ts";
-import type { SignedTokens } from "../signed-token.ts";
+import type { SignedTokens } from "../signer.ts";
 import { RPC } from "./result.ts";
 import { NEW_ERA } from "./server.ts";
 import { readSession } from "./session.ts";

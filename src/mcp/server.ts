@@ -17,7 +17,7 @@ import type { ClientInfo } from "../model/client.ts";
 import type { McpSession } from "../model/mcp-session.ts";
 import { cutMembers } from "../overload/json-bounds.ts";
 import { isGone, toServiceError } from "../rpc/errors.ts";
-import type { SignedTokens } from "../signed-token.ts";
+import type { SignedTokens } from "../signer.ts";
 import { parseText } from "./arguments.ts";
 import { instructionsFor } from "./instructions.ts";
 import {

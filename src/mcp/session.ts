@@ -3,7 +3,7 @@
 import type { Ids } from "../ids.ts";
 import type { ClientInfo } from "../model/client.ts";
 import type { McpSession } from "../model/mcp-session.ts";
-import type { SignedTokens } from "../signed-token.ts";
+import type { SignedTokens } from "../signer.ts";
 
 interface NewSession {
   readonly client: ClientInfo | null;

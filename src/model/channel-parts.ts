@@ -2,8 +2,7 @@
 
 import { z } from "zod";
 import { OUTBOUND } from "../limits.ts";
-import { isStorable } from "../plain-text.ts";
-import { Timestamp } from "./text.ts";
+import { isStorable, Timestamp } from "./text.ts";
 
 export const ChannelState = z.enum(["ok", "failing", "gone"]).meta({ id: "ChannelState" });
 

@@ -3,11 +3,10 @@
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { isStorable } from "../plain-text.ts";
 import { ChannelError, ChannelState, ChannelUrl } from "./channel-parts.ts";
 import { Label } from "./key.ts";
 import { TaskPriority } from "./task.ts";
-import { Timestamp } from "./text.ts";
+import { isStorable, Timestamp } from "./text.ts";
 
 export const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
 

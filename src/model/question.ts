@@ -3,9 +3,8 @@
 import { z } from "zod";
 import { type FieldReasons, failFields } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import { fits, isBlank, isStorable } from "../plain-text.ts";
 import { integer } from "./integer.ts";
-import { Id, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
+import { fits, Id, isBlank, isStorable, NOT_BLANK, Timestamp, text, textUnits } from "./text.ts";
 
 export const QUESTION_STATUSES = ["pending", "answered", "expired", "cancelled"] as const;
 

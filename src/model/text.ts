@@ -1,22 +1,21 @@
-/** Text fields: lengths in code points, no NUL, no lone surrogate (docs/interface.md 1.3). */
+/** Schemas of text fields, and what makes a text valid (§1.3). */
 
 import { z } from "zod";
-import { fits, isBlank, isStorable } from "../plain-text.ts";
 
-/** The reason for a text that {@link isBlank}. */
+/** Why a text that {@link isBlank} is refused. */
 export const NOT_BLANK = "must hold a visible character";
 
 interface TextRules {
-  /** Code points at most. */
+  /** Most code points. */
   readonly max: number;
-  /** True: a text without a visible character is valid too, and so is the empty one, unless `min` is 1. */
+  /** True permits texts without a visible character, and the empty text unless `min` is 1. */
   readonly blank?: boolean;
   readonly min?: 0 | 1;
-  /** True: no line break. */
+  /** True refuses line breaks. */
   readonly one_line?: boolean;
 }
 
-/** A text field stored as sent; too long is an error, never cut. */
+/** A text field, stored as sent. A text that is too long is refused, not cut. */
 export function text({ max, blank = false, min = blank ? 0 : 1, one_line = false }: TextRules) {
   return z
     .string()
@@ -32,7 +31,7 @@ export function text({ max, blank = false, min = blank ? 0 : 1, one_line = false
     });
 }
 
-/** A reference to a resource. Any text is looked up: one of the wrong shape is just not found. */
+/** An id of a resource. Any text is looked up, and one of the wrong shape is not found. */
 export const Id = z
   .string()
   .refine(isStorable, "must hold no NUL character and no lone surrogate")
@@ -42,7 +41,7 @@ export const Id = z
 const INVISIBLE =
   "\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
 
-/** The same rules for the document, as far as a pattern can say them. */
+/** The rules of a text as a regular expression, for the OpenAPI document. */
 function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_line">>): string {
   const never = `\\u0000${one_line ? "\\n\\r\\u2028\\u2029\\u0085\\v\\f" : ""}`;
   return `^[^${never}]*${blank ? "" : `[^\\s${never}${INVISIBLE}][^${never}]*`}$`;
@@ -55,8 +54,8 @@ export const Timestamp = z.number().meta({ description: "Unix epoch seconds" });
 const SHORT = ["number", "boolean", "enum", "literal"];
 
 /**
- * For records of `schema`: a function that gives the UTF-16 units of all texts in one, for the bound of
- * a page (docs/interface.md §1.5.3). A field counts unless it is one of `ids`, which Relay makes.
+ * Returns a function that counts the UTF-16 units of all texts in a record, for the bound of a list page (§1.5.3).
+ * Fields in `ids`, which Relay makes, do not count.
  */
 export function textUnits<Shape extends z.ZodRawShape>(
   { shape }: z.ZodObject<Shape>,
@@ -68,7 +67,7 @@ export function textUnits<Shape extends z.ZodRawShape>(
   return (record) => fields.reduce((sum, name) => sum + unitsIn(record[name]), 0);
 }
 
-/** The kind of a schema behind `nullable` and `optional`. */
+/** The kind of a schema within `nullable` and `optional`. */
 function kindOf(schema: z.ZodType): string {
   const { type, innerType } = schema.def as { type: string; innerType?: z.ZodType };
   return innerType ? kindOf(innerType) : type;
@@ -78,4 +77,25 @@ function unitsIn(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce<number>((sum, part) => sum + unitsIn(part), 0);
+}
+
+/** False for text with NUL or a lone surrogate, which a store would change. */
+export function isStorable(value: string): boolean {
+  return !value.includes("\0") && value.isWellFormed();
+}
+
+const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+
+/** Whether a text has no visible character (§1.3.7). */
+export function isBlank(value: string): boolean {
+  return !VISIBLE.test(value);
+}
+
+/** Whether `value` has at most `max` code points. */
+export function fits(value: string, max: number): boolean {
+  if (value.length <= max) return true;
+  if (value.length > max * 2) return false;
+  let points = 0;
+  for (const _ of value) points++;
+  return points <= max;
 }

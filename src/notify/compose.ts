@@ -2,8 +2,8 @@
 
 import type { Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
+import { isBlank } from "../model/text.ts";
 import { PUSH } from "../notification-limits.ts";
-import { isBlank } from "../plain-text.ts";
 import { bytesOf, cut } from "./cut.ts";
 import type { Activity, Alert, Ended, Silent, Test } from "./notification.ts";
 import { isAlerting } from "./plan.ts";

@@ -6,8 +6,7 @@
 import { z } from "zod";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
-import { createSignedTokens } from "../signed-token.ts";
-import type { Signer } from "../signer.ts";
+import { createSignedTokens, type Signer } from "../signer.ts";
 import { failOAuth } from "./fault.ts";
 import { isRedirectUri } from "./redirects.ts";
 

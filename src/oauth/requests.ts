@@ -2,8 +2,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../limits.ts";
-import { createSignedTokens } from "../signed-token.ts";
-import type { Signer } from "../signer.ts";
+import { createSignedTokens, type Signer } from "../signer.ts";
 import { failOAuth } from "./fault.ts";
 import { answerUri } from "./redirects.ts";
 

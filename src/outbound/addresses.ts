@@ -1,19 +1,16 @@
-/** Which addresses a URL given by a user may lead to (docs/interface.md §11.6). */
+/** Decides which addresses a URL given by a user may lead to (§11.6). */
 
 import ipaddr from "ipaddr.js";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
 
-/** All global unicast addresses of IPv6 that are assigned so far. */
+/** The assigned global unicast addresses of IPv6. */
 const GLOBAL_IPV6: Network = ipaddr.parseCIDR("2000::/3");
 
-/**
- * Where clouds serve the credentials of a machine: never allowed, whatever is configured. Most of
- * them are private or link-local and would be refused anyway, but for `OUTBOUND_PRIVATE`.
- */
+/** Where clouds serve the credentials of a machine. `OUTBOUND_PRIVATE` never allows them. */
 const METADATA: readonly Network[] = [
-  // AWS, Azure, Google, DigitalOcean, Oracle, OpenStack; AWS's containers and clocks beside it.
+  // AWS, Azure, Google, DigitalOcean, Oracle, OpenStack; also AWS's containers and clocks.
   "169.254.0.0/16",
   // Alibaba Cloud.
   "100.100.100.200/32",
@@ -30,15 +27,15 @@ const METADATA: readonly Network[] = [
 ].map((network) => ipaddr.parseCIDR(network));
 
 /**
- * IPv6 addresses that stand for an IPv4 one: where they end up is for a translator to decide, and it
- * may be any address that is refused here.
+ * IPv6 addresses that stand for an IPv4 address. A translator decides where they lead, which may be any refused
+ * address.
  */
 const TRANSLATED: readonly Network[] = [
   // Compatible (deprecated; `::1` is told apart below), mapped, translated.
   "::/96",
   "::ffff:0:0/96",
   "::ffff:0:0:0/96",
-  // NAT64, by the well-known prefix and by the local one.
+  // NAT64, with the well-known and the local prefix.
   "64:ff9b::/96",
   "64:ff9b:1::/48",
   // Teredo and 6to4.
@@ -49,16 +46,16 @@ const TRANSLATED: readonly Network[] = [
 const isIn = (address: Address, [network, bits]: Network): boolean =>
   address.kind() === network.kind() && address.match([network, bits] as never);
 
-/** `public`: allowed over https; `private`: allowed by configuration, over http too. */
+/** `public`: allowed over https. `private`: allowed by the configuration, also over http. */
 export type Reach = "public" | "private" | "refused";
 
-/** Networks in CIDR notation, such as `192.168.0.0/16`; throws for anything else. */
+/** Parses networks in CIDR notation, such as `192.168.0.0/16`; throws for anything else. */
 export const networksOf = (notations: readonly string[]): readonly Network[] =>
   notations.map((notation) => ipaddr.parseCIDR(notation));
 
 /**
- * How far an address literal may be reached. `allowed` adds networks, but never a metadata address or
- * an IPv6 address that stands for an IPv4 one (docs/interface.md §11.6.2).
+ * Whether an IP address may be reached (§11.6.2). `allowed` adds networks, but never a metadata address or an IPv6
+ * address that stands for an IPv4 address.
  */
 export function reachOf(literal: string, allowed: readonly Network[]): Reach {
   if (!ipaddr.isValid(literal)) return "refused";

@@ -1,11 +1,10 @@
-/** Files of the system that may change while the process runs. */
+/** Reads files of the system that may change while the process runs. */
 
 import { readFileSync, statSync } from "node:fs";
 
 /**
- * Returns a function that gives what `parse` makes of the file, read again whenever it has changed. A
- * file that is missing or cannot be read counts as empty. Read on the event loop: the thread pool may
- * be busy, and these files are local and small.
+ * Returns a function that returns the parsed file, and reads it again when it has changed. A file that is missing or
+ * unreadable counts as empty. It is read on the event loop, since the thread pool may be busy and the file is small.
  */
 export function readIfChanged<Parsed>(path: string, parse: (text: string) => Parsed): () => Parsed {
   let seen: string | undefined;

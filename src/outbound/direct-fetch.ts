@@ -1,6 +1,6 @@
 /**
- * `fetch` for hosts that are known, such as push services: to an address that Relay has looked up
- * itself, and never through a proxy of the environment (docs/interface.md §11.6.4, §11.6.5).
+ * `fetch` for known hosts, such as push services: to an address that Relay looked up itself, and never through a proxy
+ * of the environment (§11.6.4, §11.6.5).
  */
 
 import { isIP } from "node:net";
@@ -9,7 +9,7 @@ import { OUTBOUND } from "../limits.ts";
 import { LOOK_UP } from "./limits.ts";
 import type { Resolve } from "./resolver.ts";
 
-/** What `fetch` takes; headers as an object. */
+/** Options of `fetch`, with the headers as an object. */
 export type DirectInit = Omit<RequestInit, "headers"> & {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls?: Readonly<Record<string, unknown>>;
@@ -18,11 +18,11 @@ export type DirectInit = Omit<RequestInit, "headers"> & {
 
 export interface DirectFetch {
   /**
-   * As `fetch`, with the host of the URL in `Host` and verified in its certificate. Connections are
-   * kept. Throws the error of `fetch`, or a `LookUpError`.
+   * Sends as `fetch` does, and keeps connections. `Host` has the host of the URL, for which the certificate must be
+   * valid. Throws the error of `fetch`, or a `LookUpError`.
    */
   send(url: string, init: DirectInit): Promise<Response>;
-  /** Addresses of a host, remembered for `LOOK_UP.known_for` seconds: those that failed come last. */
+  /** Returns the addresses of a host, remembered for `LOOK_UP.known_for` seconds; those that failed come last. */
   addressesOf(host: string): Promise<readonly string[]>;
 }
 
@@ -32,7 +32,7 @@ interface DirectFetchOptions {
   readonly timers: Pick<Clock, "elapsed">;
 }
 
-/** No byte was sent. */
+/** Codes of errors before a byte was sent. */
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ConnectionRefused|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|FailedToOpenSocket)/;
 
@@ -49,7 +49,7 @@ export function createDirectFetch({ resolve, timers }: DirectFetchOptions): Dire
     if (remembered && remembered.until > now) return remembered.addresses;
     known.delete(host);
     if (known.size >= LOOK_UP.known_hosts) known.delete(known.keys().next().value!);
-    // One look-up for all requests of a host; its failure is not remembered.
+    // All requests of a host share one look-up. Its failure is not remembered.
     const addresses = resolve(host, host).then((found) => found.slice(0, OUTBOUND.addresses));
     const entry = { addresses, until: now + LOOK_UP.known_for };
     known.set(host, entry);
@@ -84,7 +84,7 @@ export function createDirectFetch({ resolve, timers }: DirectFetchOptions): Dire
         try {
           return await sendTo(address, { url, init });
         } catch (error) {
-          // Another one has its turn next time, here or in the next request.
+          // The next try, here or in another request, takes another address.
           addresses.push(...addresses.splice(addresses.indexOf(address), 1));
           const { code } = error as { code?: unknown };
           const connected = typeof code !== "string" || !NOT_CONNECTED.test(code);

@@ -1,6 +1,6 @@
 /**
- * Requests to addresses that users give: every address of the name is checked, and the connection
- * goes to one that was checked (docs/interface.md §11.6).
+ * Requests to addresses that users give (§11.6): every address of the host is checked, and the connection goes to one
+ * that was checked.
  */
 
 import http from "node:http";
@@ -9,14 +9,14 @@ import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../clock.ts";
 import { OUTBOUND } from "../limits.ts";
+import { codeOf } from "../log.ts";
 import { networksOf, type Reach, reachOf } from "./addresses.ts";
 import { createResolver, type Resolve } from "./resolver.ts";
 import { connectThrough, type ProxyAddress, proxyOf, TunnelError } from "./tunnel.ts";
 
 /**
- * Why a request had no answer. `invalid_url`, `forbidden_address`: it will never have one.
- * `unknown_host`, `unreachable`, `tls_failed`, `timed_out`, `answer_too_large`, `failed`: another
- * attempt may.
+ * Why a request got no answer. `invalid_url` and `forbidden_address` are final; after the others, another attempt may
+ * succeed.
  */
 export type OutboundFault =
   | "invalid_url"
@@ -28,7 +28,7 @@ export type OutboundFault =
   | "answer_too_large"
   | "failed";
 
-/** The message is the fault alone: it names neither the URL nor an address, so it can be shown. */
+/** The message is only the fault, without URL or address, so it can be shown. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
   constructor(
@@ -41,51 +41,51 @@ export class OutboundError extends Error {
 
 export interface OutboundRequest {
   readonly url: string;
-  /** Id of the account whose address it is: its look-ups have a share of their own. */
+  /** Id of the account that gave the URL: each account has a share of the look-ups. */
   readonly owner: string;
   readonly method: "GET" | "POST";
-  /** `Host`, `Content-Length` and `Connection` are set here. */
+  /** Without `Host`, `Content-Length` and `Connection`, which are added. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Bytes of the answer's body at most; {@link OUTBOUND.answer_bytes} when it is left out. */
+  /** Most bytes of the answer's body; {@link OUTBOUND.answer_bytes} by default. */
   readonly max_bytes?: number;
-  /** Seconds until it is given up; {@link OUTBOUND.seconds} when it is left out. */
+  /** Seconds until the request is given up; {@link OUTBOUND.seconds} by default. */
   readonly seconds?: number;
-  /** Ends it as `failed`, or with the reason of the abort if that is an {@link OutboundError}. */
+  /** Ends the request as `failed`, or with the reason of the abort if that is an {@link OutboundError}. */
   readonly signal?: AbortSignal;
 }
 
 export interface OutboundAnswer {
-  /** Any status; a redirect is not followed. */
+  /** Any status. Redirects are not followed. */
   readonly status: number;
-  /** Names in lower case. */
+  /** By their names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As it was sent: still compressed, if the server did that unasked. */
+  /** As sent, and so still compressed if the server compressed it unasked. */
   readonly body: Buffer;
 }
 
 export interface OutboundOptions {
-  /** Networks beside the public ones (`OUTBOUND_PRIVATE`), in CIDR notation. */
+  /** Private networks that are allowed (`OUTBOUND_PRIVATE`), in CIDR notation. */
   readonly private_networks: readonly string[];
-  /** URL of the proxy through which public addresses are reached (`OUTBOUND_PROXY`). */
+  /** URL of the proxy for public addresses (`OUTBOUND_PROXY`). */
   readonly proxy?: string | undefined;
-  /** PEM of the authorities to trust instead of the system's, for tests. */
+  /** PEM of the authorities that tests trust instead of the system's. */
   readonly ca?: string;
-  /** Every address of a name; a resolver of its own when it is left out. */
+  /** Finds the addresses of a host; a new resolver by default. */
   readonly resolve?: Resolve;
-  /** Time outside the process, which a test does not move. */
+  /** Real time, also in tests. */
   readonly timers: Pick<Clock, "after" | "elapsed">;
 }
 
 export type Outbound = ReturnType<typeof createOutbound>;
 
-/** Where a URL leads. */
+/** An address of the host of a URL. */
 interface Target {
   readonly address: string;
   readonly reach: Reach;
 }
 
-/** Errors of `connect`, before a byte was sent. */
+/** Codes of errors before a byte was sent. */
 const NOT_CONNECTED = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -94,10 +94,10 @@ const NOT_CONNECTED = new Set([
   "ETIMEDOUT",
 ]);
 
-/** Whose share of the look-ups the name of the proxy counts against. */
+/** The owner of look-ups of the proxy. */
 const PROXY = "proxy";
 
-/** Whether a name server did not answer, so that nothing is known of the name. */
+/** Whether no name server answered, so that nothing is known of the name. */
 const isUnanswered = (error: unknown): boolean => codeOf(error) === "DNS_ETIMEOUT";
 
 export function createOutbound(options: OutboundOptions) {
@@ -105,7 +105,7 @@ export function createOutbound(options: OutboundOptions) {
   const allowed = networksOf(options.private_networks);
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
 
-  /** The addresses to try, all of them allowed; throws {@link OutboundError}. */
+  /** Returns the addresses to try. Throws {@link OutboundError} unless all addresses of the host are allowed. */
   const addressesOf = async (url: URL, owner: string): Promise<readonly Target[]> => {
     const { host } = endOf(url);
     const found = isIP(host)
@@ -117,7 +117,7 @@ export function createOutbound(options: OutboundOptions) {
     const targets = found.map((address) => ({ address, reach: reachOf(address, allowed) }));
     for (const { reach } of targets) {
       if (reach === "refused") throw new OutboundError("forbidden_address");
-      // What is sent over plain http can be read and changed on its way.
+      // Others on the way could read and change what is sent over plain http.
       if (reach === "public" && url.protocol === "http:") throw new OutboundError("invalid_url");
     }
     return targets.slice(0, OUTBOUND.addresses);
@@ -125,9 +125,8 @@ export function createOutbound(options: OutboundOptions) {
 
   return {
     /**
-     * Throws {@link OutboundError} for a URL that can never be called, or not now: for the `422` of
-     * whoever gives it. The answer holds for now alone, so {@link request} checks again. `owner`: id
-     * of the account that gives it.
+     * Throws {@link OutboundError} if the URL cannot be called, for the `422` of its giver. {@link request} checks again,
+     * since that may change. `owner`: id of the account that gives the URL.
      */
     async check(url: string, owner: string): Promise<void> {
       const parsed = parse(url);
@@ -135,8 +134,8 @@ export function createOutbound(options: OutboundOptions) {
     },
 
     /**
-     * The answer, within `seconds` from now, whatever the name server and the other side do; throws
-     * {@link OutboundError}. The caller bounds how many there are at once.
+     * Returns the answer, or throws {@link OutboundError} within `seconds`, whatever name server and host do. The caller
+     * bounds how many requests are under way.
      */
     async request(request: OutboundRequest): Promise<OutboundAnswer> {
       const url = parse(request.url);
@@ -158,7 +157,7 @@ export function createOutbound(options: OutboundOptions) {
   };
 }
 
-/** An absolute http(s) URL without credentials or a fragment. */
+/** Parses an absolute http(s) URL without credentials or fragment; throws {@link OutboundError}. */
 function parse(text: string): URL {
   const url = text.length <= OUTBOUND.url_characters && URL.canParse(text) ? new URL(text) : null;
   const is_http = url?.protocol === "https:" || url?.protocol === "http:";
@@ -174,7 +173,7 @@ interface Deadline {
   readonly outer?: AbortSignal | undefined;
 }
 
-/** Resolves with the work, or throws at the deadline or the caller's abort; the work itself may go on. */
+/** Resolves with the work, or throws at the deadline or when the caller aborts. The work itself may go on. */
 async function within<T>(
   { timers, seconds = OUTBOUND.seconds, outer }: Deadline,
   work: (signal: AbortSignal) => Promise<T>,
@@ -203,7 +202,7 @@ async function within<T>(
 interface Sending extends Omit<OutboundRequest, "url" | "owner"> {
   readonly url: URL;
   readonly address: string;
-  /** Null: directly. */
+  /** Null connects directly. */
   readonly via: ProxyAddress | null;
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
@@ -211,8 +210,8 @@ interface Sending extends Omit<OutboundRequest, "url" | "owner"> {
 }
 
 /**
- * Over `node:https`, which goes where it is told: `fetch` takes a proxy from the environment, and a
- * connection is not kept, so that the name in the certificate is checked each time.
+ * Sends over `node:https`, since `fetch` takes a proxy from the environment. The connection is not kept, so that each
+ * request checks the name in the certificate.
  */
 async function send(sending: Sending): Promise<OutboundAnswer> {
   const { url, address, via, ca, signal, resolve } = sending;
@@ -234,7 +233,7 @@ async function send(sending: Sending): Promise<OutboundAnswer> {
   return exchange(sending, tunnel).finally(() => tunnel.destroy());
 }
 
-/** Host as a name or an address, and port. */
+/** The host, as a name or an address without brackets, and the port. */
 function endOf({ hostname, port, protocol }: URL): {
   readonly host: string;
   readonly port: number;
@@ -243,7 +242,7 @@ function endOf({ hostname, port, protocol }: URL): {
   return { host, port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port) };
 }
 
-/** Through a tunnel that TLS is part of, or over a connection of its own. */
+/** Sends the request through a tunnel that includes TLS, or over a new connection. */
 function exchange(sending: Sending, tunnel: Duplex | null): Promise<OutboundAnswer> {
   const { url, address, ca, method, headers, body, signal } = sending;
   const { max_bytes = OUTBOUND.answer_bytes } = sending;
@@ -257,7 +256,7 @@ function exchange(sending: Sending, tunnel: Duplex | null): Promise<OutboundAnsw
         port,
         path: url.pathname + url.search,
         method,
-        // With an agent of its own it would make another connection.
+        // An agent would make another connection.
         ...(tunnel ? { createConnection: () => tunnel } : { agent: false }),
         signal,
         headers: {
@@ -294,14 +293,9 @@ function exchange(sending: Sending, tunnel: Duplex | null): Promise<OutboundAnsw
   });
 }
 
-/** No byte was sent to the target. */
+/** Whether no byte was sent to the target. */
 const isUnconnected = (error: unknown): boolean =>
   error instanceof TunnelError || NOT_CONNECTED.has(codeOf(error));
-
-function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === "string" ? code : "";
-}
 
 function toOutboundError(error: unknown): OutboundError {
   if (error instanceof OutboundError) return error;

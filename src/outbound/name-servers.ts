@@ -1,22 +1,23 @@
-/** Asks the name servers of this machine, over sockets of its own (docs/interface.md §11.6.5). */
+/** Asks the name servers of this machine over its own sockets (§11.6.5). */
 
 import { Resolver } from "node:dns/promises";
 import type { Clock } from "../clock.ts";
+import { codeOf } from "../log.ts";
 import { readIfChanged } from "./changed-file.ts";
 import { LOOK_UP } from "./limits.ts";
 
 interface NameServerOptions {
   /** Real time, also in tests. */
   readonly timers: Pick<Clock, "after" | "elapsed">;
-  /** Addresses with or without a port, instead of the system's, for tests. */
+  /** Addresses, with or without a port, that tests use instead of the system's. */
   readonly servers?: readonly string[] | undefined;
-  /** Where the system says which name servers and domains it uses. */
+  /** The path of resolv.conf. */
   readonly resolv_conf?: string | undefined;
 }
 
 /**
- * `code`: `ENOTFOUND` if there is no such name or it has no address; `DNS_ETIMEOUT` if no name server
- * answered in time; `DNS_` and a code of c-ares for another fault.
+ * `code`: `ENOTFOUND` if the name does not exist or has no address, `DNS_ETIMEOUT` if no name server answered in time,
+ * and otherwise `DNS_` with the code of c-ares.
  */
 export class LookUpError extends Error {
   override readonly name = "LookUpError";
@@ -28,19 +29,18 @@ export class LookUpError extends Error {
   }
 }
 
-/** A name server answered that there is no such name, or that it has no address of this family. */
+/** Codes of answers that a name does not exist or has no address of a family. */
 const MISSING = new Set(["ENOTFOUND", "ENODATA"]);
 
 interface Domains {
   readonly search: readonly string[];
-  /** A name with fewer dots is first looked for in the domains. */
+  /** A name with fewer dots is first looked for in the search domains. */
   readonly ndots: number;
 }
 
 /**
- * Returns a function that gives every address of a name, IPv4 and IPv6 in turn, and throws a
- * {@link LookUpError}. It follows `search`, `domain` and `options ndots:` of resolv.conf as the system
- * does, and takes up a changed file without a restart.
+ * Returns a function that finds every address of a name, IPv4 and IPv6 in turn, or throws {@link LookUpError}. It
+ * follows `search`, `domain` and `options ndots:` of resolv.conf, and reads the file again when it changes.
  */
 export function createNameServers(options: NameServerOptions) {
   const { timers, servers, resolv_conf = "/etc/resolv.conf" } = options;
@@ -50,8 +50,8 @@ export function createNameServers(options: NameServerOptions) {
   let made_at = 0;
 
   /**
-   * Shared by all look-ups, since it remembers which server does not answer. It also remembers
-   * answers, longer than what users expect, and reads resolv.conf once: so it is replaced regularly.
+   * All look-ups share a resolver, since it remembers which server does not answer. It is replaced regularly, since it
+   * also remembers answers for long and reads resolv.conf only once.
    */
   const current = (of: Domains): Resolver => {
     const age = timers.elapsed() - made_at;
@@ -63,7 +63,7 @@ export function createNameServers(options: NameServerOptions) {
     return resolver;
   };
 
-  /** The addresses of this very name; empty if it has none. */
+  /** Returns the addresses of exactly this name; empty if it has none. */
   const ask = async (at: Resolver, name: string): Promise<string[]> => {
     const families = [at.resolve4(name), at.resolve6(name)];
     const found: string[][] = [[], []];
@@ -93,7 +93,7 @@ export function createNameServers(options: NameServerOptions) {
     const both = Array.from({ length: most }, (_, i) => [four[i], six[i]]).flat();
     const addresses = both.filter((address) => address !== undefined);
     if (addresses.length === 0 && fault !== undefined) {
-      throw new LookUpError(`DNS_${codeOf(fault)}`, { cause: fault });
+      throw new LookUpError(`DNS_${codeOf(fault) || "EUNKNOWN"}`, { cause: fault });
     }
     return addresses;
   };
@@ -107,7 +107,7 @@ export function createNameServers(options: NameServerOptions) {
         const addresses = await ask(at, name);
         if (addresses.length > 0) return addresses;
       } catch (error) {
-        // A server that is broken for one domain may know the next.
+        // A server that fails for one domain may know the next.
         if ((error as LookUpError).code !== "DNS_ESERVFAIL") throw error;
         fault = error;
       }
@@ -116,14 +116,14 @@ export function createNameServers(options: NameServerOptions) {
   };
 }
 
-/** What to ask for, in this order. */
+/** The names to ask for, in order. */
 function namesOf(host: string, { search, ndots }: Domains): readonly string[] {
   if (host.endsWith(".")) return [host.slice(0, -1)];
   const searched = search.map((domain) => `${host}.${domain}`);
   return host.split(".").length > ndots ? [host, ...searched] : [...searched, host];
 }
 
-/** Of `domain` and `search`, the last one counts. */
+/** Parses resolv.conf. The last line `domain` or `search` counts. */
 function parseDomains(text: string): Domains {
   let search: readonly string[] = [];
   let ndots = 1;
@@ -139,9 +139,4 @@ function parseDomains(text: string): Domains {
     if (given) ndots = Math.min(15, Number(given.slice("ndots:".length)));
   }
   return { search, ndots };
-}
-
-function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : "EUNKNOWN";
 }

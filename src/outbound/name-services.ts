@@ -1,23 +1,23 @@
-/** Asks what else this machine takes names from, such as mDNS, beside its file of hosts and its name servers. */
+/** Asks name services of this machine other than its hosts file and name servers, such as mDNS. */
 
 import { lookup } from "node:dns/promises";
 import { readIfChanged } from "./changed-file.ts";
 
-/** When to ask: before the name servers, after they did not know the name, or not at all. */
+/** When to ask: before the name servers, after they did not know the name, or never. */
 type NameServiceOrder = "first" | "last" | "never";
 
-/** The name services of this machine that nothing but its own resolver knows how to ask. */
+/** The name services that only the resolver of the system can ask. */
 export interface NameServices {
   order(name: string): NameServiceOrder;
-  /** The addresses of a name; empty if it has none. An aborted signal ends it. */
+  /** Returns the addresses of a name; empty if it has none. The signal ends it. */
   ask(name: string, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 const isLocal = (name: string): boolean => name.endsWith(".local");
 
 /**
- * On Linux by `getent`, in a process that can be ended: the system's resolver would take a thread of
- * the pool that files need. `nsswitch`: where Linux says which name services it uses.
+ * Asks by `getent`, in a child process that can be ended: the system's resolver would occupy a thread of the pool that
+ * files need. `nsswitch`: path of the file that lists the name services.
  */
 const createLinuxServices = (nsswitch: string): NameServices => {
   const others = readIfChanged(nsswitch, otherServices);
@@ -44,10 +44,7 @@ const createLinuxServices = (nsswitch: string): NameServices => {
   };
 };
 
-/**
- * Elsewhere by the system's resolver, which asks a service of the system there and not the name
- * servers: only for the names of the local network.
- */
+/** Asks the system's resolver, which is a service on other systems; only for names of the local network. */
 const OTHER_SYSTEMS: NameServices = {
   order: (name) => (isLocal(name) ? "first" : name.includes(".") ? "never" : "last"),
   ask: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
@@ -58,7 +55,7 @@ export const nameServicesOf = (nsswitch = "/etc/nsswitch.conf"): NameServices =>
 
 const isMulticast = (service: string): boolean => service.startsWith("mdns");
 
-/** The services of the line `hosts:` that are not asked otherwise. */
+/** The services of the line `hosts:` that Relay does not ask itself. */
 function otherServices(text: string): readonly string[] {
   const line = /^\s*hosts:(.*)$/m.exec(text.replace(/#.*/g, ""))?.[1] ?? "";
   return line

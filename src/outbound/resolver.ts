@@ -1,33 +1,33 @@
 /**
- * Finds the addresses of host names without the thread pool that files need, with a deadline and a
- * share for each account (docs/interface.md §11.6.5).
+ * Finds the addresses of host names (§11.6.5) without the thread pool that files need, with a deadline and a share for
+ * each account.
  */
 
+import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
-import { createHostsFile } from "./hosts-file.ts";
+import { readIfChanged } from "./changed-file.ts";
 import { LOOK_UP } from "./limits.ts";
 import { createNameServers, LookUpError } from "./name-servers.ts";
 import { type NameServices, nameServicesOf } from "./name-services.ts";
 import { createShares } from "./shares.ts";
 
 /**
- * Every address of a host name, at least one. `owner`: whose share of the look-ups it counts
- * against, an account or a service of the operator. Throws a {@link LookUpError} within
- * `LOOK_UP.seconds`.
+ * Finds every address of a host name, at least one, or throws {@link LookUpError} within `LOOK_UP.seconds`. `owner`: the
+ * account, or the service of the operator, whose share of the look-ups it takes.
  */
 export type Resolve = (host: string, owner: string) => Promise<readonly string[]>;
 
 interface ResolverOptions {
   /** Real time, also in tests. */
   readonly timers: Pick<Clock, "after" | "elapsed">;
-  /** Instead of the system's, for tests: name servers, and paths of files. */
+  /** What tests use instead of the system's: name servers, paths of files, name services. */
   readonly servers?: readonly string[];
   readonly resolv_conf?: string;
   readonly hosts_file?: string;
   readonly services?: NameServices;
 }
 
-/** The resolver of a process. */
+/** Creates the resolver of a process. */
 export function createResolver(options: ResolverOptions): Resolve {
   const { timers, services = nameServicesOf() } = options;
   const listed = createHostsFile(options.hosts_file);
@@ -64,7 +64,7 @@ export function createResolver(options: ResolverOptions): Resolve {
     const name = bare(host);
     const known = listed(name);
     if (known.length > 0) return known;
-    // Never asked for outside (RFC 6761 6.3).
+    // Name servers must not be asked (RFC 6761, section 6.3).
     if (name === "localhost" || name.endsWith(".localhost")) return ["127.0.0.1", "::1"];
     const late = new AbortController();
     const cancel = timers.after(LOOK_UP.seconds, () => late.abort(new LookUpError("DNS_ETIMEOUT")));
@@ -81,3 +81,30 @@ export function createResolver(options: ResolverOptions): Resolve {
 }
 
 const bare = (host: string): string => host.toLowerCase().replace(/\.$/, "");
+
+const HOSTS_FILE =
+  process.platform === "win32" ? "C:\\Windows\\System32\\drivers\\etc\\hosts" : "/etc/hosts";
+
+/**
+ * Returns a function that finds the addresses of a name (lower case, without a final dot) in the hosts file, in its
+ * order. The text is searched instead of parsed, since such files may have 100,000 lines.
+ */
+function createHostsFile(path: string = HOSTS_FILE): (name: string) => readonly string[] {
+  const read = readIfChanged(path, (text) => `\n${text.toLowerCase()}\n`);
+  return (name) => {
+    const text = read();
+    const found = new Set<string>();
+    const end = (from: number) => text.indexOf("\n", from);
+    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+      // First, since a short name is part of many others.
+      if (!isBlank(text[at - 1]) || !/[\s#]/.test(text[at + name.length]!)) continue;
+      const line = text.slice(text.lastIndexOf("\n", at) + 1, end(at));
+      const [address = "", ...names] = line.replace(/#.*/, "").trim().split(/\s+/);
+      if (names.includes(name) && isIP(address)) found.add(address);
+      at = end(at);
+    }
+    return [...found];
+  };
+}
+
+const isBlank = (character: string | undefined) => character === " " || character === "\t";

@@ -1,10 +1,10 @@
-/** Bounds what is under way at once, for each owner and in all, with a turn for each owner who waits. */
+/** Bounds what is under way at once, for each owner and in all. Owners that wait take turns. */
 
 import { LOOK_UP } from "./limits.ts";
 import { LookUpError } from "./name-servers.ts";
 
 interface SharesOptions {
-  /** Under way at once for one owner, and for all. */
+  /** Most under way for one owner, and in all. */
   readonly per_owner: number;
   readonly in_all: number;
 }
@@ -12,7 +12,7 @@ interface SharesOptions {
 export function createShares({ per_owner, in_all }: SharesOptions) {
   const used = new Map<string, number>();
   let in_use = 0;
-  /** By owner, in the order of their turns. */
+  /** What waits, by owner, in the order of their turns. */
   const waiting = new Map<string, (() => void)[]>();
 
   const admits = (owner: string) => in_use < in_all && (used.get(owner) ?? 0) < per_owner;
@@ -53,8 +53,8 @@ export function createShares({ per_owner, in_all }: SharesOptions) {
 
   return {
     /**
-     * Waits for a turn; call the result once the work is over. Throws the reason of the signal when it
-     * aborts first, and a {@link LookUpError} when too many of the owner's wait already.
+     * Waits for a turn. Call the result when the work is over. Throws the reason of the signal if it aborts first, and
+     * {@link LookUpError} if too much of the owner waits already.
      */
     async take(owner: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Connections through the proxy that the operator names (docs/interface.md §11.6.4). */
+/** Connects through the operator's proxy (§11.6.4). */
 
 import http from "node:http";
 import https from "node:https";
@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 
-/** `OUTBOUND_PROXY`, taken apart. */
+/** The parts of `OUTBOUND_PROXY`. */
 export interface ProxyAddress {
   readonly secure: boolean;
   readonly host: string;
@@ -15,7 +15,7 @@ export interface ProxyAddress {
   readonly authorization: string | undefined;
 }
 
-/** The proxy of an http(s) URL, which may have a user name and a password. */
+/** Parses the http(s) URL of a proxy, which may have a user name and a password. */
 export function proxyOf(url: string): ProxyAddress {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === "https:";
@@ -29,28 +29,28 @@ export function proxyOf(url: string): ProxyAddress {
   };
 }
 
-/** The proxy opened no tunnel, so no byte was sent to the target: another address may be tried. */
+/** The proxy opened no tunnel. No byte was sent to the target, so another address may be tried. */
 export class TunnelError extends Error {
   override readonly name = "TunnelError";
 }
 
 interface Tunnel {
   readonly proxy: ProxyAddress;
-  /** The addresses of its host, to try in this order. */
+  /** Finds the addresses of its host, to try in this order. */
   readonly addressesOfProxy: () => Promise<readonly string[]>;
   /** IP address that the proxy connects to. */
   readonly address: string;
   readonly port: number;
   /** Name that the certificate must be valid for, or an IP address. */
   readonly host: string;
-  /** PEM of the authorities to trust instead of the system's. */
+  /** PEM of the authorities that tests trust instead of the system's. */
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * TLS with the target, through a tunnel that the proxy opens to `address` (RFC 9110, section 9.3.6).
- * Throws a {@link TunnelError} when the proxy opens none, and the error of TLS.
+ * Sets up TLS with the target through a tunnel that the proxy opens to `address` (RFC 9110, section 9.3.6). Throws
+ * {@link TunnelError} if the proxy opens none, or the error of TLS.
  */
 export async function connectThrough({
   host,
@@ -84,10 +84,10 @@ export async function connectThrough({
   return secure;
 }
 
-/** For a connection that somebody else follows as well: a fault of it must not end the process. */
+/** Listens to errors that are handled elsewhere, which would otherwise end the process. */
 const ignore = () => {};
 
-/** The first tunnel that comes about; throws the last error. */
+/** Returns the first tunnel that opens; throws the last error. */
 async function firstOf(
   addresses: readonly string[],
   open: (address: string) => Promise<Duplex>,
@@ -129,7 +129,7 @@ function openTunnel({ proxy, at, address, port, ca, signal }: Opening): Promise<
       }),
     });
     request.once("connect", ({ statusCode = 0 }, socket, rest) => {
-      // The target sends nothing before TLS, so a byte now does not come from it.
+      // The target sends nothing before TLS, so a byte now comes from elsewhere.
       if (statusCode >= 200 && statusCode < 300 && rest.length === 0) return resolve(socket);
       socket.destroy();
       refuse(new Error(`the proxy answered with ${statusCode}`));

@@ -3,7 +3,7 @@
 import { formatJson, memberTexts } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
-import { fits, isBlank } from "../plain-text.ts";
+import { fits, isBlank } from "../model/text.ts";
 import { diffOf, pathLine } from "./diff.ts";
 import { planIn } from "./plan.ts";
 import type { PermissionRequest } from "./request.ts";

@@ -2,10 +2,10 @@
 
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
-import { isOwnTool, USUAL_SERVER } from "../own-tools.ts";
-import { fits, isBlank, isStorable } from "../plain-text.ts";
+import { fits, isBlank, isStorable } from "../model/text.ts";
 import { type Shown, showInput } from "./commands.ts";
 import { sessionGrants } from "./grants.ts";
+import { isOwnTool, USUAL_SERVER } from "./own-tools.ts";
 import { lacksPlan } from "./plan.ts";
 import type { PermissionRequest } from "./request.ts";
 import { makeCompact, oneVisibleLine } from "./visible.ts";

@@ -3,7 +3,7 @@
  */
 
 import { LIMITS } from "../limits.ts";
-import { fits, isBlank, isStorable } from "../plain-text.ts";
+import { fits, isBlank, isStorable } from "../model/text.ts";
 import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 

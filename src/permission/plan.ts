@@ -1,6 +1,6 @@
 /** Claude Code's request to leave plan mode, which is a request to permit a plan; pure. */
 
-import { isBlank } from "../plain-text.ts";
+import { isBlank } from "../model/text.ts";
 import type { PermissionRequest } from "./request.ts";
 
 const TOOL = "ExitPlanMode";

@@ -6,8 +6,8 @@
 import { parseExactly } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
+import { fits, isStorable } from "../model/text.ts";
 import { commasIn, nestingOf } from "../overload/json-bounds.ts";
-import { fits, isStorable } from "../plain-text.ts";
 import { oneVisibleLine } from "./visible.ts";
 
 type Client = QuestionAction["client"];

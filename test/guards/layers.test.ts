@@ -15,7 +15,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   observability: ["model", "leaf"],
   overload: ["model", "observability types", "leaf"],
   rpc: ["model", "overload", "leaf"],
-  permission: ["model types", "overload", "leaf"],
+  permission: ["model", "overload", "leaf"],
   db: ["model", "observability", "overload", "leaf"],
   events: ["model", "leaf"],
   outbound: ["leaf"],
@@ -51,7 +51,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   // Speaks to the server over HTTP alone.
   client: ["model types", "routers types", "leaf types"],
   // A client of the server; what starts the server is loaded by `import()`.
-  cli: ["client", "model types", "leaf"],
+  cli: ["client", "permission", "model types", "leaf"],
   // Types alone of the server: what runs in the browser shares no code with it.
   web: ["client", "model types", "routers types"],
   root: [
@@ -84,7 +84,7 @@ const PACKAGES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^@modelcontextprotocol\//, ["mcp", "http"]],
   [/^(react|react-dom|@base-ui|@tanstack|@trpc\/client|lucide-react)(\/|$)/, ["web"]],
   // The page's, and that of the start at a terminal.
-  [/^uqr$/, ["web", "leaf", "cli"]],
+  [/^uqr$/, ["web", "http", "cli"]],
   [/^tailwindcss/, ["http"]],
   [/^(cborg|@peculiar\/)/, ["auth"]],
   [/^apns2/, ["notify"]],

@@ -12,8 +12,8 @@ import {
 import { createClient } from "../../src/client/client.ts";
 import { readConfig } from "../../src/config.ts";
 import { createHstsRule } from "../../src/http/security.ts";
+import { loadTls, warnOfExpiry } from "../../src/http/tls.ts";
 import { createLog } from "../../src/log.ts";
-import { loadTls, warnOfExpiry } from "../../src/tls.ts";
 import { startTestApp } from "../support/app.ts";
 import { createTestClock } from "../support/clock.ts";
 import { CLIENT } from "../support/mcp.ts";
@@ -158,11 +158,11 @@ test("a pair that cannot be used is named by its variable, in one line", async (
     [{ TLS_KEY_FILE }, /^TLS_CERT_FILE: is needed when TLS_KEY_FILE is set$/],
     [{ TLS_CERT_FILE: none, TLS_KEY_FILE }, /^TLS_CERT_FILE: .*\(ENOENT\)$/],
     [{ TLS_CERT_FILE, TLS_KEY_FILE: none }, /^TLS_KEY_FILE: .*\(ENOENT\)$/],
-    [{ TLS_CERT_FILE: text, TLS_KEY_FILE }, /^TLS_CERT_FILE: is no PEM file/],
-    [{ TLS_CERT_FILE: TLS_KEY_FILE, TLS_KEY_FILE }, /^TLS_CERT_FILE: is no PEM file/],
+    [{ TLS_CERT_FILE: text, TLS_KEY_FILE }, /^TLS_CERT_FILE: is not a PEM file/],
+    [{ TLS_CERT_FILE: TLS_KEY_FILE, TLS_KEY_FILE }, /^TLS_CERT_FILE: is not a PEM file/],
     [{ TLS_CERT_FILE: await write("chain.pem", broken), TLS_KEY_FILE }, /^TLS_CERT_FILE: has a/],
-    [{ TLS_CERT_FILE, TLS_KEY_FILE: text }, /^TLS_KEY_FILE: is no PEM file/],
-    [{ TLS_CERT_FILE, TLS_KEY_FILE: TLS_CERT_FILE }, /^TLS_KEY_FILE: is no PEM file/],
+    [{ TLS_CERT_FILE, TLS_KEY_FILE: text }, /^TLS_KEY_FILE: is not a PEM file/],
+    [{ TLS_CERT_FILE, TLS_KEY_FILE: TLS_CERT_FILE }, /^TLS_KEY_FILE: is not a PEM file/],
     [{ TLS_CERT_FILE, TLS_KEY_FILE: key }, /^TLS_KEY_FILE: is not the key of/],
   ] as const) {
     const fault = await (async () => loadTls(readConfig(env)))().catch((error) => error);

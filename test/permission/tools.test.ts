@@ -4,9 +4,9 @@ import { expect, test } from "bun:test";
 import { procedures } from "../../routers/index.ts";
 import { mcpOnlyProcedures } from "../../routers/mcp-only.ts";
 import { createTools } from "../../src/mcp/tools.ts";
-import { OWN_TOOLS } from "../../src/own-tools.ts";
 import { contentOf } from "../../src/permission/content.ts";
 import { decisionText } from "../../src/permission/decision.ts";
+import { OWN_TOOLS } from "../../src/permission/own-tools.ts";
 import { type PermissionRequest, readCall } from "../../src/permission/request.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

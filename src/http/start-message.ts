@@ -4,29 +4,30 @@ import { renderUnicodeCompact } from "uqr";
 
 interface StartMessage {
   readonly version: string;
-  /** Base address shown to clients. */
+  /** Base address for clients. */
   readonly url: string;
   /** Base address that the process listens on. */
   readonly local_url: string;
-  /** Base addresses for other devices, best first; or why there is none. */
+  /** Base addresses for other devices, best first. */
   readonly reachable: readonly string[];
+  /** Why other devices cannot reach it; null if they can. */
   readonly unreachable_reason: string | null;
-  /** Where this start made a new store; null if it found one. */
+  /** Where this start created a store; null if it found one. */
   readonly new_store?: string | null;
   /** `ACCOUNT_CREATION`. */
   readonly account_creation: "open" | "first" | "off";
-  /** The code to create the first account with; null if there is none to create that way. */
+  /** The code that creates the first account; null if none is needed. */
   readonly start_code: string | null;
-  /** Columns of the terminal; null if the output is none. */
+  /** Width of the terminal; null if the output is not a terminal. */
   readonly columns: number | null;
 }
 
-/** Light modules on a dark ground, whatever the colors of the terminal. */
+/** White modules on black, whatever the colors of the terminal. */
 const [LIGHT_ON_DARK, RESET] = ["\u001b[38;5;231;48;5;16m", "\u001b[0m"];
 
 /**
- * The text, with a line break at its end. The first line ends with the address. At a terminal that
- * is wide enough, a QR code of the best address for another device follows.
+ * The message, with a final line break. The first line ends with the address. A terminal that is wide enough also
+ * gets a QR code of the best address for other devices.
  */
 export function startMessage(options: StartMessage): string {
   const { version, reachable, unreachable_reason, columns } = options;
@@ -47,8 +48,8 @@ export function startMessage(options: StartMessage): string {
 }
 
 /**
- * The address, as one that a browser on this machine can open. Where Relay listens on all addresses,
- * that is loopback: only there do browsers allow notifications and clients OAuth over plain http.
+ * The address that a browser on this machine can open. If Relay listens on all addresses, that is loopback: browsers
+ * allow notifications over plain http only there, and clients OAuth.
  */
 function openable(url: string): string {
   const address = new URL(url);

@@ -1,28 +1,27 @@
-/** The certificate and key that this process serves TLS with (docs/interface.md §16). */
+/** Loads the certificate and key with which this process serves TLS (§16). */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { type Config, ConfigError, cannotUse } from "./config.ts";
-import { readNamedFile, showPath } from "./config-files.ts";
-import type { Log } from "./log.ts";
+import { type Config, ConfigError, cannotUse } from "../config.ts";
+import { readNamedFile, showPath } from "../config-files.ts";
+import type { Log } from "../log.ts";
 
 export interface Tls {
-  /** PEM of the certificate, followed by those between it and the root. */
+  /** PEM of the certificate and its intermediates. */
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** Whether the certificate is its own issuer. */
+  /** Whether the certificate issued itself. */
   readonly self_signed: boolean;
   /** When the certificate ends, in epoch seconds. */
   readonly expires_at: number;
 }
 
-/** Seconds before the end of the certificate from which on a start warns of it. */
+/** A start warns of a certificate that ends within so many seconds. */
 const EXPIRES_SOON = 14 * 86_400;
 
 /**
- * Reads `TLS_CERT_FILE` and `TLS_KEY_FILE`; null while they are unset. Throws a ConfigError that
- * names the variable: a file that cannot be read, no PEM, a key with a passphrase, or the key of
- * another certificate.
+ * Reads `TLS_CERT_FILE` and `TLS_KEY_FILE`; null if they are unset. Throws a ConfigError that names the variable if a
+ * file cannot be read, is not PEM, holds a key with a passphrase, or the key of another certificate.
  */
 export async function loadTls(config: Config): Promise<Tls | null> {
   const { TLS_CERT_FILE: cert_file, TLS_KEY_FILE: key_file } = config;
@@ -42,9 +41,8 @@ export async function loadTls(config: Config): Promise<Tls | null> {
 }
 
 /**
- * Logs a warning if the certificate has expired at `now` (epoch seconds) or does so within 14 days: clients
- * refuse it then, and Relay serves it all the same. Those between it and the root do not count, as
- * chains often end in an old one that nobody needs.
+ * Logs a warning if the certificate has expired at `now` (epoch seconds) or expires within 14 days. Relay serves it
+ * nevertheless. Intermediates do not count, since chains often end in an old one that nobody needs.
  */
 export function warnOfExpiry({ expires_at }: Pick<Tls, "expires_at">, now: number, log: Log): void {
   if (expires_at - now > EXPIRES_SOON) return;
@@ -55,7 +53,7 @@ export function warnOfExpiry({ expires_at }: Pick<Tls, "expires_at">, now: numbe
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** The first certificate. All are parsed, as one that is broken would stop the server later. */
+/** Returns the first certificate. Parses all of them, since a broken one would stop the server later. */
 function parseCertificates(text: string, file: string): X509Certificate {
   try {
     const [leaf] = (text.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
@@ -64,14 +62,14 @@ function parseCertificates(text: string, file: string): X509Certificate {
     const what = `has a certificate that cannot be read: ${showPath(file)}`;
     throw cannotUse("TLS_CERT_FILE", what, error);
   }
-  throw new ConfigError(`TLS_CERT_FILE: is no PEM file with a certificate: ${showPath(file)}`);
+  throw new ConfigError(`TLS_CERT_FILE: is not a PEM file with a certificate: ${showPath(file)}`);
 }
 
 function parseKey(text: string, file: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch (error) {
-    const what = `is no PEM file with a private key without passphrase: ${showPath(file)}`;
+    const what = `is not a PEM file with a private key without a passphrase: ${showPath(file)}`;
     throw cannotUse("TLS_KEY_FILE", what, error);
   }
 }
