@@ -7,19 +7,19 @@ import type { Metric } from "./metrics.ts";
 
 /** Running out of file descriptors (§11.2.3); seconds. */
 const DESCRIPTORS = {
-  /** Between two probes, so the longest time that the event loop can spin before it is slowed down. */
+  /** Between two probes; the event loop can spin so long before it is slowed down. */
   check_every: 0.25,
-  /** Pause after each turn of the loop meanwhile: some 3 % of a core, 2 ms more for each answer. */
+  /** Pause after each turn of the loop: uses some 3 % of a core, and delays each answer by 2 ms. */
   pause: 0.002,
-  /** Descriptors must have been free this long for the shortage to be over. */
+  /** The shortage is over after descriptors were free so long. */
   settle: 1,
-  /** At least this long between two log lines. */
+  /** Between two log lines. */
   log_every: 60,
 } as const;
 
-/** The watch's port to the system and the event loop. */
+/** The system and the event loop, as a port. */
 export interface DescriptorSystem {
-  /** Whether one more descriptor can be opened now. */
+  /** Whether another descriptor can be opened now. */
   available(): boolean;
   /** Blocks the thread. */
   block(seconds: number): void;
@@ -30,24 +30,22 @@ export interface DescriptorSystem {
 interface DescriptorOptions {
   readonly clock: Pick<Clock, "elapsed" | "after">;
   readonly system: DescriptorSystem;
-  /** What holds the descriptors, for the log line. */
+  /** What uses the descriptors, for the log line. */
   readonly usage: () => LogFields;
   readonly log: Log;
 }
 
 /**
- * While no descriptor is left, Bun's event loop cannot accept the connections that wait and wakes
- * for them again at once, without end. So from then on every turn of the loop is followed by a short
- * pause: open connections are served, only a little later, and the rest wait in the kernel until a
- * descriptor is free (docs/interface.md 11.2.3). The state is left only after it has been over
- * for {@link DESCRIPTORS.settle}, since a descriptor that is freed is usually taken at once.
+ * While no descriptor is left, Bun's event loop cannot accept the waiting connections and spins. So each turn of the
+ * loop is then followed by a short pause: open connections are served a little later, and the others wait in the kernel
+ * (§11.2.3). The pauses last until {@link DESCRIPTORS.settle}, since a freed descriptor is usually taken at once.
  */
 export function createDescriptorWatch({ clock, system, usage, log }: DescriptorOptions) {
   let cancel: Cancel = () => {};
   let shortages = 0;
   let last_line = -Infinity;
   let probed_at = 0;
-  /** When a probe of the present shortage last failed. */
+  /** When a probe last failed. */
   let failed_at = 0;
 
   const report = () => {
@@ -91,7 +89,7 @@ export function createDescriptorWatch({ clock, system, usage, log }: DescriptorO
   return { metrics, start: watch, stop: (): void => cancel() };
 }
 
-/** The real system. A failure to open for a reason other than a limit is no shortage. */
+/** The real system. Only a failure because of a limit is a shortage. */
 export const descriptorSystem: DescriptorSystem = {
   available() {
     try {

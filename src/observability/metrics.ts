@@ -1,12 +1,12 @@
-/** Metrics in the text format of Prometheus: counted as things happen, read on each scrape. */
+/** Metrics in the text format of Prometheus, read on each scrape. */
 
 type Labels = Readonly<Record<string, string>>;
 
-/** One value of a metric, with the labels that tell it from the others. */
+/** A value of a metric, with its labels. */
 export type Sample<Value> = readonly [labels: Labels, value: Value];
 
 interface Named {
-  /** Of the metric itself: a histogram's lines add `_bucket`, `_sum` and `_count`. */
+  /** The name of the metric; a histogram's lines add `_bucket`, `_sum` and `_count`. */
   readonly name: string;
   readonly help: string;
 }
@@ -23,17 +23,16 @@ export type Metric = Named &
     | { readonly type: "histogram"; readonly read: () => Reading<Histogram> }
   );
 
-/** Counts values by size. */
+/** Counts values in buckets by size. */
 export interface Histogram {
   observe(value: number): void;
-  /** Upper bounds, each inclusive. */
+  /** Inclusive upper bounds, ascending. */
   readonly bounds: readonly number[];
-  /** Number of values in each bucket, not cumulative; the last is beyond every bound. */
+  /** Values in each bucket, not cumulative; the last bucket is above every bound. */
   readonly counts: readonly number[];
   sum(): number;
 }
 
-/** `bounds` ascend; larger values count in one more bucket. */
 export function createHistogram(bounds: readonly number[]): Histogram {
   const counts = new Array<number>(bounds.length + 1).fill(0);
   let sum = 0;
@@ -53,7 +52,7 @@ export function createHistogram(bounds: readonly number[]): Histogram {
 export function createMetrics() {
   const metrics = new Map<string, Metric>();
   return {
-    /** Adds metrics; throws when a name is taken. */
+    /** Adds metrics; throws if a name is taken. */
     add(...more: readonly Metric[]): void {
       for (const metric of more) {
         if (metrics.has(metric.name)) throw new Error(`two metrics ${metric.name}`);
@@ -61,7 +60,7 @@ export function createMetrics() {
       }
     },
 
-    /** The exposition, format 0.0.4; what cannot be read now is left out. */
+    /** Returns the exposition in format 0.0.4, without what cannot be read now. */
     async text(): Promise<string> {
       const parts = await Promise.all(
         [...metrics.values()].map(async (metric) => {

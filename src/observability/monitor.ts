@@ -1,4 +1,4 @@
-/** Measures this process: its requests, its last three hours, its memory and event loop. */
+/** Measures this process: requests, memory, event loop, and charts of the last three hours. */
 
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -11,7 +11,7 @@ import { createTimeSeries, type StoreGauges } from "./time-series.ts";
 
 interface MonitorOptions {
   readonly clock: Clock;
-  /** Real time: the process and its event loop are the real ones also in a test. */
+  /** Real time, also in tests: the process and its event loop are real. */
   readonly timers: Clock;
   readonly streams: { count(): number };
   readonly waits: { count(): number };

@@ -1,14 +1,14 @@
-/** Figures of this process from the operating system and its event loop. */
+/** Figures of this process, from the operating system and the event loop. */
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { Cancel, Clock } from "../clock.ts";
 
-/** Seconds between two samples of the event loop, and how many of them are kept: a minute's. */
+/** Seconds between two samples of the event loop, and samples that are kept: those of a minute. */
 const SAMPLE_EVERY = 0.1;
 const SAMPLES = 600;
 
-/** Cache TTL in seconds: to list thousands of sockets takes milliseconds. */
-const CACHE_TTL = 1;
+/** Seconds for which figures are kept, since listing thousands of sockets takes milliseconds. */
+const KEPT_FOR = 1;
 
 export interface ProcessStats {
   readonly started_at: number;
@@ -17,7 +17,7 @@ export interface ProcessStats {
   readonly cpu_system: number;
   readonly resident_bytes: number;
   readonly heap_bytes: number;
-  /** Open files and sockets, and their limit; null where the system does not say. */
+  /** Open files and sockets, and their limit; null if the system does not say. */
   readonly open_fds: number | null;
   readonly max_fds: number | null;
   /** Seconds by which timers of the last minute came late. */
@@ -44,8 +44,7 @@ export function createProcessStats(clock: Clock) {
 
   const readNow = (): ProcessStats => {
     const { user, system } = process.cpuUsage();
-    // Some of this is read from files, which fails while no descriptor is left: then the values read
-    // last has to do.
+    // Reading files fails while no descriptor is left; then the last values are used.
     memory = orNull(() => process.memoryUsage()) ?? memory;
     max_fds = readMaxFds() ?? max_fds;
     const sorted = late.slice(0, Math.min(samples, SAMPLES)).sort();
@@ -66,16 +65,16 @@ export function createProcessStats(clock: Clock) {
     start: sample,
     stop: (): void => cancel(),
 
-    /** The same object for a second, so that callers may read one figure at a time. */
+    /** Returns the same object for a second, so that callers can read one figure at a time. */
     read(): ProcessStats {
       const now = clock.elapsed();
-      if (!kept || now >= kept.until) kept = { until: now + CACHE_TTL, stats: readNow() };
+      if (!kept || now >= kept.until) kept = { until: now + KEPT_FOR, stats: readNow() };
       return kept.stats;
     },
   };
 }
 
-/** Since Linux 6.2 the folder's size is their number, which needs no descriptor to read. */
+/** Since Linux 6.2 the size of the folder is their number, which can be read without a descriptor. */
 const countOpenFds = () =>
   orNull(() => statSync("/proc/self/fd").size || readdirSync("/proc/self/fd").length);
 
@@ -85,7 +84,7 @@ const readMaxFds = () =>
     return Number(/^Max open files +(\d+)/m.exec(limits)![1]);
   });
 
-/** Null where there is no such file, or it cannot be read now. */
+/** Returns null if reading fails. */
 function orNull<Value>(read: () => Value): Value | null {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** Measures every request by the route's template: number, status and duration. */
+/** Counts and times requests by method, route template and status. */
 
 import type { Clock } from "../clock.ts";
 import { createHistogram, type Histogram, type Metric, type Sample } from "./metrics.ts";
@@ -9,12 +9,12 @@ interface RequestMetricsOptions {
   readonly series: Pick<TimeSeries, "record">;
 }
 
-/** Seconds of a request that did not ask to wait. */
+/** Buckets in seconds for requests that did not ask to wait. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
-/** Seconds of a request that did: up to `LIMITS.wait_max`, and a little more. */
+/** Buckets for requests that did: up to `LIMITS.wait_max` and a little more. */
 const WAIT_BOUNDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 40, 50, 51] as const;
 
-/** Any other method is counted as `other`: each would be a series of its own. */
+/** Other methods count as `other`, since each would be another series. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** The figures of one method of one route. */
@@ -90,12 +90,12 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
     metrics,
     inFlight: (): number => in_flight,
 
-    /** Marks a request that asked to wait: its duration says nothing about the server. */
+    /** Marks a request that asked to wait, whose duration says nothing about the server. */
     waits(request: Request): void {
       waiting.add(request);
     },
 
-    /** The route, measured under this template. */
+    /** Returns the handler, measured under this template. */
     wrap<R extends Request>(template: string, route: Handler<R>): Handler<R> {
       const methods = routes.get(template) ?? new Map<string, MethodFigures>();
       // The charts leave out the requests that read them.
@@ -114,7 +114,7 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
           if (counts) series.record(status, asked_to_wait ? null : seconds);
         };
         const answer = route(request);
-        // The server's `error` handler answers what is thrown here.
+        // The server's `error` handler answers if it throws.
         answer.then(
           ({ status }) => done(status),
           () => done(500),
@@ -125,6 +125,6 @@ export function createRequestMetrics({ clock, series }: RequestMetricsOptions) {
   };
 }
 
-/** An empty histogram has no sample: most routes never wait. */
+/** No sample of an empty histogram, since most routes never wait. */
 const ofAny = (histogram: Histogram): readonly Sample<Histogram>[] =>
   histogram.counts.some((count) => count > 0) ? [[{}, histogram]] : [];

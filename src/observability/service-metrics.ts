@@ -1,4 +1,4 @@
-/** The metrics of `/metrics` beside those of requests: their names, meanings and sources. */
+/** The metrics of `/metrics`, except those of requests: names, meanings and sources. */
 
 import type { Clock } from "../clock.ts";
 import type { OutboxFigures, PushFigures, StoreFigures } from "../model/admin.ts";
@@ -6,7 +6,7 @@ import type { LaneHealth } from "../model/notification.ts";
 import type { Histogram, Metric } from "./metrics.ts";
 import type { ProcessStats } from "./process-stats.ts";
 
-/** The passes of one job in this process. */
+/** What one job did in this process. */
 export interface JobStats {
   readonly name: string;
   /** Seconds between passes. */
@@ -14,17 +14,17 @@ export interface JobStats {
   readonly running: boolean;
   readonly done: number;
   readonly failed: number;
-  /** Seconds of each pass, whether it was done or failed. */
+  /** Seconds of each pass. */
   readonly durations: Histogram;
-  /** When the last pass began, and how many seconds it took; null before one ended. */
+  /** When the last pass began, and its seconds; null before one ended. */
   readonly last: { readonly at: number; readonly seconds: number } | null;
-  /** When the last pass that was done ended. */
+  /** When a pass last succeeded. */
   readonly last_done_at: number | null;
-  /** The code, or else the name, of the last pass's error; null when it was done. */
+  /** The code or name of the last pass's error; null if it succeeded. */
   readonly last_error: string | null;
 }
 
-/** Where the metrics are read: this process's parts, and figures of the store. */
+/** What the metrics are read from. */
 interface MetricSources {
   readonly version: string;
   readonly clock: Pick<Clock, "now">;
@@ -45,11 +45,11 @@ interface MetricSources {
       readonly queued: number;
     };
   };
-  /** Faults of the store since the start, by kind. */
+  /** Faults of the store since the start by kind. */
   readonly storeFaults: () => Readonly<Record<string, number>>;
-  /** Seconds that the wall clock is ahead, by what it was compared with. */
+  /** Seconds by which the wall clock is ahead, by what it was compared with. */
   readonly clockOffsets: () => ReadonlyMap<string, number>;
-  /** Store-wide figures, as the admin gets them. */
+  /** Figures of the whole store, as the admin page shows them. */
   readonly readings: {
     store(): Promise<Pick<StoreFigures, "reachable" | "latency" | "bytes">>;
     outbox(): Promise<OutboxFigures>;
@@ -57,7 +57,7 @@ interface MetricSources {
   };
 }
 
-/** Metrics of the store and the outbox are the same in every process; the others are this process's. */
+/** Metrics of the store and the outbox are equal in every process; the others are of this process. */
 export function createServiceMetrics(sources: MetricSources): readonly Metric[] {
   return [
     ...ofProcess(sources),
@@ -78,24 +78,24 @@ function ofProcess({ version, processStats: read }: MetricSources): readonly Met
       const { cpu_user, cpu_system } = read();
       return cpu_user + cpu_system;
     }),
-    gauge("process_start_time_seconds", "When it started, Unix time.", () => read().started_at),
-    gauge("process_resident_memory_bytes", "Memory it holds.", () => read().resident_bytes),
+    gauge("process_start_time_seconds", "Start time, Unix seconds.", () => read().started_at),
+    gauge("process_resident_memory_bytes", "Resident memory.", () => read().resident_bytes),
     gauge("nodejs_heap_size_used_bytes", "JavaScript heap in use.", () => read().heap_bytes),
     gauge("process_open_fds", "Open files and sockets.", () => read().open_fds),
-    gauge("process_max_fds", "Files and sockets it may open.", () => read().max_fds),
+    gauge("process_max_fds", "Most files and sockets it may open.", () => read().max_fds),
     gauge(
       "nodejs_eventloop_lag_p50_seconds",
-      "By how much half the timers of the last minute came late, at most.",
+      "Delay of timers in the last minute, median.",
       () => read().lag.p50,
     ),
     gauge(
       "nodejs_eventloop_lag_p99_seconds",
-      "By how much 99 of 100 timers of the last minute came late, at most.",
+      "Delay of timers in the last minute, 99th percentile.",
       () => read().lag.p99,
     ),
     gauge(
       "nodejs_eventloop_lag_max_seconds",
-      "By how much a timer of the last minute came late, at most.",
+      "Delay of timers in the last minute, maximum.",
       () => read().lag.max,
     ),
   ];
@@ -108,19 +108,19 @@ function ofWork({
   requestLogStats,
 }: MetricSources): readonly Metric[] {
   return [
-    gauge("relay_streams_open", "Event streams.", () => streams.count()),
-    gauge("relay_waits_open", "Requests that sleep until something happens.", () => waits.count()),
+    gauge("relay_streams_open", "Open event streams.", () => streams.count()),
+    gauge("relay_waits_open", "Requests that wait for something to happen.", () => waits.count()),
     counter("relay_rate_limited_total", "Calls that a rate limit refused.", () =>
       Object.entries(rateLimited).map(([limit, count]) => [{ limit }, count]),
     ),
     gauge(
       "relay_activity_queued",
-      "Entries of the activity log that wait for their write.",
+      "Entries of the request log that wait to be written.",
       () => requestLogStats().queued,
     ),
     counter(
       "relay_activity_dropped_total",
-      "Entries of the activity log that were never written.",
+      "Entries of the request log that were dropped.",
       () => requestLogStats().dropped,
     ),
   ];
@@ -140,7 +140,7 @@ function ofJobs({ jobStats }: MetricSources): readonly Metric[] {
       type: "histogram",
       read: () => jobStats().map(({ name: job, durations }) => [{ job }, durations]),
     },
-    gauge("relay_job_last_success_timestamp_seconds", "When a pass last ended well.", () =>
+    gauge("relay_job_last_success_timestamp_seconds", "When a pass last succeeded.", () =>
       jobStats().flatMap(({ name: job, last_done_at }) =>
         last_done_at === null ? [] : [[{ job }, last_done_at] as const],
       ),
@@ -193,23 +193,15 @@ function ofStore(sources: MetricSources): readonly Metric[] {
       "Batches that were not written, or may not have been.",
       () => store.stats().failed,
     ),
-    gauge(
-      "relay_store_queued_batches",
-      "Batches that wait for their turn.",
-      () => store.stats().queued,
-    ),
+    gauge("relay_store_queued_batches", "Batches that wait.", () => store.stats().queued),
   ];
 }
 
 function ofOutbox({ clock, readings }: MetricSources): readonly Metric[] {
   const events = async () => (await readings.outbox()).events;
   return [
-    gauge(
-      "relay_outbox_events",
-      "Events that are kept.",
-      async () => (await events())?.rows ?? null,
-    ),
-    gauge("relay_outbox_oldest_seconds", "Age of the oldest event that is kept.", async () => {
+    gauge("relay_outbox_events", "Kept events.", async () => (await events())?.rows ?? null),
+    gauge("relay_outbox_oldest_seconds", "Age of the oldest kept event.", async () => {
       const state = await events();
       return state && ageOf(state.oldest_at, clock.now());
     }),
@@ -222,13 +214,13 @@ function ofOutbox({ clock, readings }: MetricSources): readonly Metric[] {
 }
 
 function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metric[] {
-  /** `environment` is the lane, as these metrics named it before there were other channels. */
+  /** `environment` is the lane under its earlier name. */
   const labelsOf = ({ channel, lane }: { channel: string | null; lane: string }) => ({
     channel: channel ?? "",
     lane,
     environment: lane,
   });
-  /** An empty lane has a 0, so that alerts can use it. */
+  /** An empty lane counts as 0, so that alerts can use it. */
   const queues = async () => {
     const { queues } = await readings.pushes();
     if (queues === null) return [];
@@ -243,20 +235,20 @@ function ofPushes({ clock, pushLanes, readings }: MetricSources): readonly Metri
     gauge("relay_push_lane_open", "1 while the lane sends.", () =>
       pushLanes().map((lane) => [labelsOf(lane), Number(lane.state === "open")]),
     ),
-    gauge("relay_push_in_flight", "Pushes under way.", () =>
+    gauge("relay_push_in_flight", "Notifications under way.", () =>
       pushLanes().map((lane) => [labelsOf(lane), lane.in_flight]),
     ),
-    counter("relay_push_answers_total", "Answers of the push service, and faults.", () =>
+    counter("relay_push_answers_total", "Answers of push services, and faults.", () =>
       pushLanes().flatMap((lane) =>
         Object.entries(lane.counts).map(
           ([reason, count]) => [{ ...labelsOf(lane), reason }, count] as const,
         ),
       ),
     ),
-    gauge("relay_push_queued", "Pushes that wait, 10,000 at most.", async () =>
+    gauge("relay_push_queued", "Notifications that wait, at most 10,000.", async () =>
       (await queues()).map((queue) => [labelsOf(queue), queue.rows]),
     ),
-    gauge("relay_push_oldest_seconds", "Age of the push that waits longest.", async () =>
+    gauge("relay_push_oldest_seconds", "Age of the notification that waits longest.", async () =>
       (await queues()).map((queue) => [labelsOf(queue), ageOf(queue.oldest_at, clock.now())]),
     ),
   ];
@@ -267,15 +259,8 @@ const ageOf = (at: number | null, now: number): number => (at === null ? 0 : Mat
 
 type Read = Extract<Metric, { type: "gauge" | "counter" }>["read"];
 
-const gauge = (name: string, help: string, read: Read): Metric => ({
-  name,
-  help,
-  type: "gauge",
-  read,
-});
-const counter = (name: string, help: string, read: Read): Metric => ({
-  name,
-  help,
-  type: "counter",
-  read,
-});
+const metricOf =
+  (type: "gauge" | "counter") =>
+  (name: string, help: string, read: Read): Metric => ({ name, help, type, read });
+const gauge = metricOf("gauge");
+const counter = metricOf("counter");

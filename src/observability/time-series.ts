@@ -1,51 +1,50 @@
-/** The last three hours of this process by the minute, for the operator's charts. */
+/** Figures of this process by the minute for the last three hours, for the operator's charts. */
 
 import type { Cancel, Clock } from "../clock.ts";
 
 /** Minutes that are kept. */
 const KEPT = 180;
 
-/** Durations are counted in steps of a fifth: four to each doubling, from 0.05 ms on. */
+/** Durations are counted in steps of a fifth, four to each doubling, from 0.05 ms on. */
 const SHORTEST = 0.000_05;
 const PER_DOUBLING = 4;
-/** Up to 105 seconds, longer than any request is held. */
+/** Up to 105 seconds, which is longer than any request lasts. */
 const STEPS = 84;
 
-/** Gauges of this process, read when a minute begins. */
+/** Gauges of this process at the beginning of a minute. */
 interface Levels {
   readonly streams: number;
   readonly waits: number;
-  /** Bytes of memory that the process holds. */
   readonly resident_bytes: number;
 }
 
 /** Counters of this process. */
 interface Totals {
-  /** Seconds of processor time. */
+  /** Seconds of CPU time. */
   readonly cpu: number;
-  /** Answers of the push service: accepted pushes, and all others. */
+  /** Notifications that a service accepted, and the others. */
   readonly pushes_accepted: number;
   readonly pushes_failed: number;
 }
 
-/** Figures of the store, read when a minute begins; null for what cannot be read. */
+/** Figures of the store at the beginning of a minute; null for what cannot be read. */
 export interface StoreGauges {
   /** Seconds of one small read. */
   readonly store_read: number | null;
-  /** Events that are kept, and pushes that wait. */
+  /** Events that are kept, and notifications that wait. */
   readonly outbox_events: number | null;
   readonly pushes_queued: number | null;
 }
 
-/** One minute: gauges as of its beginning, counters by how much they grew. */
+/** One minute: gauges at its beginning, and the growth of counters. */
 export interface Minute extends Levels, Totals, StoreGauges {
   /** When it began. */
   readonly at: number;
   readonly requests: number;
-  /** Answers with a status from 400 to 499, and from 500 on. */
+  /** Answers with a status from 400 to 499, and from 500. */
   readonly client_errors: number;
   readonly server_errors: number;
-  /** Seconds that half, and 99 of 100, of the requests took at most; null when there was none. */
+  /** Quantiles of the duration in seconds; null without a request. */
   readonly p50: number | null;
   readonly p99: number | null;
 }
@@ -78,7 +77,7 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
   const first = minuteNow();
   let cancel: Cancel = () => {};
 
-  /** The slot of the current minute, emptied of what it held three hours before. */
+  /** Returns the slot of the current minute, which replaces that of three hours before. */
   const current = (): Slot => {
     const minute = minuteNow();
     const slot = slots[minute % KEPT];
@@ -94,12 +93,9 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
       store: UNKNOWN,
     };
     slots[minute % KEPT] = fresh;
-    void readStoreGauges().then(
-      (gauges) => {
-        fresh.store = gauges;
-      },
-      () => {},
-    );
+    void readStoreGauges()
+      .then((gauges) => (fresh.store = gauges))
+      .catch(() => {});
     return fresh;
   };
 
@@ -111,14 +107,14 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
   };
 
   return {
-    /** Reads the gauges when each minute begins, also when no request comes. */
+    /** Reads the gauges at the beginning of each minute, even if no request comes. */
     start(): void {
       current();
       arm();
     },
     stop: (): void => cancel(),
 
-    /** Counts an answer; `seconds` is null for one that asked to wait. */
+    /** Counts an answer. `seconds` is null for a request that asked to wait. */
     record(status: number, seconds: number | null): void {
       const slot = current();
       slot.requests++;
@@ -130,14 +126,14 @@ export function createTimeSeries({ clock, levels, totals, readStoreGauges }: Ser
     },
 
     /**
-     * Every minute since the start, at most the last 180, oldest first. The last one is not over, and
-     * its levels are those of now.
+     * Returns every minute since the start, oldest first, at most the last 180. The last one is not over, and has the
+     * current levels.
      */
     read(): Minute[] {
       const now = current().minute;
       const minutes: Minute[] = [];
       const end = { levels: levels(), totals: totals() };
-      // From the newest back, since a counter's growth is known from the minute after.
+      // Newest first, since the growth of a counter follows from the next minute.
       let after: Pick<Slot, "levels" | "totals"> = end;
       for (let minute = now; minute >= Math.max(first, now - KEPT + 1); minute--) {
         const slot = slots[minute % KEPT];
@@ -169,7 +165,7 @@ function grown(from: Totals, to: Totals): Totals {
   };
 }
 
-/** The upper bound of the step that holds the quantile; null when nothing was counted. */
+/** The upper bound of the step that holds the quantile; null if nothing was counted. */
 function quantile(steps: Uint32Array, part: number): number | null {
   const total = steps.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
