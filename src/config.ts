@@ -85,7 +85,7 @@ export const CONFIG = {
       .optional(),
   },
   TLS_CERT_FILE: {
-    doc: "PEM file with the certificate, and those of its chain, to serve `https`; read at the start",
+    doc: "PEM file with the certificate and its chain, to serve `https`; read at the start",
     schema: z.string().min(1).optional(),
   },
   TLS_KEY_FILE: {
@@ -134,7 +134,7 @@ export const CONFIG = {
       .optional(),
   },
   TRUST_PROXY: {
-    doc: "Number of reverse proxies in front: how many `X-Forwarded-For` entries, from the right, are trusted",
+    doc: "Number of reverse proxies in front: so many `X-Forwarded-For` entries, from the right, are trusted",
     schema: z
       .string()
       .regex(/^\d{1,2}$/, "must be a number of proxies from 0 to 99")
@@ -149,14 +149,14 @@ export const CONFIG = {
     ).optional(),
   },
   ALLOWED_HOSTS: {
-    doc: "Further host names by which clients reach `/mcp`, separated by commas, such as `relay.lan,studio.example`",
+    doc: "More host names by which clients reach `/mcp`, separated by commas, such as `relay.lan,studio.example`",
     schema: list(
       hostName,
       "host names such as relay.lan, without a port, separated by commas",
     ).optional(),
   },
   OUTBOUND_PRIVATE: {
-    doc: "Private networks that addresses given by users may lead to, in CIDR notation separated by commas, such as `192.168.0.0/16,fd00::/8`; none when unset",
+    doc: "Private networks that addresses given by users may lead to, in CIDR notation, separated by commas, such as `192.168.0.0/16,fd00::/8`; none when unset",
     schema: list(
       (network) => (isNetwork(network) ? network : null),
       "networks such as 192.168.0.0/16, with a whole address in decimal, separated by commas",
@@ -179,7 +179,7 @@ export const CONFIG = {
     schema: z.enum(["on", "off"], "must be on or off").default("on"),
   },
   ACCOUNT_CREATION: {
-    doc: "Who can create an account: `open` anyone; `first` one account in all, with the code that the start prints; `off` nobody",
+    doc: "Who can create an account: `open` anyone; `first` only the first one, with the code that the start prints; `off` nobody",
     schema: z.enum(["open", "first", "off"], "must be open, first or off").default("open"),
   },
   ATTEST: {
@@ -233,7 +233,7 @@ export const CONFIG = {
     schema: z.string().min(1).optional(),
   },
   VAPID_SUBJECT: {
-    doc: "How push services of browsers reach the operator: a `mailto:` address or an `https` URL; the origin of an `https` `PUBLIC_URL` when unset",
+    doc: "How browsers' push services reach the operator: a `mailto:` address or an `https` URL; the origin of an `https` `PUBLIC_URL` when unset",
     schema: z
       .string()
       .max(200, "must have at most 200 characters")
@@ -246,7 +246,7 @@ export const CONFIG = {
       .optional(),
   },
   WEB_PUSH_HOSTS: {
-    doc: "Further hosts of push services of browsers, with or without a port, separated by commas, such as `push.example`; `http` is permitted for them",
+    doc: "More hosts of browsers' push services, with or without a port, separated by commas, such as `push.example`; `http` is permitted for them",
     schema: list(
       (host) =>
         HOST_SIGNS.test(host.replace(/:\d{1,5}$/, "")) &&
@@ -257,7 +257,7 @@ export const CONFIG = {
     ).optional(),
   },
   PUSH_CONTENT: {
-    doc: "`generic` leaves titles, prompts and notes out of pushes; the app fetches them",
+    doc: "`generic` leaves titles, prompts and notes out of notifications; the app fetches them",
     schema: z.enum(["full", "generic"], "must be full or generic").default("full"),
   },
   LOG_LEVEL: {
