@@ -1,14 +1,18 @@
-/** `relay ask`: asks the person, waits, and gives the answer as text and exit code. */
+/** `relay ask`: asks the person, waits, prints the answer, and returns the exit code that says it. */
 
-import { readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
 import type { Client } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
+import { createIdempotencyKey } from "../client/idempotency.ts";
 import { retry } from "../client/retry.ts";
 import type { Question, QuestionInput } from "../model/question.ts";
 import { jsonLine, manyLines, oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io, type OutputFault } from "./io.ts";
-import { claimAsk } from "./pending-asks.ts";
 import { openSession } from "./session.ts";
+import { configFolder, readJson, writePrivate } from "./settings.ts";
 
 export interface AskOptions {
   readonly choice?: readonly string[];
@@ -23,13 +27,13 @@ export interface AskOptions {
   readonly json?: boolean;
 }
 
-/** Seconds beyond its expiry in which a question's end must be seen. */
+/** Seconds after its expiry by which the end of a question must be seen. */
 const LATE = 60;
 
-/** Seconds without an answer of the server after which that is said; it takes at most 5 (§11.4.1). */
+/** Seconds without a response after which the person is told so; the server takes at most 5 (§11.4.1). */
 const SLOW = 5;
 
-/** Gives the exit code: 0 yes or another answer, 1 no, 2 expired or cancelled. */
+/** Returns the exit code: 0 yes or any other answer, 1 no, 2 expired or cancelled. */
 export async function ask(io: Io, prompt: string, options: AskOptions): Promise<number> {
   if (options.text && options.choice) throw new Fault("give --choice or --text, not both");
   const input = await inputOf(io, prompt, options);
@@ -38,7 +42,7 @@ export async function ask(io: Io, prompt: string, options: AskOptions): Promise<
   const asked = await askUntilAnswered(io, options.wait, (signal) =>
     client.questions.ask({ ...input, request_id }, { signal }),
   ).catch(async (error: unknown) => {
-    // The server has answered that there is no question.
+    // The server has refused the question.
     if (error instanceof RelayError) await forget();
     throw error;
   });
@@ -58,8 +62,8 @@ export async function ask(io: Io, prompt: string, options: AskOptions): Promise<
 }
 
 /**
- * The question once the server has it: tried for `wait` seconds, and said if that takes longer than usual.
- * Throws a `RelayError` if the server refuses it, a {@link Fault} at Ctrl-C and when the time is over.
+ * Sends the request until the server has the question, for up to `wait` seconds, and says so if that takes longer
+ * than usual. Throws a `RelayError` if the server refuses it, a {@link Fault} at Ctrl-C and when the time is over.
  */
 async function askUntilAnswered(
   io: Io,
@@ -79,7 +83,7 @@ async function askUntilAnswered(
   ];
   try {
     const signal = AbortSignal.any([io.signal, over.signal]);
-    // A request is not cut off by Ctrl-C: whether it asked would then be unknown.
+    // Ctrl-C does not cut off a request: nobody would know whether it asked.
     return await retry(io.timers, { within: Number.MAX_SAFE_INTEGER, signal }, () =>
       request(over.signal).catch((error: unknown) => {
         if (error instanceof RelayError && error.is_transient) say(oneLine(error.message));
@@ -90,12 +94,12 @@ async function askUntilAnswered(
     if (error instanceof RelayError) throw error;
     if (over.signal.aborted) {
       throw new Fault(
-        `gave up (${reason}): if a request arrived all the same, the question is pending there until it expires`,
+        `gave up (${reason}): if a request did arrive, the question stays pending until it expires`,
       );
     }
     if (!io.signal.aborted) throw error;
     throw new Fault(
-      "interrupted before the server answered: the question may be pending there until it expires; run the command again to wait for it",
+      "interrupted before the server answered: the question may stay pending until it expires; run the command again to wait for it",
     );
   } finally {
     for (const cancel of cancels) cancel();
@@ -117,7 +121,7 @@ async function inputOf(io: Io, prompt: string, options: AskOptions): Promise<Que
   };
 }
 
-/** The content of a file; of the standard input for `-`. */
+/** Reads a file, or standard input for `-`. */
 async function contentOf(io: Io, file: string): Promise<string> {
   if (file === "-") return await io.input();
   return await readFile(file, "utf8").catch(() => {
@@ -125,7 +129,7 @@ async function contentOf(io: Io, file: string): Promise<string> {
   });
 }
 
-/** The question once it has ended; Ctrl-C cancels it. */
+/** Waits until the question has ended; Ctrl-C cancels it. */
 async function settled(io: Io, client: Client, asked: Question, within: number): Promise<Question> {
   if (asked.status !== "pending") return asked;
   try {
@@ -139,7 +143,7 @@ async function settled(io: Io, client: Client, asked: Question, within: number):
       if (!(fault instanceof RelayError)) throw fault;
       if (fault.code !== "question_not_pending") {
         throw new Fault(
-          `the question could not be cancelled, and may stay pending until it expires: ${fault.message}`,
+          `the question could not be cancelled and may stay pending until it expires: ${fault.message}`,
         );
       }
       // The person answered first.
@@ -161,7 +165,47 @@ function report(io: Io, question: Question, { json, fallback }: AskOptions): voi
   } else if (fallback === undefined) {
     io.err("Nobody answered in time.\n");
   } else {
-    io.err(`Nobody answered in time. Otherwise: ${oneLine(fallback)}\n`);
+    io.err(`Nobody answered in time. Fallback: ${oneLine(fallback)}\n`);
     io.out(`${manyLines(fallback)}\n`);
   }
+}
+
+/**
+ * What is stored before a question is asked, so that a command that was killed and is started again gets that question
+ * instead of a second one (§5.7.2(6)).
+ */
+const Pending = z.object({ request_id: z.string(), pid: z.int(), expires_at: z.number() });
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/**
+ * Returns the `request_id` for this content at this server: that of a command that ended without an answer, or a new
+ * one. Call `forget` once the question is settled. While another command waits for the same content, each has its own
+ * question.
+ */
+async function claimAsk(io: Io, url: string, content: object, life: number) {
+  const name = createHash("sha256")
+    .update(JSON.stringify([url, content]))
+    .digest("hex");
+  const path = join(configFolder(io), "asks", `${name}.json`);
+  // The question is also asked if the folder cannot be written, as in a container.
+  const { data: stored } = Pending.safeParse(await readJson(path).catch(() => null));
+  const earlier = stored && stored.expires_at > io.now() ? stored : null;
+  const { pid } = process;
+  if (earlier && earlier.pid !== pid && isRunning(earlier.pid)) {
+    return { request_id: createIdempotencyKey(), forget: async () => {} };
+  }
+  const { request_id, expires_at } = earlier ?? {
+    request_id: createIdempotencyKey(),
+    expires_at: io.now() + life,
+  };
+  await writePrivate(path, JSON.stringify({ request_id, pid, expires_at })).catch(() => {});
+  return { request_id, forget: () => rm(path, { force: true }).catch(() => {}) };
 }

@@ -1,10 +1,14 @@
-/** The address of a server, as people type it. */
+/** The address of a server, as people type it, and how to reach it. */
 
+import { proxyOptions } from "../loopback.ts";
 import { Fault } from "./io.ts";
 
+/** The end of the path of an MCP endpoint. */
+const MCP = /\/mcp\/*$/;
+
 /**
- * The base address as typed, without its last slash. The address of `/mcp`, as clients are given it, and that of the
- * web page are understood too. Throws a {@link Fault} that names the text if it is none of these.
+ * The base address without its last slash. Also accepts the address of `/mcp`, as MCP clients use it, and of the web
+ * page. Throws a {@link Fault} that names the text if it is none of these.
  */
 export function baseOf(text: string, name = text): string {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
@@ -19,5 +23,6 @@ export function baseOf(text: string, name = text): string {
   return url.href.replace(/[/#?]+$/, "");
 }
 
-/** The end of a path that is that of the MCP endpoint. */
-const MCP = /\/mcp\/*$/;
+/** `fetch` through the proxy of the environment, except to this machine and to names without a dot. */
+export const fetchServer = (url: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(url, { ...proxyOptions(url), ...init });

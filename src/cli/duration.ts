@@ -4,7 +4,7 @@ import { InvalidArgumentError } from "commander";
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** `90s`, `10m`, `1h` or seconds, from `min` to `max` seconds. */
+/** Parses `90s`, `10m`, `1h` or seconds; from `min` to `max` seconds. */
 export const duration =
   (min: number, max: number) =>
   (text: string): number => {
@@ -15,14 +15,8 @@ export const duration =
     throw new InvalidArgumentError(`It must be ${min} s to ${most}, such as 90s or 10m.`);
   };
 
-/** A whole number from 0 to 100. */
+/** Parses a whole number from 0 to 100. */
 export function percent(text: string): number {
   if (/^(\d{1,2}|100)$/.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a number from 0 to 100.");
 }
-
-/** For an option that may be given several times. */
-export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
-  ...before,
-  value,
-];

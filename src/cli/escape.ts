@@ -1,4 +1,4 @@
-/** Escapes text of others, so that a terminal shows it and does not obey it. */
+/** Escapes text from others, so that a terminal shows control characters instead of obeying them. */
 
 /** C0, DEL and C1 controls, line separators, and the controls of writing direction. */
 const CONTROLS =
@@ -7,10 +7,10 @@ const CONTROLS =
 
 const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** One line: every control is shown as `\u001b`, line breaks too. */
+/** The text in one line: every control, line breaks included, becomes an escape such as `\u001b`. */
 export const oneLine = (text: string): string => text.replace(CONTROLS, escaped);
 
-/** Keeps line feeds and tabs; a carriage return before a line feed is dropped. */
+/** The text with controls escaped, but not line feeds and tabs. CR LF becomes LF. */
 export const manyLines = (text: string): string =>
   text
     .replaceAll("\r\n", "\n")

@@ -2,14 +2,17 @@
 
 import { createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
-import { baseOf } from "./base.ts";
-import { fetchServer } from "./fetch.ts";
+import { baseOf, fetchServer } from "./base.ts";
 import { Fault } from "./io.ts";
 
-/** Gives `{ok, text}`: the state of the server at `address`, and one line that says it (§5.12.1). */
-export async function checkHealth(
-  address: string,
-): Promise<{ readonly ok: boolean; readonly text: string }> {
+interface HealthCheck {
+  readonly ok: boolean;
+  /** What was found, in one line. */
+  readonly text: string;
+}
+
+/** Reads the health of the server at `address` (§5.12.1). */
+export async function checkHealth(address: string): Promise<HealthCheck> {
   let url = address;
   try {
     url = baseOf(address);

@@ -7,24 +7,23 @@ export interface Io {
   readonly platform: NodeJS.Platform;
   /** Home folder of the user. */
   readonly home: string;
-  /** Name of this machine, shown as the host of the agent (§1.6). */
+  /** Name of this machine, shown as the agent's host (§1.6). */
   readonly host: string;
   readonly out: (text: string) => void;
   /**
-   * Resolves once all that `out` got has been written. Rejects with an {@link OutputFault} if some of it
-   * since the last call could not be.
+   * Resolves once everything passed to `out` is written. Rejects with an {@link OutputFault} if some of
+   * it since the last call could not be.
    */
   readonly flush: () => Promise<void>;
   readonly err: (text: string) => void;
-  /** Whether standard output, and standard error, are terminals. */
-  readonly is_terminal: boolean;
+  /** Whether standard error is a terminal. */
   readonly err_is_terminal: boolean;
   /**
-   * All of the standard input. Rejects with the signal's reason once it aborts; with `fatal`, also if
-   * it is not UTF-8, instead of replacing what cannot be read.
+   * Reads all of standard input. Rejects with the signal's reason once it aborts. Invalid UTF-8 is
+   * replaced, or rejected with `fatal`.
    */
   readonly input: (signal?: AbortSignal, options?: { readonly fatal: boolean }) => Promise<string>;
-  /** Asks the person at the terminal, who says yes or no; null if nobody is there. */
+  /** Asks the person at the terminal for yes or no; null if nobody is there. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
   /** Aborts at the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
@@ -38,7 +37,7 @@ export interface Io {
 /** What is wrong and what to do, in one line; the command ends with {@link EXIT.fault}. */
 export class Fault extends Error {}
 
-/** The standard output cannot be written. */
+/** Standard output cannot be written. */
 export class OutputFault extends Fault {
   /** Such as `ENOSPC: no space left on device, write`. */
   readonly reason: string;
@@ -59,6 +58,6 @@ export const EXIT = {
   /** Nobody answered, or the question was cancelled. */
   unanswered: 2,
   fault: 3,
-  /** The reader of the output has gone: that of a program which SIGPIPE ends. */
+  /** The reader of the output has gone: the code of a program that SIGPIPE ends. */
   closed: 141,
 } as const;

@@ -4,8 +4,7 @@ import { renderUnicodeCompact } from "uqr";
 import { createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
 import { retry } from "../client/retry.ts";
-import { baseOf } from "./base.ts";
-import { fetchServer } from "./fetch.ts";
+import { baseOf, fetchServer } from "./base.ts";
 import { Fault, type Io } from "./io.ts";
 import {
   type AuthorizationRequest,
@@ -18,15 +17,15 @@ import {
 } from "./oauth.ts";
 import { forgetAccess, keepAccess, readAccess } from "./settings.ts";
 
-/** Seconds that the person has: as long as the request is valid (§18.4.3). */
+/** Seconds that the person has to approve: the request is valid for as long (§18.4.3). */
 const APPROVE_WITHIN = 600;
-/** Seconds of one wait for another device (§5.15.5). */
+/** Seconds that one request waits for another device (§5.15.5). */
 const WAIT = 50;
 
 interface LoginOptions {
-  /** False: asks for approval on another device. */
+  /** False: the person approves on another device. */
   readonly browser: boolean;
-  /** Reads a key from the standard input in place of all that. */
+  /** Reads a key from standard input, without any approval. */
   readonly withKey?: boolean;
 }
 
@@ -44,7 +43,7 @@ export async function login(io: Io, typed: string, options: LoginOptions): Promi
     const request = authorizationRequest(metadata, client_id, loopback.redirect_uri);
     const by_browser = options.browser && io.open(request.url);
     if (by_browser) {
-      io.err(`Approve it in your browser. If it did not open: ${request.url}\n`);
+      io.err(`Approve the sign-in in your browser. If it did not open: ${request.url}\n`);
     }
     const answer = by_browser ? loopback.answer(request) : approvedElsewhere(io, url, request);
     const code = await within(io, answer);
@@ -55,7 +54,7 @@ export async function login(io: Io, typed: string, options: LoginOptions): Promi
 
 async function checkKey(io: Io, url: string, credential: string): Promise<void> {
   if (!/^mck_[\w-]+$/.test(credential)) {
-    throw new Fault("the standard input is not a key, which begins with mck_");
+    throw new Fault("standard input has no key: a key begins with mck_");
   }
   try {
     await createClient({ url, credential, agent_host: io.host, fetch: fetchServer }).agents.list({
@@ -63,17 +62,17 @@ async function checkKey(io: Io, url: string, credential: string): Promise<void> 
     });
   } catch (error) {
     if (error instanceof RelayError && error.code === "unauthorized") {
-      throw new Fault(`${url} does not accept the key: copy it again, or make a new one there`);
+      throw new Fault(`${url} does not accept the key: copy it again, or create a new one there`);
     }
     throw error;
   }
 }
 
-/** Rejects when the time is over or at Ctrl-C. */
+/** Rejects after {@link APPROVE_WITHIN} and at Ctrl-C. */
 async function within<Result>(io: Io, work: Promise<Result>): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const cancel = io.timers.after(APPROVE_WITHIN, () =>
-    reject(new Fault("nobody approved it in 10 minutes: run relay login again")),
+    reject(new Fault("nobody approved the sign-in in 10 minutes: run relay login again")),
   );
   const stop = () => reject(new Fault("cancelled"));
   io.signal.addEventListener("abort", stop);
@@ -85,7 +84,7 @@ async function within<Result>(io: Io, work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** A server for the redirect, on loopback only; refuses what is not the answer to the request. */
+/** Listens on loopback for the redirect, and refuses what does not answer the request. */
 function listen() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   promise.catch(() => {});
@@ -108,7 +107,7 @@ function listen() {
       if (method !== "GET" || pathname !== "/callback" || !request) return say("Not found", 404);
       try {
         const code = request.codeOf(searchParams);
-        if (code === null) return say("This does not belong to the sign-in that waits.", 400);
+        if (code === null) return say("This does not belong to the current sign-in.", 400);
         resolve(code);
         return say("Approved. You can close this window and return to the terminal.");
       } catch (error) {
@@ -123,12 +122,12 @@ function listen() {
       request = its;
       return promise;
     },
-    // The last answer is still sent.
+    // The last response is still sent.
     [Symbol.dispose]: () => void server.stop(),
   };
 }
 
-/** Takes the place of a browser without a sign-in (§18.6). */
+/** Has another device approve the request, like a browser without a sign-in (§18.6). */
 async function approvedElsewhere(
   io: Io,
   url: string,
@@ -140,7 +139,7 @@ async function approvedElsewhere(
   const client = createClient({ url, timers: io.timers, fetch: fetchServer });
   const approval = await client.oauth.askApproval({ request: sealed }, { signal: io.signal });
   const place = approval.url ?? `${url}/#/account`;
-  io.err(`Open Relay on a device that is signed in, and compare the code.\n`);
+  io.err("Open Relay on a device that is signed in, and compare the code.\n");
   io.err(`Code: ${approval.code}\nLink: ${place}\n`);
   if (approval.url && io.err_is_terminal) io.err(`${renderUnicodeCompact(approval.url)}\n`);
   const options = { within: APPROVE_WITHIN, signal: io.signal };
@@ -157,7 +156,7 @@ async function approvedElsewhere(
   }
 }
 
-/** Ends the access at the server, and deletes it here. */
+/** Revokes the access at the server, and deletes it here. */
 export async function logout(io: Io): Promise<void> {
   const access = await readAccess(io);
   if (!access) {
@@ -169,7 +168,7 @@ export async function logout(io: Io): Promise<void> {
     access.kind === "key" ||
     (await revokeAccess(access).then(
       () => true,
-      // A server that does not know the client has nothing to revoke.
+      // A server that does not know this client has nothing to revoke.
       (error: unknown) => isRefusedFor(error, "invalid_client"),
     ));
   await forgetAccess(io);

@@ -3,11 +3,11 @@
 import { homedir, hostname } from "node:os";
 import { systemTimers } from "../client/timers.ts";
 import { systemClock } from "../clock.ts";
-import { openBrowser } from "./browser.ts";
-import { createOutput } from "./output.ts";
+import { OutputFault } from "./io.ts";
 import { runCommand } from "./program.ts";
 
-const words = process.argv.slice(2);
+const { argv, env, platform } = process;
+const words = argv.slice(2);
 const interrupted = new AbortController();
 
 // The server handles signals itself, and `run` passes them on to its command.
@@ -19,13 +19,13 @@ if (words[0] !== "serve" && words[0] !== "run") {
   };
   process.on("SIGINT", stop(130));
   process.on("SIGTERM", stop(143));
-  // The end of a hook without an answer permits the tool in Gemini CLI. `nohup` has to work for the others.
+  // Gemini CLI runs the tool if its hook ends without an answer. Other commands must work under `nohup`.
   if (words[0] === "hook") process.on("SIGHUP", stop(129));
-  // Otherwise it would end the process with the exit code for no.
+  // An unhandled error would end the process with the exit code for no.
   process.stderr.on("error", () => {});
 }
 
-/** Whether the line that is typed begins with y. */
+/** Asks at the terminal; true if the line that is typed begins with y. */
 async function confirm(question: string): Promise<boolean> {
   process.stderr.write(`${question} [y/N] `);
   // Reading cannot be cancelled.
@@ -34,7 +34,7 @@ async function confirm(question: string): Promise<boolean> {
   return false;
 }
 
-/** Cancelled, it no longer keeps the process alive, even if the writer never closes the pipe. */
+/** Reads standard input. Once cancelled, it does not keep the process alive, even if the pipe stays open. */
 async function readInput(signal?: AbortSignal, { fatal } = { fatal: false }): Promise<string> {
   signal?.throwIfAborted();
   const reader = Bun.stdin.stream().getReader();
@@ -50,22 +50,63 @@ async function readInput(signal?: AbortSignal, { fatal } = { fatal: false }): Pr
   return text + decoder.decode();
 }
 
+/** `Io.out` and `Io.flush` of standard output. */
+function createOutput() {
+  // The callback of each write has the error too.
+  process.stdout.on("error", () => {});
+  let written: Promise<unknown> = Promise.resolve();
+  let failure: NodeJS.ErrnoException | undefined;
+  return {
+    out(text: string): void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      process.stdout.write(text, (error) => {
+        failure ??= error ?? undefined;
+        resolve();
+      });
+      written = Promise.all([written, promise]);
+    },
+
+    async flush(): Promise<void> {
+      await written;
+      const error = failure;
+      failure = undefined;
+      if (error) throw new OutputFault(error);
+    },
+  };
+}
+
+/** False when the person is not at this machine (SSH), or no program can open an address. */
+function openBrowser(url: string): boolean {
+  const is_desktop = platform === "win32" || platform === "darwin";
+  const has_screen = is_desktop || env.DISPLAY || env.WAYLAND_DISPLAY;
+  if (env.SSH_CONNECTION || env.SSH_TTY || !has_screen) return false;
+  const command =
+    platform === "win32"
+      ? ["rundll32", "url.dll,FileProtocolHandler", url]
+      : [platform === "darwin" ? "open" : "xdg-open", url];
+  try {
+    Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).unref();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 process.exitCode = await runCommand(
   {
-    env: process.env,
-    platform: process.platform,
+    env,
+    platform,
     home: homedir(),
     host: hostname(),
-    ...createOutput(process.stdout),
+    ...createOutput(),
     err: (text) => void process.stderr.write(text),
-    is_terminal: process.stdout.isTTY === true,
     err_is_terminal: process.stderr.isTTY === true,
     input: readInput,
     confirm: process.stdin.isTTY && process.stderr.isTTY ? confirm : null,
     signal: interrupted.signal,
     now: systemClock.now,
     timers: systemTimers,
-    open: (url) => openBrowser(process.platform, process.env, url),
+    open: openBrowser,
   },
   words,
 );

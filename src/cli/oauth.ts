@@ -1,13 +1,13 @@
-/** Access by OAuth: authorization code with PKCE over a loopback redirect (§18). */
+/** OAuth for `relay login`: authorization code with PKCE and a loopback redirect (§18). */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { randomText } from "../client/idempotency.ts";
-import { fetchServer } from "./fetch.ts";
+import { fetchServer } from "./base.ts";
 import { Fault, type Io } from "./io.ts";
 import type { OAuthAccess } from "./settings.ts";
 
-/** Seconds that a request of OAuth may take. */
+/** Seconds that a request may take. */
 const ANSWER_WITHIN = 15;
 
 const Metadata = z.object({
@@ -27,8 +27,9 @@ const Tokens = z.object({
 
 const OAuthFault = z.object({ error: z.string(), error_description: z.string().optional() });
 
-/** The server refused: its `error` (RFC 6749 5.2). */
+/** The server refused. */
 class Refused extends Fault {
+  /** The server's `error` (RFC 6749 5.2). */
   readonly error: string;
   constructor(error: string, description: string) {
     super(description);
@@ -58,8 +59,8 @@ const post = (address: string, form: Record<string, string>) =>
   send(address, { method: "POST", body: new URLSearchParams(form) });
 
 /**
- * The metadata of the authorization server at a base address (RFC 8414). Below a path, where a proxy
- * that removes it passes them on.
+ * Reads the metadata of the authorization server at a base address (RFC 8414). They are below the path of the
+ * address, where a proxy that removes the path passes them on.
  */
 export async function readMetadata(base: string): Promise<Metadata> {
   const address = new URL(base);
@@ -67,7 +68,7 @@ export async function readMetadata(base: string): Promise<Metadata> {
     (error: unknown) => {
       if (!(error instanceof Refused)) throw error;
       throw new Fault(
-        `${base} offers no sign-in by a browser: make a key there, and run relay login ${base} --with-key`,
+        `${base} offers no sign-in in a browser: create a key there, and run relay login ${base} --with-key`,
       );
     },
   );
@@ -77,7 +78,7 @@ export async function readMetadata(base: string): Promise<Metadata> {
   const foreign = Object.values(endpoints).some((url) => new URL(url).origin !== address.origin);
   if (issuer !== base && address.pathname !== "/") {
     throw new Fault(
-      `the server does not know its path: set PUBLIC_URL=${base} there, or make a key and run relay login ${base} --with-key`,
+      `the server does not know its path: set PUBLIC_URL=${base} there, or create a key and run relay login ${base} --with-key`,
     );
   }
   if (issuer !== base || foreign) {
@@ -97,7 +98,7 @@ export async function registerClient(
   return z.object({ client_id: z.string() }).parse(answer).client_id;
 }
 
-/** An authorization request: its address, and what its answer is checked against. */
+/** Makes an authorization request. Its `codeOf` checks the answer. */
 export function authorizationRequest(
   { issuer, authorization_endpoint }: Metadata,
   client_id: string,
@@ -116,7 +117,7 @@ export function authorizationRequest(
     resource: `${issuer}/mcp`,
   }).toString();
 
-  /** The code of an answer; null if it does not answer this request. Throws if access was refused. */
+  /** The code in an answer; null if it does not answer this request. Throws if access was denied. */
   const codeOf = (answer: URLSearchParams): string | null => {
     const [given, wanted] = [Buffer.from(answer.get("state") ?? ""), Buffer.from(state)];
     if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return null;
@@ -149,8 +150,8 @@ export async function redeemCode(
 }
 
 /**
- * New tokens (RFC 6749 6). Refused for `invalid_grant` once access has ended, `invalid_client` from a server
- * that has lost its data.
+ * Gets new tokens (RFC 6749 6). Refused for `invalid_grant` once the access has ended, and for `invalid_client` by a
+ * server that has lost its data.
  */
 export async function refreshAccess(io: Io, access: OAuthAccess): Promise<OAuthAccess> {
   const { url, client_id, refresh_token } = access;
@@ -158,7 +159,7 @@ export async function refreshAccess(io: Io, access: OAuthAccess): Promise<OAuthA
   return accessOf(io, url, client_id, await post(`${url}/oauth/token`, form));
 }
 
-/** Ends the access (RFC 7009). */
+/** Revokes the access (RFC 7009). */
 export async function revokeAccess({ url, client_id, refresh_token }: OAuthAccess): Promise<void> {
   await post(`${url}/oauth/revoke`, { token: refresh_token, client_id });
 }

@@ -3,21 +3,21 @@
 import tab from "@bomb.sh/tab/commander";
 import { Argument, Command, CommanderError, Option } from "commander";
 import { VERSION } from "../version.ts";
-import { collect, duration, percent } from "./duration.ts";
+import { duration, percent } from "./duration.ts";
 import { oneLine } from "./escape.ts";
 import { EXIT, Fault, type Io, OutputFault } from "./io.ts";
-import { examples, json } from "./options.ts";
-import { addSetUp } from "./set-up-commands.ts";
 
-const STATUSES = ["todo", "in_progress", "done", "cancelled"] as const;
-const PRIORITIES = ["low", "medium", "high", "urgent"] as const;
+const STATUSES = ["todo", "in_progress", "done", "cancelled"];
+const PRIORITIES = ["low", "medium", "high", "urgent"];
 
-/** The seconds that a question may live (§5.7.2). */
+/** Seconds that a question may live (§5.7.2). */
 const [WAIT_MIN, WAIT_MAX] = [60, 86_400];
 
+type Exit = (code: number) => void;
+
 /**
- * Runs a command line, without the name of the program, and gives its exit code. That is never the one of
- * success unless all output was written.
+ * Runs a command line, without the name of the program, and returns its exit code. It is never 0 unless all output
+ * was written.
  */
 export async function runCommand(io: Io, words: readonly string[]): Promise<number> {
   const code = await runWords(io, words);
@@ -25,10 +25,7 @@ export async function runCommand(io: Io, words: readonly string[]): Promise<numb
     await io.flush();
     return code;
   } catch (error) {
-    if (code === EXIT.fault) return code;
-    if (error instanceof OutputFault && error.is_closed) return EXIT.closed;
-    io.err(`relay: ${await explain(error)}\n`);
-    return EXIT.fault;
+    return code === EXIT.fault ? code : await report(io, error);
   }
 }
 
@@ -41,11 +38,16 @@ async function runWords(io: Io, words: readonly string[]): Promise<number> {
     await program.parseAsync(words, { from: "user" });
     return code;
   } catch (error) {
-    if (error instanceof OutputFault && error.is_closed) return EXIT.closed;
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.fault;
-    io.err(`relay: ${await explain(error)}\n`);
-    return EXIT.fault;
+    return await report(io, error);
   }
+}
+
+/** Prints an error, and returns the exit code for it. */
+async function report(io: Io, error: unknown): Promise<number> {
+  if (error instanceof OutputFault && error.is_closed) return EXIT.closed;
+  io.err(`relay: ${await explain(error)}\n`);
+  return EXIT.fault;
 }
 
 /** What is wrong and what to do, in one line. */
@@ -60,16 +62,16 @@ async function explain(error: unknown): Promise<string> {
   const advice: Readonly<Record<string, string>> = {
     no_response: ": check that it runs, and run relay health <url>",
     unauthorized: ": run relay login <url>, or check RELAY_KEY",
-    forbidden: ": sign in with a key of an agent, not with the token of an account",
+    forbidden: ": sign in with an agent's key, not with an account's token",
     not_found: ": check the id",
   };
   const text = fields.length > 0 ? fields.join(", ") : error.message.replace(/\.$/, "");
   return oneLine(text + (advice[error.code] ?? ""));
 }
 
-function createProgram(io: Io, exit: (code: number) => void): Command {
+function createProgram(io: Io, exit: Exit): Command {
   const program = new Command("relay")
-    .description("Agents exchange work and questions with a person.")
+    .description("Ask a person questions, report work to them, and run the Relay server.")
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
     .helpCommand(false)
@@ -94,24 +96,28 @@ function createProgram(io: Io, exit: (code: number) => void): Command {
   return program;
 }
 
-function addServer(program: Command, io: Io, exit: (code: number) => void): void {
+const JSON_OPTION = ["--json", "print JSON, one value per line"] as const;
+
+const examples = (...lines: readonly string[]) =>
+  `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+
+function addServer(program: Command, io: Io, exit: Exit): void {
   program
     .command("serve")
     .description("run the server, configured by environment variables")
     .addHelpText("after", examples("PORT=8080 ACCOUNT_CREATION=first relay serve"))
     .action(async () => {
-      // The other commands do not load the server.
       await import("../main.ts").catch((error: unknown) => {
         if (!/\.node\b/.test(String(error))) throw error;
         throw new Fault(
-          "the native part of libSQL cannot be unpacked: set BUN_TMPDIR to a folder that can be written",
+          "the native part of libSQL cannot be unpacked: set BUN_TMPDIR to a writable folder",
         );
       });
     });
   program
     .command("health")
-    .description("print the state of a server; exits with 0 if it can be used, and 1 if not")
-    .argument("[url]", "its address; PORT of this machine if absent")
+    .description("print the state of a server; exits with 0 if it is usable, 1 if not")
+    .argument("[url]", "address of the server (default: PORT on this machine)")
     .addHelpText("after", examples("relay health http://127.0.0.1:3000"))
     .action(async (url: string = `http://127.0.0.1:${io.env.PORT || 3000}`) => {
       const { checkHealth } = await import("./health.ts");
@@ -124,10 +130,10 @@ function addServer(program: Command, io: Io, exit: (code: number) => void): void
 function addAccess(program: Command, io: Io): void {
   program
     .command("login")
-    .description("get access to a server, which you approve on its page")
-    .argument("<url>", "its address")
-    .option("--no-browser", "approve it on another device, by a code")
-    .option("--with-key", "read a key from the standard input instead")
+    .description("sign in to a server; you approve it on the server's web page")
+    .argument("<url>", "address of the server")
+    .option("--no-browser", "approve on another device, with a code")
+    .option("--with-key", "read a key from standard input instead")
     .addHelpText(
       "after",
       examples(
@@ -136,40 +142,89 @@ function addAccess(program: Command, io: Io): void {
         "relay login --with-key http://192.168.1.5:3000 < key.txt",
       ),
     )
-    .action(async (url: string, options) => {
-      const { login } = await import("./login.ts");
-      await login(io, url, options);
-    });
+    .action(async (url: string, options) => (await import("./login.ts")).login(io, url, options));
   program
     .command("logout")
-    .description("end the access, and forget it here")
-    .action(async () => {
-      const { logout } = await import("./login.ts");
-      await logout(io);
-    });
+    .description("sign out, and delete the sign-in on this machine")
+    .action(async () => (await import("./login.ts")).logout(io));
 }
 
-function addAsk(program: Command, io: Io, exit: (code: number) => void): void {
+const LEFT_ALONE =
+  "\n\nExit codes: 0 done, 1 you said no, 3 a file was left alone, or other error.";
+
+function addSetUp(program: Command, io: Io, exit: Exit): void {
+  const client = () =>
+    new Argument("<client>", "Claude Code, Codex, Gemini CLI, Cursor or VS Code").choices([
+      ...["claude", "codex", "gemini", "cursor", "vscode"],
+    ]);
+  const url = ["--url <url>", "address of the server (default: that of your sign-in)"] as const;
+  program
+    .command("connect")
+    .description("add Relay to the configuration of an MCP client; shows the change first")
+    .addArgument(client())
+    .option(...url)
+    .option("--approve", "also send the client's permission prompts to you (claude, codex)")
+    .option("--yes", "do not ask for confirmation")
+    .option("--print", "print the lines to add by hand, and change nothing")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      examples(
+        "relay connect claude",
+        "relay connect codex --approve",
+        "relay connect vscode --url https://relay.example --yes",
+      ) + LEFT_ALONE,
+    )
+    .action(async (name, options) =>
+      exit(await (await import("./connect/connect.ts")).connect(io, name, options)),
+    );
+  program
+    .command("disconnect")
+    .description("remove Relay from the configuration of an MCP client")
+    .addArgument(client())
+    .option(...url)
+    .option("--yes", "do not ask for confirmation")
+    .option(...JSON_OPTION)
+    .addHelpText("after", examples("relay disconnect claude") + LEFT_ALONE)
+    .action(async (name, options) =>
+      exit(await (await import("./connect/connect.ts")).disconnect(io, name, options)),
+    );
+  program
+    .command("doctor")
+    .description("check each hop on the way to the server, and say what to fix")
+    .option("--quick", "skip the checks that wait up to a minute")
+    .option(...JSON_OPTION)
+    .addHelpText(
+      "after",
+      `${examples("relay doctor", "relay doctor --quick --json")}
+
+With an account's token in RELAY_KEY it also tests the notification channels: each sends you a test.
+Exit codes: 0 nothing failed, but there may be warnings; 3 something failed.`,
+    )
+    .action(async (options) =>
+      exit(await (await import("./doctor/doctor.ts")).doctor(io, options)),
+    );
+}
+
+function addAsk(program: Command, io: Io, exit: Exit): void {
+  const collect = (value: string, before: readonly string[] = []) => [...before, value];
   program
     .command("ask")
     .description("ask the person, wait, and print the answer")
-    .argument(
-      "<prompt>",
-      "the question; to be answered by Yes or No unless an option says otherwise",
-    )
-    .option("--choice <label>", "an answer to choose; give it 2 to 4 times", collect)
-    .option("--text", "take any text as the answer")
-    .option("--other", "take other words than Yes and No or the choices too")
+    .argument("<prompt>", "the question; the answer is Yes or No unless an option changes that")
+    .option("--choice <label>", "an answer to choose; give 2 to 4", collect)
+    .option("--text", "accept any text as the answer")
+    .option("--other", "accept other words besides Yes and No or the choices")
     .option("--context <file>", "Markdown that the person needs to decide; - for standard input")
     .option("--link <url>", "a link for the person")
-    .option("--fallback <answer>", "the answer to go by if nobody answers, which the person sees")
-    .option("--task <id>", "the task that it is about")
+    .option("--fallback <answer>", "what you do if nobody answers; the person sees it")
+    .option("--task <id>", "the task that the question is about")
     .addOption(
-      new Option("--wait <time>", "time until it expires, 1m to 24h")
+      new Option("--wait <time>", "time until the question expires, 1m to 24h")
         .argParser(duration(WAIT_MIN, WAIT_MAX))
         .default(3_600, "1h"),
     )
-    .addOption(json())
+    .option(...JSON_OPTION)
     .addHelpText(
       "after",
       examples(
@@ -178,101 +233,78 @@ function addAsk(program: Command, io: Io, exit: (code: number) => void): void {
         'git diff | relay ask "Commit this?" --context - --wait 10m --fallback No',
         'name=$(relay ask "Name of the release?" --text)',
       ) +
-        "\n\nExit codes: 0 yes or another answer, 1 no, 2 expired or cancelled, 3 a fault." +
-        "\nCtrl-C cancels the question. Killed and started again, it waits for the same question.",
+        "\n\nExit codes: 0 yes or any other answer, 1 no, 2 expired or cancelled, 3 error." +
+        "\nCtrl-C cancels the question. If the command is killed, run it again: it waits for the same question.",
     )
-    .action(async (prompt: string, options) => {
-      const { ask } = await import("./ask.ts");
-      exit(await ask(io, prompt, options));
-    });
+    .action(async (prompt: string, options) =>
+      exit(await (await import("./ask.ts")).ask(io, prompt, options)),
+    );
 }
 
 function addTasks(program: Command, io: Io): void {
-  const tasks = program.command("task").description("report work");
-  const title = () => new Option("--title <text>", "new title");
-  const description = () => new Option("--description <text>", "Markdown");
+  const tasks = program.command("task").description("report work to the person");
+  const description = ["--description <text>", "Markdown"] as const;
+  const note = ["--note <text>", "one line about where it stands"] as const;
   const priority = () =>
     new Option("--priority <priority>", "how urgent it is").choices(PRIORITIES);
   const status = () => new Option("--status <status>", "its state").choices(STATUSES);
-  const note = () => new Option("--note <text>", "one line about where it stands");
   tasks
     .command("add")
     .description("add a task, and print its id")
     .argument("<title>")
-    .addOption(description())
+    .option(...description)
     .addOption(priority())
     .addOption(status())
     .option("--quiet", "do not notify the person")
-    .addOption(json())
+    .option(...JSON_OPTION)
     .addHelpText("after", examples('id=$(relay task add "Ship version 2" --status in_progress)'))
-    .action(async (title: string, { json, quiet, ...rest }) => {
-      const { addTask } = await import("./work.ts");
-      await addTask(io, { title, ...rest, ...(quiet && { notify: false }) }, { json });
-    });
+    .action(async (title: string, options) =>
+      (await import("./work.ts")).addTask(io, title, options),
+    );
   tasks
     .command("set")
     .description("change a task")
     .argument("<id>")
-    .addOption(title())
-    .addOption(description())
+    .option("--title <text>", "new title")
+    .option(...description)
     .addOption(priority())
     .addOption(status())
-    .addOption(note())
+    .option(...note)
     .option("--progress <percent>", "how much is done, 0 to 100", percent)
-    .addOption(json())
+    .option(...JSON_OPTION)
     .addHelpText("after", examples('relay task set "$id" --progress 60 --note "Running the tests"'))
-    .action(async (id: string, { json, note, ...rest }) => {
-      const { setTask } = await import("./work.ts");
-      await setTask(
-        io,
-        id,
-        { ...rest, ...(note !== undefined && { status_note: note }) },
-        { json },
-      );
-    });
+    .action(async (id: string, options) => (await import("./work.ts")).setTask(io, id, options));
   tasks
     .command("done")
-    .description("finish a task")
+    .description("mark a task as done")
     .argument("<id>")
-    .addOption(note())
-    .addOption(json())
+    .option(...note)
+    .option(...JSON_OPTION)
     .addHelpText("after", examples('relay task done "$id" --note "All tests pass"'))
-    .action(async (id: string, { json, note }) => {
-      const { setTask } = await import("./work.ts");
-      const patch = { status: "done" as const, ...(note !== undefined && { status_note: note }) };
-      await setTask(io, id, patch, { json });
-    });
+    .action(async (id: string, options) =>
+      (await import("./work.ts")).setTask(io, id, { ...options, status: "done" }),
+    );
   tasks
     .command("list")
     .description("print the tasks, most recently updated first")
-    .addOption(
-      new Option("--status <status>", "of this state; may be given several times")
-        .choices(STATUSES)
-        .argParser<readonly string[]>((value, before) => {
-          if ((STATUSES as readonly string[]).includes(value)) return collect(value, before);
-          throw new Fault(`${oneLine(value)} is no status: there are ${STATUSES.join(", ")}`);
-        }),
-    )
-    .addOption(json())
+    .addOption(new Option("--status <status...>", "only these states").choices(STATUSES))
+    .option(...JSON_OPTION)
     .addHelpText("after", examples("relay task list --status todo --status in_progress"))
-    .action(async (options) => {
-      const { listTasks } = await import("./work.ts");
-      await listTasks(io, options);
-    });
+    .action(async (options) => (await import("./work.ts")).listTasks(io, options));
 }
 
-function addRun(program: Command, io: Io, exit: (code: number) => void): void {
+function addRun(program: Command, io: Io, exit: Exit): void {
   program
     .command("run")
-    .description("run a long command, with a task that shows how far it is and how it ended")
+    .description("run a long command, with a task that shows its progress and how it ended")
     .argument("<command...>", "the command with its arguments")
-    .option("--title <text>", "title of the task; the command if absent")
+    .option("--title <text>", "title of the task (default: the command)")
     .passThroughOptions()
     .addHelpText(
       "after",
       `${examples('relay run --title "Nightly build" -- make -j4 all', "relay run -- ./migrate.sh | tee log.txt")}
 
-The exit code is that of the command; 3 also if it cannot be started.`,
+The exit code is that of the command, or 3 if it cannot be started.`,
     )
     .action(async (command: string[], options) => {
       const [{ run }, { runChild }] = await Promise.all([import("./run.ts"), import("./child.ts")]);
@@ -283,53 +315,47 @@ The exit code is that of the command; 3 also if it cannot be started.`,
 function addMessages(program: Command, io: Io): void {
   program
     .command("inbox")
-    .description("print what is unread, and mark it as read")
+    .description("print the unread items, and mark them as read")
     .option("--follow", "go on with what arrives, until Ctrl-C")
-    .option("--peek", "leave it unread")
-    .addOption(json())
+    .option("--peek", "leave the items unread")
+    .option(...JSON_OPTION)
     .addHelpText("after", examples("relay inbox", "relay inbox --follow --json | jq -r .text"))
-    .action(async (options) => {
-      const { readInbox } = await import("./work.ts");
-      await readInbox(io, options);
-    });
+    .action(async (options) => (await import("./work.ts")).readInbox(io, options));
   program
     .command("say")
     .description("send a message to another agent")
     .argument("<agent>", "its name or id")
     .argument("<text>")
-    .addOption(json())
+    .option(...JSON_OPTION)
     .addHelpText("after", examples('relay say builder "The tests pass"'))
-    .action(async (agent: string, text: string, options) => {
-      const { say } = await import("./work.ts");
-      await say(io, agent, text, options);
-    });
+    .action(async (agent: string, text: string, options) =>
+      (await import("./work.ts")).say(io, agent, text, options),
+    );
 }
 
 function addHook(program: Command, io: Io): void {
   program
     .command("hook")
-    .description("ask the person for a coding agent's permission, as the command of its hook")
+    .description("ask the person for a coding agent's permission; the command for its hook")
     .addArgument(
       new Argument("<client>", "whose hook it is").choices(["claude", "codex", "gemini"]),
     )
     .addOption(
       new Option(
         "--wait <time>",
-        "time for the answer, 10s to 10m; claude 590s, codex 2m, gemini 50s if absent",
+        "time for the answer, 10s to 10m (default: claude 590s, codex 2m, gemini 50s)",
       ).argParser(duration(10, 600)),
     )
-    .addOption(
-      new Option(
-        "--server <name>",
-        "the client's name for Relay's MCP server, whose tools are not asked about; relay if absent",
-      ),
+    .option(
+      "--server <name>",
+      "the client's name for Relay's MCP server; its tools are not asked about (default: relay)",
     )
     .addHelpText(
       "after",
       `${examples("relay hook claude < request.json", "relay hook codex --wait 5m")}
 
-It reads the client's JSON from standard input and prints the client's JSON, or nothing: then the
-client's own prompt decides. The exit code is 0.`,
+It reads the client's JSON from standard input, and prints the answer as the client's JSON. It prints nothing
+if there is no answer: the client's own prompt then decides. The exit code is 0.`,
     )
     .action(async (client: "claude" | "codex" | "gemini", options) => {
       const { hook } = await import("./hook.ts");

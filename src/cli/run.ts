@@ -1,5 +1,6 @@
 /** `relay run`: a task for a long command, from its start to its end. */
 
+import { stripVTControlCharacters } from "node:util";
 import type { Client } from "../client/client.ts";
 import { createIdempotencyKey } from "../client/idempotency.ts";
 import { retry } from "../client/retry.ts";
@@ -8,14 +9,16 @@ import type { TaskPatch } from "../model/task.ts";
 import type { Observe } from "./child.ts";
 import { oneLine } from "./escape.ts";
 import type { Io } from "./io.ts";
-import { createLastLine, cutTo } from "./last-line.ts";
 import { openSession } from "./session.ts";
 
 /** Seconds between two reports. */
 const REPORT_EVERY = 2;
 /** Seconds within which the end is reported; until then the command line does not exit. */
 const END_WITHIN = 15;
-/** Seconds after the end in which attempts to create the task begin: the rest is for their answer and its end. */
+/**
+ * Seconds after the end within which attempts to create the task begin. The rest of {@link END_WITHIN} is for the
+ * response and for the report of the end.
+ */
 const CREATE_WITHIN = 8;
 /** Characters of a title and of a note (§10.1). */
 const [TITLE, NOTE] = [200, 200];
@@ -24,14 +27,14 @@ interface RunOptions {
   readonly title?: string;
 }
 
-/** Runs `command`, which passes its output to `observe`, and gives its exit code. */
+/** Runs `command`, passes its output to `observe`, and returns its exit code. */
 export type RunChild = (
   io: Pick<Io, "env" | "timers">,
   command: readonly string[],
   observe: Observe,
 ) => Promise<number>;
 
-/** Gives the exit code of the command. A server that is away does not hold the command up. */
+/** Returns the exit code of the command. An unreachable server does not delay the command. */
 export async function run(
   io: Io,
   command: readonly string[],
@@ -64,15 +67,15 @@ export async function run(
   }
 }
 
-/** Creates the task and keeps it up to date, one request at a time. */
+/** Creates the task and keeps it up to date with `state`, one request at a time. */
 function createReporter(io: Io, client: Client, title: string, state: () => TaskPatch) {
   const ended = new AbortController();
   const given_up = new AbortController();
-  let sent = "";
+  let reported = "";
   let id: string | undefined;
 
   const idempotency_key = createIdempotencyKey();
-  // A request is not cut off at the end of the command: a task that it made would never end.
+  // The end of the command does not cut off a request: the task that it may have made would never end.
   const attempt = () =>
     client.tasks.create(
       { title, status: "in_progress" },
@@ -82,7 +85,7 @@ function createReporter(io: Io, client: Client, title: string, state: () => Task
     const always = { within: Number.MAX_SAFE_INTEGER, signal: ended.signal };
     const task = await retry(io.timers, always, attempt).catch((error: unknown) => {
       if (error !== ended.signal.reason) throw error;
-      // The pause between two attempts, which may be a long one, ended with the command.
+      // The command ended during the pause between two attempts.
       return retry(io.timers, { within: CREATE_WITHIN, signal: given_up.signal }, attempt);
     });
     id = task.id;
@@ -94,14 +97,13 @@ function createReporter(io: Io, client: Client, title: string, state: () => Task
       await nap();
       const patch = state();
       const text = JSON.stringify(patch);
-      if (ended.signal.aborted || text === sent || id === undefined) continue;
-      // The next report makes up for a lost one.
-      await client.tasks.update(id, patch, { signal: ended.signal }).then(
-        () => {
-          sent = text;
-        },
-        () => {},
-      );
+      if (ended.signal.aborted || text === reported || id === undefined) continue;
+      try {
+        await client.tasks.update(id, patch, { signal: ended.signal });
+        reported = text;
+      } catch {
+        // The next report makes up for a lost one.
+      }
     }
   };
   const following = follow();
@@ -140,4 +142,51 @@ export function timeText(seconds: number): string {
   const [h, min, s] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
   if (h > 0) return `${h} h ${min} min`;
   return min > 0 ? `${min} min ${s} s` : `${s} s`;
+}
+
+/** Bytes of the output that are kept: a progress bar with its colours is shorter. */
+const KEPT = 4_096;
+
+/** What a terminal shows for Ctrl-C, Ctrl-Z and Ctrl-\\. */
+const TYPED = /^(?:\^[CZ\\])+|(?:\^[CZ\\])+$/g;
+
+interface LastLine {
+  /** At most 200 characters, without colours; null before the first. */
+  readonly text: string | null;
+  /** The last percentage in it, 0 to 100; null if there is none. */
+  readonly percent: number | null;
+}
+
+/** Reads the last line of output that comes in pieces; the cost of a piece does not grow with its length. */
+export function createLastLine() {
+  let kept: Uint8Array = new Uint8Array(0);
+  return {
+    add(bytes: Uint8Array): void {
+      const end = bytes.subarray(-KEPT);
+      const before = kept.subarray(Math.max(0, kept.length + end.length - KEPT));
+      const next = new Uint8Array(before.length + end.length);
+      next.set(before);
+      next.set(end, before.length);
+      kept = next;
+    },
+
+    read(): LastLine {
+      const text = stripVTControlCharacters(new TextDecoder().decode(kept));
+      // A carriage return begins the line anew, as in progress bars.
+      const lines = text
+        .split(/[\r\n]+/)
+        .map((line) => line.replace(/\p{C}/gu, " ").trim().replace(TYPED, "").trim());
+      const line = lines.findLast((its) => /\S/.test(its));
+      if (line === undefined) return { text: null, percent: null };
+      const numbers = [...line.matchAll(/(?<![\d.])(\d{1,3})(?:\.\d+)? ?%/g)];
+      const percent = numbers.map(([, digits]) => Number(digits)).findLast((n) => n <= 100);
+      return { text: cutTo(line, NOTE), percent: percent ?? null };
+    },
+  };
+}
+
+/** Cuts a text to `length` code points. */
+function cutTo(text: string, length: number): string {
+  const points = [...text];
+  return points.length <= length ? text : `${points.slice(0, length - 1).join("")}…`;
 }

@@ -1,21 +1,21 @@
-/** A client with the credential of this user, which it renews by itself. */
+/** A client with the credential of this user. It renews its access by itself. */
 
 import { type Client, createClient } from "../client/client.ts";
 import { RelayError } from "../client/error.ts";
-import { type ClientOptions, type Connection, connectionOf } from "../client/send.ts";
-import { baseOf } from "./base.ts";
-import { fetchServer } from "./fetch.ts";
+import { type ClientOptions, type Connection, connectionOf, type Fetch } from "../client/send.ts";
+import { baseOf, fetchServer } from "./base.ts";
 import { Fault, type Io } from "./io.ts";
 import { isRefusedFor, refreshAccess } from "./oauth.ts";
 import { keepAccess, type OAuthAccess, readAccess } from "./settings.ts";
 
-/** Seconds before its end at which an access token is replaced. */
+/** An access token is replaced this many seconds before it ends. */
 const EARLY = 60;
 
-/** A client, the base address that it speaks to, and how to send what is no call of REST. */
 export interface Session {
+  /** Base address of the server. */
   readonly url: string;
   readonly client: Client;
+  /** For requests other than REST. */
   readonly connection: Connection;
 }
 
@@ -25,10 +25,7 @@ const sessionOf = (options: ClientOptions): Session => ({
   connection: connectionOf(options),
 });
 
-/**
- * By `RELAY_KEY` and `RELAY_URL`, or else by what `relay login` kept. Throws a {@link Fault} that says
- * what to do if there is neither.
- */
+/** Opens a session with `RELAY_KEY` and `RELAY_URL`, or else with the sign-in. Throws a {@link Fault} without either. */
 export async function openSession(io: Io): Promise<Session> {
   const { RELAY_KEY: key, RELAY_URL } = io.env;
   const common = { agent_host: io.host, timers: io.timers, fetch: fetchServer };
@@ -36,7 +33,7 @@ export async function openSession(io: Io): Promise<Session> {
   if (key) {
     if (!/^[\x21-\x7e]+$/.test(key)) {
       throw new Fault(
-        "RELAY_KEY has characters that no key has, such as a line break: copy the key again",
+        "RELAY_KEY has characters that a key never has, such as a line break: copy the key again",
       );
     }
     const url = RELAY_URL ? baseOf(RELAY_URL, "RELAY_URL") : access?.url;
@@ -46,16 +43,12 @@ export async function openSession(io: Io): Promise<Session> {
   if (!access)
     throw new Fault("not signed in: run relay login <url>, or set RELAY_URL and RELAY_KEY");
   const { url } = access;
-  if (access.kind === "key") {
-    return sessionOf({ ...common, url, credential: access.key });
-  }
+  if (access.kind === "key") return sessionOf({ ...common, url, credential: access.key });
   return sessionOf({ ...common, url, fetch: refreshing(io, access) });
 }
 
-type Send = (url: string, init: RequestInit) => Promise<Response>;
-
-/** `fetch` with a valid access token. What another process of this user has renewed is taken over. */
-function refreshing(io: Io, first: OAuthAccess): Send {
+/** `fetch` with a valid access token. Uses the token that another process of this user has renewed. */
+function refreshing(io: Io, first: OAuthAccess): Fetch {
   let access = first;
   let renewal: Promise<void> | undefined;
 
@@ -70,7 +63,7 @@ function refreshing(io: Io, first: OAuthAccess): Send {
       access = await refreshAccess(io, access);
     } catch (error) {
       if (!isRefusedFor(error, "invalid_grant", "invalid_client")) throw error;
-      // Otherwise it would be retried like a fault of the connection.
+      // Any other error would be retried like a lost connection.
       throw new RelayError("unauthorized", "The access has ended");
     }
     await keepAccess(io, access);
@@ -82,7 +75,7 @@ function refreshing(io: Io, first: OAuthAccess): Send {
     return renewal;
   };
 
-  const attempt: Send = (url, init) => {
+  const attempt: Fetch = (url, init) => {
     const headers = new Headers(init.headers);
     headers.set("authorization", `Bearer ${access.access_token}`);
     return fetchServer(url, { ...init, headers });

@@ -1,17 +1,17 @@
-/** Files of the command line in the system's folder for configuration, for their owner only. */
+/** The files that the command line keeps, readable by their owner only. */
 
-import { chmod, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { randomText } from "../client/idempotency.ts";
 import { Fault, type Io } from "./io.ts";
 
-/** The folder for configuration by the custom of the system. */
+/** Relay's folder where the system keeps configuration. */
 export function configFolder({ env, platform, home }: Pick<Io, "env" | "platform" | "home">) {
   if (platform === "win32") return join(env.APPDATA || join(home, "AppData", "Roaming"), "Relay");
   if (platform === "darwin") return join(home, "Library", "Application Support", "Relay");
   const folder = env.XDG_CONFIG_HOME;
-  // The specification of XDG ignores a path that is not absolute.
+  // XDG ignores a path that is not absolute.
   return join(folder?.startsWith("/") ? folder : join(home, ".config"), "relay");
 }
 
@@ -29,33 +29,55 @@ export type OAuthAccess = z.infer<typeof OAuthAccess>;
 
 const KeyAccess = z.object({ kind: z.literal("key"), url: z.string(), key: z.string() });
 const Access = z.discriminatedUnion("kind", [OAuthAccess, KeyAccess]);
-/** How to reach a server, and as whom. */
+/** The address of a server, and the credential for it. */
 export type Access = z.infer<typeof Access>;
 
 const pathOf = (io: Io): string => join(configFolder(io), "access.json");
 
-/** Writes the whole file or nothing of it, with mode 600 in a folder of mode 700. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  const folder = dirname(path);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+interface WriteOptions {
+  /** Mode of the file; 600 when absent. */
+  readonly mode?: number;
+  readonly owner?: { readonly uid: number; readonly gid: number } | null;
+  /** Mode of folders that are made. */
+  readonly folder_mode?: number;
+  /** Runs just before the file is replaced, and may throw. */
+  readonly check?: () => Promise<void>;
+}
+
+/** Writes a temporary file beside the path and renames it, so that the file is replaced as a whole or not at all. */
+export async function writeWhole(
+  path: string,
+  content: string | Uint8Array,
+  { mode = 0o600, owner, folder_mode = 0o777, check }: WriteOptions = {},
+): Promise<void> {
   const temporary = `${path}.${randomText(6)}`;
   try {
+    await mkdir(dirname(path), { recursive: true, mode: folder_mode });
     const file = await open(temporary, "wx", 0o600);
     try {
-      await file.writeFile(text);
+      await file.writeFile(content);
+      const { uid, gid } = await file.stat();
+      if (owner && (uid !== owner.uid || gid !== owner.gid)) {
+        await file.chown(owner.uid, owner.gid);
+      }
+      await file.chmod(mode);
       await file.sync();
     } finally {
       await file.close();
     }
-    await chmod(temporary, 0o600);
+    await check?.();
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
 }
 
-/** A file of JSON; null if there is none. */
+/** Writes a file of mode 600 in a folder of mode 700. */
+export const writePrivate = (path: string, text: string): Promise<void> =>
+  writeWhole(path, text, { folder_mode: 0o700 });
+
+/** Reads a file of JSON; null if there is none, undefined if it is not JSON. */
 export async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, "utf8"));
@@ -66,7 +88,7 @@ export async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** The access that was kept; null if there is none. */
+/** The stored access; null if there is none. */
 export async function readAccess(io: Io): Promise<Access | null> {
   const kept = await readJson(pathOf(io));
   if (kept === null) return null;
@@ -78,5 +100,4 @@ export async function readAccess(io: Io): Promise<Access | null> {
 export const keepAccess = (io: Io, access: Access): Promise<void> =>
   writePrivate(pathOf(io), `${JSON.stringify(access, null, 2)}\n`);
 
-/** Forgets it. */
 export const forgetAccess = (io: Io): Promise<void> => rm(pathOf(io), { force: true });

@@ -14,15 +14,24 @@ interface JsonOption {
   readonly json?: boolean;
 }
 
-/** One line: id, status with progress, title, note. */
+/** A task in one line: id, status with progress, title, note. */
 function taskLine({ id, status, progress, title, status_note }: Task): string {
   const state = status === "in_progress" && progress !== null ? `${status} ${progress}%` : status;
   const note = status_note === null ? "" : ` (${oneLine(status_note)})`;
   return `${id}  ${state.padEnd(16)}  ${oneLine(title)}${note}\n`;
 }
 
-export async function addTask(io: Io, input: TaskInput, { json }: JsonOption): Promise<void> {
+interface AddOptions extends JsonOption, Omit<TaskInput, "title" | "notify"> {
+  readonly quiet?: boolean;
+}
+
+export async function addTask(
+  io: Io,
+  title: string,
+  { json, quiet, ...rest }: AddOptions,
+): Promise<void> {
   const { client } = await openSession(io);
+  const input = { title, ...rest, ...(quiet && { notify: false }) };
   const task = await client.once((given) => client.tasks.create(input, given), {
     signal: io.signal,
   });
@@ -33,19 +42,22 @@ export async function addTask(io: Io, input: TaskInput, { json }: JsonOption): P
   });
 }
 
+interface SetOptions extends JsonOption, Omit<TaskPatch, "status_note"> {
+  readonly note?: string;
+}
+
 export async function setTask(
   io: Io,
   id: string,
-  patch: TaskPatch,
-  { json }: JsonOption,
+  { json, note, ...rest }: SetOptions,
 ): Promise<void> {
+  const patch = { ...rest, ...(note !== undefined && { status_note: note }) };
   if (Object.keys(patch).length === 0)
     throw new Fault("nothing to change: see relay task set --help");
   const { client } = await openSession(io);
-  const task = await client.once(
-    ({ signal }) => client.tasks.update(id, patch, signal && { signal }),
-    { signal: io.signal },
-  );
+  const task = await client.once(({ signal }) => client.tasks.update(id, patch, { signal }), {
+    signal: io.signal,
+  });
   io.out(json ? jsonLine(task) : taskLine(task));
 }
 
@@ -53,7 +65,7 @@ interface ListOptions extends JsonOption {
   readonly status?: readonly Task["status"][];
 }
 
-/** All of them, page by page. */
+/** Prints all tasks, page by page. */
 export async function listTasks(io: Io, { status, json }: ListOptions): Promise<void> {
   const { client } = await openSession(io);
   let cursor: string | null | undefined;
@@ -71,10 +83,7 @@ interface InboxOptions extends JsonOption {
   readonly peek?: boolean;
 }
 
-/**
- * Prints what is unread, and marks it as read after that, so that nothing is lost in between
- * (§5.9.2(5)).
- */
+/** Prints the unread items, and marks them as read once they are written, so that none is lost (§5.9.2(5)). */
 export async function readInbox(io: Io, { follow, peek, json }: InboxOptions): Promise<void> {
   if (follow && peek) throw new Fault("give --follow or --peek, not both");
   const { client } = await openSession(io);
@@ -99,12 +108,12 @@ export async function readInbox(io: Io, { follow, peek, json }: InboxOptions): P
     }
   } catch (error) {
     if (!follow || !io.signal.aborted || error instanceof Fault) throw error;
-    // Ctrl-C is how it ends; what was printed counts as read.
+    // Ctrl-C is how `--follow` ends: what was printed counts as read.
     if (ack !== undefined) await client.inbox.read({ ...query(), limit: 1 });
   }
 }
 
-/** Time, type and what happened, in one line; a message keeps its lines, indented. */
+/** An item in one line: time, type, sender, what happened. A message keeps its line breaks, indented. */
 function itemLine({ created_at, type, from, task, question, changes, text }: Item): string {
   const time = new Date(created_at * 1000).toISOString().replace(/\.\d+Z$/, "Z");
   const sender = from.kind === "key" ? oneLine(from.label ?? "an agent") : "you";
@@ -132,10 +141,10 @@ export async function say(io: Io, to: string, text: string, { json }: JsonOption
 
 async function agentOf(io: Io, client: Client, to: string): Promise<string> {
   const { agents } = await client.agents.list({ signal: io.signal });
-  const found = agents.filter(({ key_id, label }) => key_id === to || label === to);
-  if (found.length === 1) return found[0]!.key_id;
-  if (found.length > 1) {
-    const ids = found.map(({ key_id }) => key_id).join(", ");
+  const matches = agents.filter(({ key_id, label }) => key_id === to || label === to);
+  if (matches.length === 1) return matches[0]!.key_id;
+  if (matches.length > 1) {
+    const ids = matches.map(({ key_id }) => key_id).join(", ");
     throw new Fault(`several agents are called ${oneLine(to)}: give one of ${ids}`);
   }
   const labels = agents.filter(({ self }) => !self).map(({ label }) => oneLine(label));

@@ -4,7 +4,7 @@ import { errorOf, noResponse, RelayError } from "./error.ts";
 import { abortWith } from "./signals.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
-type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** How to reach a server, and as whom. */
 export interface ClientOptions {

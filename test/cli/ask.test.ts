@@ -100,7 +100,7 @@ test("a question that nobody answers ends with 2, and the fallback is printed", 
   await clock.advance(12);
   expect([await asked.code, asked.printed]).toEqual([
     2,
-    { out: "No\n", err: "Nobody answered in time. Otherwise: No\n" },
+    { out: "No\n", err: "Nobody answered in time. Fallback: No\n" },
   ]);
   expect(asks()).toEqual([]);
 });
@@ -126,7 +126,7 @@ test("a server that is away is said at once, and given up when the wait is over"
   stopped.interrupt();
   expect(await stopped.code).toBe(3);
   const may =
-    "the question may be pending there until it expires; run the command again to wait for it";
+    "the question may stay pending until it expires; run the command again to wait for it";
   expect(stopped.printed.err.split("\n")[1]).toBe(
     `relay: interrupted before the server answered: ${may}`,
   );
@@ -148,7 +148,7 @@ test("Ctrl-C while the server is away says that the question may stay pending", 
   asked.interrupt();
   expect(await asked.code).toBe(3);
   expect(asked.printed.err).toBe(
-    "relay: the question could not be cancelled, and may stay pending until it expires: HTTP 503 that is not from Relay\n",
+    "relay: the question could not be cancelled and may stay pending until it expires: HTTP 503 that is not from Relay\n",
   );
 });
 

@@ -105,7 +105,7 @@ test("a key from the standard input is checked and kept", async () => {
   const login = ["login", "--with-key", app.url];
   expect(await run(login, { input: async () => "mck_wrong" })).toMatchObject({
     code: 3,
-    err: `relay: ${app.url} does not accept the key: copy it again, or make a new one there\n`,
+    err: `relay: ${app.url} does not accept the key: copy it again, or create a new one there\n`,
   });
   expect(existsSync(fileOf(home))).toBeFalse();
   expect(await run(login, { input: async () => `${agent.secret}\n` })).toMatchObject({ code: 0 });

@@ -3,8 +3,7 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import type { Observe } from "../../src/cli/child.ts";
-import { createLastLine } from "../../src/cli/last-line.ts";
-import { type RunChild, run, timeText } from "../../src/cli/run.ts";
+import { createLastLine, type RunChild, run, timeText } from "../../src/cli/run.ts";
 import { systemClock } from "../../src/clock.ts";
 import { startTestApp } from "../support/app.ts";
 import { startFront } from "../support/cli.ts";
@@ -153,7 +152,6 @@ async function createRun(url?: string) {
     err: (text: string) => {
       err += text;
     },
-    is_terminal: false,
     err_is_terminal: false,
     input: async () => "",
     confirm: null,

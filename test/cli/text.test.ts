@@ -89,7 +89,7 @@ test("a fault is one line with what to do, and exits with 3", async () => {
     [["task", "set", "tsk_1"], "nothing to change: see relay task set --help\n"],
     [
       ["task", "list", "--status", "gone"],
-      "gone is no status: there are todo, in_progress, done, cancelled\n",
+      "argument 'gone' is invalid. Allowed choices are todo, in_progress, done, cancelled.\n",
     ],
     [["inbox", "--follow", "--peek"], "give --follow or --peek, not both\n"],
   ];
@@ -106,7 +106,7 @@ test("a fault is one line with what to do, and exits with 3", async () => {
     ],
     [
       { RELAY_KEY: "mck_a\nb" },
-      "RELAY_KEY has characters that no key has, such as a line break: copy the key again",
+      "RELAY_KEY has characters that a key never has, such as a line break: copy the key again",
     ],
   ];
   for (const [given, text] of wrong) {

@@ -37,7 +37,6 @@ export function createUser({ clock, ...given }: Options) {
     home,
     flush: async () => {},
     host: "workbench",
-    is_terminal: false,
     err_is_terminal: false,
     input: async () => "",
     confirm: null,

@@ -1,24 +1,12 @@
 /** Reads and atomically replaces a configuration file of a client. */
 
+import { isUtf8 } from "node:buffer";
 import { constants, type Stats } from "node:fs";
-import {
-  access,
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  realpath,
-  rename,
-  rm,
-} from "node:fs/promises";
-import { dirname } from "node:path";
-import { randomText } from "../../client/idempotency.ts";
+import { lstat, open, realpath, rm } from "node:fs/promises";
+import { writeWhole } from "../settings.ts";
 import { Refusal } from "./format.ts";
 
-/**
- * Bytes of a file, at most. Claude Code's, which also has its history, has several hundred
- * thousand.
- */
+/** Bytes of a file, at most. Claude Code's file also has its history: several hundred thousand bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A file as it was read. */
@@ -43,12 +31,12 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
  * of UTF-8 text, larger than 8 MiB, hard-linked or read-only.
  */
 export async function readSnapshot(path: string): Promise<Snapshot> {
-  const stat = await statIfThere(path);
-  if (!stat) {
+  const link = await statIfThere(path);
+  if (!link) {
     const none = { bytes: null, text: "", mode: 0o600, owner: null };
     return { path, real: path, is_link: false, ...none };
   }
-  const is_link = stat.isSymbolicLink();
+  const is_link = link.isSymbolicLink();
   const real = await realpath(path).catch(() => {
     throw new Refusal("is a link that leads nowhere");
   });
@@ -57,20 +45,22 @@ export async function readSnapshot(path: string): Promise<Snapshot> {
     throw new Refusal("cannot be read");
   });
   try {
-    const { uid, gid, mode, nlink, size, isFile } = await statOf(file);
-    if (!isFile) throw new Refusal("is not a regular file");
+    const stat = await file.stat();
+    const { uid, gid, mode, nlink, size } = stat;
+    if (!stat.isFile()) throw new Refusal("is not a regular file");
     if (size > MAX_BYTES) throw new Refusal("is larger than 8 MiB");
     if (nlink > 1) throw new Refusal("has other names (hard links)");
     if ((mode & 0o200) === 0) throw new Refusal("is read-only");
     const bytes = await file.readFile();
-    const text = decode(bytes);
+    if (!isUtf8(bytes)) throw new Refusal("is not UTF-8");
+    const text = bytes.toString("utf8");
     return { path, real, is_link, bytes, text, mode: mode & 0o7777, owner: { uid, gid } };
   } finally {
     await file.close();
   }
 }
 
-/** Of the path itself, without following links; null if nothing is there. */
+/** Does not follow links; null if nothing is there. */
 async function statIfThere(path: string): Promise<Stats | null> {
   try {
     return await lstat(path);
@@ -80,28 +70,12 @@ async function statIfThere(path: string): Promise<Stats | null> {
   }
 }
 
-async function statOf(file: FileHandle) {
-  const stat = await file.stat();
-  const { uid, gid, mode, nlink, size } = stat;
-  return { uid, gid, mode, nlink, size, isFile: stat.isFile() };
-}
-
-function decode(bytes: Buffer): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new Refusal("is not UTF-8");
-  }
-}
-
 /** Copies beside a file, at most. */
 const MAX_COPIES = 9;
 
 const copyName = (path: string, n: number): string => `${path}.before-relay${n > 1 ? `-${n}` : ""}`;
 
-/**
- * Number of the last copy; 0 if there is none. The person may have made a file of such a name too.
- */
+/** Number of the last copy; 0 if there is none. A file of that name may also be the person's own. */
 async function lastCopy(path: string): Promise<number> {
   for (let n = MAX_COPIES; n > 0; n--) if (await statIfThere(copyName(path, n))) return n;
   return 0;
@@ -155,34 +129,16 @@ export async function replaceFile(snapshot: Snapshot, text: string | null): Prom
   }
 }
 
-/** Writes a temporary file beside the path and renames it. `check` runs just before the rename. */
+/** Writes a file with the mode and owner of the snapshot. Throws {@link Refusal} if it cannot. */
 async function place(
   path: string,
   bytes: Buffer,
   { mode, owner }: Snapshot,
-  check = async () => {},
+  check?: () => Promise<void>,
 ): Promise<void> {
-  const folder = dirname(path);
-  const temporary = `${path}.${randomText(6)}`;
   try {
-    await mkdir(folder, { recursive: true });
-    await access(folder, constants.W_OK);
-    const file = await open(temporary, "wx", 0o600);
-    try {
-      await file.writeFile(bytes);
-      const its = await file.stat();
-      if (owner && (its.uid !== owner.uid || its.gid !== owner.gid)) {
-        await file.chown(owner.uid, owner.gid);
-      }
-      await file.chmod(mode);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await check();
-    await rename(temporary, path);
+    await writeWhole(path, bytes, { mode, owner, ...(check && { check }) });
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {});
     if (error instanceof Refusal) throw error;
     throw new Refusal(`cannot be written (${codeOf(error) ?? "unknown"})`);
   }

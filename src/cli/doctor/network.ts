@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { connect } from "node:tls";
 import type { Health } from "../../client/client.ts";
 import { VERSION } from "../../version.ts";
-import { fetchServer } from "../fetch.ts";
+import { fetchServer } from "../base.ts";
 import type { Io } from "../io.ts";
 import type { Session } from "../session.ts";
 import { check, type Finding, fail, ok, warn } from "./finding.ts";
