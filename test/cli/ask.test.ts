@@ -133,7 +133,7 @@ test("a server that is away is said at once, and given up when the wait is over"
   await clock.advance(60);
   expect(await asked.code).toBe(3);
   expect(asked.printed.err.split("\n")[1]).toBe(
-    "relay: gave up (The server cannot be reached): if a request arrived all the same, the question is pending there until it expires",
+    "relay: gave up (The server cannot be reached): if a request did arrive, the question stays pending until it expires",
   );
   expect(asked.printed.err.split("\n")).toHaveLength(3);
 });
