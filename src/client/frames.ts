@@ -1,4 +1,4 @@
-/** A stream of server-sent events, up to its end or the loss of the connection. */
+/** Reads a stream of server-sent events to its end, or until the connection is lost. */
 
 import { errorOf, noResponse, RelayError } from "./error.ts";
 import type { CallOptions, Connection } from "./send.ts";
@@ -6,9 +6,9 @@ import { abortWith } from "./signals.ts";
 
 /** Seconds that the server has to open the stream. */
 const OPEN_WITHIN = 10;
-/** Seconds without a byte after which the connection counts as lost: two pings are missing (§7.1.2). */
+/** Seconds without a byte after which the connection counts as lost: two pings were missed (§7.1.2). */
 const SILENCE = 45;
-/** Characters of one frame; the server's largest is a task of some 100,000. */
+/** Characters of one frame, at most; the server's largest is a task of some 100,000. */
 const FRAME = 1_000_000;
 
 const isStream = ({ headers }: Response): boolean =>
@@ -16,25 +16,27 @@ const isStream = ({ headers }: Response): boolean =>
 
 interface FrameOptions extends CallOptions {
   readonly init?: Pick<RequestInit, "method" | "body" | "headers">;
-  /** Called with the response, before its status is looked at. */
+  /** Seconds that the server has to open the stream; 10 when absent. */
+  readonly open_within?: number;
+  /** Called with the response, before its status is checked. */
   readonly onResponse?: (response: Response) => void;
 }
 
 /**
- * The frames of one response without the blank lines between them, comments included, until the server ends
- * it; a response that is no stream is one frame. Throws {@link RelayError} if the request is refused or the connection is lost (`no_response`), or the
- * reason of an aborted signal. Leaving the loop closes the connection.
+ * Yields the frames of one response, comments included, without the blank lines between them. A response that is not
+ * a stream is one frame. Throws {@link RelayError} if the request is refused or the connection is lost
+ * (`no_response`), or the reason of an aborted signal. Leaving the loop closes the connection.
  */
 export async function* readFrames(
   { url, headers, fetch, timers }: Connection,
   path: string,
-  { init = {}, signal, onResponse }: FrameOptions = {},
+  { init = {}, open_within = OPEN_WITHIN, signal, onResponse }: FrameOptions = {},
 ): AsyncGenerator<string, void> {
   signal?.throwIfAborted();
   const ended = new AbortController();
   const detach = abortWith(ended, signal);
   const lose = () => ended.abort();
-  let cancel = timers.after(OPEN_WITHIN, lose);
+  let cancel = timers.after(open_within, lose);
   try {
     const response = await fetch(url(path), {
       ...init,
@@ -52,7 +54,7 @@ export async function* readFrames(
       const { done, value } = await reader.read();
       cancel();
       if (done) {
-        // One that is incomplete is dropped; the body of another kind of response is a frame.
+        // An incomplete frame is dropped.
         if (rest !== "" && !isStream(response)) yield rest;
         return;
       }

@@ -81,7 +81,7 @@ test("every hop of an agent's is well, with a wait as long as one may be", async
     { hop: "server", status: "ok", text: expect.stringMatching(/^version \d.*, store ok$/) },
     // On a busy machine the answer may come in the second after.
     { hop: "clock", status: "ok", ms: null, text: expect.stringMatching(/^no difference$|apart$/) },
-    { hop: "credential", status: "ok", text: "of the agent agent" },
+    { hop: "credential", status: "ok", text: "of agent agent" },
     { hop: "mcp", status: "ok", ms: 10_000, text: "progress came after 10 s" },
     { hop: "long wait", status: "ok", ms: 50_000, text: "held for 50 s" },
     { hop: "channels", status: "ok", text: expect.stringContaining("an agent may not") },
@@ -149,7 +149,11 @@ test("a proxy that ends waits or refuses /mcp is named", async () => {
   const url = startProxy((request, target) => {
     if (target.includes("/v1/inbox")) return new Response("late", { status: 504 });
     if (target.endsWith("/mcp")) {
-      return Response.json({ detail: "Set ALLOWED_HOSTS" }, { status: 403 });
+      const body = { code: "forbidden", detail: "Set ALLOWED_HOSTS" };
+      return new Response(JSON.stringify(body), {
+        status: 403,
+        headers: { "content-type": "application/problem+json" },
+      });
     }
     return passOn(request, target);
   });

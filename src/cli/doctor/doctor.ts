@@ -1,4 +1,4 @@
-/** `relay doctor`: checks each hop on the way to the server, and says what to do about a fault. */
+/** `relay doctor`: checks each hop on the way to the server, and says what to fix. */
 
 import { jsonLine, oneLine } from "../escape.ts";
 import { EXIT, type Io } from "../io.ts";
@@ -12,10 +12,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/**
- * Returns the exit code: 3 if a hop failed, else 0. Checks that depend on a failed hop are left
- * out.
- */
+/** Returns the exit code: 3 if a hop failed, else 0. Skips the checks that depend on a failed hop. */
 export async function doctor(io: Io, { quick = false, json }: Options): Promise<number> {
   const session = await openSession(io);
   let code: number = EXIT.done;
@@ -46,7 +43,7 @@ async function examine(
   if (owner === null) return;
   if (!quick && io.err_is_terminal) io.err("The waits take up to a minute. --quick skips them.\n");
   if (owner === "agent") {
-    // Both start at once.
+    // The checks run side by side.
     const waits = [checkTools(io, session, quick), ...(quick ? [] : [checkWait(io, session)])];
     for (const wait of waits) report([await wait]);
   } else {

@@ -3,40 +3,42 @@
 import type { Io } from "../io.ts";
 
 export interface Finding {
+  /** The part of the way to the server that was checked. */
   readonly hop: string;
   readonly status: "ok" | "warn" | "fail";
   /** Milliseconds that the check took; null where the time would mean nothing. */
   readonly ms: number | null;
   /** What was found, in one line. */
   readonly text: string;
-  /** What to do; null if nothing. */
+  /** What to do, if anything. */
   readonly advice: string | null;
 }
 
-type Found = Omit<Finding, "hop" | "ms"> & { readonly ms?: number | null };
+/** A finding without the name of its hop and its time. */
+export type Result = Omit<Finding, "hop" | "ms">;
 
-/** A result without a fault. `ms` replaces the measured time; null: show none. */
-export const ok = (text: string, ms?: number | null): Found => ({
-  status: "ok",
+/** Nothing is wrong. */
+export const ok = (text: string): Result => ({ status: "ok", text, advice: null });
+/** The server can be used, but something needs attention. */
+export const warn = (text: string, advice: string): Result => ({
+  status: "warn",
   text,
-  advice: null,
-  ...(ms !== undefined && { ms }),
+  advice,
 });
-/** A result that does not prevent the use of the server, but needs attention. */
-export const warn = (text: string, advice: string): Found => ({ status: "warn", text, advice });
-/** A result that prevents the use of the server, at least in part. */
-export const fail = (text: string, advice: string): Found => ({ status: "fail", text, advice });
+/** The server cannot be used, at least in part. */
+export const fail = (text: string, advice: string): Result => ({
+  status: "fail",
+  text,
+  advice,
+});
 
-/**
- * Runs one check and measures its time. An error, or no result within `seconds`, is a failure with
- * `advice`.
- */
+/** Runs one check and measures its time. It fails with `advice` if it throws or takes more than `seconds`. */
 export async function check(
   { timers, signal }: Io,
   hop: string,
   seconds: number,
   advice: string,
-  run: (signal: AbortSignal) => Promise<Found>,
+  run: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Finding> {
   const begun = timers.elapsed();
   const ended = new AbortController();
@@ -49,12 +51,10 @@ export async function check(
   const interrupt = () => stop(new Error("interrupted"));
   signal.addEventListener("abort", interrupt);
   try {
-    const found = await Promise.race([run(ended.signal), promise]);
-    const ms = Math.round((timers.elapsed() - begun) * 1000);
-    return { hop, ms, ...found };
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    return { hop, ms: Math.round((timers.elapsed() - begun) * 1000), ...fail(text, advice) };
+    const result = await Promise.race([run(ended.signal), promise]).catch((error: unknown) =>
+      fail(error instanceof Error ? error.message : String(error), advice),
+    );
+    return { hop, ms: Math.round((timers.elapsed() - begun) * 1000), ...result };
   } finally {
     cancel();
     signal.removeEventListener("abort", interrupt);

@@ -8,7 +8,7 @@ import { VERSION } from "../../version.ts";
 import { fetchServer } from "../base.ts";
 import type { Io } from "../io.ts";
 import type { Session } from "../session.ts";
-import { check, type Finding, fail, ok, warn } from "./finding.ts";
+import { check, type Finding, fail, ok, type Result, warn } from "./finding.ts";
 
 /** Time limits in seconds. */
 const [RESOLVE_WITHIN, TLS_WITHIN, ANSWER_WITHIN] = [5, 10, 10];
@@ -29,8 +29,8 @@ export const checkAddress = (io: Io, { hostname }: URL): Promise<Finding> =>
     async () => {
       const host = bare(hostname);
       if (isIP(host) !== 0) return ok(`${host} is an IP address`);
-      const found = await lookup(host, { all: true });
-      return ok(`${host} is ${found.map(({ address }) => address).join(", ")}`);
+      const addresses = await lookup(host, { all: true });
+      return ok(`${host} is ${addresses.map(({ address }) => address).join(", ")}`);
     },
   );
 
@@ -43,7 +43,7 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
     "Check that the server speaks https at this address",
     async (signal) => {
       const host = bare(hostname);
-      const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<typeof ok>>>();
+      const { promise, resolve, reject } = Promise.withResolvers<Result>();
       const socket = connect({
         host,
         port: Number(port || 443),
@@ -71,10 +71,7 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
     },
   );
 
-/**
- * Checks the server by `GET /health`, and the clock by the `Date` of the response
- * (§5.12.1).
- */
+/** Checks the server by `GET /health` (§5.12.1), and the clock by the `Date` of the response. */
 export async function checkServer(io: Io, { connection }: Session): Promise<Finding[]> {
   let clock: Finding | null = null;
   const advice = "Check that the server runs, and that nothing in between blocks it";
@@ -110,21 +107,20 @@ export async function checkServer(io: Io, { connection }: Session): Promise<Find
 }
 
 /**
- * Compares the server's clock with this one; null without a `Date`. It has whole seconds, and was
- * set at some time between the request and its response: a difference within that range counts as
- * none.
+ * Compares the server's clock with this one; null without a `Date`. `Date` has whole seconds and was set between
+ * request and response: a difference within that range counts as none.
  */
 function clockOf(date: string | null, sent: number, received: number): Finding | null {
   const stamp = date === null ? Number.NaN : Date.parse(date) / 1000;
   if (Number.isNaN(stamp)) return null;
   const [least, most] = [stamp - received, stamp + 1 - sent];
   const off = least > 0 ? least : Math.min(most, 0);
-  const found =
+  const result =
     Math.abs(off) <= CLOCK
       ? ok(off === 0 ? "no difference" : `${Math.abs(off).toFixed(1)} s apart`)
       : warn(
           `the server's is ${Math.round(Math.abs(off))} s ${off > 0 ? "ahead" : "behind"}`,
           "Set the clocks of both machines by NTP",
         );
-  return { hop: "clock", ms: null, ...found };
+  return { hop: "clock", ms: null, ...result };
 }
