@@ -1,14 +1,16 @@
-/** A command that runs as if it had been started directly: terminal, output, signals and exit code. */
+/** Runs a command as if it had been started directly: terminal, output, signals and exit code. */
 
 import { writeSync } from "node:fs";
 import { constants } from "node:os";
 import { Fault, type Io } from "./io.ts";
 
-/** Seconds without output, twice, after which a command that has ended has no more, while others hold its pipes. */
-const SILENCE = 0.15;
-/** Rounds of {@link SILENCE} and bytes that are passed on while others go on printing: more than pipes hold. */
-const [LEFT_ROUNDS, LEFT_BYTES] = [8, 4 * 1024 * 1024];
-/** Seconds that the terminal of a command that has ended is read on, while others hold it open. */
+/**
+ * After the command has ended, processes that it started may hold its pipes open. Its own output is complete after
+ * two rounds of `SILENCE` seconds without a byte. While the others go on printing, reading ends after so many rounds or
+ * bytes: more than pipes hold.
+ */
+const [SILENCE, LEFT_ROUNDS, LEFT_BYTES] = [0.15, 8, 4 * 1024 * 1024];
+/** Seconds that the terminal is read after the command has ended, while other processes hold it open. */
 const LAST_OUTPUT = 1;
 
 interface Reader {
@@ -16,17 +18,17 @@ interface Reader {
   cancel(): Promise<void>;
 }
 
-/** Passed on to the command. */
+/** Signals that are passed on to the command. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 type ChildIo = Pick<Io, "env" | "timers">;
 
-/** Gets each piece of output, in the order in which it came. */
+/** Called with each piece of output, in order. */
 export type Observe = (bytes: Uint8Array) => void;
 
 /**
- * Runs the command to its end, and gives its exit code; 128 and the number of the signal that ended it, as
- * shells have it. At a terminal it gets one of its own, else pipes. Throws a {@link Fault} if it cannot be started.
+ * Runs the command to its end, with a terminal of its own if this process has one, else with pipes. Returns its exit
+ * code; like a shell, 128 plus the number of the signal that ended it. Throws a {@link Fault} if it cannot be started.
  */
 export async function runChild(
   io: ChildIo,
@@ -54,12 +56,12 @@ function start<Options extends Bun.Spawn.SpawnOptions<"inherit", "pipe", "pipe">
 
 async function byPipes(io: ChildIo, command: readonly string[], observe: Observe): Promise<number> {
   const child = start(io, command, { stdin: "inherit", stdout: "pipe", stderr: "pipe" });
-  // Ctrl-C at a terminal reaches the command without help.
+  // The terminal itself sends Ctrl-C to the command.
   const stop = passSignals(child, process.stdin.isTTY ? ["SIGINT", "SIGQUIT"] : []);
   let passed_bytes = 0;
   let writes = 0;
   const pass = async (from: Reader, to: NodeJS.WriteStream) => {
-    // Its callback has the error too.
+    // The callback of each write has the error too.
     to.on("error", () => {});
     for (;;) {
       const { done, value } = await from.read();
@@ -70,7 +72,7 @@ async function byPipes(io: ChildIo, command: readonly string[], observe: Observe
       const is_written = await write(to, value);
       writes--;
       if (is_written) continue;
-      // As the command would learn it directly: its own pipes are sockets, which give another error.
+      // What the command would get without us in between: its own pipes are sockets, which fail in another way.
       child.kill("SIGPIPE");
       return;
     }
@@ -81,8 +83,8 @@ async function byPipes(io: ChildIo, command: readonly string[], observe: Observe
     pass(readers[1]!, process.stderr),
   ]);
   await child.exited;
-  // What the command printed is there, and read without a pause; only a slow reader holds it up. What goes on
-  // after that is of processes that it left behind: they lose their output.
+  // What the command printed is in the pipes by now and is read without a pause, unless our reader is slow. What
+  // comes later is from processes that it left behind, and is lost.
   const most = passed_bytes + LEFT_BYTES;
   let quiet = 0;
   for (let rounds = 0; quiet < 2 && rounds < LEFT_ROUNDS && passed_bytes <= most; ) {
@@ -90,7 +92,7 @@ async function byPipes(io: ChildIo, command: readonly string[], observe: Observe
     if (await within(io, SILENCE, passed)) break;
     if (writes > 0) continue;
     rounds++;
-    // One alone may be that of a busy machine, where a timer fires before a pipe is read.
+    // On a busy machine, one timer may fire before a pipe is read.
     quiet = passed_bytes === before ? quiet + 1 : 0;
   }
   await Promise.all(readers.map((reader) => reader.cancel()));
@@ -98,7 +100,7 @@ async function byPipes(io: ChildIo, command: readonly string[], observe: Observe
   return codeOf(child);
 }
 
-/** Whether the work ends within so many seconds. */
+/** Resolves to whether the work ends within so many seconds. */
 async function within(
   { timers }: ChildIo,
   seconds: number,
@@ -109,7 +111,7 @@ async function within(
   return await Promise.race([work.then(() => true), silent.promise]).finally(cancel);
 }
 
-/** Waits until the reader takes more; false once it is gone. */
+/** Waits until the stream accepts more; false once its reader is gone. */
 function write(to: NodeJS.WriteStream, bytes: Uint8Array): Promise<boolean> {
   return new Promise((resolve) => {
     to.write(bytes, (error) => resolve(!error));
@@ -146,7 +148,7 @@ async function atTerminal(
   stdin.resume();
   try {
     await child.exited;
-    // What it printed last is on its way; a process that it left behind may keep the terminal.
+    // Its last output is on its way; a process that it left behind may hold the terminal.
     await within(io, LAST_OUTPUT, ended.promise);
   } finally {
     stdin.setRawMode(false);
@@ -160,8 +162,8 @@ async function atTerminal(
 }
 
 /**
- * The terminal of the command has ended its lines by CR and LF already, and the raw mode of the runtime would
- * make that CR CR LF. Without `stty` it does. The end of the raw mode takes this back too.
+ * Turns off the terminal's processing of output: the command's own terminal has already made LF into CR LF, and ours
+ * would add another CR. Leaving raw mode turns it on again. Without `stty`, the extra CR stays.
  */
 function leaveOutputAsItIs(): void {
   try {
@@ -169,7 +171,7 @@ function leaveOutputAsItIs(): void {
   } catch {}
 }
 
-/** A terminal that takes no more holds the command up, as it would directly. */
+/** Writes to the terminal. One that accepts no more blocks the command, as it would directly. */
 function writeAll(bytes: Uint8Array): void {
   for (let sent = 0; sent < bytes.length; ) {
     try {

@@ -1,4 +1,4 @@
-/** `relay hook`: a coding agent's request for permission, as the command of its hook (§12.6). */
+/** `relay hook`: the hook command of a coding agent, which asks the person for permission (§12.6). */
 
 import { RelayError } from "../client/error.ts";
 import { readFrames } from "../client/frames.ts";
@@ -9,58 +9,53 @@ import { oneLine } from "./escape.ts";
 import type { Io } from "./io.ts";
 import { openSession } from "./session.ts";
 
-/** Whose hooks it speaks. */
-export type HookClient = "claude" | "codex" | "gemini";
+/** The coding agent that runs the hook. */
+type HookClient = "claude" | "codex" | "gemini";
 
 interface HookOptions {
-  /** Seconds until the person must have answered. */
+  /** Seconds within which the person must answer. */
   readonly wait?: number;
-  /** The name that the client has for Relay's MCP server, if it is not the usual one. */
+  /** The client's name for Relay's MCP server; `relay` when absent. */
   readonly server?: string;
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type Arguments = Readonly<Record<string, unknown>>;
 
-/** Seconds that a question lives unless an option says otherwise: less than the time-out of a hook. */
-const PATIENCE: Readonly<Record<HookClient, number>> = {
+/** Seconds within which the person must answer without `--wait`: less than the time-out of the hook. */
+const WAIT: Readonly<Record<HookClient, number>> = {
   claude: 590,
   // Its terminal cannot answer meanwhile.
   codex: 120,
-  // A hook that ends by its time-out permits the tool: 60 seconds where the settings name none.
+  // A hook that ends by its time-out permits the tool. The time-out is 60 seconds unless the settings say otherwise.
   gemini: 50,
 };
 
-/** Seconds after which a server that has not ended the question counts as lost. */
+/** Seconds after the wait by which the server must have ended the question. */
 const LATE = 5;
 
-/** Seconds in which the client must have written its JSON and closed the standard input. */
+/** Seconds within which the client must write its JSON and close standard input. */
 const READ_WITHIN = 10;
 
 /**
- * Reads the JSON of the client's hook from the standard input, asks the person, and prints what the client
- * takes as the answer. Without an answer it prints what leaves the decision to the client's own prompt, for
- * whatever reason; it never permits what nobody permitted. It has no exit code of its own: others than 0
- * mean different things to each client.
+ * Reads the JSON of the client's hook from standard input, asks the person, and prints the answer as the client's
+ * JSON. Without an answer, for whatever reason, it prints what leaves the decision to the client's own prompt: it never
+ * permits what nobody permitted. The exit code is always 0, since each client gives others a meaning of its own.
  */
 export async function hook(io: Io, client: HookClient, options: HookOptions): Promise<void> {
   const text = await decide(io, client, options).catch((error: unknown) => {
-    // Clients take what is on the standard error for a fault or an answer.
+    // Clients treat output on standard error as a failure or an answer.
     if (io.err_is_terminal) io.err(`relay: ${oneLine(String((error as Error).message))}\n`);
     return "";
   });
   if (text !== "") io.out(`${text}\n`);
-  // It permits a tool on silence, as far as its policy does; this brings its own prompt.
+  // Gemini CLI takes silence for a permission; this makes it show its own prompt.
   else if (client === "gemini") io.out(`${JSON.stringify({ decision: "ask" })}\n`);
 }
 
-/** The decision in the form of the client; empty if there is none. */
-async function decide(
-  io: Io,
-  client: HookClient,
-  { wait = PATIENCE[client], server }: HookOptions,
-) {
+/** Asks the person. Returns the decision as the client's JSON; empty if there is none. */
+async function decide(io: Io, client: HookClient, { wait = WAIT[client], server }: HookOptions) {
   const late = new AbortController();
-  // From before the input is read, so that the whole stays below the client's time-out.
+  // Started before the input is read, so that everything ends before the client's time-out.
   const cancel = io.timers.after(wait + LATE, () => late.abort(new Error("nobody answered")));
   // Closing the connection cancels the question.
   const signal = AbortSignal.any([io.signal, late.signal]);
@@ -68,7 +63,7 @@ async function decide(
     const text = await readInput(io, signal);
     const given = argumentsIn(client, text);
     if (given === null) return "";
-    // Its hook runs before every use: Gemini CLI itself decides about tools that nobody is asked about.
+    // Gemini CLI's hook runs before every use of a tool. It decides about Relay's own tools by itself.
     if (client === "gemini" && usesRelay(text, server)) return "{}";
     const { connection } = await openSession(io);
     const named = server === undefined ? "" : `&server=${encodeURIComponent(server)}`;
@@ -84,7 +79,7 @@ async function decide(
   }
 }
 
-/** All of the standard input; rejects after {@link READ_WITHIN}, and once the signal aborts. */
+/** Reads all of standard input. Rejects after {@link READ_WITHIN}, and once the signal aborts. */
 async function readInput(io: Io, signal: AbortSignal): Promise<string> {
   const late = new AbortController();
   const cancel = io.timers.after(READ_WITHIN, () => late.abort(new Error("the input has no end")));
@@ -95,23 +90,23 @@ async function readInput(io: Io, signal: AbortSignal): Promise<string> {
   }
 }
 
-/** What the server reads of a hook's input: the result of a tool, for one, stays here. */
+/** The members of a hook's input that are sent. The result of a tool, for example, stays here. */
 const FIELDS = [
   ...["hook_event_name", "session_id", "agent_id", "prompt_id", "turn_id", "cwd", "tool_use_id"],
   ...["tool_name", "tool_input", "permission_suggestions"],
 ] as const;
 
 /**
- * The arguments of `approve_action` from the text of the client; null for an event that asks for nothing. The
- * input of the tool stays the text that the client wrote, since parsing it would round its numbers. Throws for a
- * text that is not one JSON object with each name once.
+ * Makes the arguments of `approve_action` from the client's JSON; null for an event that asks for nothing. The tool's
+ * input stays the text that the client wrote, since parsing would round its numbers. Throws if the text is not a JSON
+ * object, or has a name twice.
  */
-function argumentsIn(client: HookClient, text: string): Given | null {
-  const sent = memberTexts(text);
-  if (sent === undefined) throw new Error("the input is not a JSON object, or has a name twice");
+function argumentsIn(client: HookClient, text: string): Arguments | null {
+  const members = memberTexts(text);
+  if (members === undefined) throw new Error("the input is not a JSON object, or has a name twice");
   const given = Object.fromEntries(
     FIELDS.map((name) => {
-      const value = sent.get(name);
+      const value = members.get(name);
       if (value === undefined) return [name, undefined];
       return [name, name === "tool_input" ? textOrValue(value) : JSON.parse(value)];
     }),
@@ -120,13 +115,13 @@ function argumentsIn(client: HookClient, text: string): Given | null {
   if (client === "claude") return { ...fields, event, client: "claude_code" };
   if (client === "codex") return { ...fields, event, client };
   if (event !== "BeforeTool") return null;
-  // Its tools may run at once, and each waits for its hook: none of them makes another's question out of date.
+  // Its tools may run side by side, so one request does not make the question of another one obsolete.
   return { ...fields, event: "PermissionRequest", client: "other", turn_id: "any" };
 }
 
 /**
- * Whether Gemini CLI is about to use one of Relay's own tools. It tells the server of a tool apart from its name,
- * which is `mcp_<server>_<tool>`, and may be of another server.
+ * Whether Gemini CLI is about to use one of Relay's own tools. The server is read from `mcp_context`, since the tool's
+ * name, `mcp_<server>_<tool>`, is ambiguous.
  */
 function usesRelay(text: string, server?: string): boolean {
   const context = memberTexts(text, ["mcp_context"]);
@@ -134,8 +129,8 @@ function usesRelay(text: string, server?: string): boolean {
   return isOwnToolOf(textIn("server_name"), textIn("tool_name"), server);
 }
 
-/** A call of the tool by MCP of 2026-07-28. */
-function requestOf(given: Given) {
+/** The HTTP request that calls the tool by MCP 2026-07-28. */
+function requestOf(given: Arguments) {
   const version = "2026-07-28";
   const meta = {
     "io.modelcontextprotocol/protocolVersion": version,
@@ -162,7 +157,7 @@ interface Answer {
   readonly error?: { readonly message: string };
 }
 
-/** The message of a frame, or of a response that is no stream; none in a comment. */
+/** The message in a frame, or in a response that is not a stream; empty for a comment. */
 function messageIn(frame: string): Answer {
   const data = frame.startsWith("{") ? frame : /^data: ?(.*)$/m.exec(frame)?.[1];
   return data === undefined ? {} : JSON.parse(data);
