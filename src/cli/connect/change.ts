@@ -1,6 +1,6 @@
 /**
- * Computes what `relay connect` and `relay disconnect` change in the text of a configuration file,
- * and refuses if anything else would change. Pure.
+ * Computes the changes that `relay connect` and `relay disconnect` make to the text of a configuration file, and refuses
+ * if anything else would change; pure.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -15,17 +15,16 @@ export interface Change {
   readonly kind: "added" | "updated" | "removed" | "none";
 }
 
-/**
- * A piece found in a file: the path of exactly the part that is Relay's, and the value of the
- * member or element that contains it.
- */
-interface Found {
+/** A piece as it is in a file. */
+interface FoundPiece {
   readonly piece: Piece;
+  /** Path of exactly the part that is Relay's. */
   readonly path: Path;
+  /** The member or element that contains that part. */
   readonly value: Value;
 }
 
-/** Throws a {@link Refusal} in place of the stack overflow that a deeply nested text causes. */
+/** Turns the stack overflow that a deeply nested text causes into a {@link Refusal}. */
 function refuseTooDeep<Result>(run: () => Result): Result {
   try {
     return run();
@@ -35,10 +34,7 @@ function refuseTooDeep<Result>(run: () => Result): Result {
   }
 }
 
-/**
- * Adds the pieces that are missing and corrects the address of those that are there. Throws
- * {@link Refusal}.
- */
+/** Adds the missing pieces, and corrects the address of the others. Throws {@link Refusal}. */
 export const connectText = (
   text: string,
   format: Format,
@@ -73,9 +69,8 @@ export const connectText = (
   });
 
 /**
- * Removes Relay's pieces, except those that another entry of the file uses. `copy`: the text that
- * `connect` saved before its change; null if there was no file or no copy is left. Throws
- * {@link Refusal}.
+ * Removes Relay's pieces, except those that another entry of the file uses. `copy`: the text that `connect` saved before
+ * its change; null if there is no copy. Throws {@link Refusal}.
  */
 export const disconnectText = (
   text: string,
@@ -91,7 +86,7 @@ export const disconnectText = (
     // A copy that has the entry is not from before `connect`.
     const is_older = copy !== null && findPieces(safeRead(format, copy), pieces).length === 0;
     const before = is_older ? copy : null;
-    // The copy may be of another time, or a file of the person's own: also try without one.
+    // The copy may be older, or a file of the person's own: also try without one.
     for (const old of before === null ? [null] : [before, null]) {
       if (isUntouched(text, format, old ?? "", found)) return { text: old, kind: "removed" };
     }
@@ -103,12 +98,12 @@ export const disconnectText = (
     return { text: result, kind: "removed" };
   });
 
-/** Whether adding the pieces to `before` gives exactly `text`: nobody has edited the file since. */
+/** Whether nobody has edited the file: adding the pieces to `before` gives exactly `text`. */
 function isUntouched(
   text: string,
   format: Format,
   before: string,
-  found: readonly Found[],
+  found: readonly FoundPiece[],
 ): boolean {
   try {
     const again = found.reduce(
@@ -122,10 +117,7 @@ function isUntouched(
   }
 }
 
-/**
- * The member of an entry that has its address (null if that need not change), and the address to
- * set.
- */
+/** The member of an entry that has its address, null if that need not change, and the address to set. */
 function addressIn(there: unknown, wanted: Value): readonly [name: string | null, url: string] {
   const name = isObject(there) && "url" in there ? "url" : "httpUrl";
   const [before, after] = [valueAt(there, [name]), valueAt(wanted, ["url"])];
@@ -141,7 +133,7 @@ function addressIn(there: unknown, wanted: Value): readonly [name: string | null
   return here === address && has_all ? [null, after] : [name, after];
 }
 
-/** Whether an entry refers to a key, in any of the forms that clients use. */
+/** Whether an entry refers to a key, in any client's form. */
 const hasKey = (entry: unknown): boolean =>
   isObject(entry) &&
   ("bearer_token_env_var" in entry ||
@@ -149,7 +141,7 @@ const hasKey = (entry: unknown): boolean =>
     valueAt(entry, ["headers", "Authorization"]) !== undefined);
 
 /** Finds Relay's pieces; elements of an array in the order of the file. */
-function findPieces(root: unknown, pieces: readonly Piece[]): Found[] {
+function findPieces(root: unknown, pieces: readonly Piece[]): FoundPiece[] {
   return pieces.flatMap((piece) => {
     const value = valueAt(root, piece.path);
     if (piece.as === "member") {
@@ -171,10 +163,10 @@ function withoutPieces(
   text: string,
   format: Format,
   before: string | null,
-  found: readonly Found[],
+  found: readonly FoundPiece[],
 ): string {
   let result = text;
-  // The last one first: removing an element moves those after it.
+  // From the last to the first: removing an element moves those after it.
   for (const { path } of found.toReversed()) result = format.remove(result, path);
   const gone = found.map(({ piece }) => piece);
   return withoutEmpty(result, format, before, gone);
@@ -238,7 +230,7 @@ function isPlainJson(text: string): boolean {
   }
 }
 
-/** A copy of the value without the pieces, and without the containers that this leaves empty. */
+/** Copies the value without the pieces and without the containers that this leaves empty. */
 function restOf(root: unknown, pieces: readonly Piece[]): unknown {
   const rest: unknown = structuredClone(root);
   const take = (path: Path) => {

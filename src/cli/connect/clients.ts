@@ -1,5 +1,7 @@
 /** The configuration files of each MCP client, and the entries that connect it to Relay. */
 
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the clients fill them in.
+
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { canonicalJson } from "../../canonical-json.ts";
@@ -20,9 +22,9 @@ export interface Piece {
   readonly value: Value;
   /** Whether a value found in the file is Relay's. */
   readonly isOurs: (value: unknown) => boolean;
-  /** Added only by an earlier version: it is removed, never added. */
+  /** Only earlier versions added it: it is removed, never added. */
   readonly is_former?: true;
-  /** Whether another entry of the file needs it too. */
+  /** Whether another entry of the file also needs it. */
   readonly isUsed?: (root: unknown) => boolean;
 }
 
@@ -33,30 +35,23 @@ export interface Place {
   readonly pieces: readonly Piece[];
 }
 
-/** What connects a client: the files to change, and the steps after that. */
-export interface SetUp {
+/** How to connect a client. */
+interface SetUp {
   readonly places: readonly Place[];
-  /** Steps that are left to the person, a line each. */
+  /** Steps that are left to the person, one per line. */
   readonly next: readonly string[];
-}
-
-interface Wanted {
-  /** Address of the MCP server. */
-  readonly mcp: string;
-  /** Whether the client's permission prompts are sent to the person through Relay. */
-  readonly approve: boolean;
 }
 
 type Machine = Pick<Io, "env" | "platform" | "home" | "host">;
 
-/** Whether clients can be approved at this base address (§18.1.4). */
+/** Whether the server at this base address offers OAuth (§18.1.4). */
 export function offersSignIn(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   if (isLoopback(hostname)) return true;
   return protocol === "https:" && isIP(bareName(hostname)) === 0 && !hostname.startsWith("[");
 }
 
-/** Whether an entry is an HTTP server at `/mcp`, whatever other members it has. */
+/** Whether an entry is an HTTP server at `/mcp`. */
 function isServer(value: unknown): boolean {
   if (!isObject(value) || "command" in value) return false;
   const { url = value.httpUrl } = value;
@@ -75,7 +70,7 @@ const isOurHook = (hook: unknown): boolean =>
 const hasOurHook = (group: unknown): boolean =>
   isObject(group) && Array.isArray(group.hooks) && group.hooks.some(isOurHook);
 
-/** Indexes of Relay's hooks in a group that has others too; null if all or none are Relay's. */
+/** Indexes of Relay's hooks in a group that also has others; null if all or none are Relay's. */
 export function ourHooks(group: unknown): number[] | null {
   const hooks = isObject(group) && Array.isArray(group.hooks) ? group.hooks : [];
   const ours = [...hooks.keys()].filter((n) => isOurHook(hooks[n]));
@@ -98,9 +93,7 @@ const server = (section: string, value: Value): Piece => ({
 /** Time limits of hooks in seconds: for the person's answer, and to report what happened. */
 const [ANSWER_WITHIN, REPORT_WITHIN] = [600, 10];
 
-/**
- * A hook that passes the named fields of its event to Relay, over the client's own MCP connection.
- */
+/** A hook that passes the named fields of its event to Relay, over the client's own MCP connection. */
 function hook(event: string, fields: readonly string[], timeout: number): Piece {
   const input = Object.fromEntries(fields.map((name) => [name, `\${${name}}`]));
   return {
@@ -114,7 +107,6 @@ function hook(event: string, fields: readonly string[], timeout: number): Piece 
           server: "relay",
           tool: "approve_action",
           timeout,
-          // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
           input: { event: "${hook_event_name}", ...input },
         },
       ],
@@ -123,7 +115,7 @@ function hook(event: string, fields: readonly string[], timeout: number): Piece 
   };
 }
 
-/** A hook of Claude Code, and the one of earlier versions, which did not tell agents apart. */
+/** A hook of Claude Code, and its form in earlier versions, which did not tell agents apart. */
 function claudeHook(event: string, fields: readonly string[], timeout: number): Piece[] {
   const former = hook(event, fields, timeout);
   const former_json = canonicalJson(former.value);
@@ -131,7 +123,7 @@ function claudeHook(event: string, fields: readonly string[], timeout: number): 
   const now = hook(event, [...fields, "agent_id"], timeout);
   return [
     { ...now, isOurs: (group) => hasOurHook(group) && !isFormer(group) },
-    // One that the person has changed is left as it is.
+    // A hook that the person has changed is left as it is.
     { ...former, isOurs: isFormer, is_former: true },
   ];
 }
@@ -161,12 +153,20 @@ const CODEX_HOOKS = [
 ];
 
 /** Reads the key from an environment variable, so that no file contains it. */
-// biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
 const BY_VARIABLE = { Authorization: "Bearer ${RELAY_KEY}" };
 const SET_KEY =
   "Create a key on the server's web page, and set RELAY_KEY to it where the client starts";
 
-type MakeSetUp = (machine: Machine, wanted: Wanted & { readonly has_sign_in: boolean }) => SetUp;
+interface Wanted {
+  /** Address of the MCP server. */
+  readonly mcp: string;
+  /** Whether the client's permission prompts are sent to the person through Relay. */
+  readonly approve: boolean;
+  /** Whether the server offers OAuth. */
+  readonly has_sign_in: boolean;
+}
+
+type MakeSetUp = (machine: Machine, wanted: Wanted) => SetUp;
 
 const claude: MakeSetUp = ({ env, home, host }, { mcp, approve, has_sign_in }) => {
   const { CLAUDE_CONFIG_DIR: folder } = env;
@@ -207,12 +207,8 @@ const gemini: MakeSetUp = ({ env, home, host }, { mcp, has_sign_in }) => {
   };
 };
 
-/**
- * Cursor signs in through an address of its own scheme, which Relay refuses
- * (§18.3.3).
- */
+/** Cursor's redirect address has a scheme of its own, which Relay refuses (§18.3.3), so it needs a key. */
 const cursor: MakeSetUp = ({ home }, { mcp }) => {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor fills it in.
   const headers = { Authorization: "Bearer ${env:RELAY_KEY}" };
   const pieces = [server("mcpServers", { url: mcp, headers })];
   return {
@@ -221,9 +217,8 @@ const cursor: MakeSetUp = ({ home }, { mcp }) => {
   };
 };
 
-/** VS Code asks for the key and keeps it. */
+/** VS Code asks for the key and stores it. */
 const vscode: MakeSetUp = (machine, { mcp, has_sign_in }) => {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code fills it in.
   const headers = { Authorization: "Bearer ${input:relay-key}" };
   const input: Piece = {
     path: ["inputs"],
@@ -234,7 +229,6 @@ const vscode: MakeSetUp = (machine, { mcp, has_sign_in }) => {
       const { relay: _, ...others } = (valueAt(root, ["servers"]) ?? {}) as object & {
         relay?: unknown;
       };
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code fills it in.
       return JSON.stringify(others).includes("${input:relay-key}");
     },
   };
@@ -260,16 +254,18 @@ const MAKE: Readonly<Record<ClientName, MakeSetUp>> = { claude, codex, gemini, c
 /** Clients that can send their permission prompts to the person through Relay. */
 export const APPROVING: readonly ClientName[] = ["claude", "codex"];
 
-/** The entries that connect a client to the server at a base address, and the steps left to do. */
-export function setUpOf(
+/** How to connect a client to the server at a base address. */
+export const setUpOf = (
   client: ClientName,
   machine: Machine,
   url: string,
   approve: boolean,
-): SetUp {
-  const mcp = `${url}/mcp${approve ? "?tools=approve" : ""}`;
-  return MAKE[client](machine, { mcp, approve, has_sign_in: offersSignIn(url) });
-}
+): SetUp =>
+  MAKE[client](machine, {
+    mcp: `${url}/mcp${approve ? "?tools=approve" : ""}`,
+    approve,
+    has_sign_in: offersSignIn(url),
+  });
 
 /** Every place where `connect` may have added something for a client; the values do not matter. */
 export const placesOf = (client: ClientName, machine: Machine): readonly Place[] =>

@@ -28,9 +28,7 @@ interface Step {
   readonly change: Change;
 }
 
-/**
- * Adds the entry. Returns the exit code: 0 done, 1 the person declined, 3 a file was left alone.
- */
+/** Adds the entry. Returns the exit code: 0 done, 1 the person declined, 3 a file was left alone. */
 export async function connect(
   io: Io,
   client: ClientName,
@@ -49,7 +47,7 @@ export async function connect(
   }
   const plan = (place: Place, { text }: Snapshot) => connectText(text, place.format, place.pieces);
   const write = async ({ snapshot, change }: Step): Promise<string | null> => {
-    // A copy from before the first change is worth more than a later one.
+    // Keep the copy from before the first change.
     const keeps = change.kind === "added" || (await readCopy(snapshot.path)) === null;
     const copy = keeps ? await keepCopy(snapshot) : null;
     await replaceFile(snapshot, change.text);
@@ -76,7 +74,7 @@ export async function disconnect(io: Io, client: ClientName, options: Options): 
   const write = async ({ snapshot, change }: Step): Promise<string | null> => {
     const copy = await readCopy(snapshot.path);
     await replaceFile(snapshot, change.text);
-    // Where `connect` had made the file, a copy is of another time, or a file of the person's own.
+    // If `connect` made the file, the copy is older, or a file of the person's own.
     if (copy === null || change.text === null) return null;
     if (copy.text !== change.text) return copy.path;
     await dropCopy(copy.path);
@@ -93,11 +91,11 @@ interface Work {
   readonly plan: (place: Place, snapshot: Snapshot) => Change | Promise<Change>;
   /** Returns the path of the copy that is kept; null if there is none. */
   readonly write: (step: Step) => Promise<string | null>;
-  /** Whether to show the lines to add by hand if a file is left alone. */
+  /** Whether to print the lines to add by hand if a file is left alone. */
   readonly paste: boolean;
 }
 
-/** Plans the changes of all files before it writes any: shows them, asks, and writes. */
+/** Plans the changes of all files, shows them, asks, and only then writes. */
 async function carryOut(io: Io, work: Work): Promise<number> {
   const { client, places, options, plan, write } = work;
   const steps: Step[] = [];
@@ -114,7 +112,7 @@ async function carryOut(io: Io, work: Work): Promise<number> {
     if (!options.yes) {
       if (!io.confirm)
         throw new Fault("nothing was changed: pass --yes to change files without a terminal");
-      if (!(await io.confirm("Change it?"))) {
+      if (!(await io.confirm("Make this change?"))) {
         io.err("Nothing was changed.\n");
         return EXIT.no;
       }
@@ -132,7 +130,7 @@ async function carryOut(io: Io, work: Work): Promise<number> {
   if (options.json) {
     io.out(jsonLine({ client, files }));
   } else if (due.length === 0) {
-    io.err(work.paste ? "It is already connected.\n" : "Relay isn't configured there.\n");
+    io.err(work.paste ? "Relay is already connected.\n" : "Relay isn't configured there.\n");
   }
   for (const { copy } of options.json ? [] : files) {
     if (copy !== null) io.err(`The file as it was: ${oneLine(copy)}\n`);
@@ -151,7 +149,7 @@ async function attempt(run: () => Promise<void>): Promise<Refusal | null> {
   }
 }
 
-/** Says why a file is left alone, and what the person can do. */
+/** Says why a file is left alone and what the person can do. */
 function leave(
   io: Io,
   { client, places, options, paste }: Work,
@@ -173,7 +171,7 @@ function leave(
   return EXIT.fault;
 }
 
-/** The entries to paste into a file, below its path. */
+/** The path of a file, and the entries to paste into it. */
 function pasteText({ file, format, pieces }: Place): string {
   const text = pieces
     .filter(({ is_former }) => !is_former)
@@ -187,7 +185,7 @@ function diffText({ place: { file }, snapshot, change }: Step): string {
   return `${oneLine(file)}${what}\n${lines.map((line) => `${line}\n`).join("")}`;
 }
 
-/** The base address: from `--url`, from `RELAY_URL`, or from the stored sign-in; else null. */
+/** The base address: from `--url`, `RELAY_URL` or the stored sign-in; else null. */
 async function knownAddress(io: Io, { url: given }: Options): Promise<string | null> {
   const url = given ?? io.env.RELAY_URL ?? (await readAccess(io))?.url;
   return url ? baseOf(url) : null;

@@ -1,6 +1,6 @@
-/** The port of a configuration file's format: JSON or TOML. */
+/** The interface that both formats of configuration files, JSON and TOML, implement. */
 
-/** Why a file is left alone. The message follows the file's path, such as "cannot be parsed". */
+/** Says why a file is left alone. The message follows the file's path, such as "cannot be parsed". */
 export class Refusal extends Error {}
 
 /** Names of members and indexes of elements, from the root. */
@@ -13,16 +13,11 @@ export type Value =
   | { readonly [name: string]: Value }
   | readonly Value[];
 
-/**
- * Changes a text in one place and keeps every other byte. Throws {@link Refusal} where it cannot.
- */
+/** Changes a text in one place and keeps every other byte. Throws {@link Refusal} if it cannot. */
 export interface Format {
   /** The value of the whole text; an empty object if it is blank. */
   readonly read: (text: string) => unknown;
-  /**
-   * Adds a member at a path that has none, or appends an element to the array at a path. Makes the
-   * objects that lead there.
-   */
+  /** Adds a member at a path, or appends an element to the array at it. Makes the objects that lead there. */
   readonly add: (text: string, path: Path, value: Value, as: "member" | "element") => string;
   /** Replaces the string at a path. */
   readonly replace: (text: string, path: Path, value: string) => string;
@@ -34,7 +29,7 @@ export interface Format {
 
 const MARK = "\ufeff";
 
-/** The same format for texts that may begin with a byte order mark, which is kept. */
+/** Makes a format accept texts with a byte order mark, which is kept. */
 export function behindMark({ read, add, replace, remove, prune }: Format): Format {
   const mark = (text: string) => (text.startsWith(MARK) ? MARK : "");
   const rest = (text: string) => text.slice(mark(text).length);

@@ -1,6 +1,6 @@
 /**
- * JSON with comments and trailing commas. The parser gives the offsets at which the text is
- * changed; every other byte stays.
+ * JSON with comments and trailing commas. The text is changed at the offsets that the parser gives; every other byte
+ * stays.
  */
 
 import { getNodeValue, type Node, type ParseError, parseTree } from "jsonc-parser";
@@ -15,7 +15,7 @@ function parse(text: string): Node | null {
   try {
     root = parseTree(text, errors, { allowTrailingComma: true });
   } catch {
-    // Nested too deep: the stack overflowed.
+    // The stack overflowed: the nesting is too deep.
   }
   if (!root || errors.length > 0) throw new Refusal("cannot be parsed");
   return root;
@@ -25,9 +25,9 @@ function parse(text: string): Node | null {
 function childOf(node: Node, name: string | number): Node | undefined {
   if (node.type === "array") return typeof name === "number" ? node.children?.[name] : undefined;
   if (node.type !== "object") return undefined;
-  const found = node.children!.filter((property) => property.children![0]!.value === name);
-  if (found.length > 1) throw new Refusal(`has ${JSON.stringify(name)} more than once`);
-  return found[0]?.children?.[1];
+  const [member, ...more] = node.children!.filter(({ children }) => children![0]!.value === name);
+  if (more.length > 0) throw new Refusal(`has ${JSON.stringify(name)} more than once`);
+  return member?.children?.[1];
 }
 
 function nodeAt(root: Node, path: Path): Node {
@@ -54,7 +54,7 @@ function write(value: Value, { eol, unit, is_compact }: Style, indent: string | 
   return JSON.stringify(value, null, 1).replace(/\n */g, " ");
 }
 
-/** The value inside of the objects that have to be made for it. */
+/** Puts the value inside the objects that lead to it. */
 const wrap = (value: Value, names: Path): Value =>
   names.reduceRight<Value>((inner, name) => ({ [name]: inner }), value);
 
@@ -73,7 +73,7 @@ function add(text: string, path: Path, value: Value, as: "member" | "element"): 
   const wanted = name === undefined ? "array" : "object";
   if (node.type !== wanted) {
     const place = path.slice(0, depth).join(".") || "its content";
-    throw new Refusal(`cannot be extended, as ${place} is no ${wanted}`);
+    throw new Refusal(`cannot be extended, as ${place} is not an ${wanted}`);
   }
   const style = styleOf(text);
   const label = name === undefined ? "" : `${JSON.stringify(name)}:${style.is_compact ? "" : " "}`;

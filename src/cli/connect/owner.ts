@@ -1,15 +1,12 @@
-/** Whether an entry named `relay` is Relay's, or that of another server with the same name. */
+/** Tells whether an entry named `relay` is Relay's or another server's. */
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the clients fill them in.
 
 import { isObject, type Path, Refusal, valueAt } from "./format.ts";
 
 /** The forms in which `connect` refers to a key: by a variable, never the secret itself. */
 const KEY_FORMS: readonly unknown[] = [
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
-  "Bearer ${RELAY_KEY}",
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
-  "Bearer ${env:RELAY_KEY}",
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in.
-  "Bearer ${input:relay-key}",
+  ...["Bearer ${RELAY_KEY}", "Bearer ${env:RELAY_KEY}", "Bearer ${input:relay-key}"],
 ];
 
 const isOurHeader = ([name, value]: readonly [string, unknown]): boolean =>
@@ -22,8 +19,8 @@ function addressOf(entry: unknown): URL | null {
 }
 
 /**
- * Whether an entry is for another origin than `wanted`, and has something that may be a credential
- * for it. If its address were changed, the client would send that credential to the new one.
+ * Whether an entry is for another origin than `wanted` and may contain a credential for it. If its address were
+ * changed, the client would send that credential to the new one.
  */
 export function isForAnotherServer(entry: unknown, wanted: unknown): boolean {
   if (!isObject(entry) || addressOf(entry)?.origin === addressOf(wanted)?.origin) return false;
@@ -46,8 +43,8 @@ function hasMark(entry: unknown): boolean {
 }
 
 /**
- * Throws a {@link Refusal} if the entry at `path` may be that of another server: its address does
- * not belong to `base`, and it has nothing that only `connect` writes.
+ * Throws a {@link Refusal} if the entry at `path` may be another server's: its address does not belong to `base`, and
+ * it has nothing that only `connect` writes.
  */
 export function checkOwner(entry: unknown, path: Path, base: string | null): void {
   const url = addressOf(entry);

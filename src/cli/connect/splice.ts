@@ -1,4 +1,4 @@
-/** Inserts and removes members of a list in a text; every other byte stays. */
+/** Inserts members into a list in a text, and removes them; every other byte stays. */
 
 export interface Range {
   readonly start: number;
@@ -21,11 +21,11 @@ export interface Style {
   readonly eol: "\n" | "\r\n";
   /** One level of indentation. */
   readonly unit: string;
-  /** Without any white space. */
+  /** Whether it has no white space at all. */
   readonly is_compact: boolean;
 }
 
-/** Text of a member: on several lines with this indentation, or on one line for null. */
+/** Writes a member on several lines with this indentation, or on one line for null. */
 type Write = (indent: string | null) => string;
 
 /** Applies the splices by position; those at the same position in the given order. */
@@ -39,17 +39,14 @@ export function applySplices(text: string, splices: readonly Splice[]): string {
   return result + text.slice(at);
 }
 
-/** The line break that a text uses, by its first one. */
+/** The first line break of a text. */
 export const eolOf = (text: string): "\n" | "\r\n" =>
   /\r?\n/.exec(text)?.[0] === "\r\n" ? "\r\n" : "\n";
 
 const cut = (start: number, end: number): Splice => ({ start, end, text: "" });
 const put = (at: number, text: string): Splice => ({ start: at, end: at, text });
 
-/**
- * Offsets of the first comma and the first line break outside of comments, in a range between
- * values; null where there is none.
- */
+/** Offsets of the first comma and line break outside comments, in a range between values; null if there is none. */
 function gapOf(text: string, from: number, to: number) {
   let comma: number | null = null;
   let line_end: number | null = null;

@@ -1,4 +1,4 @@
-/** TOML. New tables are appended to the file. The parser gives the offsets of what is changed. */
+/** TOML. New tables are appended to the file; other changes are made at the offsets that the parser gives. */
 
 import { type AST, getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
 import { behindMark, type Format, isObject, type Path, Refusal, type Value } from "./format.ts";
@@ -43,18 +43,18 @@ function membersOf(value: AST.TOMLContentNode, path: Path) {
 }
 
 /** What a file has at a path or below it. */
-interface Found {
-  /** Tables, with their lines, and single lines. */
+interface PathContent {
+  /** Tables with their lines. */
   readonly tables: Range[];
   readonly lines: Range[];
-  /** The value at exactly this path, of a line or of a member of an inline table or array. */
+  /** The value at exactly this path. */
   value: AST.TOMLContentNode | null;
-  /** The inline table or array that has that member, and its index. */
+  /** The inline table or array that contains the value, and its index there. */
   inside: { readonly list: List; readonly index: number } | null;
 }
 
-function find({ body: [{ body }] }: AST.TOMLProgram, path: Path): Found {
-  const found: Found = { tables: [], lines: [], value: null, inside: null };
+function find({ body: [{ body }] }: AST.TOMLProgram, path: Path): PathContent {
+  const found: PathContent = { tables: [], lines: [], value: null, inside: null };
   const descend = (value: AST.TOMLContentNode, at: Path): void => {
     if (at.length === path.length) found.value = value;
     const members = at.length < path.length ? (membersOf(value, at) ?? []) : [];
@@ -78,7 +78,7 @@ function find({ body: [{ body }] }: AST.TOMLProgram, path: Path): Found {
   return found;
 }
 
-/** A value on one line. */
+/** Writes a value on one line. */
 function inline(value: Value): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -86,7 +86,7 @@ function inline(value: Value): string {
   return `{ ${pairs.join(", ")} }`;
 }
 
-/** The lines of a table. A member that is an array of objects follows as tables of its own. */
+/** Writes the lines of a table. A member that is an array of objects follows as tables of its own. */
 function tables(path: Path, value: Value, as: "member" | "element"): string[] {
   const header = path.join(".");
   const own: string[] = [];
@@ -166,6 +166,6 @@ export const toml: Format = behindMark({
   add,
   remove,
   replace,
-  // Nothing to remove: the parent of a table is implied and goes with its last member.
+  // The parent of a table is implied and disappears with its last member.
   prune: (text) => text,
 });
