@@ -1,10 +1,9 @@
-/** Formats a tool's input for the person: as a command, a diff, or all arguments; pure. */
+/** Formats a tool's input for the person, as a command, a diff or all arguments; pure. */
 
 import { formatJson, memberTexts } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
 import { fits, isBlank } from "../model/text.ts";
-import { diffOf, pathLine } from "./diff.ts";
 import { planIn } from "./plan.ts";
 import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
@@ -13,9 +12,9 @@ import { oneVisibleLine } from "./visible.ts";
 export interface Shown {
   readonly form: QuestionAction["form"];
   readonly text: string;
-  /** What the agent says about it in its own words. */
+  /** The agent's own words about it. */
   readonly words?: string | undefined;
-  /** Where a command runs, if its arguments say so. */
+  /** Where a command runs, if its arguments say. */
   readonly folder?: string | undefined;
   /** The other arguments of a command, each in one line such as `timeout: 5`. */
   readonly others?: readonly string[];
@@ -23,15 +22,16 @@ export interface Shown {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The use of a tool; `input_json`: the input as the client wrote it. */
-type Use = Pick<PermissionRequest, "tool" | "input" | "input_json">;
-
 /**
- * Formats a tool's input. Claude Code: `Bash` as a command; `Edit`, `Write` and `MultiEdit` as a
- * diff, `ExitPlanMode` as its plan. Codex: `shell` and its kin as a command, `apply_patch` as a diff. Everything else is shown
- * as its arguments, and so is input in another form than these tools have: nothing is left out.
+ * Formats a tool's input. Claude Code: `Bash` as a command; `Edit`, `Write` and `MultiEdit` as a diff; `ExitPlanMode` as
+ * its plan. Codex: `shell` and similar tools as a command, `apply_patch` as a diff. Any other tool, or an unknown form of
+ * input, is shown as its arguments: nothing is left out.
  */
-export function showInput({ tool, input, input_json }: Use): Shown {
+export function showInput({
+  tool,
+  input,
+  input_json,
+}: Pick<PermissionRequest, "tool" | "input" | "input_json">): Shown {
   const patch = tool === "apply_patch" ? patchIn(input) : null;
   if (patch !== null) return { form: "diff", text: patch };
   const members = isObject(input) ? input : {};
@@ -45,7 +45,7 @@ export function showInput({ tool, input, input_json }: Use): Shown {
   return { form: "arguments", text };
 }
 
-/** The plan as it was written, below the other arguments: a plan could write what looks like those. */
+/** The plan as it was written, below the other arguments, since a plan could contain what looks like them. */
 function planText(plan: string, input_json: string): string {
   const others = [...(memberTexts(input_json) ?? [])].filter(([name]) => name !== "plan");
   if (others.length === 0) return plan;
@@ -56,20 +56,20 @@ function planText(plan: string, input_json: string): string {
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The tools of Claude Code, Codex and Gemini CLI that run a command. */
+/** Tools of Claude Code, Codex and Gemini CLI that run a command. */
 const SHELLS: ReadonlySet<string> = new Set([
   ...["Bash", "PowerShell"],
   ...["shell", "shell_command", "local_shell", "container.exec", "exec_command", "unified_exec"],
   "run_shell_command",
 ]);
 
-/** What the agent says about a command, which is no part of it for these tools. */
+/** Members in which these tools have the agent's own words about a command. */
 const WORDS = ["description", "justification"];
 
-/** Where a command runs: the names that Codex and Gemini CLI have for it. */
+/** Members in which Codex and Gemini CLI have the folder where a command runs. */
 const FOLDERS = ["workdir", "dir_path"];
 
-/** Members beside a command with which it is still shown as a command. */
+/** Members of an input that is shown as a command. Any other member makes it a list of arguments. */
 const BESIDE: ReadonlySet<string> = new Set([
   ...["command", "cmd", ...WORDS, ...FOLDERS],
   ...["timeout", "timeout_ms", "yield_time_ms", "max_output_tokens"],
@@ -85,7 +85,7 @@ function commandIn(tool: string, members: Members, input_json: string): Shown | 
   if (members.dangerouslyDisableSandbox ?? false) return null;
   if (!WORDS.every((one) => isTextOrAbsent(members[one]))) return null;
   const given = members[name];
-  const line: Line | null = typeof given === "string" ? { text: given } : lineOf(given);
+  const line: CommandLine | null = typeof given === "string" ? { text: given } : lineOf(given);
   const [at, ...others_at] = names.filter((one) => FOLDERS.includes(one));
   const folder = at === undefined ? "" : members[at];
   if (line === null || others_at.length > 0 || typeof folder !== "string") return null;
@@ -113,14 +113,14 @@ const isTextOrAbsent = (value: unknown): boolean =>
 
 const hasText = (value: unknown): boolean => typeof value === "string" && !isBlank(value);
 
-/** A command line; `shell`: what runs it, if it is not the tool. */
-interface Line {
+interface CommandLine {
   readonly text: string;
+  /** The shell that runs it, if it is not the tool itself. */
   readonly shell?: readonly string[];
 }
 
-/** A list of arguments as a shell command line; for `bash -lc <script>`, the script. */
-function lineOf(given: unknown): Line | null {
+/** Writes a list of arguments as a shell command line; for `bash -lc <script>`, the script. */
+function lineOf(given: unknown): CommandLine | null {
   if (!Array.isArray(given) || given.length === 0) return null;
   if (!given.every((part): part is string => typeof part === "string")) return null;
   const [shell = "", flag = "", script] = given;
@@ -132,10 +132,7 @@ function lineOf(given: unknown): Line | null {
 const quoted = (part: string): string =>
   /^[\w@%+=:,./-]+$/.test(part) ? part : `'${part.replaceAll("'", `'\\''`)}'`;
 
-/**
- * The patch: the input itself, its only member, or the argument of `apply_patch`; null for another
- * form.
- */
+/** Finds the patch: the input itself, its only member, or the argument of `apply_patch`; null for another form. */
 function patchIn(input: unknown): string | null {
   if (typeof input === "string") return input;
   if (!isObject(input)) return null;
@@ -148,7 +145,7 @@ function patchIn(input: unknown): string | null {
 
 const EDIT = ["file_path", "old_string", "new_string", "replace_all"];
 
-/** The change that one of Claude Code's tools makes; null for any other tool or form of input. */
+/** The change that a tool of Claude Code makes; null for any other tool or form of input. */
 function editIn(tool: string, members: Members): string | null {
   const { file_path: path, content, edits } = members;
   if (typeof path !== "string") return null;
@@ -176,3 +173,29 @@ function replacementIn(edit: Members): string[] | null {
   if (!Object.keys(edit).every((name) => EDIT.includes(name))) return null;
   return [everywhere ? "@@ every occurrence @@" : "@@", ...diffOf(before, after)];
 }
+
+/** Names the file. A path with control characters or a leading quote is quoted, so that no two paths look alike. */
+const pathLine = (path: string): string =>
+  `*** ${/^"|[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path}`;
+
+/** The diff of two texts: keeps the lines that both begin or end with, and replaces all lines between. */
+function diffOf(before: string, after: string): string[] {
+  const [old_lines, new_lines] = [linesOf(before), linesOf(after)];
+  const most = Math.min(old_lines.length, new_lines.length);
+  let head = 0;
+  while (head < most && old_lines[head] === new_lines[head]) head++;
+  let tail = 0;
+  while (tail < most - head && old_lines.at(-1 - tail) === new_lines.at(-1 - tail)) tail++;
+  const old_end = old_lines.length - tail;
+  return [
+    ...marked(" ", old_lines.slice(0, head)),
+    ...marked("-", old_lines.slice(head, old_end)),
+    ...marked("+", new_lines.slice(head, new_lines.length - tail)),
+    ...marked(" ", old_lines.slice(old_end)),
+  ];
+}
+
+const linesOf = (text: string): string[] => (text === "" ? [] : text.split("\n"));
+
+const marked = (mark: string, lines: readonly string[]): string[] =>
+  lines.map((line) => mark + line);

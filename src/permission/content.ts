@@ -1,4 +1,4 @@
-/** Makes the question for a request for permission (§2.5.5); pure. */
+/** Makes the question for a permission request (§2.5.5); pure. */
 
 import { LIMITS } from "../limits.ts";
 import type { QuestionAction } from "../model/question.ts";
@@ -29,10 +29,7 @@ export interface PermissionContent {
 /** Why the person is not asked. */
 export type Unasked = "own_tool" | "local_tool" | "no_plan" | "too_long";
 
-/**
- * Tools that are a dialog of Claude Code: it opens the dialog whatever a hook answers, so an Allow
- * would have no effect.
- */
+/** Tools that open a dialog of Claude Code whatever a hook answers, so an Allow would have no effect. */
 const LOCAL: ReadonlySet<string> = new Set([
   "AskUserQuestion",
   "OfferChromeSetup",
@@ -41,9 +38,9 @@ const LOCAL: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The question for a request, or why the person is not asked. `host`: the name of the agent's
- * machine; `server`: the name that the client has for Relay's MCP server. Nothing is cut: a request
- * that does not fit, or cannot be stored unchanged, is not asked.
+ * The question for a request, or why the person is not asked. `host`: name of the agent's machine; `server`: the
+ * client's name for Relay's MCP server. Nothing is cut: a request that does not fit, or cannot be stored unchanged, is
+ * not asked.
  */
 export function contentOf(
   request: PermissionRequest,
@@ -61,7 +58,7 @@ export function contentOf(
   if (context !== null && !isKept(context, LIMITS.context)) return "too_long";
   const { described: grants } = sessionGrants(request);
   const granting = grants.length > 0;
-  // The home folder is shortened where the client says by itself where it works.
+  // The home folder is shortened only in the client's own folder, not in one that the arguments name.
   const place = folder !== null && at === undefined ? shortFolder(folder) : folder;
   const { prompt, is_whole } = promptOf({ tool, place, form, text, others });
   return {
@@ -84,7 +81,7 @@ export function contentOf(
   };
 }
 
-/** Where a command runs: `at`, which may be relative to the folder of the agent. */
+/** The folder where a command runs: `at`, which may be relative to the agent's folder. */
 const placeOf = (folder: string | null, at: string): string | null =>
   at === "" ? folder : folder === null || /^([/\\~]|[A-Z]:)/i.test(at) ? at : `${folder}/${at}`;
 
@@ -92,28 +89,28 @@ const isKept = (text: string, max: number): boolean => isStorable(text) && fits(
 
 const NAMES = { command: "The command", diff: "The change", arguments: "The list of arguments" };
 
-/** Characters shown of the parts of a request that is too long for a prompt. */
+/** Characters shown of each part of a request that is too long for a prompt. */
 const BEGINNING = { tool: 100, place: 200, others: 200, text: 300 };
 
-/** What stands where the rest of a part was cut. No part can hold it, since `⟨` is escaped. */
+/** Marks where a part was cut. No part can contain it, since `⟨` is escaped. */
 const CUT = "⟨…⟩";
 
 interface Prompted extends Pick<PermissionContent["action"], "tool">, Pick<Shown, "form" | "text"> {
-  /** The folder, as it is shown. */
+  /** The folder as it is shown. */
   readonly place: string | null;
   readonly others: readonly string[];
 }
 
 /**
- * The prompt, for notifications and for clients that do not know `action`. It says so if it does
- * not show the whole request. `is_whole`: nothing was cut, and no run replaced by its length.
+ * The prompt, for notifications and for clients that do not know `action`. It says if it does not show the whole
+ * request. `is_whole`: nothing was cut, and no run of characters was replaced by its length.
  */
 function promptOf({ tool, place, form, text, others }: Prompted) {
   const parts = {
     tool: makeCompact(setOff(tool)),
     place: place === null ? "" : makeCompact(setOff(place)),
     others: makeCompact(others.join(", ")),
-    // Otherwise a text could write what stands for a hidden character.
+    // Otherwise a text could contain what looks like an escaped character.
     text: makeCompact(text.replace(/\\(?=u\{)/g, "\\u{5c}")),
   };
   const join = (shown: typeof parts) => {
@@ -139,17 +136,17 @@ function promptOf({ tool, place, form, text, others }: Prompted) {
   };
 }
 
-/** Quoted if it could pass for a part of the prompt that comes after it. */
+/** Quotes a name that could be mistaken for the next part of the prompt. */
 const setOff = (name: string): string =>
   /[:"()]/.test(name.replace(/^[A-Z]:/i, "")) ? JSON.stringify(name) : name;
 
-/** At most `max` characters of a text, which does not end within an escape or a mark. */
+/** Cuts a text to `max` characters, but not within an escape or a mark. */
 function beginningOf(text: string, max: number): string {
   if (fits(text, max)) return text;
   const beginning = [...text.slice(0, 2 * max)].slice(0, max).join("");
   return `${beginning.replace(/\\u\{[0-9a-f]*$|⟨[^⟩]*$/, "")}${CUT}`;
 }
 
-/** With `~` for the home folder, as a shell shows it. */
+/** Writes `~` for the home folder, as a shell does. */
 const shortFolder = (folder: string): string =>
   folder.replace(/^(\/home\/[^/]+|\/Users\/[^/]+|\/root|[A-Z]:\\Users\\[^\\]+)(?=[/\\]|$)/, "~");

@@ -6,30 +6,31 @@ import { sessionGrants } from "./grants.ts";
 import { needsInput } from "./plan.ts";
 import type { PermissionRequest } from "./request.ts";
 
-/** How a request ended; `answer` is null when nobody answered, and then nothing is permitted. */
+/** How a request ended. */
 export interface RequestOutcome {
+  /** Null when nobody answered: nothing is permitted. */
   readonly answer: string | null;
   readonly note?: string | undefined;
 }
 
 type Caller = Pick<PermissionRequest, "call">;
-type Why = Unasked | "unreadable";
+type Reason = Unasked | "unreadable";
 
-const WHY: Readonly<Record<Why, string>> = {
-  own_tool: "Relay does not ask about this tool: permit it in the settings of the client.",
+const REASONS: Readonly<Record<Reason, string>> = {
+  own_tool: "Relay does not ask about this tool: permit it in the client's settings.",
   local_tool: "Relay does not ask about this tool: only the client itself can show its dialog.",
   no_plan: "The request has no plan that the person could read.",
-  too_long: "The request is too long to be asked.",
+  too_long: "The request is too long to show in full.",
   unreadable: "The input of the tool cannot be read.",
 };
 
-/** The text for a request that was answered, or that nobody answered. */
+/** The response to a request that has ended. */
 export function decisionText(request: PermissionRequest, { answer, note }: RequestOutcome): string {
   const allows = answer === ANSWERS.allow || answer === ANSWERS.session;
   if (!allows && answer !== ANSWERS.deny) return withoutAnswer(request, "Nobody answered.");
   const message = note ?? "The person denied this.";
   const denial = JSON.stringify({ behavior: "deny", message });
-  // Not by way of a value: its numbers would be written in another way.
+  // Formatted as text: parsing would change how its numbers are written.
   const input = `"updatedInput":${formatJson(request.input_json)}`;
   if (request.call === "tool") return allows ? `{"behavior":"allow",${input}}` : denial;
   if (!allows) return hookText(denial);
@@ -43,8 +44,9 @@ export function decisionText(request: PermissionRequest, { answer, note }: Reque
   return hookText(`{${members.join()}}`);
 }
 
-/** The text for a request that the person was not asked about. */
-export const unaskedText = (request: Caller, why: Why): string => withoutAnswer(request, WHY[why]);
+/** The response to a request that the person was not asked about. */
+export const unaskedText = (request: Caller, reason: Reason): string =>
+  withoutAnswer(request, REASONS[reason]);
 
 /** For a hook, an empty text leaves the decision to the client's own prompt. */
 const withoutAnswer = ({ call }: Caller, message: string): string =>

@@ -1,6 +1,4 @@
-/**
- * What "Allow for this session" permits beyond the one use (§12.6.2(3)); pure.
- */
+/** What "Allow for this session" permits beyond the one use (§12.6.2(3)); pure. */
 
 import { LIMITS } from "../limits.ts";
 import { fits, isBlank, isStorable } from "../model/text.ts";
@@ -8,31 +6,30 @@ import type { PermissionRequest } from "./request.ts";
 import { oneVisibleLine } from "./visible.ts";
 
 interface Grants {
-  /**
-   * Permission updates for the client: its own suggestions, with only the members that are
-   * described.
-   */
+  /** Permission updates for the client: its own suggestions, with only the members that are described. */
   readonly updates: readonly unknown[];
-  /** The same for a person to read. */
+  /** What the updates permit, for the person to read. */
   readonly described: readonly string[];
 }
 
 const NONE: Grants = { updates: [], described: [] };
 
 /**
- * The client's suggestions that add rules or folders for this session; never one that changes the
- * mode, removes a rule, or lasts longer. None at all if they cannot be shown in full.
+ * The client's suggestions that add rules or folders for this session; never one that changes the mode, removes a rule
+ * or lasts longer. None of them if they cannot all be shown in full.
  */
 export function sessionGrants({ client, call, suggestions }: PermissionRequest): Grants {
   if (client !== "claude_code" || call !== "hook") return NONE;
-  const found = suggestions.map(grantOf).filter((grant) => grant !== null);
-  const described = found.flatMap((one) => one.described).map(oneVisibleLine);
-  const shows = described.every((text) => isStorable(text) && fits(text, LIMITS.action_field));
-  if (!shows || described.length > LIMITS.action_grants) return NONE;
-  return { updates: found.map(({ update }) => update), described };
+  const grants = suggestions.map(grantOf).filter((grant) => grant !== null);
+  const described = grants.flatMap((one) => one.described).map(oneVisibleLine);
+  const can_be_shown = described.every(
+    (text) => isStorable(text) && fits(text, LIMITS.action_field),
+  );
+  if (!can_be_shown || described.length > LIMITS.action_grants) return NONE;
+  return { updates: grants.map(({ update }) => update), described };
 }
 
-/** A part of an update, with the text that says what it permits. */
+/** A part of an update, and the text that says what it permits. */
 interface Described<T> {
   readonly given: T;
   readonly text: string;
@@ -60,7 +57,7 @@ const grant = (update: object, parts: readonly Described<unknown>[]) => ({
   described: parts.map(({ text }) => text),
 });
 
-/** Describes each element; null if there is none, or one that cannot be described. */
+/** Describes each element; null if the list is empty or an element cannot be described. */
 function eachOf<T>(
   list: unknown,
   describe: (one: unknown) => Described<T> | null,
@@ -70,7 +67,7 @@ function eachOf<T>(
   return described.every((one) => one !== null) ? described : null;
 }
 
-/** Claude Code's names of tools, with its wildcards; a parenthesis could pass for a narrower rule. */
+/** Claude Code's names of tools, with wildcards. A parenthesis could make a rule look narrower. */
 const TOOL_NAME = /^[^()]+$/;
 
 function ruleOf(rule: unknown): Described<object> | null {
@@ -83,21 +80,20 @@ function ruleOf(rule: unknown): Described<object> | null {
   return { given: { toolName, ruleContent }, text };
 }
 
-/** What a rule without content permits. `mcp__server` stands for all tools of that server. */
+/** Says what a rule without content permits. `mcp__server` stands for all tools of that server. */
 function allOf(tool: string): string {
   if (tool.includes("*")) return `All tools that match ${tool}`;
   return /^mcp__(?!.*__)/.test(tool) ? `All tools of ${tool}` : `All of ${tool}`;
 }
 
 /**
- * Whether the content of a rule restricts nothing: it is empty or consists of wildcards, such as
- * `*`, `:*`, `domain:*`, `//**` and `**` with a slash and more wildcards behind
- * it, each of which reads as if it were narrow.
+ * Whether the content of a rule restricts nothing although it looks narrow: it is empty or has only wildcards, such as
+ * `*`, `:*`, `domain:*`, `//**`, or `**` followed by a slash and more wildcards.
  */
 const permitsAll = (content: string): boolean =>
   isBlank(content.replace(/^domain:/, "").replace(/[*:]|^\/\/|(?<=\*\*)\/(?=\*)/g, ""));
 
-/** Folders that hold all others. */
+/** Folders that contain all others. */
 const ROOT = /^(?:[A-Z]:[\\/.]*|[\\/][\\/.]*)$/i;
 
 function folderOf(folder: unknown): Described<string> | null {

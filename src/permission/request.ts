@@ -1,7 +1,4 @@
-/**
- * Reads what a coding agent sends by its hook or its permission tool (§12.6.2);
- * pure.
- */
+/** Reads what a coding agent sends by its hook or its permission tool (§12.6.2); pure. */
 
 import { parseExactly } from "../exact-json.ts";
 import { LIMITS } from "../limits.ts";
@@ -15,31 +12,27 @@ type Client = QuestionAction["client"];
 /** A tool call that a client asks permission for. */
 export interface PermissionRequest {
   readonly client: Client;
-  /** `tool`: called instead of the client's own prompt (`--permission-prompt-tool`). */
+  /** `tool`: called in place of the client's own prompt (`--permission-prompt-tool`). */
   readonly call: "hook" | "tool";
   readonly session: string | null;
-  /** The subagent of the session that makes the request; null for the session's main agent. */
+  /** The subagent that makes the request; null for the session's main agent. */
   readonly agent: string | null;
-  /**
-   * The person's prompt, or the turn, that the session works on; null where the client does not
-   * say.
-   */
+  /** The person's prompt, or the turn, that the session works on; null if the client does not say. */
   readonly turn: string | null;
   readonly tool: string;
   readonly input: unknown;
-  /** The input as JSON, in which numbers are as the client wrote them. */
+  /** The input as JSON, with numbers as the client wrote them. */
   readonly input_json: string;
   readonly folder: string | null;
-  /** What the client offers to permit beyond this use, in its own form. */
+  /** What the client offers to permit beyond this use, in the client's form. */
   readonly suggestions: readonly unknown[];
 }
 
-/** What a call means. */
 export type PermissionCall =
   | { readonly is: "request"; readonly request: PermissionRequest }
   /** The tool was used, so the request was permitted elsewhere. */
   | { readonly is: "used"; readonly request: PermissionRequest }
-  /** No request of the session waits any more: of one agent of it, or of any if `whole`. */
+  /** An agent of the session has stopped, or the `whole` session, so none of its requests waits any more. */
   | {
       readonly is: "stopped";
       readonly session: string;
@@ -48,9 +41,7 @@ export type PermissionCall =
     }
   /** An event that has nothing to do with permissions. */
   | { readonly is: "nothing" }
-  /**
-   * The field is missing, too long, nested too deep, cut, or has characters that cannot be stored.
-   */
+  /** The field is missing, too long, nested too deep, cut, or has characters that cannot be stored. */
   | {
       readonly is: "unreadable";
       readonly field: string;
@@ -61,13 +52,11 @@ type Given = Readonly<Record<string, unknown>>;
 
 const USED = ["PostToolUse", "PostToolUseFailure"];
 const STOPPED = ["Stop", "StopFailure", "SessionEnd"];
-/** The one of {@link STOPPED} that ends the subagents too. */
-const ENDED = "SessionEnd";
 const NOTHING = { is: "nothing" } as const;
 
 /**
- * Reads the arguments of `approve_action`, or the JSON that a command hook gets on its standard
- * input. `client_name`: what the MCP client calls itself. An empty text counts as absent.
+ * Reads the arguments of `approve_action`, or the JSON that a command hook gets on standard input. `client_name`: what
+ * the MCP client calls itself. An empty text counts as absent.
  */
 export function readCall(given: Given, client_name: string | null): PermissionCall {
   const event = textOf(given.event) ?? textOf(given.hook_event_name);
@@ -75,7 +64,7 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
   const agent = lineOf(given.agent_id);
   if (event !== null && STOPPED.includes(event)) {
     if (session === null) return NOTHING;
-    return { is: "stopped", session, agent, whole: event === ENDED };
+    return { is: "stopped", session, agent, whole: event === "SessionEnd" };
   }
   const used = event !== null && USED.includes(event);
   if (!used && event !== null && event !== "PermissionRequest") return NOTHING;
@@ -89,8 +78,8 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
   if (!isShort(agent)) return unreadable("agent_id");
   if (!isShort(turn)) return unreadable("prompt_id");
   if (!isShort(folder)) return unreadable("cwd");
-  const sent = inputOf(given, tool);
-  if (sent === UNREADABLE) return used ? NOTHING : unreadable("tool_input");
+  const input = inputOf(given, tool);
+  if (input === UNREADABLE) return used ? NOTHING : unreadable("tool_input");
   const suggestions = parsedOf(given.permission_suggestions);
   const request: PermissionRequest = {
     client: clientOf(given, client_name),
@@ -99,7 +88,7 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
     agent,
     turn,
     tool,
-    ...sent,
+    ...input,
     folder,
     suggestions: Array.isArray(suggestions) ? suggestions : [],
   };
@@ -108,10 +97,7 @@ export function readCall(given: Given, client_name: string | null): PermissionCa
 
 const CLIENTS: readonly string[] = ["claude_code", "codex", "other"] satisfies Client[];
 
-/**
- * The client: as the call says, else by the name of the MCP client, else by fields that only one
- * client sends.
- */
+/** The client: as the call says, else by the MCP client's name, else by fields that only one client sends. */
 function clientOf(given: Given, name: string | null): Client {
   if (CLIENTS.includes(given.client as string)) return given.client as Client;
   if (/^claude[-_ ]?code/i.test(name ?? "")) return "claude_code";
@@ -124,7 +110,7 @@ function clientOf(given: Given, name: string | null): Client {
 const textOf = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value : null;
 
-/** A text on one line, its hidden characters made visible; null if it is empty or not a text. */
+/** A text on one line with hidden characters made visible; null if it is empty or not a text. */
 function lineOf(value: unknown): string | null {
   const text = textOf(value);
   return text === null ? null : oneVisibleLine(text);
@@ -133,13 +119,10 @@ function lineOf(value: unknown): string | null {
 const isShort = (text: string | null): boolean =>
   text === null || (isStorable(text) && fits(text, LIMITS.action_field));
 
-/** In place of a value that is not, or may not be, what the client meant. */
+/** Stands for a value that is not, or may not be, what the client meant. */
 const UNREADABLE = Symbol("unreadable");
 
-/**
- * The input of the tool. A text is accepted only as JSON or as a patch: any other may be cut, or a
- * placeholder.
- */
+/** The tool's input. A text must be JSON or a patch: any other may be cut, or a placeholder. */
 function inputOf(
   given: Given,
   tool: string,
@@ -156,7 +139,7 @@ function inputOf(
 
 const isAbsent = (given: unknown): boolean => given === undefined || given === null || given === "";
 
-/** The value, parsed if it is a JSON text; undefined if there is none. */
+/** The value, parsed if it is a JSON text; undefined if it is absent. */
 function parsedOf(given: unknown): unknown {
   if (isAbsent(given)) return undefined;
   if (typeof given !== "string" || !/^\s*[[{]/.test(given)) return given;

@@ -1,10 +1,8 @@
-/**
- * Makes hidden characters visible: a person decides by what they see (§2.5.6).
- */
+/** Makes hidden characters visible, since a person decides by what they see (§2.5.6). */
 
 /**
- * Control characters other than line feed and tab, format characters such as those of writing
- * direction, invisible or unassigned characters, and every space but U+0020.
+ * Control characters except line feed and tab, format characters such as those of writing direction, invisible and
+ * unassigned characters, and every space except U+0020.
  */
 const HIDDEN =
   /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
@@ -14,20 +12,20 @@ const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)!.toString(1
 /** The text with each hidden character escaped, such as `\u{202e}`. */
 export const makeVisible = (text: string): string => text.replace(HIDDEN, escaped);
 
-/** The same with line feeds and tabs escaped too. */
+/** The text on one line: hidden characters, line feeds and tabs are escaped. */
 export const oneVisibleLine = (text: string): string =>
   makeVisible(text).replace(/[\n\t]/g, escaped);
 
-/** White space, and combining marks in a number that would draw over other lines. */
+/** White space, and so many combining marks that they would cover other lines. */
 const RUNS = /[ \t\n]+|\p{M}{4,}/gu;
 
-/** Longest white space that is left as it is: in line breaks, and in characters. */
+/** Longest white space that is kept: in line breaks, and in characters. */
 const NEWLINES = 3;
 const SPACES = 64;
 
 /**
- * Like {@link makeVisible}, but also replaces runs that would push the rest out of view by marks
- * such as `⟨150 spaces⟩`, as the page does. `⟨` and `⟩` themselves are escaped.
+ * Like {@link makeVisible}, but also replaces runs that would push the rest out of view by marks such as `⟨150 spaces⟩`,
+ * as the page does. `⟨` and `⟩` in the text are escaped.
  */
 export const makeCompact = (text: string): string =>
   makeVisible(text).replace(/[⟨⟩]/g, escaped).replace(RUNS, compactRun);
