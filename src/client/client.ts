@@ -41,13 +41,8 @@ type Ask = Inputs["questions"]["ask"];
 type Question = Outputs["questions"]["get"];
 type InboxQuery = Inputs["inbox"]["read"];
 
-interface WaitOptions extends CallOptions {
-  /** Seconds to wait in all, over as many requests as that takes; 86,400 when absent. */
-  readonly within?: number;
-}
-
-interface RepeatOptions extends CallOptions {
-  /** Seconds after which no further attempt begins; 60 when absent. */
+interface WithinOptions extends CallOptions {
+  /** Seconds in all, over as many requests as that takes; when absent, 86,400 for a wait and 60 for `once`. */
   readonly within?: number;
 }
 
@@ -68,7 +63,7 @@ export function createClient(options: ClientOptions) {
    * passed. Returns the last result.
    */
   const wait = async <Result>(
-    { within = DAY, signal }: WaitOptions,
+    { within = DAY, signal }: WithinOptions,
     request: (wait: number) => Promise<Result>,
     done: (result: Result) => boolean,
   ): Promise<Result> => {
@@ -84,7 +79,7 @@ export function createClient(options: ClientOptions) {
     }
   };
 
-  const waitForAnswer = (id: string, options: WaitOptions = {}): Promise<Question> =>
+  const waitForAnswer = (id: string, options: WithinOptions = {}): Promise<Question> =>
     wait(
       options,
       (wait) => get(id, { wait }, { signal: options.signal }),
@@ -109,7 +104,7 @@ export function createClient(options: ClientOptions) {
        */
       async askAndWait(
         input: Readonly<Omit<Ask, "wait">>,
-        { within = DAY, signal }: WaitOptions = {},
+        { within = DAY, signal }: WithinOptions = {},
       ): Promise<Question> {
         const begun = timers.elapsed();
         const given = { idempotency_key: createIdempotencyKey(), signal };
@@ -126,7 +121,7 @@ export function createClient(options: ClientOptions) {
        * Resolves to the unread items once there are any, through lost connections; to none if `within` has passed.
        * Use `peek` and `ack` to get every item at least once (§5.9.2(5)).
        */
-      waitForItems: (query: Readonly<Omit<InboxQuery, "wait">> = {}, options: WaitOptions = {}) =>
+      waitForItems: (query: Readonly<Omit<InboxQuery, "wait">> = {}, options: WithinOptions = {}) =>
         wait(
           options,
           (wait) => read({ ...query, wait }, { signal: options.signal }),
@@ -154,7 +149,7 @@ export function createClient(options: ClientOptions) {
      */
     once<Result>(
       call: (given: IdempotentOptions) => Promise<Result>,
-      { within = REPEAT_WITHIN, signal }: RepeatOptions = {},
+      { within = REPEAT_WITHIN, signal }: WithinOptions = {},
     ): Promise<Result> {
       const given = { idempotency_key: createIdempotencyKey(), signal };
       return retry(timers, { within, signal }, () => call(given));

@@ -1,13 +1,12 @@
-/** The error of every failed call. */
+/** The error that every failed call of the client throws (§9). */
 
 import type { ErrorCode, FieldReasons, Problem } from "../errors.ts";
 
 /**
- * Failures that are not answers of Relay. `no_response`: the connection failed or timed out, so a change
- * may or may not have been made (§11.1.2). `unexpected_response`: something else
- * answered, such as a proxy.
+ * Failures without an error response of Relay. `no_response`: the connection failed or timed out, so a change may or may
+ * not have been made (§11.1.2). `unexpected_response`: something else answered, such as a proxy.
  */
-export type LocalCode = "no_response" | "unexpected_response";
+type LocalCode = "no_response" | "unexpected_response";
 
 interface Details {
   readonly status?: number;
@@ -17,20 +16,19 @@ interface Details {
   readonly cause?: unknown;
 }
 
-/** Thrown by every call of the client (§9). */
 export class RelayError extends Error {
   override readonly name = "RelayError";
-  /** What to act on. A server that is newer than this client may send further codes (§17.2). */
+  /** A newer server may send codes that this client does not know (§17.2). */
   readonly code: ErrorCode | LocalCode;
   /** HTTP status; null when nothing answered. */
   readonly status: number | null;
-  /** Invalid fields and the reason of each; empty unless the code is `invalid_fields`. */
+  /** The invalid fields with their reasons; empty unless the code is `invalid_fields`. */
   readonly fields: FieldReasons;
   /** Seconds after which the request may be repeated; null when the server names none. */
   readonly retry_after: number | null;
   /**
-   * Of `unauthorized`: true if the server says that it ended this account token; false if it does not know
-   * the credential, which may then still be valid (§4.1.7).
+   * With `unauthorized`: true if the server says that this account token has ended; false if it does not know the
+   * credential, which may still be valid (§4.1.7).
    */
   readonly ended: boolean;
 
@@ -43,14 +41,14 @@ export class RelayError extends Error {
     this.ended = details.ended ?? false;
   }
 
-  /** Whether the same request may succeed later: no answer, or one that asks to try again. */
+  /** Whether the request may succeed if it is repeated later. */
   get is_transient(): boolean {
     if (this.code !== "unexpected_response") return TRANSIENT.has(this.code);
     return this.status !== null && (this.status >= 500 || TRANSIENT_STATUS.has(this.status));
   }
 }
 
-/** Request timeout, too early, too many requests: of whatever program that answered. */
+/** Request Timeout, Too Early, Too Many Requests, whichever program sent them. */
 const TRANSIENT_STATUS: ReadonlySet<number> = new Set([408, 425, 429]);
 
 const TRANSIENT: ReadonlySet<string> = new Set<ErrorCode | LocalCode>([
@@ -60,7 +58,7 @@ const TRANSIENT: ReadonlySet<string> = new Set<ErrorCode | LocalCode>([
   "too_many_waits",
 ]);
 
-/** The error of a response that is not a success; its body must not have been read. */
+/** Makes the error for a failed response, and reads its body. */
 export async function errorOf(response: Response): Promise<RelayError> {
   const { status, headers } = response;
   const after = Number(headers.get("retry-after") ?? Number.NaN);
@@ -78,7 +76,7 @@ export async function errorOf(response: Response): Promise<RelayError> {
   return new RelayError(code, detail, { status, fields, retry_after, ended });
 }
 
-/** The error of a request that failed before its response arrived in full. */
+/** The error for a request whose response did not arrive in full. */
 export function noResponse(cause: unknown): RelayError {
   return new RelayError("no_response", "The server cannot be reached", { cause });
 }

@@ -1,4 +1,4 @@
-/** The event stream of an account, with reconnection (§7). */
+/** Reads an account's event stream, with reconnection (§7). */
 
 import type { StreamEvent } from "../model/event.ts";
 import { noResponse, RelayError } from "./error.ts";
@@ -6,7 +6,7 @@ import { readFrames } from "./frames.ts";
 import type { CallOptions, Connection } from "./send.ts";
 import { backoff, pause } from "./timers.ts";
 
-/** Events that this client hands on; one that a newer server adds is ignored (§17.2). */
+/** The events that this client knows. Events of a newer server are ignored (§17.2). */
 const NAMES: Readonly<Record<StreamEvent["name"], true>> = {
   ready: true,
   "task.created": true,
@@ -26,15 +26,14 @@ const NAMES: Readonly<Record<StreamEvent["name"], true>> = {
 };
 
 interface ReadOptions extends CallOptions {
-  /** Called with the response, before its status is looked at. */
+  /** Called with the response, before its status is checked. */
   readonly onResponse?: (response: Response) => void;
 }
 
 /**
- * The events of one connection, `ready` first, until the server ends it (§7.4.2). Throws
- * {@link RelayError} if the stream is refused (`unauthorized`, `forbidden`, `store_unavailable`,
- * `rate_limited`), something else answers (`unexpected_response`) or the connection is lost (`no_response`), or
- * the reason of an aborted signal.
+ * Yields the events of one connection, `ready` first, until the server ends it (§7.4.2). Throws {@link RelayError} if
+ * the stream is refused (`unauthorized`, `forbidden`, `store_unavailable`, `rate_limited`), something else answers
+ * (`unexpected_response`) or the connection is lost (`no_response`), or the reason of an aborted signal.
  */
 export async function* readEvents(
   connection: Connection,
@@ -53,7 +52,7 @@ export async function* readEvents(
   }
 }
 
-/** The event of a frame; null for a comment, and for an event that this client does not know. */
+/** Parses a frame; null for a comment, and for an event that this client does not know. */
 function eventOf(frame: string): StreamEvent | null {
   const [, name = "", data = ""] = /^event: (.*)\ndata: (.*)$/.exec(frame) ?? [];
   if (!Object.hasOwn(NAMES, name)) return null;
@@ -65,10 +64,10 @@ function eventOf(frame: string): StreamEvent | null {
 }
 
 /**
- * The events of an account for as long as it exists: connects again whenever the stream ends or is lost.
- * `ready` comes with every connection; after it, the lists must be read again, since the stream does not
- * replay events (§7.4.1). Ends after `account.deleted`. Throws {@link RelayError} if the
- * credential is refused (`unauthorized`, `forbidden`), or the reason of an aborted signal.
+ * Yields the events of an account for as long as it exists: connects again whenever the stream ends or is lost. `ready`
+ * comes with every connection. After it, read the lists again, since the stream does not replay events (§7.4.1). Ends
+ * after `account.deleted`. Throws {@link RelayError} if the credential is refused (`unauthorized`, `forbidden`), or the
+ * reason of an aborted signal.
  */
 export async function* followEvents(
   connection: Connection,
@@ -85,7 +84,7 @@ export async function* followEvents(
       }
     } catch (error) {
       if (!(error instanceof RelayError)) throw error;
-      // A page in the place of the stream, such as that of a network's sign-in, goes away again.
+      // A page in place of the stream, such as a network's sign-in page, is temporary.
       const is_page = error.code === "unexpected_response" && (error.status ?? 0) < 400;
       if (!error.is_transient && !is_page) throw error;
       seconds = error.retry_after;

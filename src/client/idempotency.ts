@@ -1,4 +1,4 @@
-/** Values for the header `Idempotency-Key` (§8). */
+/** Makes random values, such as for the header `Idempotency-Key` (§8). */
 
 /** `bytes` random bytes as base64url. */
 export function randomText(bytes: number): string {
@@ -8,7 +8,7 @@ export function randomText(bytes: number): string {
 }
 
 /**
- * A new key of 128 random bits, for one request and its repetitions. Keep it with what is sent, so that a
- * repetition after a restart has it too; the server remembers it for 24 hours.
+ * A new key of 128 random bits, for one request and its repetitions. Store it with the request if it may be repeated
+ * after a restart. The server remembers it for 24 hours.
  */
 export const createIdempotencyKey = (): string => randomText(16);

@@ -15,11 +15,11 @@ interface Route {
   readonly method: Method;
   /** With `{parameter}`s. */
   readonly path: string;
-  /** Where the fields go; absent if there are none. */
-  readonly fields?: "query" | "body";
-  /** Fields that go into the query although the others are the body. */
-  readonly query?: readonly string[];
-  /** Present if the route accepts an `Idempotency-Key` (§8.1). */
+  /** Whether fields are sent in the body. */
+  readonly body?: true;
+  /** The fields that are sent in the query; true: all. */
+  readonly query?: true | readonly string[];
+  /** Whether the route accepts an `Idempotency-Key` (§8.1). */
   readonly idempotent?: true;
 }
 
@@ -40,7 +40,7 @@ type MethodOf<R, Input, Output> = R extends Route
   ? (
       ...given: [
         ...Ids<R["path"]>,
-        ...(R extends { readonly fields: string }
+        ...(R extends { readonly body: true } | { readonly query: unknown }
           ? object extends Fields<R, Input>
             ? [fields?: Fields<R, Input>]
             : [fields: Fields<R, Input>]
@@ -72,16 +72,17 @@ export type Methods = {
 
 export function methodsOf(send: Send): Methods {
   const methodOf =
-    ({ method, path, fields: place, query = [] }: Route) =>
+    ({ method, path, body, query = [] }: Route) =>
     (...given: unknown[]) => {
       const at = path.replace(/\{\w+\}/g, () => encodeURIComponent(given.shift() as string));
-      const fields = Object.entries((place && (given.shift() as object)) ?? {});
-      const isInQuery = ([name]: [string, unknown]) => place === "query" || query.includes(name);
-      const body = Object.fromEntries(fields.filter((field) => !isInQuery(field)));
+      const has_fields = body || query === true;
+      const fields = Object.entries((has_fields && (given.shift() as object)) || {});
+      const isInQuery = ([name]: [string, unknown]) => query === true || query.includes(name);
+      const rest = Object.fromEntries(fields.filter((field) => !isInQuery(field)));
       const parts = {
         query: Object.fromEntries(fields.filter(isInQuery)) as Record<string, QueryValue>,
         // A POST without fields has an empty body.
-        ...((place === "body" || method === "POST") && { body }),
+        ...((body || method === "POST") && { body: rest }),
       };
       return send(method, at, parts, given.shift() as IdempotentOptions);
     };

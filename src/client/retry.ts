@@ -10,7 +10,7 @@ interface RetryOptions extends CallOptions {
 }
 
 /**
- * Runs `work` until it succeeds or fails for good; then throws its error. Between two attempts it waits for
+ * Runs `work` until it succeeds, or throws its error once repeating is pointless. Between two attempts it waits for
  * `Retry-After`, or else for a growing time of up to 15 seconds.
  */
 export async function retry<Result>(

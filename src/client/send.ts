@@ -6,17 +6,16 @@ import { systemTimers, type Timers } from "./timers.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** How to reach a server, and as whom. */
 export interface ClientOptions {
   /** Base address, such as `https://relay.example`; it may have a path. */
   readonly url: string;
-  /** Account token or API key (§4.1.1); absent for routes that need none. */
+  /** Account token or API key (§4.1.1); not needed for some routes. */
   readonly credential?: string;
-  /** Name of this machine, shown as the host of the agent (§1.6). */
+  /** Name of this machine, shown as the agent's host (§1.6). */
   readonly agent_host?: string;
-  /** Replaces the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: Fetch;
-  /** Replaces the real timers, for tests. */
+  /** Used instead of the real timers, in tests. */
   readonly timers?: Timers;
 }
 
@@ -25,7 +24,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of the calls that accept an `Idempotency-Key` (§8.1). */
+/** Options of calls that accept an `Idempotency-Key` (§8.1). */
 export interface IdempotentOptions extends CallOptions {
   /** 1 to 255 characters; see `createIdempotencyKey`. */
   readonly idempotency_key?: string;
@@ -57,10 +56,10 @@ export type Send = <Result>(
   options?: IdempotentOptions,
 ) => Promise<Result>;
 
-/** Seconds that the server has to answer: it takes at most 5 (§11.4.1). */
+/** Seconds that the server has to respond; it takes at most 5 (§11.4.1). */
 const RESPONSE_WITHIN = 15;
 
-/** {@link ClientOptions} with the defaults filled in. */
+/** {@link ClientOptions} with defaults. */
 export interface Connection {
   readonly url: (path: string) => string;
   readonly headers: Readonly<Record<string, string>>;
@@ -68,7 +67,7 @@ export interface Connection {
   readonly timers: Timers;
 }
 
-/** A text as a header holds it: its bytes in UTF-8, without the control characters that `fetch` refuses. */
+/** Encodes a text for a header: UTF-8, without the control characters that `fetch` refuses. */
 const headerText = (text: string): string =>
   String.fromCharCode(...new TextEncoder().encode(text.replace(/\p{Cc}/gu, "")));
 
@@ -81,7 +80,7 @@ export function connectionOf(options: ClientOptions): Connection {
       ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
       ...(agent_host !== undefined && { "x-agent-host": headerText(agent_host) }),
     },
-    // Called as a plain function: a browser's `fetch` refuses to be a method of something else.
+    // A browser's `fetch` cannot be called as a method of another object.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     timers,
   };

@@ -1,11 +1,11 @@
-/** Time for the client, as a port: tests move it instead of sleeping. */
+/** The client's clock and timers, which tests replace. */
 
 import type { Clock } from "../clock.ts";
 
-/** `jitter` gives a random number, at least 0 and below 1. */
+/** `jitter` returns a random number, at least 0 and below 1. */
 export type Timers = Pick<Clock, "elapsed" | "after"> & { readonly jitter: () => number };
 
-/** The real ones. A timer keeps a process alive: what waits for it has not finished. */
+/** The real timers. A pending timer keeps the process alive. */
 export const systemTimers: Timers = {
   elapsed: () => performance.now() / 1000,
   after(seconds, run) {
@@ -36,7 +36,7 @@ export async function pause(timers: Timers, seconds: number, signal?: AbortSigna
 /** Seconds before each retry; the last one repeats. */
 const BACKOFF = [0.5, 1, 2, 4, 8, 15] as const;
 
-/** Seconds before the next attempt after `failures` others, a quarter more or less. */
+/** Seconds before the next attempt after so many failures, varied by a quarter. */
 export function backoff(timers: Timers, failures: number): number {
   const seconds = BACKOFF[failures] ?? BACKOFF.at(-1)!;
   return seconds * (0.75 + timers.jitter() / 2);
