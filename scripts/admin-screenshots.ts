@@ -11,7 +11,7 @@ import { untilSettled } from "../test/web/page-checks.ts";
 
 const FOLDER = fileURLToPath(new URL("../docs/screenshots/", import.meta.url));
 
-/** The region at the top of each, and the colour scheme. */
+/** View, region at the top, colour scheme. */
 const PICTURES = [
   ["admin", null, "light"],
   ["admin", null, "dark"],

@@ -34,7 +34,7 @@ function say(role: Role, text: string): void {
   process.stdout.write(`${coloured ? styleText(COLOUR[role], name) : name}${text}\n`);
 }
 
-/** Clean-up steps, run at every kind of exit, the last one first. */
+/** Clean-up steps, run at every exit, the last one first. */
 const undo: (() => Promise<unknown>)[] = [];
 
 let ending = false;
@@ -50,13 +50,13 @@ async function end(code: number, fault?: string): Promise<void> {
   process.exit(code);
 }
 
-/** Starts Relay on a temporary store and resolves to its address. */
+/** Starts Relay on a temporary store. Resolves to its address. */
 async function startServer(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "relay-demo-"));
   undo.push(async () => rmSync(folder, { recursive: true, force: true }));
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const server = Bun.spawn([process.execPath, main], {
-    // Nothing else of the environment: it may name a real store.
+    // The rest of the environment is left out: it may name a real store.
     env: {
       PATH: process.env.PATH ?? "",
       PORT: "0",
@@ -137,7 +137,7 @@ function describe({ name, data }: StreamEvent): string[] {
   }
 }
 
-/** The option that the person types, by its number or its label. */
+/** Asks the person to type an option's number or label. */
 async function typedAnswer({ options }: Question): Promise<string> {
   const lines = createInterface({ input: process.stdin });
   undo.push(async () => lines.close());
@@ -203,7 +203,7 @@ async function play(url: string, unattended: boolean): Promise<void> {
     const { question } = (await next("question.created")).data;
     say("person", question.options.map((label, i) => `${i + 1} ${label}`).join("   "));
     const answer = unattended ? question.options[0]! : await typedAnswer(question);
-    // By then the agent is waiting.
+    // Let the agent begin to wait.
     if (unattended) await Bun.sleep(300);
     say("person", `answers "${answer}"`);
     const at = performance.now();
@@ -211,7 +211,7 @@ async function play(url: string, unattended: boolean): Promise<void> {
     return at;
   })();
   const [{ question, at: returned_at }, sent_at] = await Promise.all([
-    // A question that expires ends the demo even if nobody has typed anything.
+    // If the question expires, the demo ends although nobody has typed anything.
     waiting.then((asked) => {
       if (asked.question.status === "answered") return asked;
       throw new DemoFault(`the question is ${asked.question.status}`);
@@ -256,7 +256,7 @@ function readOptions() {
 process.on("SIGINT", () => void end(130));
 process.on("SIGTERM", () => void end(143));
 
-/** What an error means to the person at the terminal, in one line. */
+/** Says in one line what went wrong. */
 function messageOf(error: unknown): string {
   if (error instanceof DemoFault) return error.message;
   if (!(error instanceof RelayError)) return String(error).split("\n")[0]!;

@@ -1,4 +1,4 @@
-/** `bun run release [platform…]`: archives of the executables with checksums, in `dist/release`. */
+/** `bun run release [platform…]`: makes archives of the executables with checksums, in `dist/release`. */
 
 import { createHash } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -56,7 +56,7 @@ try {
     sums += `${await checksum(path)}  ${basename(path)}\n`;
     process.stdout.write(`${path}\n`);
   }
-  // As `sha256sum --check` reads it.
+  // The format of `sha256sum --check`.
   await writeFile(join(RELEASE, "SHA256SUMS"), sums);
 } finally {
   await rm(folder, { recursive: true, force: true });

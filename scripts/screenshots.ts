@@ -1,4 +1,4 @@
-/** `bun run screenshots`: screenshots of the page's main views for the documents, in a real browser. */
+/** `bun run screenshots`: makes pictures of the page's main views for the documents, in a real browser. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -21,7 +21,7 @@ const SIZES = {
 
 type Scheme = "light" | "dark";
 
-/** The views, and the colour scheme of each. */
+/** The views with their colour schemes. */
 const PICTURES = [
   ["questions", "light"],
   ["questions", "dark"],
@@ -33,7 +33,7 @@ const PICTURES = [
   ["account", "light"],
 ] as const;
 
-/** What a coding agent asks to be permitted, for docs/permissions.md. */
+/** Permission requests of a coding agent, for docs/permissions.md. */
 const REQUESTS = [
   {
     tool_input: {
@@ -82,9 +82,9 @@ try {
     await page.goto(`${url}/${at}`);
     await page.locator("[data-link=live]").waitFor({ state: "attached" });
     await page.getByLabel(/^Loading/).waitFor({ state: "detached" });
-    // The counts come one after the other.
+    // The counts load one after the other.
     if (view === "agents") await page.getByText("3 unread").waitFor();
-    // It can be allowed once it was in view for a moment.
+    // The button is enabled once the request was in view for a moment.
     if (view === "permission") {
       await page.locator("article button:not([aria-disabled])", { hasText: "Allow" }).waitFor();
     }

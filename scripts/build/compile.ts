@@ -1,4 +1,4 @@
-/** Makes the executable: the command line and the server with all that they load, in one file. */
+/** Makes the executable: the command line, the server and everything that they load, in one file. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,18 +12,18 @@ import type { Target } from "./targets.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 
-/** Modules that read files beside them, and the text that stands in for each. */
+/** Modules that read files at run time, and the source that replaces each. */
 type Embedded = readonly (readonly [file: string, text: string])[];
 
 /**
- * Makes what every platform shares: pages, documentation and migrations. `folder` keeps their files for
- * as long as executables are compiled.
+ * Prepares what all platforms share: pages, documentation and migrations. Their files are in `folder`, which must exist
+ * until the executables are compiled.
  */
 async function prepare(folder: string): Promise<Embedded> {
   const [sources, admin] = await Promise.all([readSources(), readAdmin()]);
   let imports = "";
   let count = 0;
-  /** Keeps the content in a file of the executable: memory holds it only once it is asked for. */
+  /** Embeds the content as a file, which is loaded into memory only when it is requested. */
   const embed = async ({ name, type, content }: Asset): Promise<string> => {
     const path = join(folder, name);
     const bytes = typeof content === "string" || content instanceof Uint8Array;
@@ -64,7 +64,7 @@ export const readAdmin = async () => admin;`;
   ];
 }
 
-/** Resolves what the modules load at run time to what the executable has instead. */
+/** Replaces the modules, and the native part of libSQL, by what the executable contains. */
 function embedding(modules: Embedded, native: string): BunPlugin {
   return {
     name: "embed",
@@ -75,7 +75,7 @@ function embedding(modules: Embedded, native: string): BunPlugin {
         );
         build.onLoad({ filter }, () => ({ contents: text, loader: "js" }));
       }
-      // libSQL chooses its native part by the machine it runs on, which a bundler cannot follow.
+      // libSQL chooses its native part at run time, which a bundler cannot follow.
       build.onLoad({ filter: /[\\/]libsql[\\/](index|promise)\.js$/ }, async ({ path }) => {
         const text = await readFile(path, "utf8");
         const dynamic = /return require\(`@libsql\/\$\{target\}`\)/;
@@ -89,17 +89,15 @@ function embedding(modules: Embedded, native: string): BunPlugin {
   };
 }
 
-/** Where the parts of a target are on this machine. */
+/** Paths of the parts of a target. */
 export interface Parts {
-  /** Runtime of Bun for the target; the one that runs this when absent. */
+  /** Bun for the target; the running one when absent. */
   readonly runtime?: string;
   /** The native part of libSQL for the target. */
   readonly native: string;
 }
 
-/**
- * Writes the executable of each target to its `outfile`. Throws the first fault of the bundler.
- */
+/** Writes the executable of each target to its `outfile`. Throws the bundler's first error. */
 export async function compileAll(
   jobs: readonly { readonly target: Target; readonly parts: Parts; readonly outfile: string }[],
 ): Promise<void> {
@@ -114,14 +112,14 @@ export async function compileAll(
         bytecode: true,
         format: "esm",
         minify: { whitespace: true, syntax: true },
-        // React is not among it, but libraries ask.
+        // Some libraries read it.
         define: { "process.env.NODE_ENV": '"production"' },
         plugins: [embedding(modules, parts.native)],
         compile: {
           target: target.compile,
           outfile,
           ...(parts.runtime !== undefined && { executablePath: parts.runtime }),
-          // Files of the folder that it is started in are not its configuration.
+          // The files in the folder where it is started do not configure it.
           autoloadDotenv: false,
           autoloadBunfig: false,
         },

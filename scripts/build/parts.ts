@@ -1,4 +1,4 @@
-/** Gets what the executables of other platforms are made of from the package registry, as bun.lock pins it. */
+/** Installs the parts of other platforms' executables from the package registry, as bun.lock pins them. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import type { Target } from "./targets.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
 
-/** `name -> [version, integrity]` of the packages in a bun.lock. */
+/** Reads `name -> [version, integrity]` of the packages in a bun.lock. */
 export async function lockedPackages(
   path: string,
 ): Promise<ReadonlyMap<string, readonly [version: string, integrity: string]>> {
@@ -18,8 +18,8 @@ export async function lockedPackages(
 }
 
 /**
- * Installs the packages of the targets into `folder`, for any platform, without running their scripts.
- * Throws when one is not the one that bun.lock of the project pins.
+ * Installs the packages of the targets into `folder`, for any platform, without running their scripts. Throws if one
+ * is not as the project's bun.lock pins it.
  */
 export async function fetchParts(targets: readonly Target[], folder: string) {
   const pinned = await lockedPackages(join(ROOT, "bun.lock"));
@@ -42,7 +42,7 @@ export async function fetchParts(targets: readonly Target[], folder: string) {
   const installed = await lockedPackages(join(folder, "bun.lock"));
   for (const name of Object.keys(dependencies)) {
     if (installed.get(name)?.join() !== pinned.get(name)!.join()) {
-      throw new Error(`${name} is not the one that bun.lock pins`);
+      throw new Error(`${name} is not as bun.lock pins it`);
     }
   }
   return ({ runtime, native }: Target): Parts => {

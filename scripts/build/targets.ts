@@ -1,11 +1,11 @@
-/** The platforms that there are executables for, and the packages that each is made of. */
+/** The platforms of the executables, and the packages that each needs. */
 
 export interface Target {
-  /** As in the names of the archives. */
+  /** Name of the platform in the names of the archives. */
   readonly name: string;
-  /** As Bun's compiler knows it. */
+  /** Bun's name of the platform. */
   readonly compile: Bun.Build.CompileTarget;
-  /** The npm package of its runtime, at the version of Bun that builds. */
+  /** The npm package of Bun for the platform, in the version of Bun that builds. */
   readonly runtime: string;
   /** The npm package of libSQL's native part. */
   readonly native: string;
@@ -30,7 +30,7 @@ export const TARGETS: readonly Target[] = [
 
 const SYSTEMS: Readonly<Record<string, string>> = { darwin: "macos", win32: "windows" };
 
-/** The platform that this process runs on; throws if there is no executable for it. */
+/** The platform of this process. Throws if there is no executable for it. */
 export function ownTarget(): Target {
   const name = `${SYSTEMS[process.platform] ?? process.platform}-${process.arch}`;
   const found = TARGETS.find((target) => target.name === name);

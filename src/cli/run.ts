@@ -112,20 +112,13 @@ function createReporter(io: Io, client: Client, title: string, state: () => Task
   return {
     async end(patch: TaskPatch): Promise<void> {
       ended.abort(new Error("the command has ended"));
-      const late = Promise.withResolvers<never>();
-      const cancel = io.timers.after(END_WITHIN, () => {
-        given_up.abort(new Error("no answer"));
-        late.reject(given_up.signal.reason);
-      });
+      const cancel = io.timers.after(END_WITHIN, () => given_up.abort(new Error("no answer")));
       const { signal } = given_up;
-      const report = async () => {
+      try {
         await following;
         await retry(io.timers, { within: END_WITHIN, signal }, () =>
           client.tasks.update(id!, patch, { signal }),
         );
-      };
-      try {
-        await Promise.race([report(), late.promise]);
       } catch (error) {
         const why = error instanceof Error ? oneLine(error.message) : "no answer";
         io.err(`relay: the end of the command could not be reported: ${why}\n`);

@@ -1,6 +1,7 @@
 /** Checks that need no credential: address, certificate, version, clock. */
 
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
 import type { Health } from "../../client/client.ts";
@@ -8,7 +9,7 @@ import { VERSION } from "../../version.ts";
 import { fetchServer } from "../base.ts";
 import type { Io } from "../io.ts";
 import type { Session } from "../session.ts";
-import { check, type Finding, fail, ok, type Result, warn } from "./finding.ts";
+import { check, type Finding, fail, ok, warn } from "./finding.ts";
 
 /** Time limits in seconds. */
 const [RESOLVE_WITHIN, TLS_WITHIN, ANSWER_WITHIN] = [5, 10, 10];
@@ -43,7 +44,6 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
     "Check that the server speaks https at this address",
     async (signal) => {
       const host = bare(hostname);
-      const { promise, resolve, reject } = Promise.withResolvers<Result>();
       const socket = connect({
         host,
         port: Number(port || 443),
@@ -51,23 +51,19 @@ export const checkCertificate = (io: Io, { hostname, port }: URL): Promise<Findi
         rejectUnauthorized: false,
       });
       signal.addEventListener("abort", () => socket.destroy());
-      socket.once("error", reject);
-      socket.once("secureConnect", () => {
-        const ends = Date.parse(socket.getPeerCertificate().valid_to);
-        const days = Math.floor((ends / 1000 - io.now()) / 86_400);
-        const { authorized, authorizationError: why } = socket;
+      await once(socket, "secureConnect");
+      const ends = Date.parse(socket.getPeerCertificate().valid_to);
+      const days = Math.floor((ends / 1000 - io.now()) / 86_400);
+      const renew = "Renew the certificate, and start the server again";
+      if (Number.isNaN(days)) throw new Error("the server sent no certificate");
+      if (days < 0) return fail(`it expired ${-days} days ago`, renew);
+      if (!socket.authorized) {
+        const { authorizationError: why } = socket;
         const reason = why instanceof Error ? why.message : String(why ?? "");
-        const renew = "Renew the certificate, and start the server again";
-        if (Number.isNaN(days)) reject(new Error("the server sent no certificate"));
-        else if (days < 0) resolve(fail(`it expired ${-days} days ago`, renew));
-        else if (!authorized) {
-          resolve(
-            fail(`it is not trusted here: ${reason}`, "Use a certificate that this machine trusts"),
-          );
-        } else if (days < DAYS_LEFT) resolve(warn(`it expires in ${days} days`, renew));
-        else resolve(ok(`${days} days left`));
-      });
-      return await promise;
+        const advice = "Use a certificate that this machine trusts";
+        return fail(`it is not trusted here: ${reason}`, advice);
+      }
+      return days < DAYS_LEFT ? warn(`it expires in ${days} days`, renew) : ok(`${days} days left`);
     },
   );
 
