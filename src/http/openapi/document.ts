@@ -6,7 +6,7 @@ import type { ErrorCode } from "../../errors.ts";
 import type { RelayMeta } from "../../rpc/meta.ts";
 import { proceduresOf } from "../../rpc/trpc-internals.ts";
 import { EVENT_SCHEMAS, eventStream } from "./events.ts";
-import { EXAMPLES } from "./examples.ts";
+import { EXAMPLES, exampleOf } from "./examples.ts";
 import {
   AGENT_HOST,
   errorResponses,
@@ -74,9 +74,10 @@ export function createDocument({ router, version, base_url }: DocumentOptions): 
   normalizeSchemas(document);
   openAnswers(document);
   nameSharedValues(document);
-  for (const [route, example] of Object.entries(EXAMPLES)) {
-    const [method, path] = route.split(" ") as [string, string];
-    addExamples(document.paths[path][method.toLowerCase()], example);
+  for (const { meta, output } of proceduresOf(router).values()) {
+    const { method, path } = meta.openapi!;
+    const { request, response = exampleOf(output) } = EXAMPLES[`${method} ${path}`] ?? {};
+    addExamples(document.paths[path][method.toLowerCase()], { request, response });
   }
   return document;
 }

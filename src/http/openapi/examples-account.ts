@@ -1,7 +1,7 @@
 /** Examples of the OpenAPI document for accounts, sign-ins and pairing codes. */
 
-import type { Account } from "../../model/account.ts";
-import type { Session } from "../../model/session.ts";
+import { Account } from "../../model/account.ts";
+import { Session } from "../../model/session.ts";
 
 const account: Account = {
   id: "acc_01a1fdac0c2b70dcad64de3c67ea9a9c",
@@ -26,7 +26,12 @@ export interface Example {
   readonly response?: unknown;
 }
 
-/** Method and path -> an example of the body that is sent, and of the one that comes back. */
+export const ACCOUNT_RESOURCES = [
+  [Account, account],
+  [Session, session],
+] as const;
+
+/** Method and path -> examples of the request and of the response body. */
 export const ACCOUNT_EXAMPLES: Readonly<Record<string, Example>> = {
   "POST /v1/accounts": {
     request: { label: session.label, token: "mca_YApS_PbKYHFf-tGEpzNXyJNFxbOoaNPGLKeMpNozxgk" },
@@ -39,7 +44,6 @@ export const ACCOUNT_EXAMPLES: Readonly<Record<string, Example>> = {
       expires_at: 1795257573.388,
     },
   },
-  "GET /v1/account": { response: account },
   "PATCH /v1/account": {
     request: { settings: { live_activities: false } },
     response: { ...account, settings: { live_activities: false } },
@@ -48,7 +52,6 @@ export const ACCOUNT_EXAMPLES: Readonly<Record<string, Example>> = {
     request: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
     response: { token: "mca_7cNw1oRkqUu5LQ2yPzX0sV9dTgHbJmEaFiKt3WvYx8A" },
   },
-  "GET /v1/sessions": { response: { sessions: [session] } },
   "PATCH /v1/sessions/{session_id}": {
     request: { label: "My phone" },
     response: { ...session, label: "My phone" },

@@ -1,16 +1,17 @@
 /** Examples for the OpenAPI document: one story, told by every route (docs/interface.md 5.12.2). */
 
-import type { Authorization } from "../../model/authorization.ts";
-import type { Channel } from "../../model/channel.ts";
-import type { Delivery, Reach } from "../../model/delivery.ts";
-import type { Device } from "../../model/device.ts";
-import type { Grant } from "../../model/grant.ts";
-import type { Agent, Item } from "../../model/item.ts";
-import type { Key } from "../../model/key.ts";
-import type { Question } from "../../model/question.ts";
+import { z } from "zod";
+import { Authorization } from "../../model/authorization.ts";
+import { Channel } from "../../model/channel.ts";
+import { Delivery, type Reach } from "../../model/delivery.ts";
+import { Device } from "../../model/device.ts";
+import { Grant } from "../../model/grant.ts";
+import { Agent, type Item } from "../../model/item.ts";
+import { Key } from "../../model/key.ts";
+import { Question } from "../../model/question.ts";
 import type { ActivityEntry } from "../../model/request-log.ts";
-import type { Task } from "../../model/task.ts";
-import { ACCOUNT_EXAMPLES, type Example } from "./examples-account.ts";
+import { newTask, Task } from "../../model/task.ts";
+import { ACCOUNT_EXAMPLES, ACCOUNT_RESOURCES, type Example } from "./examples-account.ts";
 
 const key: Key = {
   id: "key_01a1fdad81f3720b932cf66f43445615",
@@ -87,21 +88,20 @@ const delivery: Delivery = {
 };
 
 const task: Task = {
-  id: "tsk_01a1fdad82cd71358c97275fc86d05b4",
-  key_id: key.id,
-  title: "Release 2.4",
-  description: "Build, test and publish version 2.4.",
-  status: "in_progress",
-  priority: "high",
-  notify: true,
+  ...newTask({
+    id: "tsk_01a1fdad82cd71358c97275fc86d05b4",
+    key_id: key.id,
+    title: "Release 2.4",
+    description: "Build, test and publish version 2.4.",
+    status: "in_progress",
+    priority: "high",
+    source: "agent",
+    host: "build-7",
+    now: 1795257369.293,
+  }),
   progress: 40,
   status_note: "Running the tests",
-  source: "agent",
-  created_at: 1795257369.293,
   updated_at: 1795257402.118,
-  completed_at: null,
-  seen_at: 1795257369.293,
-  host: "build-7",
 };
 
 const question: Question = {
@@ -203,12 +203,38 @@ const entries: ActivityEntry[] = [
   },
 ];
 
-/** Method and path -> an example of the body that is sent, and of the one that comes back. */
+const RESOURCES = new Map<z.ZodType, unknown>([
+  ...ACCOUNT_RESOURCES,
+  [Agent, agent],
+  [Authorization, authorization],
+  [Channel, channel],
+  [Delivery, delivery],
+  [Device, device],
+  [Grant, grant],
+  [Key, key],
+  [Question, question],
+  [Task, task],
+]);
+
+/** An example of a result that is a resource or a list of them; undefined for any other result. */
+export function exampleOf(schema: z.ZodType): unknown {
+  if (schema instanceof z.ZodNullable) return null;
+  if (schema instanceof z.ZodArray) {
+    const one = exampleOf(schema.element as z.ZodType);
+    return one && [one];
+  }
+  if (RESOURCES.has(schema) || !(schema instanceof z.ZodObject)) return RESOURCES.get(schema);
+  const fields = Object.entries<z.ZodType>(schema.shape).map(([name, field]) => [
+    name,
+    exampleOf(field),
+  ]);
+  return fields.some(([, one]) => one === undefined) ? undefined : Object.fromEntries(fields);
+}
+
+/** Method and path -> examples of the request body, and of a response that {@link exampleOf} cannot give. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   ...ACCOUNT_EXAMPLES,
-  "GET /v1/devices": { response: { devices: [device] } },
-  "PUT /v1/devices/{device_id}": { request: registration, response: device },
-  "GET /v1/channels": { response: { channels: [channel] } },
+  "PUT /v1/devices/{device_id}": { request: registration },
   "POST /v1/channels": {
     request: {
       type: channel.type,
@@ -233,18 +259,16 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       quiet_hours: { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" },
     },
   },
-  "POST /v1/channels/{channel_id}/test": { request: {}, response: delivery },
-  "GET /v1/keys": { response: { keys: [key] } },
+  "POST /v1/channels/{channel_id}/test": { request: {} },
   "POST /v1/keys": {
     request: { label: key.label },
     response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
   },
-  "PATCH /v1/keys/{key_id}": { request: { label: key.label }, response: key },
+  "PATCH /v1/keys/{key_id}": { request: { label: key.label } },
   "POST /v1/keys/{key_id}/secret": {
     request: {},
     response: { key, secret: "mck_qr8NzVv2Nmr9EzVZX5x_1v2BAb-OK50iRQ2Tva2pUJ0" },
   },
-  "GET /v1/keys/{key_id}/grants": { response: { grants: [grant] } },
   "PUT /v1/keys/{key_id}/webhook": {
     request: { url: `${origin}/relay` },
     response: {
@@ -255,10 +279,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   "GET /v1/keys/{key_id}/webhook": {
     response: { state, origin, hint, last_sent_at, last_error, missed, created_at },
   },
-  "POST /v1/oauth/request": {
-    request: { request: sealed_request },
-    response: authorization,
-  },
+  "POST /v1/oauth/request": { request: { request: sealed_request } },
   "POST /v1/oauth/approve": {
     request: { request: sealed_request, label: key.label },
     response: {
@@ -289,24 +310,19 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: { status: "waiting", redirect_to: null },
   },
   "GET /v1/keys/{key_id}/activity": { response: { items: entries, next_cursor: null } },
-  "GET /v1/tasks": { response: { tasks: [task], next_cursor: null } },
   "POST /v1/tasks": {
     request: { title: task.title, status: "in_progress", priority: "high" },
     response: { ...task, progress: null, status_note: null, updated_at: task.created_at },
   },
-  "GET /v1/tasks/{task_id}": { response: task },
   "PATCH /v1/tasks/{task_id}": {
     request: { progress: 40, status_note: "Running the tests" },
-    response: task,
   },
   "PUT /v1/tasks/{task_id}/live-activity": {
     request: { device_id: device.id, push_token: "80a5c1f2a4b5968778695a4b3c2d1e0f" },
   },
   "DELETE /v1/tasks/{task_id}/live-activity": { request: { device_id: device.id } },
-  "GET /v1/questions": { response: { questions: [question], next_cursor: null } },
   "POST /v1/questions": {
     request: { prompt: question.prompt, task_id: task.id },
-    response: question,
   },
   "GET /v1/questions/{question_id}": { response: answered },
   "POST /v1/questions/{question_id}/answer": {
@@ -327,5 +343,4 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { key_id: message.key_id, text: message.text },
     response: message,
   },
-  "GET /v1/agents": { response: { agents: [agent] } },
 };
