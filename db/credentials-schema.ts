@@ -1,8 +1,8 @@
 /** The tables of credentials, of tokens that ended, of pairing codes, and of the accounts that an address made. */
 
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { CREDENTIAL_KINDS, CREDENTIAL_MAKERS } from "../src/model/caller.ts";
 import type { ClientInfo } from "../src/model/client.ts";
-import { CREDENTIAL_KINDS, CREDENTIAL_MAKERS } from "../src/model/credential.ts";
 import { oneOf, timestamp } from "./schema.ts";
 import { sql } from "./sql.ts";
 

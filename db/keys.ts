@@ -2,8 +2,7 @@
 
 import { eq } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
-import type { Key } from "../src/model/key.ts";
-import type { KeyWebhook } from "../src/model/key-webhook.ts";
+import type { Key, KeyWebhook } from "../src/model/key.ts";
 import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";

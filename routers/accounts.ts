@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { Account, AccountPatch, AccountToken, TokenInput } from "../src/model/account.ts";
-import { Label } from "../src/model/key.ts";
+import { Label } from "../src/model/text.ts";
 import { account, open, router } from "./trpc.ts";
 
 const tags = ["Accounts"];

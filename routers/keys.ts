@@ -2,12 +2,11 @@
 
 import { z } from "zod";
 import { LIMITS } from "../src/limits.ts";
-import { ChannelUrl } from "../src/model/channel-parts.ts";
-import { Grant } from "../src/model/grant.ts";
-import { Key, Label } from "../src/model/key.ts";
-import { KeyWebhook } from "../src/model/key-webhook.ts";
+import { Grant } from "../src/model/authorization.ts";
+import { ChannelUrl } from "../src/model/channel.ts";
+import { Key, KeyWebhook } from "../src/model/key.ts";
 import { ActivityEntry } from "../src/model/request-log.ts";
-import { Id } from "../src/model/text.ts";
+import { Id, Label } from "../src/model/text.ts";
 import { PAGING_NOTE, pageParameters } from "./paging.ts";
 import { account, anyone, router } from "./trpc.ts";
 

@@ -1,7 +1,7 @@
 /** docs/interface.md 5.6. */
 
 import { z } from "zod";
-import { LiveActivityInput, LiveActivityName } from "../src/model/live-activity.ts";
+import { LiveActivityInput, LiveActivityName } from "../src/model/device.ts";
 import { account, router } from "./trpc.ts";
 
 const tags = ["Live activities"];

@@ -13,8 +13,7 @@ import {
   SealedRequest,
 } from "../src/model/authorization.ts";
 import { integer } from "../src/model/integer.ts";
-import { Label } from "../src/model/key.ts";
-import { Id } from "../src/model/text.ts";
+import { Id, Label } from "../src/model/text.ts";
 import { account, open, router } from "./trpc.ts";
 
 const tags = ["OAuth"];

@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { AccountToken } from "../src/model/account.ts";
-import { Label } from "../src/model/key.ts";
 import { Claimed, Pairing, PairingCode, PairingOffer } from "../src/model/pairing.ts";
+import { Label } from "../src/model/text.ts";
 import { account, open, router } from "./trpc.ts";
 
 const tags = ["Sign-ins"];

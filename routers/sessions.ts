@@ -1,9 +1,8 @@
 /** docs/interface.md 5.13. */
 
 import { z } from "zod";
-import { Label } from "../src/model/key.ts";
 import { Session } from "../src/model/session.ts";
-import { Id } from "../src/model/text.ts";
+import { Id, Label } from "../src/model/text.ts";
 import { account, router } from "./trpc.ts";
 
 const tags = ["Sign-ins"];

@@ -39,7 +39,6 @@ import { createDirectFetch } from "./outbound/direct-fetch.ts";
 import { createOutbound, type OutboundOptions } from "./outbound/guard.ts";
 import { createResolver } from "./outbound/resolver.ts";
 import { createAccounts } from "./services/accounts.ts";
-import { createAddressUses } from "./services/address-uses.ts";
 import { createAttestations } from "./services/attestations.ts";
 import { createChannels } from "./services/channels.ts";
 import { createCommit } from "./services/commit.ts";
@@ -58,13 +57,14 @@ import { createNotificationPlans } from "./services/notification-plans.ts";
 import { createOpenPages, OPEN_PAGES } from "./services/open-pages.ts";
 import { createPairings } from "./services/pairings.ts";
 import { createPermissions } from "./services/permissions.ts";
-import { createPushStatus } from "./services/push-status.ts";
 import { createQuestions } from "./services/questions.ts";
 import { createRequestLog, createRequestLogWriter } from "./services/request-log.ts";
 import { createSessions } from "./services/sessions.ts";
 import { createStartCode } from "./services/start-code.ts";
+import { createPushStatus } from "./services/store-statistics.ts";
 import { createTasks } from "./services/tasks.ts";
 import { createTrialCheck } from "./services/trial.ts";
+import { createAddressUses } from "./services/use-limits.ts";
 import { createSigner } from "./signer.ts";
 
 /** What the process gives, and a test replaces. */

@@ -13,12 +13,12 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import {
+  ChannelState,
   ChannelSubject,
   ChannelType,
   type QuietHours,
   type Sends,
 } from "../../src/model/channel.ts";
-import { ChannelState } from "../../src/model/channel-parts.ts";
 import { DeliveryStatus } from "../../src/model/delivery.ts";
 import { STORED_EVENTS } from "../../src/model/event.ts";
 import { ItemType } from "../../src/model/item.ts";

@@ -1,4 +1,4 @@
-/** A client's request for access, as the person sees it (docs/interface.md §2.14). */
+/** OAuth as the person sees it: a client's request for access (§2.14), and the access it got (§2.13). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
@@ -33,6 +33,23 @@ export const Authorization = z
   })
   .meta({ id: "Authorization" });
 export type Authorization = z.infer<typeof Authorization>;
+
+/** Access that a person gave a client. */
+export const Grant = z
+  .object({
+    id: z.string(),
+    client_name: z.string().nullable().meta({
+      description: "What the client calls itself, unverified; null if it gave no name",
+    }),
+    client_host: z.string().nullable().meta({
+      description: "Host of the web site that it was given to; null for a program on a computer",
+    }),
+    created_at: Timestamp,
+    last_used_at: Timestamp.nullable(),
+    expires_at: Timestamp.meta({ description: "When it ends unless it is used before" }),
+  })
+  .meta({ id: "Grant" });
+export type Grant = z.infer<typeof Grant>;
 
 /** What an approval gives. */
 export const Approved = z

@@ -1,4 +1,4 @@
-/** Who sends a request (docs/interface.md 4.1). */
+/** Who sends a request, and by which credential (§4.1). */
 
 interface AnyCaller {
   readonly account_id: string;
@@ -44,3 +44,18 @@ export function callerId(caller: CredentialHolder): string {
   if (caller.kind === "ticket") return caller.credential;
   return caller.kind === "key" ? caller.key_id : caller.account_id;
 }
+
+/**
+ * `account_token`: a sign-in of a person. `key_secret`: the secret of an agent's key. `oauth_access`:
+ * a token that a client uses a key with; `oauth_refresh`: one that it gets the next token for.
+ */
+export const CREDENTIAL_KINDS = [
+  "account_token",
+  "key_secret",
+  "oauth_access",
+  "oauth_refresh",
+] as const;
+
+/** How a credential came about. `account`: at the request of the account itself. */
+export const CREDENTIAL_MAKERS = ["account", "pairing", "administrator"] as const;
+export type CredentialMaker = (typeof CREDENTIAL_MAKERS)[number];

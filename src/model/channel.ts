@@ -2,15 +2,30 @@
 
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
-import { ChannelError, ChannelState, ChannelUrl } from "./channel-parts.ts";
-import { Label } from "./key.ts";
+import { LIMITS, OUTBOUND } from "../limits.ts";
 import { TaskPriority } from "./task.ts";
-import { isStorable, Timestamp } from "./text.ts";
+import { isStorable, Label, Timestamp } from "./text.ts";
 
 export const ChannelType = z.enum(["ntfy", "web_push", "webhook"]).meta({ id: "ChannelType" });
 
 export const ChannelSubject = z.enum(["questions", "tasks"]).meta({ id: "ChannelSubject" });
+
+export const ChannelState = z.enum(["ok", "failing", "gone"]).meta({ id: "ChannelState" });
+
+export const ChannelError = z
+  .object({
+    code: z.string().meta({ description: "`status_<number>`, or a fault of the connection" }),
+    at: Timestamp,
+  })
+  .meta({ id: "ChannelError" });
+export type ChannelError = z.infer<typeof ChannelError>;
+
+/** `src/outbound` decides whether it can be called. */
+export const ChannelUrl = z
+  .string()
+  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .refine((value) => URL.canParse(value), "must be a URL such as https://example.com/hook")
+  .meta({ maxLength: OUTBOUND.url_characters });
 
 /** What a channel sends. Both in this order when absent. */
 const Sends = z

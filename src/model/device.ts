@@ -1,8 +1,8 @@
-/** A device that shows the account's changes (docs/interface.md 2.2). */
+/** A device that shows the account's changes (§2.2), and the live activities on it (§5.6). */
 
 import { z } from "zod";
 import { LIMITS } from "../limits.ts";
-import { Timestamp, text } from "./text.ts";
+import { Id, Timestamp, text } from "./text.ts";
 
 export const Platform = z.enum(["ios", "ipados", "watchos"]).meta({ id: "DevicePlatform" });
 export const PushEnvironment = z.enum(["production", "sandbox"]).meta({ id: "PushEnvironment" });
@@ -19,7 +19,7 @@ export const DeviceId = z
 const Text = text({ max: LIMITS.device_text, blank: true, min: 1 });
 
 /** Hexadecimal text, stored lowercase (docs/interface.md 2.2.2). */
-export const PushToken = z
+const PushToken = z
   .string()
   .refine(
     (value) => value.length <= LIMITS.push_token && /^([0-9a-fA-F]{2})+$/.test(value),
@@ -81,3 +81,15 @@ export const withoutTokens = (device: Device): Device => ({
 
 /** The lane that the device's tokens are addresses of. */
 export const laneOfDevice = ({ apns_environment }: Device): string => apns_environment;
+
+/** Identifies the registration; `404` for what is not the account's. */
+export const LiveActivityName = z
+  .strictObject({ task_id: Id, device_id: Id })
+  .meta({ id: "LiveActivityRemoval" });
+export type LiveActivityName = z.infer<typeof LiveActivityName>;
+
+/** The token is stored lowercase. */
+export const LiveActivityInput = LiveActivityName.extend({ push_token: PushToken }).meta({
+  id: "LiveActivityRegistration",
+});
+export type LiveActivityInput = z.infer<typeof LiveActivityInput>;

@@ -2,14 +2,27 @@
 
 import { z } from "zod";
 import type { FieldReasons } from "../errors.ts";
-import { LIMITS } from "../limits.ts";
 import type { Caller } from "./caller.ts";
+import { ChannelError, ChannelState } from "./channel.ts";
 import { Client } from "./client.ts";
-import { KeyWebhook } from "./key-webhook.ts";
 import { TASK_STATUSES } from "./task.ts";
-import { Timestamp, text } from "./text.ts";
+import { Timestamp } from "./text.ts";
 
 const count = z.int().min(0);
+
+/** Where the inbox items of a key are posted to (§2.16). */
+export const KeyWebhook = z
+  .object({
+    state: ChannelState,
+    origin: z.string().meta({ description: "Origin of the URL" }),
+    hint: z.string().meta({ description: "The last 4 characters of the URL" }),
+    last_sent_at: Timestamp.nullable(),
+    last_error: ChannelError.nullable(),
+    missed: z.int().min(0).meta({ description: "Items that were never delivered" }),
+    created_at: Timestamp,
+  })
+  .meta({ id: "KeyWebhook" });
+export type KeyWebhook = z.infer<typeof KeyWebhook>;
 
 export const Key = z
   .object({
@@ -29,8 +42,6 @@ export const Key = z
   .meta({ id: "Key" });
 export type Key = z.infer<typeof Key>;
 type KeyCountsShape = Record<(typeof TASK_STATUSES)[number], typeof count>;
-
-export const Label = text({ max: LIMITS.label });
 
 /**
  * `key_id` of a task to create, or of a list's filter (docs/interface.md 5.5): only an account names

@@ -1,7 +1,7 @@
 /** A sign-in of an account (docs/interface.md 2.9). */
 
 import { z } from "zod";
-import { CREDENTIAL_MAKERS } from "./credential.ts";
+import { CREDENTIAL_MAKERS } from "./caller.ts";
 import { Timestamp } from "./text.ts";
 
 /** The label of a sign-in whose client gave none. */

@@ -1,6 +1,7 @@
 /** Schemas of text fields, and what makes a text valid (§1.3). */
 
 import { z } from "zod";
+import { LIMITS } from "../limits.ts";
 
 /** Why a text that {@link isBlank} is refused. */
 export const NOT_BLANK = "must hold a visible character";
@@ -31,12 +32,6 @@ export function text({ max, blank = false, min = blank ? 0 : 1, one_line = false
     });
 }
 
-/** An id of a resource. Any text is looked up, and one of the wrong shape is not found. */
-export const Id = z
-  .string()
-  .refine(isStorable, "must hold no NUL character and no lone surrogate")
-  .meta({ pattern: patternOf({ blank: true, one_line: false }) });
-
 /** Control, format and default-ignorable characters below U+10000, for a pattern of any language. */
 const INVISIBLE =
   "\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
@@ -46,6 +41,15 @@ function patternOf({ blank, one_line }: Required<Pick<TextRules, "blank" | "one_
   const never = `\\u0000${one_line ? "\\n\\r\\u2028\\u2029\\u0085\\v\\f" : ""}`;
   return `^[^${never}]*${blank ? "" : `[^\\s${never}${INVISIBLE}][^${never}]*`}$`;
 }
+
+/** A reference to a resource. Any text is looked up: one of the wrong shape is just not found. */
+export const Id = z
+  .string()
+  .refine(isStorable, "must hold no NUL character and no lone surrogate")
+  .meta({ pattern: patternOf({ blank: true, one_line: false }) });
+
+/** What a person calls a key, a sign-in or a channel. */
+export const Label = text({ max: LIMITS.label });
 
 /** Epoch seconds with millisecond resolution. */
 export const Timestamp = z.number().meta({ description: "Unix epoch seconds" });

@@ -1,4 +1,4 @@
-/** Accounts: create, read, settings, delete (docs/interface.md 5.2). */
+/** Accounts: create, read, settings, delete (§5.2). */
 
 import {
   accountById,
@@ -26,6 +26,7 @@ import { RATES } from "../limits.ts";
 import type { Account, AccountPatch } from "../model/account.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import type { Attestations } from "./attestations.ts";
+import { eventOf } from "./commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
 import type { StartCode } from "./start-code.ts";
 import { failInTrial, trialSince } from "./trial.ts";
@@ -46,10 +47,10 @@ export function toAccount({ live_activities, ...account }: Row): Account {
 
 interface AccountInput {
   readonly attestation?: string;
-  /** Of the first sign-in. */
+  /** Label of the first sign-in. */
   readonly label?: string;
   readonly start_code?: string;
-  /** Of the first sign-in, made by the client; see docs/interface.md §5.2.1(4). */
+  /** Token of the first sign-in, if the client made it (§5.2.1(4)). */
   readonly token?: string;
 }
 
@@ -57,7 +58,7 @@ export function createAccounts(deps: AccountsDeps) {
   const { store, commit, clock, ids, signer, settings, attestations, startCode } = deps;
   const { notificationPlans, wakeSender, assertLive, assertPastTrial } = deps;
 
-  /** The address itself is not stored; what a clock wrote that was set back since does not count. */
+  /** The hour of creations of an address, which is stored as a digest. Rows from the future do not count. */
   const lately = (address: string): Lately => {
     const now = clock.now();
     const origin = signer.sign("address", address);
@@ -70,8 +71,8 @@ export function createAccounts(deps: AccountsDeps) {
   };
 
   /**
-   * Whether the start code may create an account, and not only repeat what it did
-   * (docs/interface.md §5.2.1). `403 account_creation_off`, `422 fields.start_code`.
+   * True if the start code may create an account; false if it may only repeat an earlier creation (§5.2.1).
+   * `403 account_creation_off`, `422 fields.start_code`.
    */
   const checkStartCode = async (given: string | undefined): Promise<boolean> => {
     const used = await startCode.isUsed();
@@ -83,7 +84,7 @@ export function createAccounts(deps: AccountsDeps) {
     });
   };
 
-  /** The account that has this token; null without one. */
+  /** The account that has this token, or null. */
   const accountOf = async (token: string | undefined): Promise<Account | null> => {
     if (token === undefined) return null;
     const [row] = await store.read(accountByToken({ digest: digest(token) }));
@@ -93,17 +94,14 @@ export function createAccounts(deps: AccountsDeps) {
   return {
     read,
 
-    /** How many accounts the address made within the hour, and when the first and the last. */
+    /** The number of accounts that the address created within the hour, and the first and last time. */
     creationsOf: (address: string) => countCreations(store, lately(address)),
 
     /**
-     * Creates an account, or gives the one that has the token `given` already: then nothing changes.
-     * The store keeps the token's digest only. `label` is that of the first sign-in. An account that is
-     * made counts for the client's `address`: `429 rate_limited` when it has made its full number within
-     * the hour.
-     * `403 account_creation_off`, `attestation_required`, `attestation_invalid`;
-     * `422 fields.start_code` where the first account needs one, `422 fields.token` when a deleted
-     * account had the token, or it is no account's.
+     * Creates an account, or returns the one that already has the token `given`. The store keeps only the
+     * token's digest. `403 account_creation_off`, `attestation_required`, `attestation_invalid`;
+     * `422 fields.start_code`, `422 fields.token` for a token that is used otherwise or was used by a deleted
+     * account; `429 rate_limited` if the client's `address` has created its full number within the hour.
      */
     async create(
       address: string,
@@ -113,21 +111,16 @@ export function createAccounts(deps: AccountsDeps) {
       const is_first = settings.account_creation === "first";
       const may_create = !is_first || (await checkStartCode(start_code));
       const token = given ?? ids.secret("mca");
-      // After the look at the start code, so that of two repetitions at once both find the account.
+      // After the check of the start code, so that two simultaneous repetitions both find the account.
       const existing = await accountOf(given);
       if (existing) return { account: existing, token };
       if (!may_create) fail("account_creation_off");
       await attestations.admit(attestation);
       const row = { id: ids.next("acc"), created_at: clock.now(), live_activities: true };
-      const account_row = {
-        ...row,
-        token_digest: digest(token),
-        revision: ids.unique(),
-        deleted_at: null,
-      };
+      const token_digest = digest(token);
+      const account_row = { ...row, token_digest, revision: ids.unique(), deleted_at: null };
       const limit = settings.accounts_per_hour;
       const window = lately(address);
-      const { token_digest } = account_row;
       const [made] = await store.write([
         ...(is_first || limit === 0
           ? [(is_first ? insertFirstAccount : insertAccount)(account_row)]
@@ -140,7 +133,7 @@ export function createAccounts(deps: AccountsDeps) {
           : [labelFirstSession({ digest: token_digest, account_id: row.id, label })]),
       ]);
       if (made!.changes > 0) return { account: toAccount(row), token };
-      // Of two with the same token at once, the other one came first.
+      // Another request with the same token came first.
       const made_by_other = await accountOf(given);
       if (made_by_other) return { account: made_by_other, token };
       const [taken] = await store.read(isTokenTaken({ digest: token_digest }));
@@ -148,7 +141,7 @@ export function createAccounts(deps: AccountsDeps) {
       return fail(is_first ? "account_creation_off" : "rate_limited");
     },
 
-    /** `403 forbidden` in the sign-in's trial (docs/interface.md §4.1.6). */
+    /** `403 forbidden` in the sign-in's trial (§4.1.6). */
     async update(caller: AccountCaller, patch: AccountPatch): Promise<Account> {
       await assertPastTrial(caller);
       const { account_id } = caller;
@@ -162,9 +155,8 @@ export function createAccounts(deps: AccountsDeps) {
     },
 
     /**
-     * Replaces the token that the caller sent; its waits and streams end (docs/interface.md 5.2.4).
-     * The new one is `given`, where the client made it: `422 fields.token` when it is another
-     * account's. Given the token that it has already, nothing changes.
+     * Replaces the token that the caller sent, and ends its waits and streams (§5.2.4). `given`: the new token,
+     * if the client made it; the current one changes nothing. `422 fields.token` for a used token.
      */
     async replaceToken(caller: AccountCaller, given?: string): Promise<{ token: string }> {
       const { account_id, session_id, credential } = caller;
@@ -177,26 +169,25 @@ export function createAccounts(deps: AccountsDeps) {
         statements: [
           claimTokenReplacement({ id: account_id, ...replacement, revision }),
           replaceDigest({ ...replacement, ...at_revision }),
-          // The code was used with another token than this one (docs/interface.md §5.14.2(3)).
+          // The pairing code was used with the old token (§5.14.2(3)).
           forgetClaim({ account_id, session_id, ...at_revision }),
         ],
         events: [
-          {
-            changed: { table: "accounts", id: account_id, revision },
-            event: { name: "token.replaced", account_id, subject: account_id, data: {} },
-          },
+          eventOf(
+            { table: "accounts", id: account_id, revision },
+            "token.replaced",
+            account_id,
+            {},
+          ),
         ],
       });
       if (happened) return { token };
-      // Of two at once, one ended the token of the other.
+      // A simultaneous request may have ended this token.
       await assertLive(caller);
       return failFields({ token: "must be new" });
     },
 
-    /**
-     * Refuses the token and the secrets of its keys at once, and ends their waits and streams.
-     * `403 forbidden` in the sign-in's trial (docs/interface.md 4.1.6).
-     */
+    /** Ends every credential of the account at once, with their waits and streams. `403 forbidden` in the trial. */
     async remove(caller: AccountCaller): Promise<void> {
       const { account_id, credential } = caller;
       const revision = ids.unique();
@@ -214,12 +205,7 @@ export function createAccounts(deps: AccountsDeps) {
           }),
         ],
         deliveries: notificationPlans.ofDeletion(account_id, changed),
-        events: [
-          {
-            changed,
-            event: { name: "account.deleted", account_id, subject: account_id, data: {} },
-          },
-        ],
+        events: [eventOf(changed, "account.deleted", account_id, {})],
       });
       if (happened) return;
       await assertLive(caller);

@@ -19,8 +19,7 @@ import type { Histogram } from "../observability/metrics.ts";
 import type { ProcessStats } from "../observability/process-stats.ts";
 import type { JobStats } from "../observability/service-metrics.ts";
 import type { TimeSeries } from "../observability/time-series.ts";
-import type { PushStatus } from "./push-status.ts";
-import type { StoreStatistics } from "./store-statistics.ts";
+import type { PushStatus, StoreStatistics } from "./store-statistics.ts";
 
 interface AdminDeps {
   readonly version: string;

@@ -21,7 +21,6 @@ import type { Channel, ChannelInput, ChannelPatch } from "../model/channel.ts";
 import type { Delivery } from "../model/delivery.ts";
 import type { Channel as LaneChannel, TargetInput } from "../notify/channel.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
-import type { AdmitAddressUse } from "./address-uses.ts";
 import {
   type ChannelTransport,
   createLaneTransport,
@@ -31,7 +30,7 @@ import {
 } from "./channel-transports.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { createUseLimit } from "./use-limit.ts";
+import { type AdmitAddressUse, createUseLimit } from "./use-limits.ts";
 
 export type Channels = ReturnType<typeof createChannels>;
 

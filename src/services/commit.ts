@@ -1,4 +1,4 @@
-/** Writes a change and its events as one batch, and hands the events on once it is committed. */
+/** Writes a change and its events as one batch, and delivers the events once it is committed. */
 
 import { eventStatement, inboxEventStatement, type RowRevision } from "../../db/outbox.ts";
 import type { Statement, Store, WriteOptions } from "../../db/store.ts";
@@ -7,21 +7,35 @@ import { fail } from "../errors.ts";
 import type { Feed } from "../events/feed.ts";
 import { inboxOf, type ServiceEvent, type StoredEvent } from "../model/event.ts";
 
-/** One batch. */
+interface GuardedEvent {
+  readonly event: ServiceEvent;
+  /** The event is written only if this row is at this revision. */
+  readonly changed: RowRevision;
+}
+
+/** What one batch writes, in this order. */
 export interface Change {
-  /** In order; the first one makes the row or its new revision, and shows whether the change happened. */
+  /** The first statement inserts the row or gives it a new revision: it shows whether the change happened. */
   readonly statements: readonly [Statement, ...Statement[]];
-  /** Written after the statements, each only if its row is at the revision. */
-  readonly events: readonly { readonly event: ServiceEvent; readonly changed: RowRevision }[];
+  readonly events: readonly GuardedEvent[];
   /** The key whose inbox the change touches: `inbox.updated` follows the events. */
   readonly inbox?: Inbox | null;
-  /** Statements that plan deliveries; the sender is woken if any row was written. */
+  /** Plans notifications. If any are planned, the sender is woken. */
   readonly deliveries?: readonly Statement[];
-  /** Written last: what removes the rows that the events are guarded by. */
+  /** Removes the rows that guard the events. */
   readonly removals?: readonly Statement[];
   /** See {@link WriteOptions.is_independent}. */
   readonly is_independent?: boolean;
 }
+
+/** An event of the account about the row `changed`, or about another `subject`. */
+export const eventOf = <Name extends ServiceEvent["name"]>(
+  changed: RowRevision,
+  name: Name,
+  account_id: string,
+  data: Extract<ServiceEvent, { readonly name: Name }>["data"],
+  subject: string = changed.id,
+): GuardedEvent => ({ changed, event: { name, account_id, subject, data } as ServiceEvent });
 
 interface Inbox {
   readonly account_id: string;
@@ -29,16 +43,16 @@ interface Inbox {
   readonly changed: RowRevision;
 }
 
-/** Resolves to whether the change happened; false means that its guard missed. */
+/** Resolves to true if the change happened, false if its guard missed. */
 export type Commit = (change: Change) => Promise<boolean>;
 
 interface CommitOptions {
   readonly store: Store;
   readonly feed: Feed;
   readonly clock: Clock;
-  /** Called when deliveries were planned. */
+  /** Called once notifications were planned. */
   readonly wakeSender: () => void;
-  /** Events were committed, which webhooks may have messages of. */
+  /** Called with committed events: webhooks may have to send them. */
   readonly wakeWebhooks: (events: readonly StoredEvent[]) => void;
 }
 
@@ -83,10 +97,10 @@ export function createCommit(options: CommitOptions): Commit {
   };
 }
 
-/** Tries of one change whose row others keep changing; each miss means that another one got on. */
+/** Attempts at one change whose row others keep changing. Each miss means that another change succeeded. */
 const TRIES = 1_000;
 
-/** Repeats read, decide, write until the guard holds: `attempt` gives undefined on a miss. */
+/** Repeats `attempt` (read, decide, write) until its guard holds: it returns undefined on a miss. */
 export async function untilDecided<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let i = 0; i < TRIES; i++) {
     const result = await attempt();

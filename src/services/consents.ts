@@ -10,6 +10,7 @@ import {
   makeRoomForApproval,
 } from "../../db/oauth/approvals.ts";
 import { keyOfClient } from "../../db/oauth/grants.ts";
+import type { Clock } from "../clock.ts";
 import { fail, failFields, failNotFound, ServiceError } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
@@ -25,12 +26,11 @@ import {
 import type { Client } from "../oauth/clients.ts";
 import { leadsTo, matchesRedirect } from "../oauth/redirects.ts";
 import { type AuthorizationRequest, redirectTo, type SealedRequests } from "../oauth/requests.ts";
-import type { AdmitAddressUse } from "./address-uses.ts";
-import { untilDecided } from "./commit.ts";
+import { eventOf, untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Grants } from "./grants.ts";
 import { type Keys, toKey } from "./keys.ts";
-import { createWrongCodes } from "./wrong-codes.ts";
+import type { AdmitAddressUse } from "./use-limits.ts";
 
 /** What a client may use: a key that is there, or a new one; without a label, with the client's name. */
 interface Wanted {
@@ -111,12 +111,7 @@ export function createConsents(deps: ConsentDeps) {
     const revision = ids.unique();
     return commit({
       statements: [decideApproval({ id, ...decision, now: clock.now(), revision })],
-      events: [
-        {
-          changed: { table: "approvals", id, revision },
-          event: { name: "approval.decided", account_id, subject: id, data: {} },
-        },
-      ],
+      events: [eventOf({ table: "approvals", id, revision }, "approval.decided", account_id, {})],
     });
   };
 
@@ -264,6 +259,35 @@ export function createConsents(deps: ConsentDeps) {
           return { value, done: value.status !== "waiting", again_in };
         },
       });
+    },
+  };
+}
+
+/** Accounts whose wrong codes are counted at most; then all counts start over. */
+const COUNTED_ACCOUNTS = 10_000;
+const MINUTE = 60;
+
+/**
+ * Counts the wrong codes of accounts, so that no code can be guessed (§18.6.4). Holds with `RATE_LIMITS=off` too.
+ */
+function createWrongCodes(clock: Pick<Clock, "elapsed">) {
+  /** When each account sent its latest wrong codes, oldest first, by {@link Clock.elapsed}. */
+  const sent = new Map<string, number[]>();
+
+  return {
+    /** Throws `429 rate_limited` if the account has sent its full number within a minute. */
+    assertLeft(account_id: string): void {
+      const now = clock.elapsed();
+      const recent = (sent.get(account_id) ?? []).filter((at) => at > now - MINUTE);
+      if (recent.length < LIMITS.wrong_approval_codes) return;
+      fail("rate_limited", { retry_after: Math.ceil(recent[0]! + MINUTE - now) });
+    },
+
+    count(account_id: string): void {
+      if (sent.size >= COUNTED_ACCOUNTS) sent.clear();
+      const before = sent.get(account_id) ?? [];
+      const kept = before.slice(1 - LIMITS.wrong_approval_codes);
+      sent.set(account_id, [...kept, clock.elapsed()]);
     },
   };
 }

@@ -25,14 +25,14 @@ import type { Statement } from "../../db/store.ts";
 import { fail, failNotFound } from "../errors.ts";
 import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
+import type { Grant } from "../model/authorization.ts";
 import type { AccountCaller } from "../model/caller.ts";
-import type { Grant } from "../model/grant.ts";
 import type { Client } from "../oauth/clients.ts";
 import { isInTime, newCode } from "../oauth/codes.ts";
 import { failOAuth } from "../oauth/fault.ts";
 import { leadsTo } from "../oauth/redirects.ts";
 import { type AuthorizationRequest, isResourceOf, isVerifierOf } from "../oauth/requests.ts";
-import { untilDecided } from "./commit.ts";
+import { eventOf, untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { Keys } from "./keys.ts";
 
@@ -72,7 +72,7 @@ interface Approved {
   readonly has_new_key: boolean;
 }
 
-interface Ended {
+interface GrantIds {
   readonly id: string;
   readonly account_id: string;
   readonly key_id: string;
@@ -89,14 +89,12 @@ export function createGrants(deps: ServiceDeps & { readonly keys: Keys }) {
   const { store, commit, clock, ids, signer, assertLive, assertPastTrial, keys } = deps;
 
   /** Says that a grant began or ended: pages read the list again, and waits look at their token. */
-  const updated = ({ id, account_id, key_id }: Ended, revision: string) => {
-    const data = { key_id };
-    const event = { name: "grants.updated", account_id, subject: key_id, data } as const;
-    return [{ changed: { table: "grants", id, revision } as const, event }];
-  };
+  const updated = ({ id, account_id, key_id }: GrantIds, revision: string) => [
+    eventOf({ table: "grants", id, revision }, "grants.updated", account_id, { key_id }, key_id),
+  ];
 
   /** Ends a grant and its tokens; nothing if another process did. */
-  const end = async (grant: Ended): Promise<void> => {
+  const end = async (grant: GrantIds): Promise<void> => {
     const { id } = grant;
     const revision = ids.unique();
     await commit({

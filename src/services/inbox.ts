@@ -205,7 +205,7 @@ export function createInbox(deps: InboxDeps) {
       const bound_to = ["inbox", account_id, key_id];
       const before =
         cursor === undefined ? Number.MAX_SAFE_INTEGER : readCursor(cursor, bound_to).at;
-      await keys.assertOwn(caller, key_id);
+      await keys.find(caller, key_id);
       const { page, more } = await readPage({ limit, page_bytes }, (last, most) =>
         itemPage({ key_id, account_id, before: last ?? before, limit: most }),
       );

@@ -1,4 +1,4 @@
-/** The webhook of a key: set, read, remove (docs/interface.md §5.4.10 to §5.4.12). */
+/** The webhook of a key: set, read, remove (§5.4.10 to §5.4.12). */
 
 import {
   claimKey,
@@ -14,31 +14,29 @@ import type { Statement } from "../../db/store.ts";
 import { fail, failFields, failNotFound } from "../errors.ts";
 import { RATES } from "../limits.ts";
 import type { Caller } from "../model/caller.ts";
-import type { Key } from "../model/key.ts";
-import type { KeyWebhook } from "../model/key-webhook.ts";
+import type { KeyWebhook } from "../model/key.ts";
 import { WEBHOOK } from "../notification-limits.ts";
 import type { AddressCheck } from "../notify/webhooks/address.ts";
 import type { WebhookWorker } from "../notify/webhooks/worker.ts";
-import type { AdmitAddressUse } from "./address-uses.ts";
 import { hintOf } from "./channels.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { type Keys, toKey } from "./keys.ts";
-import { createUseLimit } from "./use-limit.ts";
+import { type AdmitAddressUse, createUseLimit } from "./use-limits.ts";
 
 export type KeyWebhooks = ReturnType<typeof createKeyWebhooks>;
 
 interface KeyWebhooksDeps extends ServiceDeps {
-  readonly keys: Pick<Keys, "find">;
+  readonly keys: Pick<Keys, "find" | "commitKey">;
   readonly checkAddress: AddressCheck;
   readonly admitAddressUse: AdmitAddressUse;
   readonly webhooks: Pick<WebhookWorker, "learn" | "run">;
-  /** Times that the webhook of a key can be set in any hour; 0: any number. */
+  /** How often the webhook of a key can be set within an hour; 0: any number. */
   readonly sets_per_hour: number;
 }
 
 export function createKeyWebhooks(deps: KeyWebhooksDeps) {
-  const { store, commit, clock, ids, assertLive, assertPastTrial, notificationPlans } = deps;
+  const { store, clock, ids, assertLive, assertPastTrial } = deps;
   const { keys, checkAddress, admitAddressUse, webhooks, sets_per_hour } = deps;
   const admit = createUseLimit(
     deps,
@@ -48,14 +46,14 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
     "The webhook of a key can be set",
   );
 
-  /** `404 not_found` unless it is a key of the account, and for a key the caller itself. */
+  /** `404 not_found` for a key that the account does not have; a key finds only itself. */
   const find = async (caller: Caller, id: string): Promise<KeyRow> => {
     if (caller.kind === "key" && caller.key_id !== id) failNotFound("key_id");
     return keys.find(caller, id);
   };
 
-  /** Changes the webhook by `statements`, guarded by what was read; `key.updated` follows (§7.2). */
-  const change = async (
+  /** Commits the webhook's new state by the statements. False if the key has changed since it was read. */
+  const change = (
     caller: Caller,
     row: KeyRow,
     webhook: KeyWebhook | null,
@@ -67,28 +65,24 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
     const { account_id, credential } = caller;
     const { id } = row.key;
     const { webhook: _before, ...rest } = toKey(row);
-    const key: Key = webhook ? { ...rest, webhook } : rest;
     const revision = ids.unique();
-    const changed = { table: "keys", id, revision } as const;
     const claim = claimKey({ id, account_id, credential, revision, old_revision: row.revision });
-    return commit({
-      statements: [claim, ...statementsOf({ changed_id: id, changed_revision: revision })],
-      deliveries:
-        caller.kind === "account" ? notificationPlans.ofAccountChange(account_id, changed) : [],
-      events: [{ changed, event: { name: "key.updated", account_id, subject: id, data: { key } } }],
-    });
+    return keys.commitKey(caller, webhook ? { ...rest, webhook } : rest, revision, [
+      claim,
+      ...statementsOf({ changed_id: id, changed_revision: revision }),
+    ]);
   };
 
   return {
-    /** `404 not_found` without one. */
+    /** `404 not_found` also for a key without a webhook. */
     async read(caller: Caller, key_id: string): Promise<KeyWebhook> {
       const { webhook } = toKey(await find(caller, key_id));
       return webhook ?? failNoWebhook();
     },
 
     /**
-     * Posts the key's inbox items to `url` from now on, the unread ones first, with a new secret that is in this
-     * answer only; what was set before ends. `403 forbidden` in the caller's trial, `404 not_found`,
+     * Posts the key's inbox items to `url` from now on, the unread ones first, in place of an earlier webhook.
+     * Only this answer has the new secret. `403 forbidden` in the caller's trial, `404 not_found`,
      * `422 fields.url`, `429 rate_limited`.
      */
     async set(
@@ -160,10 +154,7 @@ export function createKeyWebhooks(deps: KeyWebhooksDeps) {
       });
     },
 
-    /**
-     * What waits is not posted, and stays unread. `403 forbidden` in the caller's trial, `404 not_found` without a
-     * webhook.
-     */
+    /** Items that were not posted stay unread. `403 forbidden` in the caller's trial, `404 not_found`. */
     remove: (caller: Caller, key_id: string): Promise<void> =>
       untilDecided(async () => {
         if (caller.kind === "account") await assertPastTrial(caller);
@@ -183,7 +174,7 @@ function failNoWebhook(): never {
   fail("not_found", { detail: "This key has no webhook." });
 }
 
-/** Columns of `channels` that the webhook of a key does not use. */
+/** The initial values of the columns of `channels` that are for channels of a person, or for deliveries. */
 const BLANK = {
   type: "key_webhook",
   session_id: null,

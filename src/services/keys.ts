@@ -1,4 +1,4 @@
-/** API keys: create, list, label, delete, and what is known of their use (docs/interface.md 5.4). */
+/** API keys: create, list, label, delete, and their last use (§5.4). */
 
 import { touchCredential } from "../../db/credentials.ts";
 import { deleteWebhookOfSecret } from "../../db/key-webhooks.ts";
@@ -18,9 +18,8 @@ import { digest } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller, Caller, KeyCaller } from "../model/caller.ts";
 import { type ClientInfo, isSameClient } from "../model/client.ts";
-import type { Key } from "../model/key.ts";
-import type { KeyWebhook } from "../model/key-webhook.ts";
-import { untilDecided } from "./commit.ts";
+import type { Key, KeyWebhook } from "../model/key.ts";
+import { type Change, eventOf, untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 
 export type Keys = ReturnType<typeof createKeys>;
@@ -34,7 +33,27 @@ export function createKeys(deps: ServiceDeps) {
     return failNotFound("key_id");
   };
 
-  /** Changes fields of a key, guarded by what was read; `key.updated` follows (§7.2). */
+  /**
+   * Commits a changed key, with `key.updated` (§7.2). False if the key, or what else guards the first of its
+   * statements, has changed since.
+   */
+  const commitKey = (
+    caller: Caller,
+    key: Key,
+    revision: string,
+    statements: Change["statements"],
+  ): Promise<boolean> => {
+    const { account_id } = caller;
+    const changed = { table: "keys", id: key.id, revision } as const;
+    return commit({
+      statements,
+      deliveries:
+        caller.kind === "account" ? notificationPlans.ofAccountChange(account_id, changed) : [],
+      events: [eventOf(changed, "key.updated", account_id, { key })],
+    });
+  };
+
+  /** Changes fields of a key. */
   const change = (
     caller: Caller,
     id: string,
@@ -49,35 +68,18 @@ export function createKeys(deps: ServiceDeps) {
         key.last_host === before.last_host &&
         isSameClient(key.last_client, before.last_client);
       if (same) return before;
-      const { account_id } = caller;
       const revision = ids.unique();
-      const changed = { table: "keys", id, revision } as const;
-      const happened = await commit({
-        statements: [updateKey({ ...key, revision, old_revision: row.revision })],
-        deliveries:
-          caller.kind === "account" ? notificationPlans.ofAccountChange(account_id, changed) : [],
-        events: [
-          {
-            changed,
-            event: {
-              name: "key.updated",
-              account_id,
-              subject: id,
-              data: { key },
-            },
-          },
-        ],
-      });
-      return happened ? key : undefined;
+      const update = updateKey({ ...key, revision, old_revision: row.revision });
+      return (await commitKey(caller, key, revision, [update])) ? key : undefined;
     });
 
-  /** A secret, and what of it is shown. */
+  /** A new secret, and the parts of it that are shown. */
   const newSecret = () => {
     const secret = ids.secret("mck");
     return { secret, prefix: secret.slice(0, 8), last4: secret.slice(-4) };
   };
 
-  /** A new key, with its row and what follows from it, for a batch that inserts it. */
+  /** A new key, its row, and the events and notifications for the batch that inserts it. */
   const prepare = ({ account_id }: AccountCaller, label: string) => {
     const { secret, ...shown } = newSecret();
     const revision = ids.unique();
@@ -104,13 +106,13 @@ export function createKeys(deps: ServiceDeps) {
       deleted_at: null,
     };
     const changed = { table: "keys", id: key.id, revision } as const;
-    const event = { name: "key.created", account_id, subject: key.id, data: { key } } as const;
     const deliveries = notificationPlans.ofAccountChange(account_id, changed);
-    return { key, secret, row, change: { deliveries, events: [{ changed, event }] } };
+    const events = [eventOf(changed, "key.created", account_id, { key })];
+    return { key, secret, row, change: { deliveries, events } };
   };
 
   return {
-    /** The key, and its revision. `404` unless it is of the caller's account. */
+    /** The key and its revision. `404` for a key that the caller's account does not have. */
     find,
 
     /** All keys of the caller's account, newest first. */
@@ -119,17 +121,10 @@ export function createKeys(deps: ServiceDeps) {
       return rows.map(toKey);
     },
 
-    /** Throws `404` unless the account has this key. */
-    async assertOwn(caller: AccountCaller, id: string): Promise<void> {
-      await find(caller, id);
-    },
-
+    commitKey,
     prepare,
 
-    /**
-     * The secret is in this answer only; the store keeps its digest. `409 too_many_keys`; in the
-     * caller's trial `403 forbidden`.
-     */
+    /** Only this answer has the secret. `403 forbidden` in the caller's trial, `409 too_many_keys`. */
     async create(caller: AccountCaller, label: string): Promise<{ key: Key; secret: string }> {
       await assertPastTrial(caller);
       const { key, secret, row, change } = prepare(caller, label);
@@ -141,44 +136,28 @@ export function createKeys(deps: ServiceDeps) {
     },
 
     /**
-     * Gives a key another secret, which is in this answer only; the old one ends at once, and with it
-     * its waits and a webhook that it set (docs/interface.md §5.4.7). `404 not_found`; in the caller's trial `403 forbidden`.
+     * Replaces the secret of a key; only this answer has the new one. The waits of the old one end at once, and
+     * a webhook that it set (§5.4.7). `403 forbidden` in the caller's trial, `404 not_found`.
      */
     replaceSecret: (caller: AccountCaller, id: string): Promise<{ key: Key; secret: string }> =>
       untilDecided(async () => {
         await assertPastTrial(caller);
         const row = await find(caller, id);
         const { secret, ...shown } = newSecret();
-        // A webhook that the old secret set goes with it.
         const of_secret = row.webhook.id !== null && row.webhook.set_by === SECRET;
         const { webhook, ...rest } = toKey(row);
         const key = { ...rest, ...shown, ...(webhook && !of_secret && { webhook }) };
         const revision = ids.unique();
-        const changed = { table: "keys", id, revision } as const;
-        const { account_id } = caller;
-        const happened = await commit({
-          statements: [
-            replaceSecret({
-              id,
-              ...shown,
-              secret_digest: digest(secret),
-              revision,
-              old_revision: row.revision,
-            }),
-            deleteWebhookOfSecret({ key_id: id, changed_id: id, changed_revision: revision }),
-          ],
-          deliveries: notificationPlans.ofAccountChange(account_id, changed),
-          events: [
-            {
-              changed,
-              event: { name: "key.updated", account_id, subject: id, data: { key } },
-            },
-          ],
-        });
+        const { revision: old_revision } = row;
+        const secret_digest = digest(secret);
+        const happened = await commitKey(caller, key, revision, [
+          replaceSecret({ id, ...shown, secret_digest, revision, old_revision }),
+          deleteWebhookOfSecret({ key_id: id, changed_id: id, changed_revision: revision }),
+        ]);
         return happened ? { key, secret } : undefined;
       }),
 
-    /** `404 not_found`; in the caller's trial `403 forbidden`. */
+    /** `403 forbidden` in the caller's trial, `404 not_found`. */
     async setLabel(caller: AccountCaller, id: string, label: string): Promise<Key> {
       await assertPastTrial(caller);
       return change(caller, id, { label });
@@ -190,7 +169,7 @@ export function createKeys(deps: ServiceDeps) {
     setClient: (caller: KeyCaller, client: ClientInfo): Promise<Key> =>
       change(caller, caller.key_id, { last_client: client }),
 
-    /** Moves `last_used_at` of a key or a sign-in, at most once a minute (§2.3.2, §2.9.2); no event. */
+    /** Sets `last_used_at` of a key or a sign-in, at most once a minute, without an event (§2.3.2, §2.9.2). */
     async touch(caller: Caller): Promise<void> {
       const now = clock.now();
       const every = LIMITS.last_used_every;
@@ -201,10 +180,7 @@ export function createKeys(deps: ServiceDeps) {
       ]);
     },
 
-    /**
-     * Refuses the secret and hides the key's data at once (§5.4.6). `404 not_found`; in the caller's
-     * trial `403 forbidden`.
-     */
+    /** Refuses the secret and hides the key's data at once (§5.4.6). `403 forbidden` in the trial, `404 not_found`. */
     async remove(caller: AccountCaller, id: string): Promise<void> {
       await assertPastTrial(caller);
       const { account_id } = caller;
@@ -213,12 +189,7 @@ export function createKeys(deps: ServiceDeps) {
       const happened = await commit({
         statements: [deleteKey({ id, account_id, deleted_at: clock.now(), revision })],
         deliveries: notificationPlans.ofDeletion(account_id, changed),
-        events: [
-          {
-            changed,
-            event: { name: "key.deleted", account_id, subject: id, data: { key_id: id } },
-          },
-        ],
+        events: [eventOf(changed, "key.deleted", account_id, { key_id: id })],
       });
       if (!happened) {
         await assertLive(caller);
@@ -228,7 +199,7 @@ export function createKeys(deps: ServiceDeps) {
   };
 }
 
-/** Its webhook is there only if it has one (docs/interface.md §2.3.6). */
+/** A key from its row. It has the field `webhook` only if it has a webhook (§2.3.6). */
 export function toKey({ key, counts, webhook }: KeyRow): Key {
   return webhook.id === null
     ? { ...key, counts }

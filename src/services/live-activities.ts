@@ -8,7 +8,7 @@ import {
 } from "../../db/notify/live-activities.ts";
 import { fail, failNotFound } from "../errors.ts";
 import type { AccountCaller } from "../model/caller.ts";
-import type { LiveActivityInput, LiveActivityName } from "../model/live-activity.ts";
+import type { LiveActivityInput, LiveActivityName } from "../model/device.ts";
 import { untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { failInTrial, trialSince } from "./trial.ts";

@@ -32,7 +32,7 @@ import {
 } from "../model/pairing.ts";
 import { UNNAMED } from "../model/session.ts";
 import { toAccount } from "./accounts.ts";
-import { untilDecided } from "./commit.ts";
+import { eventOf, untilDecided } from "./commit.ts";
 import { CLOCKS_DIFFER, type ServiceDeps } from "./deps.ts";
 import { toSession } from "./sessions.ts";
 import { failInTrial, isInTrial, trialSince } from "./trial.ts";
@@ -204,15 +204,13 @@ export function createPairings(deps: PairingDeps) {
             usePairing({ code_digest, claimed_by: row.id, ...at_revision }),
           ],
           events: [
-            {
+            eventOf(
               changed,
-              event: {
-                name: "session.created",
-                account_id,
-                subject: row.id,
-                data: { session: toSession(row, null) },
-              },
-            },
+              "session.created",
+              account_id,
+              { session: toSession(row, null) },
+              row.id,
+            ),
           ],
         });
         if (happened) return { account: await account(), session: toSession(row, row.id), token };

@@ -18,7 +18,7 @@ import {
   type Question,
   withActionText,
 } from "../model/question.ts";
-import { untilDecided } from "./commit.ts";
+import { eventOf, untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createInboxWriter } from "./inbox-writer.ts";
 
@@ -75,17 +75,7 @@ export function createQuestionRows(deps: ServiceDeps) {
       ],
       inbox: inbox_write.inbox,
       deliveries: notificationPlans.ofQuestion(account_id, next, changed, answered_by),
-      events: [
-        {
-          changed,
-          event: {
-            name: "question.updated",
-            account_id,
-            subject: next.id,
-            data: { question: asListed(next) },
-          },
-        },
-      ],
+      events: [eventOf(changed, "question.updated", account_id, { question: asListed(next) })],
     });
   };
 
@@ -136,17 +126,7 @@ export function createQuestionRows(deps: ServiceDeps) {
       is_independent: true,
       statements: statementsOf(changed),
       deliveries: notificationPlans.ofQuestion(account_id, question, changed),
-      events: [
-        {
-          changed,
-          event: {
-            name: "question.created",
-            account_id,
-            subject: question.id,
-            data: { question: asListed(question) },
-          },
-        },
-      ],
+      events: [eventOf(changed, "question.created", account_id, { question: asListed(question) })],
     });
   };
 

@@ -246,7 +246,7 @@ export function createQuestions(deps: ServiceDeps & { readonly keys: Keys }) {
       ];
       const cursor = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
       if (caller.kind === "account" && query.key_id !== undefined) {
-        await keys.assertOwn(caller, query.key_id);
+        await keys.find(caller, query.key_id);
       }
       if (query.task_id !== undefined) await assertOwnTask(caller, query.task_id);
       // What is overdue shows as expired, swept or not.

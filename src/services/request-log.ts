@@ -35,7 +35,7 @@ export function createRequestLog({ store, clock, keys }: ServiceDeps & { readonl
     ) {
       const bound_to = ["activity", caller.account_id, key_id];
       const after = cursor === undefined ? null : readCursor(cursor, bound_to);
-      await keys.assertOwn(caller, key_id);
+      await keys.find(caller, key_id);
       const since = clock.now() - LIMITS.activity_retention;
       const blocks = await store.read(
         logOfKey({

@@ -1,4 +1,4 @@
-/** Sign-ins of an account: list, label, confirm, end (docs/interface.md 5.13). */
+/** Sign-ins of an account: list, label, confirm, end (§5.13). */
 
 import {
   claimConfirmation,
@@ -14,7 +14,7 @@ import { fail, failNotFound } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { AccountCaller } from "../model/caller.ts";
 import { type Session, UNNAMED } from "../model/session.ts";
-import { untilDecided } from "./commit.ts";
+import { eventOf, untilDecided } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { failInTrial, isInTrial, trialSince } from "./trial.ts";
 
@@ -22,7 +22,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 
 type Row = ReturnType<typeof sessionsOfAccount> extends Statement<infer R> ? R : never;
 
-/** A sign-in as its account sees it; `current_id` is the one that asks. */
+/** A sign-in as its account sees it. `current_id`: the sign-in that asks. */
 export function toSession(row: Row, current_id: string | null): Session {
   const { id, label, made_by, created_at, last_used_at, address, confirmed_at } = row;
   const has_trial = made_by !== "account" && confirmed_at === null;
@@ -49,10 +49,7 @@ export function createSessions(deps: ServiceDeps) {
       return rows.map((row) => toSession(row, caller.session_id));
     },
 
-    /**
-     * Any sign-in of the account; another one than the caller's not in the trial: `403 forbidden`. No
-     * event (§7.3.5).
-     */
+    /** Labels any sign-in of the account; in its trial the caller may label only itself. No event (§7.3.5). */
     async setLabel(caller: AccountCaller, id: string, label: string): Promise<Session> {
       const { account_id, session_id } = caller;
       if (id !== session_id) await assertPastTrial(caller);
@@ -64,9 +61,8 @@ export function createSessions(deps: ServiceDeps) {
     },
 
     /**
-     * Ends the trial of a sign-in, which then may do what the caller may; the event `session.confirmed` follows,
-     * once. Nothing changes for a sign-in that has no trial. `403 forbidden` in the caller's own trial,
-     * `404 not_found`.
+     * Ends the trial of a sign-in, with one event `session.confirmed`. Without a trial, nothing changes.
+     * `403 forbidden` in the caller's own trial, `404 not_found`.
      */
     confirm: (caller: AccountCaller, id: string): Promise<Session> =>
       untilDecided(async () => {
@@ -90,23 +86,21 @@ export function createSessions(deps: ServiceDeps) {
             confirmSession({ ...target, ...at_revision, confirmed_at: now }),
           ],
           events: [
-            {
+            eventOf(
               changed,
-              event: {
-                name: "session.confirmed",
-                account_id,
-                subject: id,
-                data: { session: toSession(confirmed, null) },
-              },
-            },
+              "session.confirmed",
+              account_id,
+              { session: toSession(confirmed, null) },
+              id,
+            ),
           ],
         });
         return happened ? toSession(confirmed, session_id) : undefined;
       }),
 
     /**
-     * Ends a sign-in: its token is refused at once, its streams and waits end. `409 last_session` for
-     * the only one, unless `last`; `403 forbidden` for another one during the caller's trial.
+     * Ends a sign-in with its streams and waits. `403 forbidden` for another sign-in during the caller's trial,
+     * `404 not_found`, `409 last_session` for the only one unless `last` is true.
      */
     async remove(caller: AccountCaller, id: string, last: boolean): Promise<void> {
       const { account_id, credential, session_id: own_id } = caller;
@@ -132,15 +126,9 @@ export function createSessions(deps: ServiceDeps) {
             }),
           ],
           events: [
-            {
-              changed,
-              event: { name: "session.deleted", account_id, subject: id, data: { session_id: id } },
-            },
-            // Every process looks again at the streams and waits that it holds; older ones know it too.
-            {
-              changed,
-              event: { name: "token.replaced", account_id, subject: account_id, data: {} },
-            },
+            eventOf(changed, "session.deleted", account_id, { session_id: id }, id),
+            // Makes every process, of older versions too, check the streams and waits that it holds.
+            eventOf(changed, "token.replaced", account_id, {}),
           ],
         });
         if (happened) return true;

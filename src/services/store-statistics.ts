@@ -1,11 +1,52 @@
-/** Figures that are read from the store, over all processes: for the admin, `/metrics` and charts. */
+/** Figures read from the store, over all processes: for the admin page, `/metrics` and charts. */
 
+import { furthestByLane } from "../../db/notify/question-deliveries.ts";
+import { newestRecords, queuedDeliveries } from "../../db/notify/records.ts";
+import { queuedMessages } from "../../db/notify/webhook-queue.ts";
 import { countRows, eventFigures, storeBytes } from "../../db/statistics.ts";
 import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import type { Counts } from "../model/admin.ts";
+import { Furthest } from "../model/delivery.ts";
+import type { LaneHealth } from "../model/notification.ts";
 import type { StoreGauges } from "../observability/time-series.ts";
-import type { PushStatus } from "./push-status.ts";
+import type { ServiceDeps } from "./deps.ts";
+
+interface PushStatusDeps extends Pick<ServiceDeps, "store"> {
+  /** The health of every lane, with that of webhooks. */
+  readonly health: () => LaneHealth[];
+  /** The lane of webhooks, which have a queue of their own. */
+  readonly webhook_lane: string;
+}
+
+export type PushStatus = Awaited<ReturnType<ReturnType<typeof createPushStatus>["read"]>>;
+
+/** Figures of notifications, without content and addresses. */
+export function createPushStatus({ store, health, webhook_lane }: PushStatusDeps) {
+  return {
+    /**
+     * The lanes of this process; the queues of all processes, each counted up to 10,000 rows; the newest `limit`
+     * outcome records of the last 7 days, newest first; and how far as many deliveries of questions got.
+     */
+    async read(limit: number) {
+      const [queues, [messages], records, furthest] = await Promise.all([
+        store.read(queuedDeliveries({})),
+        store.read(queuedMessages({})),
+        store.read(newestRecords({ limit })),
+        store.read(furthestByLane({ limit })),
+      ]);
+      const [rows = 0, oldest_ms = null] = messages ?? [];
+      const all =
+        oldest_ms === null ? queues : [...queues, [webhook_lane, rows, oldest_ms] as const];
+      return {
+        lanes: health(),
+        queues: all.map(([lane, rows, oldest_ms]) => ({ lane, rows, oldest: oldest_ms / 1000 })),
+        records,
+        furthest: furthest.filter(([, one]) => Furthest.safeParse(one).success),
+      };
+    },
+  };
+}
 
 interface StoreStatisticsDeps {
   readonly store: Store;
@@ -13,21 +54,21 @@ interface StoreStatisticsDeps {
   readonly pushStatus: { read(limit: number): Promise<PushStatus> };
 }
 
-/** Seconds for which a figure is kept. */
+/** Seconds for which a figure is cached. */
 const CACHE_TTL = 1;
-/** Rows are counted again after this many seconds, and for at most a twentieth of the time. */
+/** Seconds after which rows are counted again; counting takes at most a twentieth of the time. */
 const COUNT_AFTER = 5;
 const COUNT_PART = 20;
-/** Seconds that a call waits for a count before it gives the last one. */
+/** Seconds that a call waits for a new count before it returns the last one. */
 const COUNT_WAIT = 0.5;
-/** Pushes whose outcomes are read. */
+/** Deliveries whose outcomes are read. */
 const OUTCOMES = 500;
 
 export type StoreStatistics = ReturnType<typeof createStoreStatistics>;
 
 export function createStoreStatistics({ store, clock, pushStatus }: StoreStatisticsDeps) {
   let counts: Counts | null = null;
-  /** When it was made, by {@link Clock.elapsed}. */
+  /** When `counts` was made, by {@link Clock.elapsed}. */
   let counted_from = 0;
   let counting: Promise<void> | undefined;
 
@@ -49,7 +90,7 @@ export function createStoreStatistics({ store, clock, pushStatus }: StoreStatist
   };
 
   return {
-    /** The newest count of rows; null as long as the first one takes too long. */
+    /** The newest count of rows; null while the first one is not ready. */
     async counts(): Promise<Counts | null> {
       if (counts === null || isOld(counts)) {
         counting ??= count().finally(() => {
@@ -57,7 +98,7 @@ export function createStoreStatistics({ store, clock, pushStatus }: StoreStatist
         });
         const late = Promise.withResolvers<void>();
         const cancel = clock.after(COUNT_WAIT, late.resolve);
-        // One that goes on alone fails alone: the next call reports it.
+        // A count that goes on may fail unseen: the next call reports it.
         counting.catch(() => {});
         await Promise.race([counting, late.promise]).finally(cancel);
       }
@@ -68,7 +109,7 @@ export function createStoreStatistics({ store, clock, pushStatus }: StoreStatist
     events: cached(clock, () => eventFigures(store)),
     pushes: cached(clock, () => pushStatus.read(OUTCOMES)),
 
-    /** What the charts need, once a minute; null for what cannot be read. */
+    /** The figures of the charts; null for each that cannot be read. */
     async gauges(): Promise<StoreGauges> {
       const [state, outbox, push] = await Promise.allSettled([
         readState(),
@@ -86,10 +127,10 @@ export function createStoreStatistics({ store, clock, pushStatus }: StoreStatist
   };
 }
 
-/** Lets other work of the event loop go first. */
+/** Lets other work of the event loop run first. */
 const yieldLoop = () => new Promise<void>((next) => setImmediate(next));
 
-/** Reads once for all who ask within a second; a failure is not kept. */
+/** Reads once for all callers within {@link CACHE_TTL}. A failure is not cached. */
 function cached<Value>(clock: Clock, read: () => Promise<Value>): () => Promise<Value> {
   let kept: { readonly until: number; readonly value: Promise<Value> } | undefined;
   return () => {

@@ -1,24 +1,24 @@
-/** What a change of a task, or its end, writes: row, events, inbox items and deliveries in one batch. */
+/** What the change or deletion of a task writes in one batch: row, events, inbox items and notifications. */
 
 import { finishWithTask } from "../../db/questions.ts";
 import type { Statement } from "../../db/store.ts";
 import { claimTaskDeletion, deleteClaimedTask, type TaskRow, updateTask } from "../../db/tasks.ts";
-import type { ServiceEvent } from "../model/event.ts";
 import { isOverdue, type Question } from "../model/question.ts";
 import type { Task } from "../model/task.ts";
 import type { TaskChange } from "../notify/plan.ts";
+import { eventOf } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import type { createInboxWriter } from "./inbox-writer.ts";
 import type { Decision } from "./row-chain.ts";
 
-/** Whom a change is inbox_write to follows from who made it. */
+/** Who made a change decides who is told about it. */
 type Cause = Pick<TaskChange, "changes" | "by">;
 
 type TaskDecisionsDeps = Pick<ServiceDeps, "clock" | "ids" | "notificationPlans"> & {
   readonly inboxWriter: ReturnType<typeof createInboxWriter>;
 };
 
-/** Decisions for a row chain, each guarded by the `revision` of the row that it is given. */
+/** Decisions for a row chain, each guarded by the `revision` of the row it gets. */
 export function createTaskDecisions({
   clock,
   ids,
@@ -27,8 +27,8 @@ export function createTaskDecisions({
 }: TaskDecisionsDeps) {
   return {
     /**
-     * Replaces the row by the new state of its task. `changes` are those that the key finds in its
-     * inbox, or the devices of the person get to know; `seen_at` is none.
+     * Replaces the row by the new state of its task. `cause.changes`: the fields to report to the agent's inbox
+     * and the person's devices; `seen_at` is never reported.
      */
     replace(row: TaskRow, task: Task, cause: Cause | null = null): Decision<TaskRow, Task> {
       const revision = ids.unique();
@@ -43,7 +43,7 @@ export function createTaskDecisions({
       );
       const change = {
         statements: [updateTask({ ...task, revision, old_revision: row.revision }), ...statements],
-        events: [{ changed, event: taskEvent("task.updated", account_id, task) }],
+        events: [eventOf(changed, "task.updated", account_id, { task })],
         inbox,
         deliveries: cause
           ? notificationPlans.ofTask(
@@ -56,10 +56,7 @@ export function createTaskDecisions({
       return { result: task, write: { change, after: { task, account_id, revision } } };
     },
 
-    /**
-     * Deletes the row of the task, and ends the pending questions of it, unless it has others by then
-     * (§5.5.6).
-     */
+    /** Deletes the task and ends its questions `pending`, unless it has other pending questions by then (§5.5.6). */
     remove(
       row: TaskRow,
       pending: readonly Question[],
@@ -106,32 +103,21 @@ export function createTaskDecisions({
           ended.map(({ question }) => question.id),
         ),
         events: [
-          {
-            changed,
-            event: {
-              name: "task.deleted",
+          eventOf(changed, "task.deleted", account_id, { task_id: id, key_id }),
+          ...ended.map(({ question, revision }) =>
+            eventOf(
+              { table: "questions", id: question.id, revision },
+              "question.updated",
               account_id,
-              subject: id,
-              data: { task_id: id, key_id },
-            },
-          },
-          ...ended.map((end) => ({
-            changed: { table: "questions", id: end.question.id, revision: end.revision } as const,
-            event: {
-              name: "question.updated",
-              account_id,
-              subject: end.question.id,
-              data: { question: end.question },
-            } as const,
-          })),
+              {
+                question,
+              },
+            ),
+          ),
         ],
         removals: [deleteClaimedTask({ changed_id: id, changed_revision: revision })],
       } as const;
       return { result: undefined, write: { change, after: null } };
     },
   };
-}
-
-export function taskEvent(name: "task.created" | "task.updated", account_id: string, task: Task) {
-  return { name, account_id, subject: task.id, data: { task } } satisfies ServiceEvent;
 }

@@ -33,7 +33,7 @@ interface ListOptions {
 
 interface TaskListDeps {
   readonly store: Pick<Store, "read">;
-  readonly keys: Pick<Keys, "assertOwn">;
+  readonly keys: Pick<Keys, "find">;
   /** Marks tasks as seen by their agent; deleted ones are left out. */
   readonly seen: (caller: Caller, rows: readonly TaskRow[]) => Promise<Task[]>;
 }
@@ -74,7 +74,7 @@ export function createTaskList({ store, keys, seen }: TaskListDeps) {
     ];
     const cursor = query.cursor === undefined ? null : readCursor(query.cursor, bound_to);
     const after = cursor && { updated_at: cursor.at / 1000, id: cursor.id };
-    if (caller.kind === "account" && of_key !== undefined) await keys.assertOwn(caller, of_key);
+    if (caller.kind === "account" && of_key !== undefined) await keys.find(caller, of_key);
 
     const scope: "key" | "account" = of_key === undefined ? "account" : "key";
     const filter = { scope, owner, statuses, priorities, after, down_to: null };

@@ -15,12 +15,13 @@ import {
   type TaskPatch,
 } from "../model/task.ts";
 import type { TaskChange } from "../notify/plan.ts";
+import { eventOf } from "./commit.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { createInboxWriter } from "./inbox-writer.ts";
 import type { Keys } from "./keys.ts";
 import { createRowChain, type RowChange } from "./row-chain.ts";
-import { createTaskDecisions, taskEvent } from "./task-decisions.ts";
+import { createTaskDecisions } from "./task-decisions.ts";
 import { createTaskList } from "./task-list.ts";
 
 /** Tasks of one page that are marked as seen at once, so that other writes get their turn. */
@@ -151,7 +152,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
           ...inbox_write.statements,
           ...idempotency.record(idempotent_request, caller, changed),
         ],
-        events: [{ changed, event: taskEvent("task.created", account_id, task) }],
+        events: [eventOf(changed, "task.created", account_id, { task })],
         inbox: inbox_write.inbox,
         is_independent: caller.kind === "key",
         deliveries: notificationPlans.ofTask(
@@ -164,7 +165,7 @@ export function createTasks(deps: ServiceDeps & { readonly keys: Keys }) {
       const meanwhile = await replay();
       if (meanwhile) return meanwhile;
       await assertLive(caller);
-      if (caller.kind === "account") await keys.assertOwn(caller, task.key_id);
+      if (caller.kind === "account") await keys.find(caller, task.key_id);
       return fail("too_many_tasks");
     },
 

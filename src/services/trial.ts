@@ -5,8 +5,7 @@ import type { Store } from "../../db/store.ts";
 import type { Clock } from "../clock.ts";
 import { fail } from "../errors.ts";
 import { LIMITS } from "../limits.ts";
-import type { AccountCaller, Caller } from "../model/caller.ts";
-import type { CredentialMaker } from "../model/credential.ts";
+import type { AccountCaller, Caller, CredentialMaker } from "../model/caller.ts";
 
 /** A sign-in that was added after this moment is in its trial at `now` (both epoch seconds). */
 export const trialSince = (now: number): number => now - LIMITS.session_trial;

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { openStore } from "../../db/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { ADDRESS_USES, RATES } from "../../src/limits.ts";
-import { createAddressUses } from "../../src/services/address-uses.ts";
+import { createAddressUses } from "../../src/services/use-limits.ts";
 import { startTestApp } from "../support/app.ts";
 import { createAgent, createPerson, WEBHOOK } from "../support/client.ts";
 import { createTestClock } from "../support/clock.ts";

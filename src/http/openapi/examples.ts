@@ -1,11 +1,10 @@
 /** Examples for the OpenAPI document: one story, told by every route (docs/interface.md 5.12.2). */
 
 import { z } from "zod";
-import { Authorization } from "../../model/authorization.ts";
+import { Authorization, Grant } from "../../model/authorization.ts";
 import { Channel } from "../../model/channel.ts";
 import { Delivery, type Reach } from "../../model/delivery.ts";
 import { Device } from "../../model/device.ts";
-import { Grant } from "../../model/grant.ts";
 import { Agent, type Item } from "../../model/item.ts";
 import { Key } from "../../model/key.ts";
 import { Question } from "../../model/question.ts";

@@ -1,13 +1,52 @@
 /**
- * Limits how often accounts make Relay send something to an address of their choice: the test of a channel or of a
- * webhook, or the request for a client's document (docs/interface.md §10.6.8).
+ * Limits per hour: of the uses of a row, counted in the store over all processes (§10.6.1), and of what an account
+ * makes Relay send to addresses of its choice, such as the test of a webhook or the request for a client's
+ * document (§10.6.8).
  */
 
 import { addressUses } from "../../db/accounts.ts";
+import type { usesOf } from "../../db/uses.ts";
 import { fail } from "../errors.ts";
 import { ADDRESS_USES, RATES, type Rate } from "../limits.ts";
 import type { ServiceDeps } from "./deps.ts";
-import { againIn, createUseLimit } from "./use-limit.ts";
+
+/** Identifies the row that has the counter. */
+interface Owned {
+  readonly id: string;
+  readonly account_id: string;
+}
+
+/** The end of an error's `detail`: when to try again. */
+function againIn(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  return `Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`;
+}
+
+/**
+ * Returns a function that counts one use of a row: true, false if there is no such row, or `429 rate_limited` above
+ * `quota` uses within the window. A quota of 0 allows everything. `what`: the beginning of the error's `detail`,
+ * such as "A channel can be tested".
+ */
+export function createUseLimit(
+  { store, clock }: Pick<ServiceDeps, "store" | "clock">,
+  uses: ReturnType<typeof usesOf<Owned>>,
+  { window }: Rate,
+  quota: number,
+  what: string,
+) {
+  return async (row: Owned): Promise<boolean> => {
+    if (quota === 0) return true;
+    const values = { ...row, now_ms: Math.round(clock.now() * 1000) };
+    const [counted] = await store.write([uses.count({ ...values, limit: quota })]);
+    if (counted!.changes > 0) return true;
+    const [found] = await store.read(uses.first(values));
+    if (!found) return false;
+    const since = found[0] === null ? 0 : (values.now_ms - found[0]) / 1000;
+    const retry_after = Math.max(1, Math.ceil(window - since));
+    const detail = `${what} at most ${quota} times in an hour. ${againIn(retry_after)}`;
+    return fail("rate_limited", { detail, retry_after });
+  };
+}
 
 interface Host {
   /** The end of the hour, by {@link Clock.elapsed}. */
@@ -25,8 +64,9 @@ interface AddressUse {
 export type AdmitAddressUse = ReturnType<typeof createAddressUses>;
 
 /**
- * Returns a function that counts one use: throws `429 rate_limited` above the limit of the account, or above that of
- * the host for an account that has used it lately. False when there is no such account. `is_on`: false counts nothing.
+ * Returns a function that counts one use of an address: true, false if there is no such account, or
+ * `429 rate_limited` above the limit of the account, or above that of the host unless the account is new to it.
+ * `is_on`: false counts nothing.
  */
 export function createAddressUses(
   { store, clock, is_on }: Pick<ServiceDeps, "store" | "clock"> & { readonly is_on: boolean },
@@ -51,7 +91,7 @@ export function createAddressUses(
     if (!is_on) return true;
     const host = hostOf(name);
     const own = host.of_account.get(account_id) ?? 0;
-    // What many accounts have used up is no reason to refuse one that has hardly used it.
+    // A host that others have used up still admits an account that has hardly used it.
     const is_new = own < ADDRESS_USES.first && host.uses < 2 * ADDRESS_USES.per_host;
     if (host.uses >= ADDRESS_USES.per_host && !is_new) {
       const retry_after = Math.max(1, Math.ceil(host.until - clock.elapsed()));
@@ -62,7 +102,7 @@ export function createAddressUses(
       host.uses += n;
       host.of_account.set(account_id, (host.of_account.get(account_id) ?? 0) + n);
     };
-    // Before it is known: requests at the same time count too.
+    // Counted before it is admitted, so that simultaneous requests count too.
     count(1);
     let admitted = false;
     try {
