@@ -3,22 +3,18 @@
 import { z } from "zod";
 import { Account, AccountPatch, AccountToken, TokenInput } from "../src/model/account.ts";
 import { Label } from "../src/model/text.ts";
-import { account, open, router } from "./trpc.ts";
+import { account, open, router, routes } from "./trpc.ts";
 
-const tags = ["Accounts"];
+const route = routes("Accounts");
 
 export const accounts = router({
   create: open
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/accounts",
-        operationId: "createAccount",
-        tags,
+      openapi: route("POST /v1/accounts", "createAccount", {
         summary: "Create an account",
         description:
           "The token is returned here and never again. A client that sends the token itself cannot lose the account; sent again with it, the request gives the same account and makes nothing.",
-      },
+      }),
       status: 201,
       body_optional: true,
       limit: "accounts",
@@ -50,14 +46,10 @@ export const accounts = router({
 
   get: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/account",
-        operationId: "getAccount",
-        tags,
+      openapi: route("GET /v1/account", "getAccount", {
         summary: "Read the account",
         description: "The account of the token, with its settings.",
-      },
+      }),
     })
     .input(z.strictObject({}))
     .output(Account)
@@ -65,14 +57,10 @@ export const accounts = router({
 
   update: account
     .meta({
-      openapi: {
-        method: "PATCH",
-        path: "/v1/account",
-        operationId: "updateAccount",
-        tags,
+      openapi: route("PATCH /v1/account", "updateAccount", {
         summary: "Change the settings",
         description: "Changes the settings that the body names.",
-      },
+      }),
     })
     .input(AccountPatch)
     .output(Account)
@@ -80,15 +68,11 @@ export const accounts = router({
 
   replaceToken: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/account/token",
-        operationId: "replaceToken",
-        tags,
+      openapi: route("POST /v1/account/token", "replaceToken", {
         summary: "Get a new token; the old one ends at once",
         description:
           "The token is returned here and never again. A client that sends the new token itself cannot lose it; sent again with the new one, the request changes nothing.",
-      },
+      }),
     })
     .input(TokenInput)
     .output(z.object({ token: z.string() }).meta({ id: "AccountToken" }))
@@ -96,15 +80,11 @@ export const accounts = router({
 
   delete: account
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/account",
-        operationId: "deleteAccount",
-        tags,
+      openapi: route("DELETE /v1/account", "deleteAccount", {
         summary: "Delete the account and all that is its own",
         description:
           "Its devices, keys, tasks, questions, inboxes and logs go with it. Every credential of the account is refused as soon as the response is sent.",
-      },
+      }),
       status: 204,
     })
     .input(z.strictObject({}))

@@ -2,22 +2,18 @@
 
 import { z } from "zod";
 import { Timestamp } from "../src/model/text.ts";
-import { open, router } from "./trpc.ts";
+import { open, router, routes } from "./trpc.ts";
 
-const tags = ["Accounts"];
+const route = routes("Accounts");
 
 export const attest = router({
   challenge: open
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/attest/challenge",
-        operationId: "createAttestationChallenge",
-        tags,
+      openapi: route("POST /v1/attest/challenge", "createAttestationChallenge", {
         summary: "Get a challenge for app attestation",
         description:
           "Good for one `POST /v1/accounts`, within five minutes. As `clientDataHash`, give the device the SHA-256 digest of the challenge's text (UTF-8), just as it stands here.",
-      },
+      }),
       body_optional: true,
       limit: "challenges",
     })

@@ -4,21 +4,17 @@ import { z } from "zod";
 import { Channel, ChannelInput, ChannelPatch, channelRule } from "../src/model/channel.ts";
 import { Delivery } from "../src/model/delivery.ts";
 import { Id } from "../src/model/text.ts";
-import { account, router } from "./trpc.ts";
+import { account, router, routes } from "./trpc.ts";
 
-const tags = ["Channels"];
+const route = routes("Channels");
 
 export const channels = router({
   list: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/channels",
-        operationId: "listChannels",
-        tags,
+      openapi: route("GET /v1/channels", "listChannels", {
         summary: "List notification channels, newest first",
         description: "At most 20. Devices are listed by `GET /v1/devices`.",
-      },
+      }),
     })
     .input(z.strictObject({}))
     .output(z.object({ channels: z.array(Channel) }).meta({ id: "ChannelList" }))
@@ -26,15 +22,11 @@ export const channels = router({
 
   create: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/channels",
-        operationId: "createChannel",
-        tags,
+      openapi: route("POST /v1/channels", "createChannel", {
         summary: "Create a notification channel",
         description:
           "The secret of a webhook is returned here and never again. A signed test is sent, and nothing else before one was answered with a 2xx status. A subscription that is there already moves to the new channel.",
-      },
+      }),
       status: 201,
       rules: channelRule,
       errors: ["too_many_channels"],
@@ -55,15 +47,11 @@ export const channels = router({
 
   key: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/web-push/key",
-        operationId: "getWebPushKey",
-        tags,
+      openapi: route("GET /v1/web-push/key", "getWebPushKey", {
         summary: "Get the key that browsers subscribe to web push with",
         description:
           "The `applicationServerKey` of `PushManager.subscribe`. Not found while web push is off.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({}))
@@ -78,14 +66,10 @@ export const channels = router({
 
   update: account
     .meta({
-      openapi: {
-        method: "PATCH",
-        path: "/v1/channels/{channel_id}",
-        operationId: "updateChannel",
-        tags,
+      openapi: route("PATCH /v1/channels/{channel_id}", "updateChannel", {
         summary: "Change a notification channel",
         description: "Changes the fields that the body names. The next attempt goes by them.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(ChannelPatch.extend({ channel_id: Id }).meta({ id: "ChannelUpdate" }))
@@ -96,14 +80,10 @@ export const channels = router({
 
   delete: account
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/channels/{channel_id}",
-        operationId: "deleteChannel",
-        tags,
+      openapi: route("DELETE /v1/channels/{channel_id}", "deleteChannel", {
         summary: "Delete a notification channel",
         description: "What waits for it is not sent.",
-      },
+      }),
       status: 204,
       errors: ["not_found"],
     })
@@ -113,14 +93,10 @@ export const channels = router({
 
   test: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/channels/{channel_id}/test",
-        operationId: "sendChannelTest",
-        tags,
+      openapi: route("POST /v1/channels/{channel_id}/test", "sendChannelTest", {
         summary: "Send a test through a channel and wait for its outcome",
         description: "Waits for 10 seconds at most. Each channel has 6 tests an hour.",
-      },
+      }),
       body_optional: true,
       may_be_slow: true,
       errors: ["not_found"],

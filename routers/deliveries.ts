@@ -3,22 +3,18 @@
 import { z } from "zod";
 import { Delivery, Reach, ReceiptInput } from "../src/model/delivery.ts";
 import { Id } from "../src/model/text.ts";
-import { account, anyone, router } from "./trpc.ts";
+import { account, anyone, router, routes } from "./trpc.ts";
 
-const tags = ["Questions"];
+const route = routes("Questions");
 
 export const deliveries = router({
   list: anyone
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/questions/{question_id}/deliveries",
-        operationId: "listDeliveries",
-        tags,
+      openapi: route("GET /v1/questions/{question_id}/deliveries", "listDeliveries", {
         summary: "See how far a question got",
         description:
           "One delivery for each device and channel that the question was planned for, and one for all open pages. An API key gets `reach` alone.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({ question_id: Id }))
@@ -29,14 +25,10 @@ export const deliveries = router({
 
   receive: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/questions/{question_id}/receipts",
-        operationId: "sendReceipt",
-        tags,
+      openapi: route("POST /v1/questions/{question_id}/receipts", "sendReceipt", {
         summary: "Say that a question was shown or opened",
         description: "For each device, and for pages, the first receipt of each kind counts.",
-      },
+      }),
       status: 204,
       accepts_ticket: true,
       errors: ["not_found"],

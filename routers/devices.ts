@@ -3,21 +3,17 @@
 import { z } from "zod";
 import { Device, DeviceId, DeviceInput } from "../src/model/device.ts";
 import { Id } from "../src/model/text.ts";
-import { account, router } from "./trpc.ts";
+import { account, router, routes } from "./trpc.ts";
 
-const tags = ["Devices"];
+const route = routes("Devices");
 
 export const devices = router({
   list: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/devices",
-        operationId: "listDevices",
-        tags,
+      openapi: route("GET /v1/devices", "listDevices", {
         summary: "List the devices, the last registered first",
         description: "At most 20.",
-      },
+      }),
     })
     .input(z.strictObject({}))
     .output(z.object({ devices: z.array(Device) }).meta({ id: "DeviceList" }))
@@ -25,15 +21,11 @@ export const devices = router({
 
   put: account
     .meta({
-      openapi: {
-        method: "PUT",
-        path: "/v1/devices/{device_id}",
-        operationId: "registerDevice",
-        tags,
+      openapi: route("PUT /v1/devices/{device_id}", "registerDevice", {
         summary: "Create or replace a device",
         description:
           "Send all tokens the device has: one that is missing becomes null. A push token that another registration holds moves here.",
-      },
+      }),
     })
     .input(DeviceInput.extend({ device_id: DeviceId }).meta({ id: "DeviceRegistration" }))
     .output(Device)
@@ -43,14 +35,10 @@ export const devices = router({
 
   delete: account
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/devices/{device_id}",
-        operationId: "deleteDevice",
-        tags,
+      openapi: route("DELETE /v1/devices/{device_id}", "deleteDevice", {
         summary: "Remove a device",
         description: "Its live activities and queued pushes go with it.",
-      },
+      }),
       status: 204,
       errors: ["not_found"],
     })

@@ -8,9 +8,9 @@ import { Id } from "../src/model/text.ts";
 import type { NextCall } from "../src/rpc/meta.ts";
 import { limitParameter, PAGING_NOTE, pageParameters } from "./paging.ts";
 import { hints } from "./tool.ts";
-import { account, anyone, key, router } from "./trpc.ts";
+import { account, anyone, key, router, routes } from "./trpc.ts";
 
-const tags = ["Inbox"];
+const route = routes("Inbox");
 
 const Unread = z.int().min(0).meta({ description: "Unread items after this request" });
 
@@ -38,15 +38,11 @@ const repeatedAnswers = ({ items }: { readonly items: readonly Item[] }): string
 export const inbox = router({
   read: key
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/inbox",
-        operationId: "readInbox",
-        tags,
+      openapi: route("GET /v1/inbox", "readInbox", {
         summary: "Read the unread items, oldest first, and wait for the first if you like",
         description:
           "Send `peek=true` and, as `ack`, the id of the last item you handled: then no item is lost when a response is, and an item can come twice but never zero times. Without `peek` the items become read at once. A response ends after `limit` items or about 1 MiB; the other items stay unread.",
-      },
+      }),
       errors: ["too_many_waits"],
       consumes: true,
       pages: true,
@@ -87,14 +83,10 @@ export const inbox = router({
 
   ofKey: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/keys/{key_id}/inbox",
-        operationId: "listKeyInbox",
-        tags,
+      openapi: route("GET /v1/keys/{key_id}/inbox", "listKeyInbox", {
         summary: "See the inbox of a key, newest first; marks nothing read",
         description: PAGING_NOTE,
-      },
+      }),
       pages: true,
       errors: ["not_found"],
     })
@@ -117,15 +109,11 @@ export const inbox = router({
 export const messages = router({
   send: anyone
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/messages",
-        operationId: "sendMessage",
-        tags,
+      openapi: route("POST /v1/messages", "sendMessage", {
         summary: "Write into the inbox of a key of the account",
         description:
           "The message becomes an item of the receiving inbox. At most 100 messages from one key to another may be unread.",
-      },
+      }),
       status: 201,
       accepts_idempotency_key: true,
       rules: receiverRule,
@@ -147,14 +135,10 @@ export const messages = router({
 export const agents = router({
   list: key
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/agents",
-        operationId: "listAgents",
-        tags,
+      openapi: route("GET /v1/agents", "listAgents", {
         summary: "List the agents of the account, newest first",
         description: "All keys of the account, the caller included.",
-      },
+      }),
       mcp: {
         name: "list_agents",
         title: "List the agents",

@@ -8,21 +8,17 @@ import { Key, KeyWebhook } from "../src/model/key.ts";
 import { ActivityEntry } from "../src/model/request-log.ts";
 import { Id, Label } from "../src/model/text.ts";
 import { PAGING_NOTE, pageParameters } from "./paging.ts";
-import { account, anyone, router } from "./trpc.ts";
+import { account, anyone, router, routes } from "./trpc.ts";
 
-const tags = ["Keys"];
+const route = routes("Keys");
 
 export const keys = router({
   list: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/keys",
-        operationId: "listKeys",
-        tags,
+      openapi: route("GET /v1/keys", "listKeys", {
         summary: "List keys, newest first",
         description: "At most 100, each with the number of its tasks in each status.",
-      },
+      }),
     })
     .input(z.strictObject({}))
     .output(z.object({ keys: z.array(Key) }).meta({ id: "KeyList" }))
@@ -30,14 +26,10 @@ export const keys = router({
 
   create: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/keys",
-        operationId: "createKey",
-        tags,
+      openapi: route("POST /v1/keys", "createKey", {
         summary: "Create a key for an agent",
         description: "The secret is returned here and never again.",
-      },
+      }),
       status: 201,
       errors: ["too_many_keys"],
     })
@@ -47,14 +39,10 @@ export const keys = router({
 
   update: account
     .meta({
-      openapi: {
-        method: "PATCH",
-        path: "/v1/keys/{key_id}",
-        operationId: "updateKey",
-        tags,
+      openapi: route("PATCH /v1/keys/{key_id}", "updateKey", {
         summary: "Rename a key",
         description: "Changes the label that the person sees.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({ key_id: Id, label: Label }).meta({ id: "KeyUpdate" }))
@@ -65,15 +53,11 @@ export const keys = router({
 
   replaceSecret: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/keys/{key_id}/secret",
-        operationId: "replaceKeySecret",
-        tags,
+      openapi: route("POST /v1/keys/{key_id}/secret", "replaceKeySecret", {
         summary: "Replace the secret of a key; the old one ends at once",
         description:
           "The new secret is returned here and never again. Access that was granted by OAuth stays.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({ key_id: Id }).meta({ id: "KeySecretReplacement" }))
@@ -82,14 +66,10 @@ export const keys = router({
 
   grants: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/keys/{key_id}/grants",
-        operationId: "listGrants",
-        tags,
+      openapi: route("GET /v1/keys/{key_id}/grants", "listGrants", {
         summary: "List the access to a key that was granted by OAuth, newest first",
         description: "At most 20. The secret of the key is not among them.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({ key_id: Id }))
@@ -100,14 +80,10 @@ export const keys = router({
 
   revokeGrant: account
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/keys/{key_id}/grants/{grant_id}",
-        operationId: "revokeGrant",
-        tags,
+      openapi: route("DELETE /v1/keys/{key_id}/grants/{grant_id}", "revokeGrant", {
         summary: "End access that was granted by OAuth",
         description: "Its tokens are refused as soon as the response is sent. The key stays.",
-      },
+      }),
       status: 204,
       errors: ["not_found"],
     })
@@ -119,15 +95,11 @@ export const keys = router({
 
   setWebhook: anyone
     .meta({
-      openapi: {
-        method: "PUT",
-        path: "/v1/keys/{key_id}/webhook",
-        operationId: "registerKeyWebhook",
-        tags,
+      openapi: route("PUT /v1/keys/{key_id}/webhook", "registerKeyWebhook", {
         summary: "Have the inbox items of a key posted to a URL",
         description:
           "Each item is posted with a signature, and becomes read by a 2xx status. A test comes first. The secret is returned here and never again; another PUT replaces URL and secret.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({ key_id: Id, url: ChannelUrl }).meta({ id: "KeyWebhookSetting" }))
@@ -145,14 +117,10 @@ export const keys = router({
 
   webhook: anyone
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/keys/{key_id}/webhook",
-        operationId: "getKeyWebhook",
-        tags,
+      openapi: route("GET /v1/keys/{key_id}/webhook", "getKeyWebhook", {
         summary: "Read the state of the webhook of a key",
         description: "Neither the URL nor the secret is part of it.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({ key_id: Id }))
@@ -161,14 +129,10 @@ export const keys = router({
 
   removeWebhook: anyone
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/keys/{key_id}/webhook",
-        operationId: "removeKeyWebhook",
-        tags,
+      openapi: route("DELETE /v1/keys/{key_id}/webhook", "removeKeyWebhook", {
         summary: "Remove the webhook of a key",
         description: "What it was not sent stays in the inbox, unread.",
-      },
+      }),
       status: 204,
       errors: ["not_found"],
     })
@@ -178,14 +142,10 @@ export const keys = router({
 
   activity: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/keys/{key_id}/activity",
-        operationId: "listKeyActivity",
-        tags,
+      openapi: route("GET /v1/keys/{key_id}/activity", "listKeyActivity", {
         summary: "List the last requests of a key, newest first",
         description: `The newest 200 of the last 7 days. ${PAGING_NOTE} An entry may be absent for a moment after its request.`,
-      },
+      }),
       pages: true,
       errors: ["not_found"],
     })
@@ -206,15 +166,11 @@ export const keys = router({
 
   delete: account
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/keys/{key_id}",
-        operationId: "deleteKey",
-        tags,
+      openapi: route("DELETE /v1/keys/{key_id}", "deleteKey", {
         summary: "Delete a key, its tasks and its questions",
         description:
           "Its inbox and request log go too. The key is refused as soon as the response is sent.",
-      },
+      }),
       status: 204,
       errors: ["not_found"],
     })

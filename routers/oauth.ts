@@ -14,9 +14,9 @@ import {
 } from "../src/model/authorization.ts";
 import { integer } from "../src/model/integer.ts";
 import { Id, Label } from "../src/model/text.ts";
-import { account, open, router } from "./trpc.ts";
+import { account, open, router, routes } from "./trpc.ts";
 
-const tags = ["OAuth"];
+const route = routes("OAuth");
 
 const reference = {
   request: SealedRequest.meta({
@@ -36,14 +36,10 @@ function oneKey(_: unknown, raw: unknown): FieldReasons {
 export const oauth = router({
   request: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/oauth/request",
-        operationId: "readAuthorization",
-        tags,
+      openapi: route("POST /v1/oauth/request", "readAuthorization", {
         summary: "Read a client's request for access",
         description: "What the person needs to decide. Changes nothing.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject(reference).meta({ id: "AuthorizationReference" }))
@@ -52,15 +48,11 @@ export const oauth = router({
 
   approve: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/oauth/approve",
-        operationId: "approveAuthorization",
-        tags,
+      openapi: route("POST /v1/oauth/approve", "approveAuthorization", {
         summary: "Give a client access to a key",
         description:
           "To a key that is there, or to a new one with this label or the client's name.",
-      },
+      }),
       rules: oneKey,
       errors: ["not_found", "too_many_keys"],
     })
@@ -80,14 +72,10 @@ export const oauth = router({
 
   deny: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/oauth/deny",
-        operationId: "denyAuthorization",
-        tags,
+      openapi: route("POST /v1/oauth/deny", "denyAuthorization", {
         summary: "Refuse a client's request for access",
         description: "The client is told that the person refused.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject(reference).meta({ id: "AuthorizationDenial" }))
@@ -96,14 +84,10 @@ export const oauth = router({
 
   askApproval: open
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/oauth/approvals",
-        operationId: "askApproval",
-        tags,
+      openapi: route("POST /v1/oauth/approvals", "askApproval", {
         summary: "Ask for the approval of a request by another device",
         description: "For a browser without a sign-in, which shows the code and waits.",
-      },
+      }),
       status: 201,
       limit: "approvals",
       errors: ["not_found"],
@@ -116,14 +100,10 @@ export const oauth = router({
 
   awaitApproval: open
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/oauth/approvals/wait",
-        operationId: "awaitApproval",
-        tags,
+      openapi: route("POST /v1/oauth/approvals/wait", "awaitApproval", {
         summary: "Wait for the approval by another device",
         description: "Answers as soon as the other device has decided, or when the wait ends.",
-      },
+      }),
       query: ["wait"],
       limit: "approval_waits",
       errors: ["too_many_waits"],

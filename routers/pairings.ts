@@ -4,22 +4,18 @@ import { z } from "zod";
 import { AccountToken } from "../src/model/account.ts";
 import { Claimed, Pairing, PairingCode, PairingOffer } from "../src/model/pairing.ts";
 import { Label } from "../src/model/text.ts";
-import { account, open, router } from "./trpc.ts";
+import { account, open, router, routes } from "./trpc.ts";
 
-const tags = ["Sign-ins"];
+const route = routes("Sign-ins");
 
 export const pairings = router({
   create: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/pairings",
-        operationId: "createPairing",
-        tags,
+      openapi: route("POST /v1/pairings", "createPairing", {
         summary: "Make a code by which another device signs in",
         description:
           "Valid once and for 5 minutes, to type or as a link for a QR code. Of more than 5 open codes of an account, the oldest ends. A sign-in that was itself added less than 10 minutes ago gets `403`.",
-      },
+      }),
       status: 201,
     })
     .input(z.strictObject({}).meta({ id: "PairingCreate" }))
@@ -28,15 +24,11 @@ export const pairings = router({
 
   lookup: open
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/pairings/lookup",
-        operationId: "readPairing",
-        tags,
+      openapi: route("POST /v1/pairings/lookup", "readPairing", {
         summary: "See what a code leads to",
         description:
           "For the person to judge before the code is used. Changes nothing; a code that cannot be used is `404`.",
-      },
+      }),
       limit: "pairings",
       errors: ["not_found"],
     })
@@ -46,15 +38,11 @@ export const pairings = router({
 
   claim: open
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/pairings/claim",
-        operationId: "claimPairing",
-        tags,
+      openapi: route("POST /v1/pairings/claim", "claimPairing", {
         summary: "Sign in with a code",
         description:
           "Adds a sign-in to the account of the code, with a token that the client made. Keep the token before you send it: sent again with the same code and token, the request gets the same response.",
-      },
+      }),
       status: 201,
       limit: "pairings",
       errors: ["not_found", "too_many_sessions"],

@@ -11,9 +11,9 @@ import type { AddedFields, NextCall } from "../src/rpc/meta.ts";
 import type { Context } from "./context.ts";
 import { nextPage, PAGING_NOTE, pageParameters } from "./paging.ts";
 import { hints } from "./tool.ts";
-import { account, anyone, key, router } from "./trpc.ts";
+import { account, anyone, key, router, routes } from "./trpc.ts";
 
-const tags = ["Questions"];
+const route = routes("Questions");
 
 /** While a question is pending, its agent may wait on (docs/interface.md 6.2). */
 function waitOn({ id, status }: Question): NextCall | null {
@@ -61,14 +61,10 @@ const Wait = integer(0, LIMITS.wait_max)
 export const questions = router({
   list: anyone
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/questions",
-        operationId: "listQuestions",
-        tags,
+      openapi: route("GET /v1/questions", "listQuestions", {
         summary: "List questions, newest first",
         description: PAGING_NOTE,
-      },
+      }),
       pages: true,
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
@@ -105,15 +101,11 @@ export const questions = router({
 
   ask: key
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/questions",
-        operationId: "askQuestion",
-        tags,
+      openapi: route("POST /v1/questions", "askQuestion", {
         summary: "Ask the person a question, and wait for the answer if you like",
         description:
           "With `wait`, the response comes when the question leaves `pending` or the wait ends, with the question as it then is. Read `status`; while it is `pending`, wait on with `GET /v1/questions/{question_id}`.",
-      },
+      }),
       status: 201,
       may_exist: true,
       accepts_idempotency_key: true,
@@ -154,14 +146,10 @@ export const questions = router({
 
   get: anyone
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/questions/{question_id}",
-        operationId: "getQuestion",
-        tags,
+      openapi: route("GET /v1/questions/{question_id}", "getQuestion", {
         summary: "Read a question, and wait for its answer if you like",
         description: "Read `status`; when it is still `pending`, send the request again.",
-      },
+      }),
       accepts_ticket: true,
       only_waited: ({ wait = 0 }, question) =>
         wait > 0 && (question === null || (question as Question).status === "pending"),
@@ -192,15 +180,11 @@ export const questions = router({
 
   answer: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/questions/{question_id}/answer",
-        operationId: "answerQuestion",
-        tags,
+      openapi: route("POST /v1/questions/{question_id}/answer", "answerQuestion", {
         summary: "Answer a question",
         description:
           "One of the options of `confirm` and `choice`, or free text for `text` and where `allow_other` is true. Of two answers at the same time, one gets `200` and the other `409`.",
-      },
+      }),
       accepts_idempotency_key: true,
       accepts_ticket: true,
       errors: ["not_found", "question_not_pending"],
@@ -229,14 +213,10 @@ export const questions = router({
 
   cancel: key
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/questions/{question_id}",
-        operationId: "cancelQuestion",
-        tags,
+      openapi: route("DELETE /v1/questions/{question_id}", "cancelQuestion", {
         summary: "Cancel a question",
         description: "`204` also for a question that is already cancelled.",
-      },
+      }),
       status: 204,
       errors: ["not_found", "question_not_pending"],
       mcp: {

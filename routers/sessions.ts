@@ -3,21 +3,17 @@
 import { z } from "zod";
 import { Session } from "../src/model/session.ts";
 import { Id, Label } from "../src/model/text.ts";
-import { account, router } from "./trpc.ts";
+import { account, router, routes } from "./trpc.ts";
 
-const tags = ["Sign-ins"];
+const route = routes("Sign-ins");
 
 export const sessions = router({
   list: account
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/sessions",
-        operationId: "listSessions",
-        tags,
+      openapi: route("GET /v1/sessions", "listSessions", {
         summary: "List the sign-ins of the account, newest first",
         description: "At most 50, each with a token of its own.",
-      },
+      }),
     })
     .input(z.strictObject({}))
     .output(z.object({ sessions: z.array(Session) }).meta({ id: "SessionList" }))
@@ -25,15 +21,11 @@ export const sessions = router({
 
   update: account
     .meta({
-      openapi: {
-        method: "PATCH",
-        path: "/v1/sessions/{session_id}",
-        operationId: "updateSession",
-        tags,
+      openapi: route("PATCH /v1/sessions/{session_id}", "updateSession", {
         summary: "Label a sign-in",
         description:
           "Changes the label that the person sees, of any sign-in of the account. In its first 10 minutes, a sign-in that was added by a code can label only itself.",
-      },
+      }),
       errors: ["not_found"],
     })
     .input(z.strictObject({ session_id: Id, label: Label }).meta({ id: "SessionUpdate" }))
@@ -44,15 +36,11 @@ export const sessions = router({
 
   confirm: account
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/sessions/{session_id}/confirm",
-        operationId: "confirmSession",
-        tags,
+      openapi: route("POST /v1/sessions/{session_id}/confirm", "confirmSession", {
         summary: "Confirm a sign-in that was added by a code",
         description:
           "Ends the first 10 minutes in which it has fewer rights. Any sign-in of the account may do so that has all rights itself; `403` otherwise. Sent again, it changes nothing.",
-      },
+      }),
       body_optional: true,
       errors: ["not_found"],
     })
@@ -62,15 +50,11 @@ export const sessions = router({
 
   delete: account
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/sessions/{session_id}",
-        operationId: "deleteSession",
-        tags,
+      openapi: route("DELETE /v1/sessions/{session_id}", "deleteSession", {
         summary: "End a sign-in",
         description:
           "Its token is refused as soon as the response is sent, and its event streams and waits end. In its first 10 minutes, a sign-in that was added by a code can end only itself.",
-      },
+      }),
       status: 204,
       query: ["last"],
       errors: ["not_found", "last_session"],

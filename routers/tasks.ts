@@ -7,21 +7,17 @@ import { Task, TaskInput, TaskPatch, TaskPriority, TaskStatus } from "../src/mod
 import { Id } from "../src/model/text.ts";
 import { nextPage, PAGING_NOTE, pageParameters } from "./paging.ts";
 import { hints } from "./tool.ts";
-import { anyone, router } from "./trpc.ts";
+import { anyone, router, routes } from "./trpc.ts";
 
-const tags = ["Tasks"];
+const route = routes("Tasks");
 
 export const tasks = router({
   list: anyone
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/tasks",
-        operationId: "listTasks",
-        tags,
+      openapi: route("GET /v1/tasks", "listTasks", {
         summary: "List tasks, the last updated first",
         description: `${PAGING_NOTE} With \`priority\` it may hold none and still carry a \`next_cursor\`.`,
-      },
+      }),
       pages: true,
       rules: keyIdRule({ required: false }),
       errors: ["not_found"],
@@ -53,15 +49,11 @@ export const tasks = router({
 
   create: anyone
     .meta({
-      openapi: {
-        method: "POST",
-        path: "/v1/tasks",
-        operationId: "createTask",
-        tags,
+      openapi: route("POST /v1/tasks", "createTask", {
         summary: "Create a task",
         description:
           "An account names the key that the task is for; a key creates a task of its own.",
-      },
+      }),
       status: 201,
       accepts_idempotency_key: true,
       rules: keyIdRule({ required: true }),
@@ -92,14 +84,10 @@ export const tasks = router({
 
   get: anyone
     .meta({
-      openapi: {
-        method: "GET",
-        path: "/v1/tasks/{task_id}",
-        operationId: "getTask",
-        tags,
+      openapi: route("GET /v1/tasks/{task_id}", "getTask", {
         summary: "Read a task",
         description: "A task that the account created counts as seen once its agent has read it.",
-      },
+      }),
       errors: ["not_found"],
       mcp: {
         name: "get_task",
@@ -114,14 +102,10 @@ export const tasks = router({
 
   update: anyone
     .meta({
-      openapi: {
-        method: "PATCH",
-        path: "/v1/tasks/{task_id}",
-        operationId: "updateTask",
-        tags,
+      openapi: route("PATCH /v1/tasks/{task_id}", "updateTask", {
         summary: "Change a task",
         description: "Fields that are absent do not change.",
-      },
+      }),
       errors: ["not_found"],
       mcp: {
         name: "update_task",
@@ -141,14 +125,10 @@ export const tasks = router({
 
   delete: anyone
     .meta({
-      openapi: {
-        method: "DELETE",
-        path: "/v1/tasks/{task_id}",
-        operationId: "deleteTask",
-        tags,
+      openapi: route("DELETE /v1/tasks/{task_id}", "deleteTask", {
         summary: "Delete a task; its pending questions are cancelled",
         description: "A finished task is better kept with the status `done` or `cancelled`.",
-      },
+      }),
       status: 204,
       errors: ["not_found"],
       mcp: {

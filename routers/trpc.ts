@@ -6,6 +6,9 @@ import type { Access, CallerOf, ProcedureMeta } from "../src/rpc/meta.ts";
 import { pipelineOnly, throughPipeline } from "../src/rpc/trpc-internals.ts";
 import type { Context } from "./context.ts";
 
+type OpenApi = NonNullable<ProcedureMeta["openapi"]>;
+type Method = OpenApi["method"];
+
 const t = initTRPC.context<Context>().meta<ProcedureMeta>().create({
   isDev: false,
   errorFormatter: formatError,
@@ -14,6 +17,19 @@ const t = initTRPC.context<Context>().meta<ProcedureMeta>().create({
 /** A router of procedures, or of routers. */
 export const router: typeof t.router = (record) =>
   t.router(throughPipeline<Context, typeof record>(record));
+
+interface RouteTexts {
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** For the procedures of one tag of the OpenAPI document: the meta of a route such as `GET /v1/tasks`. */
+export const routes =
+  (tag: string) =>
+  (route: `${Method} /v1/${string}`, operationId: string, texts: RouteTexts): OpenApi => {
+    const [method, path] = route.split(" ") as [Method, OpenApi["path"]];
+    return { method, path, operationId, tags: [tag], ...texts };
+  };
 
 const base = <A extends Access>(access: A) =>
   t.procedure.meta({ access }).use<{ readonly caller: CallerOf<A> }>(pipelineOnly);
