@@ -114,27 +114,15 @@ function follow(person: Client) {
   };
 }
 
-function describe({ name, data }: StreamEvent): string[] {
-  switch (name) {
-    case "inbox.updated":
-      return [`${data.unread} unread`];
-    case "question.created":
-    case "question.updated": {
-      const { status, answer } = data.question;
-      return [status, ...(answer === null ? [] : [`"${answer}"`])];
-    }
-    case "task.created":
-    case "task.updated": {
-      const { status, progress, status_note } = data.task;
-      return [
-        status,
-        ...(progress === null ? [] : [`${progress}%`]),
-        ...(status_note === null ? [] : [status_note]),
-      ];
-    }
-    default:
-      return [];
+function describe({ data }: StreamEvent): string[] {
+  if ("unread" in data) return [`${data.unread} unread`];
+  if ("question" in data) {
+    const { status, answer } = data.question;
+    return [status, ...(answer === null ? [] : [`"${answer}"`])];
   }
+  if (!("task" in data)) return [];
+  const { status, progress, status_note } = data.task;
+  return [status, progress === null ? "" : `${progress}%`, status_note ?? ""].filter(Boolean);
 }
 
 /** Asks the person to type an option's number or label. */

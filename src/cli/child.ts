@@ -184,17 +184,13 @@ function writeAll(bytes: Uint8Array): void {
 }
 
 function passSignals(child: Bun.Subprocess, ignored: readonly NodeJS.Signals[]): () => void {
-  const handlers = SIGNALS.filter((name) => process.platform !== "win32" || name === "SIGINT").map(
-    (name) => {
-      const handler = () => {
-        if (!ignored.includes(name)) child.kill(name);
-      };
-      process.on(name, handler);
-      return [name, handler] as const;
-    },
-  );
+  const names = process.platform === "win32" ? (["SIGINT"] as const) : SIGNALS;
+  const pass = (name: NodeJS.Signals) => {
+    if (!ignored.includes(name)) child.kill(name);
+  };
+  for (const name of names) process.on(name, pass);
   return () => {
-    for (const [name, handler] of handlers) process.off(name, handler);
+    for (const name of names) process.off(name, pass);
   };
 }
 

@@ -20,26 +20,21 @@ type Exit = (code: number) => void;
  * was written.
  */
 export async function runCommand(io: Io, words: readonly string[]): Promise<number> {
-  const code = await runWords(io, words);
+  let code: number = EXIT.done;
+  const exit: Exit = (its) => {
+    code = its;
+  };
+  try {
+    await createProgram(io, exit).parseAsync(words, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) code = await report(io, error);
+    else if (error.exitCode !== 0) code = EXIT.fault;
+  }
   try {
     await io.flush();
     return code;
   } catch (error) {
     return code === EXIT.fault ? code : await report(io, error);
-  }
-}
-
-async function runWords(io: Io, words: readonly string[]): Promise<number> {
-  let code: number = EXIT.done;
-  const program = createProgram(io, (its) => {
-    code = its;
-  });
-  try {
-    await program.parseAsync(words, { from: "user" });
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.fault;
-    return await report(io, error);
   }
 }
 

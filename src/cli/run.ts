@@ -155,12 +155,7 @@ export function createLastLine() {
   let kept: Uint8Array = new Uint8Array(0);
   return {
     add(bytes: Uint8Array): void {
-      const end = bytes.subarray(-KEPT);
-      const before = kept.subarray(Math.max(0, kept.length + end.length - KEPT));
-      const next = new Uint8Array(before.length + end.length);
-      next.set(before);
-      next.set(end, before.length);
-      kept = next;
+      kept = Buffer.concat([kept, bytes.subarray(-KEPT)]).subarray(-KEPT);
     },
 
     read(): LastLine {

@@ -6,14 +6,20 @@ import { z } from "zod";
 import { randomText } from "../client/idempotency.ts";
 import { Fault, type Io } from "./io.ts";
 
-/** Relay's folder where the system keeps configuration. */
-export function configFolder({ env, platform, home }: Pick<Io, "env" | "platform" | "home">) {
-  if (platform === "win32") return join(env.APPDATA || join(home, "AppData", "Roaming"), "Relay");
-  if (platform === "darwin") return join(home, "Library", "Application Support", "Relay");
+type Machine = Pick<Io, "env" | "platform" | "home">;
+
+/** The folder in which the system's programs keep their configuration. */
+export function systemFolder({ env, platform, home }: Machine): string {
+  if (platform === "win32") return env.APPDATA || join(home, "AppData", "Roaming");
+  if (platform === "darwin") return join(home, "Library", "Application Support");
   const folder = env.XDG_CONFIG_HOME;
   // XDG ignores a path that is not absolute.
-  return join(folder?.startsWith("/") ? folder : join(home, ".config"), "relay");
+  return folder?.startsWith("/") ? folder : join(home, ".config");
 }
+
+/** Relay's own folder there. */
+export const configFolder = (machine: Machine): string =>
+  join(systemFolder(machine), ["win32", "darwin"].includes(machine.platform) ? "Relay" : "relay");
 
 /** Access by OAuth (§18.5). */
 const OAuthAccess = z.object({

@@ -158,7 +158,7 @@ function findPieces(root: unknown, pieces: readonly Piece[]): FoundPiece[] {
   });
 }
 
-/** Removes the pieces found, and the containers that this leaves empty unless `before` has them. */
+/** Removes the pieces, and the containers that this leaves empty unless `before` has them. */
 function withoutPieces(
   text: string,
   format: Format,
@@ -168,21 +168,9 @@ function withoutPieces(
   let result = text;
   // From the last to the first: removing an element moves those after it.
   for (const { path } of found.toReversed()) result = format.remove(result, path);
-  const gone = found.map(({ piece }) => piece);
-  return withoutEmpty(result, format, before, gone);
-}
-
-/** Removes the empty objects and arrays around the pieces that `before` does not have. */
-function withoutEmpty(
-  text: string,
-  format: Format,
-  before: string | null,
-  pieces: readonly Piece[],
-): string {
-  const root = before === null ? {} : safeRead(format, before);
-  let result = text;
-  for (const path of containersOf(pieces)) {
-    if (isEmpty(valueAt(format.read(result), path)) && valueAt(root, path) === undefined) {
+  const kept = before === null ? {} : safeRead(format, before);
+  for (const path of containersOf(found.map(({ piece }) => piece))) {
+    if (isEmpty(valueAt(format.read(result), path)) && valueAt(kept, path) === undefined) {
       result = format.prune(result, path);
     }
   }

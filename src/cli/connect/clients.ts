@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { canonicalJson } from "../../canonical-json.ts";
 import { bareName, isLoopback } from "../../loopback.ts";
 import type { Io } from "../io.ts";
+import { systemFolder } from "../settings.ts";
 import { type Format, isObject, type Path, type Value, valueAt } from "./format.ts";
 import { json } from "./json.ts";
 import { toml } from "./toml.ts";
@@ -235,19 +236,13 @@ const vscode: MakeSetUp = (machine, { mcp, has_sign_in }) => {
   const entry = { type: "http", url: mcp, ...(!has_sign_in && { headers }) };
   const pieces = [server("servers", entry), ...(has_sign_in ? [] : [input])];
   const key = has_sign_in ? "" : ". It asks for a key, which you create on the server's web page";
+  const { VSCODE_PORTABLE: portable } = machine.env;
+  const folder = portable ? join(portable, "user-data") : join(systemFolder(machine), "Code");
   return {
-    places: [place(join(codeFolder(machine), "User", "mcp.json"), json, pieces)],
+    places: [place(join(folder, "User", "mcp.json"), json, pieces)],
     next: [`In VS Code, run MCP: List Servers, and start relay${key}`],
   };
 };
-
-/** The folder of a user's VS Code settings. */
-function codeFolder({ env, platform, home }: Machine): string {
-  if (env.VSCODE_PORTABLE) return join(env.VSCODE_PORTABLE, "user-data");
-  if (platform === "win32") return join(env.APPDATA || join(home, "AppData", "Roaming"), "Code");
-  if (platform === "darwin") return join(home, "Library", "Application Support", "Code");
-  return join(env.XDG_CONFIG_HOME || join(home, ".config"), "Code");
-}
 
 const MAKE: Readonly<Record<ClientName, MakeSetUp>> = { claude, codex, gemini, cursor, vscode };
 
