@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import type { Clock } from "../src/clock.ts";
 import { openConnection } from "./connection.ts";
 import type { ReportFault } from "./faults.ts";
-import { STORE_SECONDS, unavailable, type WriteResult } from "./store.ts";
+import { endsInTime, unavailable, type WriteResult } from "./store.ts";
 
 /** Statements and changed rows from one checkpoint to the next: up to some 3,000 pages of the log. */
 const EVERY = 1_500;
@@ -40,16 +40,6 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
     } catch {
       // The next one tries again. What is wrong with the file or its disk shows in the commits.
     }
-  };
-
-  /** True if it ended in time; otherwise its connection is still in use. */
-  const endsInTime = async (work: Promise<void> | undefined): Promise<boolean> => {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const cancel = clock.after(STORE_SECONDS, () => resolve(false));
-    void Promise.resolve(work).then(() => resolve(true));
-    const ended = await promise;
-    cancel();
-    return ended;
   };
 
   /**
@@ -92,8 +82,8 @@ export function createCheckpoints(path: string, clock: Clock, report: ReportFaul
      */
     async close({ may_empty }: { readonly may_empty: boolean }): Promise<void> {
       closed = true;
-      if (!(await endsInTime(running))) return;
-      if (changed && may_empty && !(await endsInTime(empty()))) return;
+      if (!(await endsInTime(clock, running))) return;
+      if (changed && may_empty && !(await endsInTime(clock, empty()))) return;
       connection.close();
     },
   };

@@ -8,7 +8,7 @@ import { LIMITS } from "../src/limits.ts";
 import { accounts, devices } from "./schema.ts";
 import { isLiveSession, isPastTrial, sessionsInTrial } from "./sessions.ts";
 import { p, type Sql, sql } from "./sql.ts";
-import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
+import { columnsBut, insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 
 const { account_id: _, ...columns } = getTableColumns(devices);
 
@@ -81,10 +81,7 @@ export const releaseTokens = statement(
     where ${losing} and ${mayRegister}`,
 );
 
-/** Every column but those that know the registration, and its time. */
-const REPLACED = Object.values(getTableColumns(devices))
-  .map(({ name }) => name)
-  .filter((name) => !["account_id", "id", "updated_at"].includes(name));
+const REPLACED = columnsBut(devices, ["account_id", "id", "updated_at"]);
 
 /**
  * Creates or replaces while {@link mayRegister}. `updated_at` always grows, so that the oldest

@@ -6,14 +6,16 @@ import { codeOf, describeError, type Log } from "../src/log.ts";
 /** Seconds between two log lines of one kind of fault. */
 const LOG_EVERY = 60;
 
-/** The kinds that an operator tells apart (docs/interface.md 11.4.4). */
-type FaultKind =
-  | "store unavailable"
-  | "disk full"
-  | "read-only"
-  | "corrupt"
-  | "file gone"
-  | "other store";
+/** The kinds that an operator tells apart (docs/interface.md §11.4.4). */
+const KINDS = [
+  "store unavailable",
+  "disk full",
+  "read-only",
+  "corrupt",
+  "file gone",
+  "other store",
+] as const;
+type FaultKind = (typeof KINDS)[number];
 
 const BY_CODE: readonly (readonly [RegExp, FaultKind])[] = [
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, "disk full"],
@@ -60,14 +62,7 @@ export type ReportFault = (error: unknown) => void;
  * the number of faults since its last line.
  */
 export function createFaultLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
-  const totals: Record<FaultKind, number> = {
-    "store unavailable": 0,
-    "disk full": 0,
-    "read-only": 0,
-    corrupt: 0,
-    "file gone": 0,
-    "other store": 0,
-  };
+  const totals = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<FaultKind, number>;
   /** Faults that have no line yet, and the error of the newest, by kind; a kind rests a minute after its line. */
   const resting = new Map<FaultKind, { count: number; last: unknown }>();
 

@@ -87,22 +87,17 @@ interface Step {
   readonly condition?: Condition;
 }
 
-/** What the streams of a store know together of the store that the server has. */
-export interface StoreGuard {
+/** What the streams of a store share: what they know about the store that the server has now. */
+export const createGuard = () => ({
   /** Fails on every other store (store-proof.ts); null before the right one is known. */
-  proof: Statement | null;
+  proof: null as Statement | null,
   /** True from a proof that failed until one succeeds. */
-  is_other: boolean;
-  /** Called when a request has succeeded on a new stream after one failed: an older copy may be there now. */
-  reconnected: () => void;
-}
-
-/** What the streams of one store share at first. */
-export const createGuard = (): StoreGuard => ({
-  proof: null,
   is_other: false,
+  /** Called when a new stream works after one has failed: the server may have an older copy now. */
   reconnected() {},
 });
+
+type StoreGuard = ReturnType<typeof createGuard>;
 
 /**
  * Reads the address out of a `http(s):`, `libsql:` or `ws(s):` URL; all are spoken over HTTP.

@@ -1,7 +1,7 @@
 /** Queries on what each `Idempotency-Key` did (docs/interface.md 8). */
 
 import type { IdempotentRequest } from "../src/model/idempotency.ts";
-import { atRevision, type RowRevision } from "./outbox.ts";
+import { guardOf, perTable, type RowRevision } from "./outbox.ts";
 import { pruner } from "./retention.ts";
 import { idempotency } from "./schema.ts";
 import { p, sql } from "./sql.ts";
@@ -19,11 +19,9 @@ export function isFirstRequest() {
   return sql`not exists (select 1 from idempotency where id = ${p("idempotency_id")})`;
 }
 
-const insert = {
-  tasks: statement(insertWhere(idempotency, atRevision("tasks"))),
-  questions: statement(insertWhere(idempotency, atRevision("questions"))),
-  items: statement(insertWhere(idempotency, atRevision("items"))),
-};
+const insert = perTable(["tasks", "questions", "items"], (guard) =>
+  statement(insertWhere(idempotency, guard)),
+);
 
 interface Done {
   readonly resource_id: string;
@@ -38,13 +36,7 @@ export function insertIdempotencyRecord(
   done: Done,
   changed: RowRevision & { readonly table: keyof typeof insert },
 ): Statement {
-  return insert[changed.table]({
-    id,
-    body,
-    ...done,
-    changed_id: changed.id,
-    changed_revision: changed.revision,
-  });
+  return insert[changed.table]({ id, body, ...done, ...guardOf(changed) });
 }
 
 /** Forgets requests from before `before`. */

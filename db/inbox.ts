@@ -7,7 +7,7 @@ import type { Question } from "../src/model/question.ts";
 import type { Task } from "../src/model/task.ts";
 import { isFirstRequest } from "./idempotency.ts";
 import { ofLiveKey } from "./keys.ts";
-import { atRevision, type RowRevision } from "./outbox.ts";
+import { guardOf, perTable, type RowRevision } from "./outbox.ts";
 import { questionColumns } from "./questions.ts";
 import { items, questions, tasks } from "./schema.ts";
 import { p, sql } from "./sql.ts";
@@ -143,19 +143,15 @@ const BLANK = {
   read_at: null,
 };
 
-const insertItemAt = {
-  tasks: statement(insertWhere(items, atRevision("tasks"))),
-  questions: statement(insertWhere(items, atRevision("questions"))),
-};
+const insertItemAt = perTable(["tasks", "questions"], (guard) =>
+  statement(insertWhere(items, guard)),
+);
 
 /** Adds an item from the account, if the row is at the revision `changed`, made earlier in the batch. */
-export function insertItem(
+export const insertItem = (
   item: NewItem,
   changed: RowRevision & { readonly table: keyof typeof insertItemAt },
-): Statement {
-  const guard = { changed_id: changed.id, changed_revision: changed.revision };
-  return insertItemAt[changed.table]({ ...BLANK, ...item, ...guard });
-}
+): Statement => insertItemAt[changed.table]({ ...BLANK, ...item, ...guardOf(changed) });
 
 const isCrowded = sql`(select unread from keys where id = ${p("key_id")}) > ${sql.raw(LIMITS.unread_merge)}`;
 const older = sql`task_id = ${p("task_id")} and type = 'task.updated' and read_at is null and id <> ${p("id")}`;

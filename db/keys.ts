@@ -2,7 +2,6 @@
 
 import { eq } from "drizzle-orm";
 import { LIMITS } from "../src/limits.ts";
-import type { Key, KeyWebhook } from "../src/model/key.ts";
 import { channels } from "./notify/schema.ts";
 import { atRevision } from "./outbox.ts";
 import { keys } from "./schema.ts";
@@ -32,7 +31,6 @@ const columns = {
     cancelled: keys.tasks_cancelled,
   },
   revision: keys.revision,
-  /** Its fields are null when there is none. */
   webhook: {
     id: channels.id,
     state: channels.state,
@@ -47,25 +45,15 @@ const columns = {
   },
 };
 
-/** A key beside its webhook. */
-export interface KeyRow {
-  readonly key: Omit<Key, "counts" | "webhook">;
-  readonly counts: Key["counts"];
-  readonly revision: string;
-  readonly webhook: WebhookColumns | { readonly id: null };
+const selected = qb.select(columns).from(keys).leftJoin(channels, eq(channels.key_id, keys.id));
+type Selected = Awaited<ReturnType<typeof selected.execute>>[number];
+
+/** A key beside its webhook, whose fields are all null when there is none. */
+export interface KeyRow extends Omit<Selected, "webhook"> {
+  readonly webhook: NonNullable<Selected["webhook"]> | { readonly id: null };
 }
 
-interface WebhookColumns extends Omit<KeyWebhook, "last_error"> {
-  readonly id: string;
-  readonly error_code: string | null;
-  readonly error_at: number | null;
-  readonly set_by: string | null;
-}
-
-const all = qb
-  .select(columns)
-  .from(keys)
-  .leftJoin(channels, eq(channels.key_id, keys.id)) as unknown as Query<KeyRow>;
+const all = selected as unknown as Query<KeyRow>;
 
 /** The key, if it is the account's. */
 export const keyById = select(
@@ -80,8 +68,7 @@ export const keysOfAccount = select(
   sql`where ${keys.account_id} = ${p("account_id")} and ${keys.deleted_at} is null order by ${keys.created_at} desc, ${keys.id} desc`,
 );
 
-/** Inserts unless the account is deleted or has its full number of keys. */
-/** True in SQL while an account may get one key more. */
+/** True in SQL while the account is not deleted and has room for one more key. */
 export const hasRoomForKey = sql`exists (select 1 from accounts where id = ${p("account_id")} and deleted_at is null)
   and (select count(*) from keys where account_id = ${p("account_id")} and deleted_at is null) < ${sql.raw(LIMITS.keys_per_account)}`;
 

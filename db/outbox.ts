@@ -2,41 +2,48 @@
 
 import { getTableColumns } from "drizzle-orm";
 import { inboxOf, type ServiceEvent, type StoredEvent } from "../src/model/event.ts";
-import { approvals, grants } from "./oauth/schema.ts";
-import { accounts, events, items, keys, questions, tasks } from "./schema.ts";
+import { events } from "./schema.ts";
 import { p, sql } from "./sql.ts";
 import { insertWhere, qb, rowOf, select, statement } from "./statement.ts";
 import { type Cell, IN_BACKGROUND, type Statement, type Store } from "./store.ts";
 
 /** The tables whose rows carry a `revision`. */
-const REVISED = { accounts, approvals, grants, items, keys, questions, tasks };
+const REVISED = ["accounts", "approvals", "grants", "items", "keys", "questions", "tasks"] as const;
 
-/** A row at a revision, which the follow-ups of the change are guarded by. */
+/** A row at the revision that a change gave it. The follow-ups of the change are guarded by it. */
 export interface RowRevision {
-  readonly table: keyof typeof REVISED;
+  readonly table: (typeof REVISED)[number];
   readonly id: string;
   readonly revision: string;
 }
 
-/** True in SQL once the row is at the revision that the same batch made earlier. */
-export function atRevision(table: keyof typeof REVISED) {
+/** The values of {@link atRevision}. */
+export const guardOf = ({ id, revision }: RowRevision) => ({
+  changed_id: id,
+  changed_revision: revision,
+});
+
+/** True in SQL if the row has the revision that the same batch gave it earlier. */
+export function atRevision(table: RowRevision["table"]) {
   return sql`exists (select 1 from ${sql.identifier(table)} where id = ${p("changed_id")} and change_id = ${p("changed_revision")})`;
 }
 
-/** One statement per table that has revisions. */
-function perTable<S>(build: (guard: ReturnType<typeof atRevision>) => S) {
-  const entries = Object.keys(REVISED).map((table) => [
-    table,
-    build(atRevision(table as RowRevision["table"])),
-  ]);
-  return Object.fromEntries(entries) as Record<RowRevision["table"], S>;
+/** A statement for each of these tables, guarded by {@link atRevision}. */
+export function perTable<Table extends RowRevision["table"], S>(
+  tables: readonly Table[],
+  build: (guard: ReturnType<typeof atRevision>) => S,
+) {
+  return Object.fromEntries(tables.map((table) => [table, build(atRevision(table))])) as Record<
+    Table,
+    S
+  >;
 }
 
-const insertEvent = perTable((guard) =>
+const insertEvent = perTable(REVISED, (guard) =>
   statement(insertWhere(events, guard), { many: { row_id: "seq", key: "subject" } }),
 );
 
-const insertInboxEvent = perTable((guard) =>
+const insertInboxEvent = perTable(REVISED, (guard) =>
   statement(
     sql`insert into events (account_id, subject, name, data, created_at)
       select account_id, ${p("subject")}, 'inbox.updated', json_object('key_id', id, 'unread', unread), ${p("created_at", events.created_at)}
@@ -59,8 +66,7 @@ export function eventStatement(
     name: event.name,
     data,
     created_at: now,
-    changed_id: changed.id,
-    changed_revision: changed.revision,
+    ...guardOf(changed),
   });
 }
 
@@ -77,8 +83,7 @@ export function inboxEventStatement(
     subject: inboxOf(key_id),
     key_id,
     created_at: now,
-    changed_id: changed.id,
-    changed_revision: changed.revision,
+    ...guardOf(changed),
   });
 }
 

@@ -9,6 +9,7 @@ import { atRevision } from "./outbox.ts";
 import { questions } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import {
+  byShape,
   insertWhere,
   isKnown,
   type Query,
@@ -187,7 +188,7 @@ export const insertQuestion = ({ hidden, ...question }: NewQuestion) =>
     left_at: null,
   });
 
-/** The columns of a question that its ask may leave out. */
+/** The columns of a question whose fields the ask left out. */
 export const OPTIONAL_FIELDS_NULL = {
   request_id: null,
   url: null,
@@ -285,19 +286,15 @@ interface ListValues {
   readonly limit: number;
 }
 
-const lists = new Map<string, (values: ListValues) => Statement<QuestionRow>>();
+const lists = byShape<ListValues, QuestionRow>();
 
 /** The newest questions that match (docs/interface.md 5.7.1). */
 export function questionList(filter: QuestionFilter): Statement<QuestionRow> {
   const statuses = QUESTION_STATUSES.filter((status) => filter.statuses.includes(status));
-  const { only_known = false } = filter;
-  const shape = [filter.scope, filter.task_id !== null, only_known, ...statuses].join(" ");
-  let list = lists.get(shape);
-  if (!list) {
-    list = buildList(filter.scope, filter.task_id !== null, statuses, only_known);
-    lists.set(shape, list);
-  }
-  return list({
+  const { scope, only_known = false } = filter;
+  const of_task = filter.task_id !== null;
+  const shape = [scope, of_task, only_known, ...statuses].join(" ");
+  return lists(shape, () => buildList(scope, of_task, statuses, only_known))({
     owner: filter.owner,
     task_id: filter.task_id,
     now: filter.now,

@@ -95,8 +95,8 @@ export function openServer(
     usable: () => writes.writable() && !guard.is_other,
     gone: () => false,
     isOther: () => guard.is_other,
-    keepTo(name, secret) {
-      guard.proof = proofOf(name, secret);
+    keepTo(signing_secret) {
+      guard.proof = proofOf(signing_secret);
     },
     watch({ changed, reconnected }) {
       guard.reconnected = reconnected;

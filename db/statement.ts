@@ -319,16 +319,21 @@ export function updateSet(table: SQLiteTable, names: readonly string[], where: S
   return sql`update ${sql.identifier(getTableName(table))} set ${sql.join(sets, sql`, `)} where ${where}`;
 }
 
-/** As {@link updateSet}, for every column but the `fixed` ones: a column that is added is written. */
-export function updateAllBut<T extends SQLiteTable, Fixed extends keyof Columns<T> & string, P>(
+/** The names of all columns of a table, added ones included, but the `fixed` ones. */
+export const columnsBut = <T extends SQLiteTable, Fixed extends keyof Columns<T> & string>(
   table: T,
   fixed: readonly Fixed[],
-  where: Sql<P>,
-): Sql<ColumnValues<T, Exclude<keyof Columns<T>, Fixed>> & P> {
-  const names = Object.keys(getTableColumns(table)).filter(
+) =>
+  Object.keys(getTableColumns(table)).filter(
     (name) => !(fixed as readonly string[]).includes(name),
-  );
-  return updateSet(table, names as (Exclude<keyof Columns<T>, Fixed> & string)[], where) as Sql<
-    ColumnValues<T, Exclude<keyof Columns<T>, Fixed>> & P
-  >;
+  ) as Exclude<keyof Columns<T> & string, Fixed>[];
+
+/** Builds each statement once, and gives it again for the same `shape` of its text. */
+export function byShape<P, Row>() {
+  const built = new Map<string, (values: P) => Statement<Row>>();
+  return (shape: string, build: () => (values: P) => Statement<Row>) => {
+    const found = built.get(shape) ?? build();
+    built.set(shape, found);
+    return found;
+  };
 }

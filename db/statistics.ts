@@ -78,6 +78,11 @@ export async function countRows(
   };
 }
 
+type FiguresOfAccount = [
+  ...[keys: number, todo: number, in_progress: number, done: number, cancelled: number],
+  ...[last_used_ms: number | null, devices: number, pending: number],
+];
+
 // The inner query takes a page by the primary key; each account has at most 100 keys.
 const page = statement(
   sql`select a.id, a.created_at, count(k.id), coalesce(sum(k.tasks_todo), 0),
@@ -89,23 +94,7 @@ const page = statement(
       order by id desc limit ${p("limit")}) as a
     left join keys as k on k.account_id = a.id and k.deleted_at is null
     group by a.id order by a.id desc`,
-  {
-    gives:
-      rowsOf<
-        [
-          id: string,
-          created_at: number,
-          keys: number,
-          todo: number,
-          in_progress: number,
-          done: number,
-          cancelled: number,
-          last_used_at: number | null,
-          devices: number,
-          pending: number,
-        ]
-      >(),
-  },
+  { gives: rowsOf<[id: string, created_ms: number, ...FiguresOfAccount]>() },
 );
 
 /** After every id. */
@@ -118,28 +107,18 @@ export async function accountFigures(
   limit: number,
 ): Promise<AccountFigures[]> {
   const rows = await store.read(page({ before: before ?? LAST, limit }));
-  return rows.map(
-    ([
+  return rows.map(([id, created_ms, ...figures]) => {
+    const [keys, todo, in_progress, done, cancelled, last_used_ms, devices, pending] = figures;
+    return {
       id,
-      created_at,
-      keys,
-      todo,
-      in_progress,
-      done,
-      cancelled,
-      last_used_at,
-      devices,
-      pending,
-    ]) => ({
-      id,
-      created_at: created_at / 1000,
+      created_at: created_ms / 1000,
       keys,
       devices,
       tasks: { todo, in_progress, done, cancelled },
       pending_questions: pending,
-      last_used_at: last_used_at === null ? null : last_used_at / 1000,
-    }),
-  );
+      last_used_at: last_used_ms === null ? null : last_used_ms / 1000,
+    };
+  });
 }
 
 const size = statement(
@@ -153,26 +132,23 @@ export async function storeBytes(store: Store): Promise<number> {
   return row![0];
 }
 
+type Figure = number | null;
+
 // Events go from the oldest on and their numbers have no gaps, so the ends tell how many there are.
 const ends = statement(
   sql`select (select min(seq) from events), (select max(seq) from events),
     (select created_at from events order by seq limit 1),
     (select seq from sqlite_sequence where name = 'events')`,
-  {
-    gives:
-      rowOf<
-        [first: number | null, last: number | null, oldest_at: number | null, latest: number | null]
-      >(),
-  },
+  { gives: rowOf<[first: Figure, last: Figure, oldest_ms: Figure, latest: Figure]>() },
 );
 
 /** The events that are kept; `latest` is the newest number that was given. */
 export async function eventFigures(store: Store) {
   const [row] = await store.read(ends({}));
-  const [first, last, oldest_at, latest] = row!;
+  const [first, last, oldest_ms, latest] = row!;
   return {
-    rows: first == null || last == null ? 0 : last - first + 1,
-    oldest_at: oldest_at == null ? null : oldest_at / 1000,
+    rows: first === null || last === null ? 0 : last - first + 1,
+    oldest_at: oldest_ms === null ? null : oldest_ms / 1000,
     latest: latest ?? 0,
   };
 }

@@ -6,7 +6,7 @@ import { rowOf, statement } from "./statement.ts";
 import type { Statement } from "./store.ts";
 
 const proof = statement(
-  sql`select case when exists (select 1 from secrets where name = ${p("name")} and value = ${p("secret")})
+  sql`select case when exists (select 1 from secrets where name = 'signing' and value = ${p("secret")})
     and exists (select 1 from relay_migrations where hash = ${p("hash")}) then 1 else json('') end`,
   { gives: rowOf<[1]>() },
 );
@@ -15,8 +15,8 @@ const proof = statement(
  * A query that fails on every store but the one that has this secret and all migrations of this build: also on
  * a copy from before an upgrade, whose tables this build cannot use.
  */
-export function proofOf(name: string, secret: string): Statement {
-  return proof({ name, secret, hash: readMigrations().at(-1)!.hash });
+export function proofOf(secret: string): Statement {
+  return proof({ secret, hash: readMigrations().at(-1)!.hash });
 }
 
 /** True if the error is that of {@link proofOf} on another store. */

@@ -120,11 +120,10 @@ export interface Store {
   /** True while the server has another store than the one of {@link Store.keepTo}. */
   isOther(): boolean;
   /**
-   * From now on uses only the store that has `secret` among its {@link secrets} as `name`: another one on the
-   * same server, such as an empty one after a loss, is `503 store_unavailable` until the right one is back.
-   * A file is known by itself ({@link Store.gone}).
+   * From now on uses only the store with this signing secret. While the server has another one, such as an empty
+   * one after a loss, every use is `503 store_unavailable`. A file is known by itself ({@link Store.gone}).
    */
-  keepTo(name: string, secret: string): void;
+  keepTo(signing_secret: string): void;
   /**
    * Calls `changed` soon after any process commits an event, and `reconnected` after the connection was lost, where
    * the store can tell.
@@ -179,6 +178,16 @@ export function isAway(error: unknown): boolean {
   return /^(SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PROTOCOL)|FILE_GONE|OTHER_STORE)/.test(
     codeOf(error),
   );
+}
+
+/** False if the work does not end within `STORE_SECONDS` seconds. It must not reject. */
+export async function endsInTime(clock: Clock, work: Promise<void> | undefined): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const cancel = clock.after(STORE_SECONDS, () => resolve(false));
+  void Promise.resolve(work).then(() => resolve(true));
+  const ended = await promise;
+  cancel();
+  return ended;
 }
 
 /** Seconds between tries while another writer holds the lock. */

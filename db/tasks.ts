@@ -10,12 +10,13 @@ import { atRevision } from "./outbox.ts";
 import { FINISHED, tasks } from "./schema.ts";
 import { p, type Sql, sql } from "./sql.ts";
 import {
+  byShape,
+  columnsBut,
   insertWhere,
   isKnown,
   qb,
   select,
   statement,
-  updateAllBut,
   updateSet,
 } from "./statement.ts";
 import type { Statement } from "./store.ts";
@@ -59,10 +60,10 @@ export const insertTask = statement(
 
 const unchanged = sql`id = ${p("id")} and change_id = ${p("old_revision")} and ${ofLiveKey("tasks")}`;
 
-/** Writes every column but those that never change; guarded by `id`, `old_revision`. */
-export const updateTask = statement(
-  updateAllBut(tasks, ["id", "key_id", "account_id", "source", "created_at", "host"], unchanged),
-);
+const FIXED = ["id", "key_id", "account_id", "source", "created_at", "host"] as const;
+
+/** Writes every column but those that never change. Guarded by `id` and `old_revision`. */
+export const updateTask = statement(updateSet(tasks, columnsBut(tasks, FIXED), unchanged));
 
 const claim = (owner: "key_id" | "account_id") =>
   statement(
@@ -177,7 +178,7 @@ export function taskPage(
   { inline_bytes }: { readonly inline_bytes: number },
 ): Statement<TaskPageRow> {
   const merged = merge(filter);
-  return compiled(pages, merged.key, () =>
+  return pages(merged.shape, () =>
     select(
       qb.select(pageColumns).from(tasks),
       sql`where id in (select id from (${merged.sql()}) order by updated_at desc, id desc limit ${p("limit")})
@@ -190,7 +191,7 @@ export function taskPage(
 /** The position `offset` tasks into the same list: where a page stops looking. */
 export function taskPosition(filter: TaskFilter, offset: number): Statement<TaskPosition> {
   const merged = merge({ ...filter, limit: offset + 1 });
-  return compiled(positions, merged.key, () =>
+  return positions(merged.shape, () =>
     select(
       qb.select({ updated_at: tasks.updated_at, id: tasks.id }).from(tasks),
       sql`where id = (select id from (${merged.sql()}) order by updated_at desc, id desc limit 1 offset ${p("offset")})`,
@@ -210,20 +211,9 @@ interface ListValues {
   readonly priorities: string;
 }
 
-/** Statements by the shape of their filter: at most 60 of each, so none is built twice. */
-type Shapes<Values, Row> = Map<string, (values: Values) => Statement<Row>>;
-const pages: Shapes<ListValues & { readonly inline_bytes: number }, TaskPageRow> = new Map();
-const positions: Shapes<ListValues & { readonly offset: number }, TaskPosition> = new Map();
-
-function compiled<Values, Row>(
-  shapes: Shapes<Values, Row>,
-  key: string,
-  build: () => (values: Values) => Statement<Row>,
-): (values: Values) => Statement<Row> {
-  const found = shapes.get(key) ?? build();
-  shapes.set(key, found);
-  return found;
-}
+// At most 60 shapes of each.
+const pages = byShape<ListValues & { readonly inline_bytes: number }, TaskPageRow>();
+const positions = byShape<ListValues & { readonly offset: number }, TaskPosition>();
 
 function merge(filter: TaskFilter) {
   const statuses = TASK_STATUSES.filter((status) => filter.statuses.includes(status));
@@ -244,7 +234,7 @@ function merge(filter: TaskFilter) {
   const range = (status: string): Sql<ListValues> =>
     sql`select * from (select id, updated_at from tasks where ${owner} = ${p("owner")} and status = ${sql.raw(`'${status}'`)} and ${sql.join(conditions, sql` and `)} order by updated_at desc, id desc limit ${p("limit")})`;
   return {
-    key: [filter.scope, bounded, narrowed, only_known, ...statuses].join(" "),
+    shape: [filter.scope, bounded, narrowed, only_known, ...statuses].join(" "),
     sql: () => sql.join(statuses.map(range), sql` union all `),
     values: {
       owner: filter.owner,

@@ -8,6 +8,7 @@ import { ServiceError } from "../src/errors.ts";
 import { createHistogram } from "../src/observability/metrics.ts";
 import type { ReportFault } from "./faults.ts";
 import {
+  endsInTime,
   STORE_SECONDS,
   type Statement,
   type StoreStats,
@@ -246,15 +247,7 @@ export function createWriteQueue(commit: CommitGroup, clock: Clock, report: Repo
      */
     async close(): Promise<boolean> {
       closed = true;
-      if (!running) {
-        cancel_sweep?.();
-        return true;
-      }
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      const cancel = clock.after(STORE_SECONDS, () => resolve(false));
-      void running.then(() => resolve(true));
-      const drained = await promise;
-      cancel();
+      const drained = await endsInTime(clock, running);
       cancel_sweep?.();
       return drained;
     },

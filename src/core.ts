@@ -4,7 +4,7 @@
  */
 
 import { assertCompatible, OutdatedError } from "../db/compatibility.ts";
-import { createFaultLog, type ReportFault } from "../db/faults.ts";
+import { createFaultLog } from "../db/faults.ts";
 import { openStore } from "../db/open.ts";
 import { createOutbox } from "../db/outbox.ts";
 import { overdueQuestions } from "../db/questions.ts";
@@ -96,6 +96,7 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 /** Opens and migrates the store, and follows its events. Throws a ConfigError when it cannot. */
 export async function createCore(deps: AppDeps) {
   const { config, channels, clock, timers, ids, log, storeTime, endProcess } = deps;
+  const limits_on = config.RATE_LIMITS === "on";
   const check = await loadAttestationCheck(config);
   const { ca, resolve = createResolver({ timers }) } = deps.outbound ?? {};
   const outbound = createOutbound({
@@ -113,14 +114,24 @@ export async function createCore(deps: AppDeps) {
   });
   const faults = createFaultLog({ clock: timers, log });
   let new_store: string | null = null;
-  const store = await openConfigured(config, timers, faults.report, (where) => {
-    new_store = where;
-    log.info("store created", { where });
+  const store = await openStore(
+    {
+      url: config.DATABASE_URL,
+      auth_token: config.DATABASE_AUTH_TOKEN,
+      created(where) {
+        new_store = where;
+        log.info("store created", { where });
+      },
+    },
+    timers,
+    faults.report,
+  ).catch((error: unknown) => {
+    throw startFault(config.DATABASE_URL, error);
   });
   const store_watch = createStoreWatch({ store, clock: timers, report: faults.report, endProcess });
   const secretOf = (name: string, fresh: string) => sharedSecret(store, name, fresh);
   const signing = await secretOf("signing", ids.secret("sig"));
-  store.keepTo("signing", signing);
+  store.keepTo(signing);
   const signer = createSigner(signing);
   for (const { connection } of lanes) await connection.prepare?.({ secretOf, signer });
   const outbox = createOutbox(store);
@@ -180,7 +191,7 @@ export async function createCore(deps: AppDeps) {
     settings: {
       push_content: config.PUSH_CONTENT,
       account_creation: config.ACCOUNT_CREATION,
-      accounts_per_hour: config.RATE_LIMITS === "on" ? RATES.accounts.quota : 0,
+      accounts_per_hour: limits_on ? RATES.accounts.quota : 0,
     },
   };
   const keys = createKeys(service_deps);
@@ -192,8 +203,7 @@ export async function createCore(deps: AppDeps) {
   /** Of every lane of this process. */
   const laneHealth = () => [...sender.health(), webhooks.health()];
   const checkAddress = createAddressCheck({ outbound, timers });
-  const is_on = config.RATE_LIMITS === "on";
-  const admitAddressUse = createAddressUses({ store, clock, is_on });
+  const admitAddressUse = createAddressUses({ store, clock, is_on: limits_on });
   const attestations = createAttestations({ ...service_deps, check, log });
   const start_code = createStartCode({ store, signer });
   const services = {
@@ -220,7 +230,7 @@ export async function createCore(deps: AppDeps) {
       channels,
       sender,
       config,
-      tests_per_hour: config.RATE_LIMITS === "on" ? RATES.channel_tests.quota : 0,
+      tests_per_hour: limits_on ? RATES.channel_tests.quota : 0,
     }),
     keyWebhooks: createKeyWebhooks({
       ...service_deps,
@@ -228,7 +238,7 @@ export async function createCore(deps: AppDeps) {
       checkAddress,
       admitAddressUse,
       webhooks,
-      sets_per_hour: config.RATE_LIMITS === "on" ? RATES.webhook_sets.quota : 0,
+      sets_per_hour: limits_on ? RATES.webhook_sets.quota : 0,
     }),
     tasks,
     questions: createQuestions({ ...service_deps, keys }),
@@ -328,16 +338,9 @@ export async function createCore(deps: AppDeps) {
   };
 }
 
-async function openConfigured(
-  config: Config,
-  timers: Clock,
-  report: ReportFault,
-  created: (where: string) => void,
-): Promise<Store> {
-  const options = { url: config.DATABASE_URL, auth_token: config.DATABASE_AUTH_TOKEN, created };
-  return openStore(options, timers, report).catch((error: unknown) => {
-    if (error instanceof OutdatedError) throw new ConfigError(`DATABASE_URL: ${error.message}`);
-    if (error instanceof RefusedStore) throw refusedStore(config.DATABASE_URL, error.message);
-    throw cannotOpen(config.DATABASE_URL, error);
-  });
+/** What {@link openStore} failed with, as a `ConfigError` that names the variable at fault. */
+function startFault(url: string, error: unknown): ConfigError {
+  if (error instanceof OutdatedError) return new ConfigError(`DATABASE_URL: ${error.message}`);
+  if (error instanceof RefusedStore) return refusedStore(url, error.message);
+  return cannotOpen(url, error);
 }

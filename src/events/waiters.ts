@@ -6,7 +6,7 @@ import { LIMITS } from "../limits.ts";
 import type { Feed } from "./feed.ts";
 
 /** What one read of the store found. */
-interface ReadOutcome<T> {
+interface WaitRead<T> {
   readonly value: T;
   /** True: the wait is over. */
   readonly done: boolean;
@@ -30,7 +30,7 @@ interface Wait<T> {
   readonly signal: AbortSignal;
   /** A slot reserved before, when the request must not start without one. */
   readonly slot?: WaitSlot | undefined;
-  read(): Promise<ReadOutcome<T>>;
+  read(): Promise<WaitRead<T>>;
 }
 
 export type Waiters = ReturnType<typeof createWaiters>;

@@ -5,12 +5,12 @@ import { sql as drizzle } from "drizzle-orm";
 import { challenges, tasks } from "../../db/schema.ts";
 import { p, sql } from "../../db/sql.ts";
 import {
+  columnsBut,
   insertWhere,
   qb,
   rowOf,
   select,
   statement,
-  updateAllBut,
   updateSet,
 } from "../../db/statement.ts";
 import type { Statement } from "../../db/store.ts";
@@ -58,7 +58,9 @@ test("an insert needs every column, and an update the ones that it names, or all
   expect(move({ challenge: "c", expires_at: 1 }).args).toEqual([1_000, "c"]);
   // @ts-expect-error `expires_at` is missing
   expect(() => move({ challenge: "c" })).toThrow("expires_at");
-  const change = statement(updateAllBut(challenges, ["challenge"], sql`challenge = ${p("old")}`));
+  const change = statement(
+    updateSet(challenges, columnsBut(challenges, ["challenge"]), sql`challenge = ${p("old")}`),
+  );
   expect(change({ expires_at: 1, old: "c" }).args).toEqual([1_000, "c"]);
   // @ts-expect-error `expires_at` is missing
   expect(() => change({ old: "c" })).toThrow("expires_at");
